@@ -1,0 +1,280 @@
+"""The vocabulary of a run: its records, its channels, and how parallel writes to a channel merge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal, TypeVar
+
+from langchain_core.messages import AnyMessage
+from langgraph.channels.delta import DeltaChannel
+from langgraph.graph.message import add_messages
+from pydantic import BaseModel, ConfigDict, Field
+
+Value = TypeVar("Value")
+
+RunStatus = Literal["running", "waiting", "completed", "completed_with_gaps"]
+Ending = Literal["done", "partial", "failed"]
+Decision = Literal["again", "research", "report"]
+
+
+class Record(BaseModel):
+    """A frozen piece of a run; two records with equal fields are the same record."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+class Source(Record):
+    """Something that was found, and perhaps read."""
+
+    key: str
+    """Identity: the canonical web address, or the file's URI."""
+    title: str
+    """Title as the source gives it."""
+    location: str
+    """Where a reader opens it: the final web address, or the file's URI."""
+    address: str
+    """What a model passes to `open_url` to read it."""
+    kind: Literal["document", "web"]
+    """A file of the user, or a page of the web."""
+    content_hash: str = ""
+    """SHA-256 (hex) of the full text in the store; empty as long as only an excerpt was seen."""
+    read_at: str = ""
+    """Date on which the text was read (ISO 8601); empty as long as it was not."""
+    number: int = 0
+    """Number in this thread, from 1; 0 as long as no finding cites it."""
+
+
+class Finding(Record):
+    """What one researcher brings back for one task."""
+
+    id: str
+    """Id of the tool call that it answers."""
+    question_id: str
+    """The question for which it was found."""
+    task: str
+    """The task as it was given."""
+    cycle: int
+    """The orchestrator's cycle, from 0."""
+    position: int
+    """Place of the call among the calls of its cycle, from 0."""
+    text: str
+    """The finding, with the researcher's own source numbers in brackets."""
+    sources: tuple[str, ...] = ()
+    """Keys of the researcher's sources; the first has the local number 1."""
+    ended: Ending
+    """`partial`: a limit or an error ended the research before the researcher did."""
+    reason: str = ""
+    """Why it is partial or failed, in words for the reader."""
+    seconds: float = 0.0
+    """Active seconds that the research took."""
+    numbered: str | None = None
+    """The text with the numbers of the thread; none until `collect` has seen it."""
+    dropped_markers: int = 0
+    """Markers that named no source and were removed."""
+
+
+class Task(Record):
+    """What a researcher is given, and all that it is given."""
+
+    id: str
+    """Id of the tool call that asked for it."""
+    question_id: str
+    """The question that it serves."""
+    text: str
+    """The task in words."""
+    cycle: int
+    """The orchestrator's cycle, from 0."""
+    position: int
+    """Place among the tasks of the cycle, from 0."""
+    turn: int
+    """Turn index of its packets."""
+    namespace: str
+    """Thread whose pages it may read and keep."""
+    date: str
+    """Today's date in words, as frozen at the start of the question."""
+    language: str
+    """Language of all prose."""
+    seconds: float
+    """Active seconds until it must start writing."""
+    tokens: int | None
+    """Tokens that it may spend, input and output; none: unlimited."""
+    searches: int | None
+    """Searches that it may make; none: unlimited."""
+    fetches: int | None
+    """Pages that it may open; none: unlimited."""
+
+
+class Plan(Record):
+    """The research plan."""
+
+    text: str
+    """As the model wrote it, or as the user edited it."""
+    steps: tuple[str, ...]
+    """Its numbered steps, one to six."""
+    review: Literal["none", "approved", "rejected"] = "none"
+    """What the user said of it, where the user is asked."""
+    comment: str = ""
+    """Why the user rejected it."""
+
+
+class Spent(Record):
+    """What one model call or tool call cost."""
+
+    role: str
+    """The model's role, or the tool's name."""
+    input_tokens: int = 0
+    """Tokens read, cached ones included."""
+    cached_tokens: int = 0
+    """Tokens read from the provider's cache."""
+    output_tokens: int = 0
+    """Tokens written."""
+    searches: int = 0
+    """Search queries sent."""
+    fetches: int = 0
+    """Pages or documents opened."""
+
+
+class Run(Record):
+    """The question under research, frozen at its start, and where the run stands."""
+
+    id: str
+    """Id of the question."""
+    question: str
+    """The question as asked."""
+    date: str
+    """Date at the start, in words."""
+    language: str
+    """Language of the report."""
+    namespace: str
+    """Name under which the thread's pages are stored."""
+    is_resumable: bool
+    """Whether a checkpointer can hold the pause of a question to the user."""
+    version: str
+    """Version of the code that started it."""
+    active_seconds: float = 0.0
+    """Time at work so far; pauses are not counted."""
+    assumptions: tuple[str, ...] = ()
+    """What was taken for granted instead of asking, stated in the report."""
+    notices: tuple[str, ...] = ()
+    """What the reader should know about this run: documents left out, unknown window."""
+    status: RunStatus = "running"
+    """Where the run stands."""
+    stop_reason: str = ""
+    """Which limit ended the research, if one did."""
+
+
+class Progress(Record):
+    """How far the orchestrator has come with this question."""
+
+    cycle: int = 0
+    """Rounds of research that were dispatched."""
+    calls: int = 0
+    """Calls of the orchestrator's model."""
+    thinks: int = 0
+    """Thoughts in a row."""
+    mistakes: int = 0
+    """Calls in a row that could not be run."""
+    nudges: tuple[str, ...] = ()
+    """Reminders that were given once and are not given again."""
+    thought: str = ""
+    """The latest thought, kept for the research that follows it."""
+    seen_messages: int = 0
+    """Messages of the conversation that the orchestrator has been shown."""
+    turn: int = 1
+    """Turn index of the next packets."""
+    decision: Decision = "again"
+    """What comes next."""
+
+
+class Report(Record):
+    """The report of one question."""
+
+    text: str
+    """Its body, with bare markers `[n]` numbered in order of first use."""
+    sources: tuple[str, ...]
+    """Keys of the cited sources; the first has the number 1."""
+    dropped_markers: int = 0
+    """Markers that named no source and were removed."""
+
+
+def merge_by_id(current: Mapping[str, Value], update: Mapping[str, Value]) -> dict[str, Value]:
+    """Add what is new under its id; for a known id the later value wins."""
+    return {**current, **update}
+
+
+def merge_findings(current: Mapping[str, Finding], update: Mapping[str, Finding]) -> dict[str, Finding]:
+    """Add new findings; a finding with the thread's numbers wins over the same one without."""
+    merged = dict(current)
+    for key, finding in update.items():
+        known = merged.get(key)
+        if known is None or known.numbered is None or finding.numbered is not None:
+            merged[key] = finding
+    return merged
+
+
+def merge_sources(current: Mapping[str, Source], update: Mapping[str, Source]) -> dict[str, Source]:
+    """Add new sources; a text that was read wins over an excerpt, the newer over the older, and a number stays."""
+    merged = dict(current)
+    for key, source in update.items():
+        known = merged.get(key)
+        merged[key] = source if known is None else _richer(known, source)
+    return merged
+
+
+def _richer(one: Source, other: Source) -> Source:
+    best = max(one, other, key=lambda source: (source.read_at, source.content_hash, source.model_dump_json()))
+    numbers = [source.number for source in (one, other) if source.number]
+    return best.model_copy(update={"number": min(numbers, default=0)})
+
+
+def append(current: Sequence[Value], update: Sequence[Value]) -> list[Value]:
+    """Put the new entries after those that are there."""
+    return [*current, *update]
+
+
+def delta(merge: Callable[[Any, Any], Any], kind: type) -> DeltaChannel[Any]:
+    """A channel that stores what was added instead of its whole value, so that checkpoints grow linearly."""
+
+    def fold(value: Any, updates: Sequence[Any]) -> Any:
+        for update in updates:
+            value = merge(value, update)
+        return value
+
+    return DeltaChannel(fold, kind)
+
+
+@dataclass
+class ResearchState:
+    """The channels of a research run."""
+
+    messages: Annotated[list[AnyMessage], add_messages] = field(default_factory=list)
+    run: Run | None = None
+    plan: Plan | None = None
+    progress: Progress = field(default_factory=Progress)
+    transcript: Annotated[list[AnyMessage], delta(append, list)] = field(default_factory=list)
+    tasks: list[Task] = field(default_factory=list)
+    findings: Annotated[dict[str, Finding], delta(merge_findings, dict)] = field(default_factory=dict)
+    sources: Annotated[dict[str, Source], delta(merge_sources, dict)] = field(default_factory=dict)
+    spending: Annotated[dict[str, Spent], delta(merge_by_id, dict)] = field(default_factory=dict)
+    report: Report | None = None
+
+
+class ResearchInput(BaseModel):
+    """What a run starts from."""
+
+    model_config = ConfigDict(title="Question", use_attribute_docstrings=True)
+
+    messages: Annotated[list[AnyMessage], add_messages] = Field(title="Messages", min_length=1)
+    """The conversation; its last message is the question, or the answer to what was asked back."""
+
+
+class ResearchOutput(BaseModel):
+    """What a run ends with."""
+
+    model_config = ConfigDict(title="Report", use_attribute_docstrings=True)
+
+    messages: Annotated[list[AnyMessage], add_messages] = Field(title="Messages")
+    """The conversation; its last message is the report, or a question to the user."""
+    report: Report | None = Field(default=None, title="Report")
+    """The report as data: text with markers, and the sources that they name."""

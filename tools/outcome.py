@@ -1,0 +1,50 @@
+"""What a research tool is and what it brings back."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+from pydantic import BaseModel
+
+from deep_research.state import Source
+
+
+class Hit(NamedTuple):
+    """One thing that a tool found."""
+
+    source: Source
+    """Where it comes from; with `content_hash` if the whole text was read."""
+    excerpt: str
+    """What the model is shown of it."""
+    text: str
+    """The whole text that `source.content_hash` names; empty if only the excerpt is known."""
+    date: str = ""
+    """Date of the source as it states it (ISO 8601), if it does."""
+
+
+class Outcome(NamedTuple):
+    """The result of one tool call."""
+
+    hits: tuple[Hit, ...] = ()
+    problems: tuple[str, ...] = ()
+    """What could not be searched or read and why, one sentence each."""
+    searches: int = 0
+    """Queries that were sent."""
+    fetches: int = 0
+    """Documents that were opened."""
+
+
+class ResearchTool(Protocol):
+    """Something a researcher may call."""
+
+    name: str
+    """Name by which the model calls it."""
+    arguments: type[BaseModel]
+    """Its arguments; the class's docstring and field descriptions are what the model reads."""
+
+    async def run(self, arguments: BaseModel) -> Outcome:
+        """Carry out one call; raises `ToolFailed` if nothing at all could be done."""
+
+
+class ToolFailed(Exception):
+    """A tool call came to nothing; the text says why and becomes the call's result."""
