@@ -1,1 +1,46 @@
 """Deep research on LangGraph: a question in, a report out in which every sentence can be traced to a passage."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from deep_research.app.embed import ResearchGraph, build_graph, thread_id
+    from deep_research.app.once import Answer, research
+    from deep_research.models.scripted import ScriptedChatModel
+    from deep_research.run import errors
+    from deep_research.run.context import Context
+    from deep_research.run.limits import Limits
+
+__all__ = [
+    "Answer",
+    "Context",
+    "Limits",
+    "ResearchGraph",
+    "ScriptedChatModel",
+    "build_graph",
+    "errors",
+    "research",
+    "thread_id",
+]
+
+_PLACES = {
+    "Answer": "app.once",
+    "Context": "run.context",
+    "Limits": "run.limits",
+    "ResearchGraph": "app.embed",
+    "ScriptedChatModel": "models.scripted",
+    "build_graph": "app.embed",
+    "research": "app.once",
+    "thread_id": "app.embed",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used: importing the package alone stays cheap."""
+    if name == "errors":
+        return import_module("deep_research.run.errors")
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)

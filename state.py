@@ -16,6 +16,7 @@ Value = TypeVar("Value")
 RunStatus = Literal["running", "waiting", "completed", "completed_with_gaps"]
 Ending = Literal["done", "partial", "failed"]
 Decision = Literal["again", "research", "report"]
+Entry = Literal["question", "answer", "plan_reply", "follow_up", "continuation"]
 
 
 class Record(BaseModel):
@@ -45,6 +46,21 @@ class Source(Record):
     """Number in this thread, from 1; 0 as long as no finding cites it."""
 
 
+class Action(Record):
+    """One tool call of a researcher and what came of it."""
+
+    id: str
+    """Id of the tool call."""
+    tool: str
+    """Name of the tool."""
+    inputs: tuple[str, ...]
+    """Queries or addresses that it was given."""
+    found: tuple[str, ...] = ()
+    """Keys of the sources that it brought."""
+    problems: tuple[str, ...] = ()
+    """What could not be searched or read, and why."""
+
+
 class Finding(Record):
     """What one researcher brings back for one task."""
 
@@ -68,6 +84,10 @@ class Finding(Record):
     """Why it is partial or failed, in words for the reader."""
     seconds: float = 0.0
     """Active seconds that the research took."""
+    actions: tuple[Action, ...] = ()
+    """Its tool calls, in order."""
+    thought: str = ""
+    """The orchestrator's thought that led to the task."""
     numbered: str | None = None
     """The text with the numbers of the thread; none until `collect` has seen it."""
     dropped_markers: int = 0
@@ -103,6 +123,8 @@ class Task(Record):
     """Searches that it may make; none: unlimited."""
     fetches: int | None
     """Pages that it may open; none: unlimited."""
+    thought: str = ""
+    """The orchestrator's thought that led to it."""
 
 
 class Plan(Record):
@@ -152,6 +174,8 @@ class Run(Record):
     """Whether a checkpointer can hold the pause of a question to the user."""
     version: str
     """Version of the code that started it."""
+    entry: Entry = "question"
+    """How the latest message came in."""
     active_seconds: float = 0.0
     """Time at work so far; pauses are not counted."""
     assumptions: tuple[str, ...] = ()

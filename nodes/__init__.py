@@ -1,0 +1,1 @@
+"""The nodes, one verb a file."""

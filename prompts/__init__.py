@@ -1,0 +1,41 @@
+"""Renders prompts: one file a node, with a block for the system prompt and one for the reminder that comes last."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from functools import cache
+from typing import Any, Literal
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+_FENCE_LOOKALIKE = re.compile(r"<(?=/?data-[0-9a-f])", re.IGNORECASE)
+
+
+def render(name: str, block: Literal["system", "reminder"], **values: Any) -> str:
+    """Render a block of the prompt `name`; a value that is missing is an error.
+
+    A reminder is wrapped in tags, because it travels as a user's message.
+    """
+    template = _environment().get_template(f"{name}.md")
+    text = "".join(template.blocks[block](template.new_context(values))).strip()
+    text = re.sub(r"\n{3,}", "\n\n", text)
+    return f"<reminder>\n{text}\n</reminder>" if block == "reminder" else text
+
+
+def fence(data: str) -> str:
+    """Mark text from outside as data, in tags that the text itself cannot close."""
+    tag = f"data-{secrets.token_hex(4)}"
+    return f"<{tag}>\n{_FENCE_LOOKALIKE.sub('‹', data)}\n</{tag}>"
+
+
+@cache
+def _environment() -> Environment:
+    # The prompts are plain text for a model, not HTML.
+    return Environment(
+        loader=PackageLoader("deep_research", "prompts"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=False,  # noqa: S701
+    )

@@ -1,0 +1,1 @@
+"""What a run is given and must keep to."""

@@ -57,6 +57,8 @@ class Limits(BaseSettings):
     """Output tokens of one finding."""
     report_tokens: int = Field(default=20_000, ge=16)
     """Output tokens of the report."""
+    max_continuations: int = Field(default=4, ge=0)
+    """Times that a report which was cut off at the output limit is continued."""
     min_window: int = Field(default=50_000, ge=1)
     """Input tokens that a model must be able to read."""
     context_messages: int = Field(default=5, ge=1)

@@ -1,0 +1,187 @@
+"""The graph inside an app: sync and async, in scripts, notebooks and servers."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.store.base import BaseStore
+from langgraph.store.memory import InMemoryStore
+from pydantic import ValidationError
+
+from deep_research.app.background import aiterate, background_loop, hand_over, iterate, wait_for
+from deep_research.graph.orchestrated import build_orchestrated_graph
+from deep_research.run.checkpoints import Database, open_database
+from deep_research.run.context import Context
+from deep_research.run.errors import SyncOnlySaver, UnknownSetting
+
+RECURSION_LIMIT = 500
+"""Supersteps of a run; far above what the limits allow, so that only a defect reaches it."""
+
+Strategy = Literal["orchestrated"]
+
+
+class ResearchGraph(CompiledStateGraph[Any, Any, Any, Any]):
+    """A compiled graph whose sync methods work although all its nodes are async.
+
+    Everything runs on the event loop that the checkpointer belongs to. A checkpointer that belongs to none leaves async
+    calls where they are made and sends sync calls to a loop in the background.
+    """
+
+    def stream(self, *args: Any, **settings: Any) -> Iterator[Any]:
+        """Stream as LangGraph's `stream`; leaving the iterator early cancels the run, which can be resumed."""
+        settings = _checked(settings)
+        yield from iterate(lambda: super(ResearchGraph, self).astream(*args, **settings), self._loop())
+
+    async def astream(self, *args: Any, **settings: Any) -> AsyncIterator[Any]:
+        """Stream as LangGraph's `astream`."""
+        settings = _checked(settings)
+        home = self._home()
+        stream = (
+            super().astream(*args, **settings)
+            if home is None
+            else aiterate(lambda: super(ResearchGraph, self).astream(*args, **settings), home)
+        )
+        async for part in stream:
+            yield part
+
+    def invoke(self, *args: Any, **settings: Any) -> Any:
+        """Run to the end or to the next pause, as LangGraph's `invoke`."""
+        return wait_for(super().ainvoke(*args, **_checked(settings)), self._loop())
+
+    async def ainvoke(self, *args: Any, **settings: Any) -> Any:
+        """Run to the end or to the next pause, as LangGraph's `ainvoke`."""
+        return await self._at_home(super().ainvoke(*args, **_checked(settings)))
+
+    def get_state(self, *args: Any, **settings: Any) -> Any:
+        """The state of a thread, as LangGraph's `get_state`."""
+        return wait_for(super().aget_state(*args, **settings), self._loop())
+
+    async def aget_state(self, *args: Any, **settings: Any) -> Any:
+        """The state of a thread, as LangGraph's `aget_state`."""
+        return await self._at_home(super().aget_state(*args, **settings))
+
+    def get_state_history(self, *args: Any, **settings: Any) -> Iterator[Any]:
+        """The states of a thread, the latest first, as LangGraph's `get_state_history`."""
+        yield from iterate(lambda: super(ResearchGraph, self).aget_state_history(*args, **settings), self._loop())
+
+    def update_state(self, *args: Any, **settings: Any) -> Any:
+        """Change a thread's state, as LangGraph's `update_state`."""
+        return wait_for(super().aupdate_state(*args, **settings), self._loop())
+
+    async def aupdate_state(self, *args: Any, **settings: Any) -> Any:
+        """Change a thread's state, as LangGraph's `aupdate_state`."""
+        return await self._at_home(super().aupdate_state(*args, **settings))
+
+    def _home(self) -> asyncio.AbstractEventLoop | None:
+        """The loop that a call has to be handed over to; none if it can stay where it is."""
+        loop = getattr(self.checkpointer, "loop", None)
+        return None if loop is None or loop is asyncio.get_running_loop() else loop
+
+    def _loop(self) -> asyncio.AbstractEventLoop:
+        loop: asyncio.AbstractEventLoop = getattr(self.checkpointer, "loop", None) or background_loop()
+        if not loop.is_running() or loop is _running_loop():
+            raise SyncOnlySaver(
+                "This checkpointer belongs to an event loop that cannot be waited for here: use the graph's async "
+                'methods, or let the graph open the file: build_graph(checkpointer="runs.sqlite").'
+            )
+        return loop
+
+    async def _at_home(self, coroutine: Any) -> Any:
+        home = self._home()
+        return await (coroutine if home is None else hand_over(coroutine, home))
+
+
+def build_graph(
+    strategy: Strategy = "orchestrated",
+    *,
+    checkpointer: BaseCheckpointSaver[Any] | str | Path | None = None,
+    store: BaseStore | None = None,
+) -> ResearchGraph:
+    """The compiled research graph.
+
+    `checkpointer` is an async LangGraph saver, or the path of an SQLite file, which is made if it is missing and keeps
+    checkpoints and page texts. Without one a run cannot pause to ask; it states its assumptions instead. Without
+    `store` the page texts stay in memory and end with the process, unless `checkpointer` is a path.
+    Raises `SyncOnlySaver` for savers without async methods, `DatabaseUnusable` for a file that is not ours.
+    """
+    if isinstance(checkpointer, str | Path):
+        database = wait_for(_open(Path(checkpointer)), background_loop())
+        checkpointer, store = database.saver, store or database.store
+    elif checkpointer is not None:
+        _check_saver(checkpointer)
+    if strategy != "orchestrated":
+        raise UnknownSetting(f"Unknown strategy {strategy!r}; there is 'orchestrated'.")
+    compiled = build_orchestrated_graph().compile(
+        checkpointer=checkpointer, store=store or InMemoryStore(), name="deep_research"
+    )
+    # Compiling always yields LangGraph's own class; a subclass without state of its own can take its place.
+    compiled.__class__ = ResearchGraph
+    return compiled.with_config({"recursion_limit": RECURSION_LIMIT})  # type: ignore[return-value]
+
+
+def thread_config(name: str) -> dict[str, Any]:
+    """The config that names a thread; a name that is no UUID becomes one."""
+    return {"configurable": {"thread_id": thread_id(name)}}
+
+
+def thread_id(name: str) -> str:
+    """The id of the thread with this name: the same for the same name."""
+    try:
+        return str(uuid.UUID(name))
+    except ValueError:
+        return str(uuid.uuid5(uuid.NAMESPACE_URL, f"deep-research:{name}"))
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+
+
+async def _open(path: Path) -> Database:
+    # The file stays open as long as the process: the graph that uses it has no end of its own.
+    return await open_database(path).__aenter__()
+
+
+def _check_saver(saver: BaseCheckpointSaver[Any]) -> None:
+    lacks_async = type(saver).aget_tuple is BaseCheckpointSaver.aget_tuple or isinstance(saver, SqliteSaver)
+    if lacks_async:
+        raise SyncOnlySaver(
+            f"{type(saver).__name__} has no async methods, which this graph needs: write "
+            'build_graph(checkpointer="runs.sqlite") to have a file opened, or pass the async saver of the same kind.'
+        )
+
+
+def _checked(settings: dict[str, Any]) -> dict[str, Any]:
+    given = settings.get("context")
+    if isinstance(given, dict):
+        return {**settings, "context": read_context(given)}
+    return settings
+
+
+def read_context(given: dict[str, Any]) -> Context:
+    """The settings from a dict; raises `UnknownSetting` in one line for a name or value that is not known."""
+    try:
+        return Context(**given)
+    except ValidationError as error:
+        raise UnknownSetting(in_one_line(error)) from error
+
+
+def in_one_line(error: ValidationError) -> str:
+    """What is wrong with the settings, without pydantic's layout."""
+    faults = []
+    for fault in error.errors():
+        name = ".".join(str(part) for part in fault["loc"])
+        what = "there is no such setting" if fault["type"] == "extra_forbidden" else fault["msg"]
+        faults.append(
+            f"{name}: {what}" + ("" if fault["type"] == "extra_forbidden" else f" (given: {fault['input']!r})")
+        )
+    return f"Wrong settings: {'; '.join(faults)}."

@@ -1,0 +1,36 @@
+"""One question, one answer: the shortest way to a report."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from langchain_core.messages import HumanMessage
+
+from deep_research.app.embed import build_graph, read_context
+from deep_research.state import Report, Source
+
+
+class Answer(NamedTuple):
+    """What `research` returns."""
+
+    markdown: str
+    """The report with links and its list of sources."""
+    report: Report
+    """The report as data: text with markers, and the keys of its sources."""
+    sources: tuple[Source, ...]
+    """The cited sources; the first has the number 1."""
+
+
+def research(question: str, **settings: Any) -> Answer:
+    """Research a question and return the report; nothing is asked back and nothing is kept.
+
+    `settings` are the fields of `Context`, for example `docs=["folder"]` or `models="extractive"`. Raises
+    `UserMistake` if the question or a setting has to change, `RunFailed` if a model fails.
+    """
+    context = read_context({"clarify": "assume", **settings})
+    state = build_graph().invoke(
+        {"messages": [HumanMessage(question)]}, context=context, output_keys=["messages", "report", "sources"]
+    )
+    report: Report = state["report"]
+    sources = tuple(state["sources"][key] for key in report.sources)
+    return Answer(state["messages"][-1].text, report, sources)

@@ -1,0 +1,27 @@
+"""The report as a document: text with links, list of sources, notes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from deep_research.evidence.rendering import link_citations, source_list
+from deep_research.state import Report, Source
+
+UNCITED = "*This text cites no source.*"
+UNRESEARCHED = "*No source was consulted for this text.*"
+
+
+def write_document(report: Report, cited: Sequence[Source], notes: Sequence[str], was_researched: bool) -> str:
+    """The report in Markdown.
+
+    `cited` are its sources in the order of their numbers, `notes` what a reader should know about the run.
+    `was_researched` tells whether any source was found at all; a text without citations says which of the two it is.
+    """
+    links = {number: source.location for number, source in enumerate(cited, 1)}
+    parts = [link_citations(report.text, links)]
+    if not cited:
+        parts.insert(0, UNCITED if was_researched else UNRESEARCHED)
+    parts.append(source_list(cited, "Sources").strip())
+    if notes:
+        parts.append("\n".join(["## Notes", "", *(f"- {' '.join(note.split())}" for note in notes)]))
+    return "\n\n".join(part for part in parts if part)

@@ -1,0 +1,81 @@
+"""What happens when a node of a branch fails: the branch goes on with what it has, and the run with the branch."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from langgraph.config import get_store, get_stream_writer
+from langgraph.errors import NodeError
+from langgraph.graph import END
+from langgraph.types import Command
+
+from deep_research.run.branch import ResearcherState
+from deep_research.run.packets import PacketError, Placement, SectionEnd, emit
+from deep_research.run.pages import fill_in
+from deep_research.state import Ending, Finding, Task
+from deep_research.tools.results import read_results
+
+EXCERPT_CHARACTERS = 600
+"""Characters of each result that stand in for a finding that could not be written."""
+
+
+def write_what_there_is(state: ResearcherState, error: NodeError) -> Command[Literal["write_finding"]]:
+    """A researcher that fails or runs out of time writes from its notes."""
+    _tell(state.task, _reason(error))
+    return Command(update={"ended": "partial", "reason": _reason(error), "request": None}, goto="write_finding")
+
+
+async def keep_what_there_is(state: ResearcherState, error: NodeError) -> Command[Any]:
+    """A finding that cannot be written is replaced by excerpts of what was found."""
+    notes = await fill_in(state.notes, get_store(), state.task.namespace)
+    results = [result for note in notes if note.type == "tool" for result in read_results(note.text)]
+    by_number = {result["document"]: result["text"][:EXCERPT_CHARACTERS] for result in reversed(results)}
+    excerpts = "\n".join(f"{_one_line(text)} [{number}]" for number, text in sorted(by_number.items()))
+    finding = _finding(state.task, "partial" if excerpts else "failed", _reason(error)).model_copy(
+        update={
+            "text": excerpts,
+            "sources": tuple(state.numbered),
+            "actions": tuple(state.actions),
+            "seconds": state.seconds,
+        }
+    )
+    _tell(state.task, finding.reason)
+    return Command(update={"findings": {state.task.id: finding}}, goto=END)
+
+
+def record_failure(state: dict[str, Task], error: NodeError) -> Command[Literal["collect"]]:
+    """A branch that breaks as a whole leaves a failed finding; its siblings are not touched."""
+    task = state["task"]
+    _tell(task, _reason(error))
+    return Command(update={"findings": {task.id: _finding(task, "failed", _reason(error))}}, goto="collect")
+
+
+def _finding(task: Task, ended: Ending, reason: str) -> Finding:
+    return Finding(
+        id=task.id,
+        question_id=task.question_id,
+        task=task.text,
+        cycle=task.cycle,
+        position=task.position,
+        text="",
+        ended=ended,
+        reason=reason,
+        thought=task.thought,
+    )
+
+
+def _reason(error: NodeError) -> str:
+    if isinstance(error.error, TimeoutError):
+        return "its time was over (researcher_seconds_hard)"
+    # Only the kind of error is told: its text may hold addresses, keys or page text.
+    return f"an error stopped it ({type(error.error).__name__})"
+
+
+def _tell(task: Task, reason: str) -> None:
+    place = Placement(turn_index=task.turn, tab_index=task.position)
+    message = f"A researcher did not finish: {reason}."
+    emit(get_stream_writer(), PacketError(placement=place, message=message), SectionEnd(placement=place))
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.replace("[", "(").replace("]", ")").split())

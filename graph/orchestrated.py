@@ -1,0 +1,51 @@
+"""The graph `deep_research`: an orchestrator that sends researchers out, cycle by cycle."""
+
+from __future__ import annotations
+
+from langgraph.graph import END, START, StateGraph
+
+from deep_research.graph.handlers import record_failure
+from deep_research.graph.researcher import build_researcher_graph
+from deep_research.graph.routing import (
+    dispatch_tasks,
+    route_after_begin,
+    route_after_clarify,
+    route_after_plan,
+    route_after_review_plan,
+)
+from deep_research.nodes.ask_user import ask_user
+from deep_research.nodes.begin import begin
+from deep_research.nodes.clarify import clarify
+from deep_research.nodes.collect import collect
+from deep_research.nodes.orchestrate import orchestrate
+from deep_research.nodes.plan import plan
+from deep_research.nodes.review_plan import review_plan
+from deep_research.nodes.write_report import write_report
+from deep_research.run.context import Context
+from deep_research.state import ResearchInput, ResearchOutput, ResearchState
+
+
+def build_orchestrated_graph() -> StateGraph[ResearchState, Context, ResearchInput, ResearchOutput]:
+    """The graph, not yet compiled."""
+    graph = StateGraph(ResearchState, context_schema=Context, input_schema=ResearchInput, output_schema=ResearchOutput)
+    graph.add_node("begin", begin)
+    graph.add_node("clarify", clarify)
+    graph.add_node("ask_user", ask_user)
+    graph.add_node("plan", plan)
+    graph.add_node("review_plan", review_plan)
+    graph.add_node("orchestrate", orchestrate)
+    graph.add_node("researcher", build_researcher_graph().compile(), error_handler=record_failure)
+    graph.add_node("collect", collect)
+    graph.add_node("write_report", write_report)
+
+    graph.add_edge(START, "begin")
+    graph.add_conditional_edges("begin", route_after_begin)
+    graph.add_conditional_edges("clarify", route_after_clarify)
+    graph.add_edge("ask_user", "plan")
+    graph.add_conditional_edges("plan", route_after_plan)
+    graph.add_conditional_edges("review_plan", route_after_review_plan)
+    graph.add_conditional_edges("orchestrate", dispatch_tasks, ["researcher", "orchestrate", "write_report"])
+    graph.add_edge("researcher", "collect")
+    graph.add_edge("collect", "orchestrate")
+    graph.add_edge("write_report", END)
+    return graph

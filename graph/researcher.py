@@ -1,0 +1,29 @@
+"""The researcher: decides, uses tools, writes down what it found."""
+
+from __future__ import annotations
+
+from langgraph.graph import END, START, StateGraph
+
+from deep_research.graph.handlers import keep_what_there_is, write_what_there_is
+from deep_research.graph.routing import route_after_think_or_act
+from deep_research.nodes.researcher.think_or_act import think_or_act
+from deep_research.nodes.researcher.use_tools import use_tools
+from deep_research.nodes.researcher.write_finding import write_finding
+from deep_research.run.branch import ResearcherInput, ResearcherOutput, ResearcherState
+from deep_research.run.context import Context
+
+
+def build_researcher_graph() -> StateGraph[ResearcherState, Context, ResearcherInput, ResearcherOutput]:
+    """The subgraph that one task is sent to."""
+    graph = StateGraph(
+        ResearcherState, context_schema=Context, input_schema=ResearcherInput, output_schema=ResearcherOutput
+    )
+    graph.add_node("think_or_act", think_or_act, error_handler=write_what_there_is)
+    graph.add_node("use_tools", use_tools, error_handler=write_what_there_is)
+    graph.add_node("write_finding", write_finding, error_handler=keep_what_there_is)
+
+    graph.add_edge(START, "think_or_act")
+    graph.add_conditional_edges("think_or_act", route_after_think_or_act)
+    graph.add_edge("use_tools", "think_or_act")
+    graph.add_edge("write_finding", END)
+    return graph

@@ -1,0 +1,110 @@
+"""One call of a role's model: streamed, timed, counted."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any, NamedTuple
+
+from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage
+from langchain_core.messages.utils import message_chunk_to_message
+from langchain_core.runnables import Runnable, RunnableConfig
+from langgraph.constants import TAG_NOSTREAM
+
+from deep_research.models.resolve import profile_of, resolve_model
+from deep_research.run.context import Context, Role
+from deep_research.run.errors import ModelFailed
+from deep_research.state import Spent
+
+
+class Reply(NamedTuple):
+    """What a model answered and what it cost."""
+
+    message: AIMessage
+    seconds: float
+    spent: dict[str, Spent]
+
+
+class Request(NamedTuple):
+    """What a model is asked."""
+
+    role: Role
+    messages: Sequence[AnyMessage]
+    tools: Sequence[dict[str, Any]] = ()
+    """Tool schemas; without any, the call carries no tool setting at all."""
+    tool_choice: str = "any"
+    """`any`: a tool has to be called; `auto`: the model may answer in words."""
+    max_tokens: int | None = None
+    """Output tokens."""
+    idle_seconds: float | None = None
+    """Seconds of silence after which the call counts as broken off."""
+
+
+async def ask_model(request: Request, context: Context, on_text: Callable[[str], None] | None = None) -> Reply:
+    """Call the role's model once; `on_text` receives the words as they come."""
+    start = context.clock.seconds()
+    whole: AIMessageChunk | None = None
+    async for chunk in _chunks(request, context):
+        whole = chunk if whole is None else whole + chunk
+        if on_text and chunk.text:
+            on_text(chunk.text)
+    if whole is None:
+        raise ModelFailed(f"The {request.role}'s model broke off without an answer.")
+    message = message_chunk_to_message(whole)
+    assert isinstance(message, AIMessage)
+    return Reply(message, context.clock.seconds() - start, {uuid.uuid4().hex: _spent(request.role, message)})
+
+
+async def _chunks(request: Request, context: Context) -> AsyncIterator[AIMessageChunk]:
+    stream = _bound(request, context).astream(list(request.messages), _config(request.role, context))
+    iterator = aiter(stream)
+    while True:
+        try:
+            async with asyncio.timeout(request.idle_seconds):
+                chunk = await anext(iterator)
+        except StopAsyncIteration:
+            return
+        if isinstance(chunk, AIMessageChunk):
+            yield chunk
+
+
+def _bound(request: Request, context: Context) -> Runnable[Any, Any]:
+    model = resolve_model(request.role, context)
+    settings: dict[str, Any] = {}
+    if request.max_tokens is not None:
+        settings["max_tokens"] = request.max_tokens
+    effort = _effort(request.role, context)
+    if effort:
+        settings["reasoning_effort"] = effort
+    if request.tools:
+        return model.bind_tools(list(request.tools), tool_choice=request.tool_choice, **settings)
+    return model.bind(**settings)
+
+
+def _effort(role: Role, context: Context) -> str:
+    if not profile_of(role, context).reasons:
+        return ""
+    if context.effort == "auto":
+        return "low" if role == "researcher" else ""
+    return context.effort
+
+
+def _config(role: Role, context: Context) -> RunnableConfig:
+    who = {"user_id": context.user, "session_id": context.session}
+    return {
+        "tags": [TAG_NOSTREAM, role],
+        "metadata": {"role": role, **{name: value for name, value in who.items() if value}},
+    }
+
+
+def _spent(role: Role, message: AIMessage) -> Spent:
+    usage = message.usage_metadata
+    if usage is None:
+        return Spent(role=role)
+    return Spent(
+        role=role,
+        input_tokens=usage["input_tokens"],
+        cached_tokens=usage.get("input_token_details", {}).get("cache_read", 0),
+        output_tokens=usage["output_tokens"],
+    )

@@ -1,0 +1,99 @@
+"""The only entry: tells what kind of message came in, checks the settings and freezes what stays fixed."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from importlib.metadata import version
+from typing import Any
+
+from langgraph.config import get_config
+from langgraph.runtime import Runtime
+from langgraph.types import Overwrite
+from typing_extensions import TypedDict
+
+from deep_research.models.resolve import check_models
+from deep_research.run.context import Context, context_of
+from deep_research.run.conversation import check_question, entry_of, question_of
+from deep_research.run.packets import DocumentsIndexed, Placement, emit
+from deep_research.run.plans import read_review
+from deep_research.state import Entry, Plan, Progress, Report, ResearchState, Run, Task
+from deep_research.tools.library import Library, LibraryStatus
+from deep_research.tools.offer import check_tools
+
+LISTED = 20
+"""Documents left out that are named one by one."""
+
+
+class BeginUpdate(TypedDict, total=False):
+    """What `begin` writes."""
+
+    run: Run
+    plan: Plan | None
+    progress: Progress
+    transcript: Overwrite
+    tasks: list[Task]
+    spending: Overwrite
+    report: Report | None
+
+
+async def begin(state: ResearchState, runtime: Runtime[Context]) -> BeginUpdate:
+    """Start a question, or take a message into the one under way."""
+    context = context_of(runtime)
+    check_question(state.messages, context.limits.question_characters)
+    entry = entry_of(state.messages, state.run)
+    if state.run is None or entry == "follow_up":
+        return await _start(state, runtime, entry)
+    update = BeginUpdate(run=state.run.model_copy(update={"entry": entry, "status": "running"}), tasks=[])
+    if entry == "plan_reply" and state.plan:
+        review = read_review(state.plan, state.messages[-1].text, context.limits.max_plan_steps)
+        update["plan"] = review.plan if review else state.plan
+    return update
+
+
+async def _start(state: ResearchState, runtime: Runtime[Context], entry: Entry) -> BeginUpdate:
+    context = context_of(runtime)
+    check_tools(context)
+    notices = check_models(("clarifier", "planner", "orchestrator", "researcher", "writer"), context)
+    started = context.clock.seconds()
+    status = await _prepare_documents(context, runtime)
+    settings: dict[str, Any] = get_config().get("configurable", {})
+    question_id = uuid.uuid4().hex
+    run = Run(
+        id=question_id,
+        question=question_of(state.messages),
+        date=f"{context.clock.now():%A, %B %d, %Y}",
+        language=context.language or "the language of the request",
+        namespace=str(settings.get("thread_id") or question_id),
+        # The only sign of a checkpointer that a node can see.
+        is_resumable=settings.get("__pregel_checkpointer") is not None,
+        version=version("deep-research"),
+        entry=entry,
+        active_seconds=context.clock.seconds() - started,
+        notices=(*notices, *_left_out(status)),
+    )
+    return BeginUpdate(
+        run=run,
+        plan=None,
+        progress=Progress(),
+        transcript=Overwrite([]),
+        tasks=[],
+        spending=Overwrite({}),
+        report=None,
+    )
+
+
+async def _prepare_documents(context: Context, runtime: Runtime[Context]) -> LibraryStatus:
+    loop = asyncio.get_running_loop()
+
+    def tell(done: int, total: int) -> None:
+        packet = DocumentsIndexed(placement=Placement(turn_index=0), done=done, total=total)
+        loop.call_soon_threadsafe(emit, runtime.stream_writer, packet)
+
+    return await asyncio.to_thread(Library(context).refresh, tell)
+
+
+def _left_out(status: LibraryStatus) -> list[str]:
+    notices = [f"Not read: {left.path} ({left.reason})." for left in status.left_out[:LISTED]]
+    more = len(status.left_out) - LISTED
+    return notices if more <= 0 else [*notices, f"Not read: {more} further documents."]

@@ -1,0 +1,156 @@
+"""One turn of the orchestrator: what is researched next, or that the report is due."""
+
+from __future__ import annotations
+
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
+from langchain_core.messages.tool import tool_call
+from langgraph.runtime import Runtime
+from typing_extensions import TypedDict
+
+from deep_research.evidence.shrink import cited_sentences, first_cited_sentence
+from deep_research.models.ask import Reply, Request, ask_model
+from deep_research.models.resolve import profile_of
+from deep_research.prompts import render
+from deep_research.run.calls import answer, call_ids, read_calls
+from deep_research.run.context import Context, context_of
+from deep_research.run.conversation import latest
+from deep_research.run.decisions import PENDING, Order, decide
+from deep_research.run.packets import Placement, TopLevelBranching, emit, emit_thought
+from deep_research.run.spending import allowance, limit_reached
+from deep_research.run.transcripts import earlier_findings, fit, with_findings
+from deep_research.state import Progress, ResearchState, Run, Spent, Task
+from deep_research.tools.control import GENERATE_REPORT, RESEARCH_AGENT, THINK_TOOL
+
+
+class OrchestrateUpdate(TypedDict, total=False):
+    """What `orchestrate` writes."""
+
+    run: Run
+    progress: Progress
+    transcript: list[AnyMessage]
+    tasks: list[Task]
+    spending: dict[str, Spent]
+
+
+async def orchestrate(state: ResearchState, runtime: Runtime[Context]) -> OrchestrateUpdate:
+    """Ask the orchestrator for its next decision, unless a limit has made it already."""
+    context, run, progress = context_of(runtime), state.run, state.progress
+    assert run is not None
+    reasons = profile_of("orchestrator", context).reasons
+    max_cycles = context.limits.max_cycles_reasoning if reasons else context.limits.max_cycles
+    limit = limit_reached(context.limits, state.spending, run.active_seconds)
+    if limit or progress.cycle >= max_cycles - 1:
+        run = run.model_copy(update={"stop_reason": limit})
+        return {"run": run, "progress": progress.model_copy(update={"decision": "report"})}
+    steering = _steering(state)
+    reply = await _ask(state, steering, context, max_cycles, reasons)
+    run = run.model_copy(update={"active_seconds": run.active_seconds + reply.seconds})
+    update = _carry_out(state, reply, runtime)
+    update["transcript"] = [*steering, *update["transcript"]]
+    return {**update, "run": run, "spending": reply.spent}
+
+
+def _steering(state: ResearchState) -> list[AnyMessage]:
+    """What the user said since the orchestrator last looked."""
+    seen = state.progress.seen_messages
+    return [message for message in state.messages[seen:] if isinstance(message, HumanMessage)] if seen else []
+
+
+async def _ask(
+    state: ResearchState, steering: list[AnyMessage], context: Context, max_cycles: int, reasons: bool
+) -> Reply:
+    run, progress, limits = state.run, state.progress, context.limits
+    assert run is not None and state.plan is not None
+    system = render(
+        "orchestrate",
+        "system",
+        date=run.date,
+        plan=state.plan.text,
+        reasons=reasons,
+        max_cycles=max_cycles,
+        parallel=limits.max_parallel_researchers,
+    )
+    reminder = render(
+        "orchestrate",
+        "reminder",
+        cycle=progress.cycle,
+        max_cycles=max_cycles,
+        # The reference reminds exactly once, in its second iteration.
+        first_results=progress.calls == 1,
+        nudges=progress.nudges,
+    )
+    seen = progress.seen_messages or len(state.messages)
+    messages = [
+        SystemMessage(system),
+        *latest(state.messages[:seen], limits.context_messages),
+        *earlier_findings(state.findings, run.id),
+        *with_findings(state.transcript, state.findings),
+        *steering,
+        HumanMessage(reminder),
+    ]
+    room = profile_of("orchestrator", context).window - limits.decision_tokens
+    tools = [RESEARCH_AGENT, GENERATE_REPORT] if reasons else [RESEARCH_AGENT, GENERATE_REPORT, THINK_TOOL]
+    fitted = fit(messages, room, (cited_sentences, first_cited_sentence))
+    return await ask_model(Request("orchestrator", fitted, tools, max_tokens=limits.decision_tokens), context)
+
+
+def _carry_out(state: ResearchState, reply: Reply, runtime: Runtime[Context]) -> OrchestrateUpdate:
+    context, progress = context_of(runtime), state.progress
+    tools = {"research_agent", "generate_report", "think_tool"}
+    calls = read_calls(reply.message, tools, call_ids(state.transcript) | set(state.findings))
+    has_findings = any(finding.ended != "failed" for finding in state.findings.values())
+    order = decide(calls, progress, context.limits, has_findings)
+    message = calls.message
+    if order.uses_plan:
+        message, order = _from_plan(state, order, context)
+    progress = order.progress.model_copy(
+        update={"calls": progress.calls + 1, "seen_messages": len(state.messages), "decision": order.decision}
+    )
+    if progress.thought and progress.thought != state.progress.thought:
+        emit_thought(runtime.stream_writer, Placement(turn_index=state.progress.turn), progress.thought)
+    tasks: list[Task] = []
+    if order.decision == "research":
+        tasks = _tasks(state, order, progress, context)
+        if len(tasks) > 1:
+            placement = Placement(turn_index=progress.turn)
+            emit(runtime.stream_writer, TopLevelBranching(placement=placement, num_parallel_branches=len(tasks)))
+        advance = {"cycle": progress.cycle + 1, "turn": progress.turn + 1, "thought": ""}
+        progress = progress.model_copy(update=advance)
+    # A message without calls would stand unanswered in the transcript and says nothing to anybody.
+    transcript: list[AnyMessage] = [message, *answer(message, order.answers)] if message.tool_calls else []
+    return {"progress": progress, "transcript": transcript, "tasks": tasks}
+
+
+def _from_plan(state: ResearchState, order: Order, context: Context) -> tuple[AIMessage, Order]:
+    """Let the plan's next steps be the tasks, as if the model had asked for them."""
+    assert state.plan is not None and state.run is not None
+    asked = {finding.task for finding in state.findings.values() if finding.question_id == state.run.id}
+    steps = [step for step in state.plan.steps if step not in asked][: context.limits.max_parallel_researchers]
+    if not steps:
+        return AIMessage(""), order._replace(decision="report")
+    tasks = tuple((f"plan-{state.run.id[:8]}-{state.progress.cycle}-{n}", step) for n, step in enumerate(steps))
+    calls = [tool_call(name="research_agent", args={"task": step}, id=call_id) for call_id, step in tasks]
+    answers = {call_id: PENDING for call_id, _ in tasks}
+    return AIMessage("", tool_calls=calls), order._replace(answers=answers, tasks=tasks)
+
+
+def _tasks(state: ResearchState, order: Order, progress: Progress, context: Context) -> list[Task]:
+    run = state.run
+    assert run is not None
+    share = allowance(context.limits, state.spending, len(order.tasks))
+    return [
+        Task(
+            id=call_id,
+            question_id=run.id,
+            text=text,
+            cycle=progress.cycle,
+            position=position,
+            turn=progress.turn,
+            namespace=run.namespace,
+            date=run.date,
+            language=run.language,
+            thought=progress.thought,
+            **share._asdict(),
+        )
+        for position, (call_id, text) in enumerate(order.tasks)
+    ]

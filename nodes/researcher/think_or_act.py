@@ -1,0 +1,127 @@
+"""One decision of a researcher: a thought, a tool call, or to write down what was found."""
+
+from __future__ import annotations
+
+import asyncio
+
+from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
+from langgraph.runtime import Runtime
+from typing_extensions import TypedDict
+
+from deep_research.models.ask import Reply, Request, ask_model
+from deep_research.models.resolve import profile_of
+from deep_research.prompts import render
+from deep_research.run.branch import ResearcherState, ToolRequest
+from deep_research.run.calls import answer, call_ids, read_calls
+from deep_research.run.context import Context, context_of
+from deep_research.run.packets import Placement, ResearchAgentStart, emit, emit_thought
+from deep_research.run.pages import fill_in
+from deep_research.run.spending import total
+from deep_research.run.steps import Step, choose
+from deep_research.run.transcripts import fit
+from deep_research.state import Ending, Spent
+from deep_research.tools.control import GENERATE_FINDING, THINK_TOOL, tool_schema
+from deep_research.tools.offer import offered_tools
+from deep_research.tools.results import SHORTENERS
+
+
+class ThinkOrActUpdate(TypedDict, total=False):
+    """What `think_or_act` writes."""
+
+    notes: list[AnyMessage]
+    request: ToolRequest | None
+    iteration: int
+    thinks: int
+    was_nudged: bool
+    step: int
+    seconds: float
+    ended: Ending
+    reason: str
+    spending: dict[str, Spent]
+
+
+async def think_or_act(state: ResearcherState, runtime: Runtime[Context]) -> ThinkOrActUpdate:
+    """Ask the researcher's model for its next step, unless a limit ends the research."""
+    context, task = context_of(runtime), state.task
+    placement = Placement(turn_index=task.turn, tab_index=task.position)
+    if not state.step and not state.notes:
+        emit(runtime.stream_writer, ResearchAgentStart(placement=placement, research_task=task.text))
+    reason = _limit(state, context)
+    if reason:
+        return {"ended": "partial", "reason": reason, "request": None}
+    async with asyncio.timeout(context.limits.researcher_seconds_hard - state.seconds):
+        reply = await _ask(state, runtime)
+    tools = {*offered_tools(context, {}), "generate_report", "think_tool"}
+    calls = read_calls(reply.message, tools, call_ids(state.notes))
+    step = choose(calls, state, context.limits)
+    if step.thought:
+        place = placement.model_copy(update={"sub_turn_index": state.step})
+        emit_thought(runtime.stream_writer, place, step.thought)
+    notes: list[AnyMessage] = [calls.message, *answer(calls.message, step.answers)] if step.answers else []
+    if step.request and not step.answers:
+        notes = [calls.message]
+    return _update(state, step, notes, reply)
+
+
+def _update(state: ResearcherState, step: Step, notes: list[AnyMessage], reply: Reply) -> ThinkOrActUpdate:
+    update = ThinkOrActUpdate(
+        notes=notes,
+        request=step.request,
+        iteration=state.iteration + step.iterations,
+        thinks=step.thinks,
+        was_nudged=step.was_nudged,
+        step=state.step + bool(step.thought),
+        seconds=state.seconds + reply.seconds,
+        spending=reply.spent,
+    )
+    if step.is_finished:
+        update["ended"] = "done"
+    return update
+
+
+def _limit(state: ResearcherState, context: Context) -> str:
+    task = state.task
+    if state.seconds > task.seconds:
+        return f"its time of {context.limits.researcher_seconds:g} s was over (researcher_seconds)"
+    if task.tokens is not None and total(state.spending).tokens >= task.tokens:
+        return "its share of the token limit was used up (max_tokens)"
+    if state.iteration >= context.limits.max_iterations:
+        return f"its {state.iteration} rounds of tool use were over (max_iterations)"
+    return ""
+
+
+async def _ask(state: ResearcherState, runtime: Runtime[Context]) -> Reply:
+    context, task, limits = context_of(runtime), state.task, context_of(runtime).limits
+    offered, profile = offered_tools(context, {}), profile_of("researcher", context)
+    system = render(
+        "think_or_act",
+        "system",
+        date=task.date,
+        language=task.language,
+        tools=_in_words(list(offered)),
+        offered=list(offered),
+        reasons=profile.reasons,
+        max_iterations=limits.max_iterations,
+        max_queries=limits.max_queries,
+    )
+    last = state.actions[-1] if state.actions else None
+    reminder = render(
+        "think_or_act",
+        "reminder",
+        iteration=state.iteration,
+        max_iterations=limits.max_iterations,
+        has_unread_results=bool(last and last.tool == "web_search" and last.found and not state.thinks),
+        was_nudged=state.was_nudged,
+    )
+    assert runtime.store is not None
+    notes = await fill_in(state.notes, runtime.store, task.namespace)
+    messages = [SystemMessage(system), HumanMessage(task.text), *notes, HumanMessage(reminder)]
+    tools = [tool_schema(tool.name, tool.arguments) for tool in offered.values()] + [GENERATE_FINDING]
+    tools += [] if profile.reasons else [THINK_TOOL]
+    room = profile.window - limits.decision_tokens
+    request = Request("researcher", fit(messages, room, SHORTENERS), tools, max_tokens=limits.decision_tokens)
+    return await ask_model(request, context)
+
+
+def _in_words(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,0 +1,70 @@
+"""The channels of one researcher, and what it writes back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+from langchain_core.messages import AnyMessage
+from typing_extensions import TypedDict
+
+from deep_research.state import (
+    Action,
+    Ending,
+    Finding,
+    Record,
+    Source,
+    Spent,
+    Task,
+    append,
+    delta,
+    merge_by_id,
+    merge_findings,
+    merge_sources,
+)
+
+
+class ToolRequest(Record):
+    """A tool call that is to be carried out next."""
+
+    id: str
+    """Id of the call."""
+    tool: str
+    """Name of the tool."""
+    arguments: dict[str, Any]
+    """Its arguments, calls of the same tool merged."""
+
+
+@dataclass
+class ResearcherState:
+    """The channels of one researcher."""
+
+    task: Task
+    notes: Annotated[list[AnyMessage], delta(append, list)] = field(default_factory=list)
+    request: ToolRequest | None = None
+    iteration: int = 0
+    thinks: int = 0
+    was_nudged: bool = False
+    step: int = 0
+    seconds: float = 0.0
+    numbered: Annotated[list[str], append] = field(default_factory=list)
+    actions: Annotated[list[Action], append] = field(default_factory=list)
+    sources: Annotated[dict[str, Source], merge_sources] = field(default_factory=dict)
+    spending: Annotated[dict[str, Spent], merge_by_id] = field(default_factory=dict)
+    ended: Ending | None = None
+    reason: str = ""
+    findings: Annotated[dict[str, Finding], merge_findings] = field(default_factory=dict)
+
+
+class ResearcherInput(TypedDict):
+    """What a researcher starts from."""
+
+    task: Task
+
+
+class ResearcherOutput(TypedDict):
+    """What a researcher writes back: nothing but this."""
+
+    findings: dict[str, Finding]
+    sources: dict[str, Source]
+    spending: dict[str, Spent]

@@ -1,0 +1,90 @@
+"""Reads the tool calls of an assistant message so that each can be run, or answered with what was wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Any, NamedTuple
+
+from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
+from langchain_core.messages.tool import tool_call
+
+CUT_OFF = frozenset({"length", "max_tokens"})
+
+
+class Call(NamedTuple):
+    """A tool call that can be run."""
+
+    id: str
+    name: str
+    arguments: dict[str, Any]
+
+
+class Refusal(NamedTuple):
+    """A tool call that cannot be run, and what to tell the model."""
+
+    id: str
+    reason: str
+
+
+class Calls(NamedTuple):
+    """What an assistant message asks for."""
+
+    message: AIMessage
+    """The message with a unique id for every call."""
+    accepted: tuple[Call, ...]
+    refused: tuple[Refusal, ...]
+
+
+def read_calls(message: AIMessage, tools: Collection[str], taken: Collection[str]) -> Calls:
+    """Split the calls of a message into those that can be run and those that cannot.
+
+    `tools` are the names that were offered; `taken` are ids used before in this thread. A missing or repeated id is
+    replaced, so that every call has exactly one result.
+    """
+    entries = [(call["id"], call["name"], call["args"], "") for call in message.tool_calls]
+    entries += [
+        (call["id"], call["name"] or "unknown", {}, "its arguments are not valid JSON")
+        for call in message.invalid_tool_calls
+    ]
+    cut_off = was_cut_off(message)
+    used, calls, accepted, refused = set(taken), [], [], []
+    for number, (given, name, arguments, fault) in enumerate(entries):
+        call_id = _unique(given or f"call-{number}", used)
+        used.add(call_id)
+        calls.append(tool_call(name=name, args=arguments, id=call_id))
+        fault = "the message was cut off at the output limit; write less" if cut_off else fault
+        if not fault and name not in tools:
+            fault = f"there is no tool {name!r}; the tools are {', '.join(sorted(tools))}"
+        if fault:
+            refused.append(Refusal(call_id, f"Not run: {fault}."))
+        else:
+            accepted.append(Call(call_id, name, arguments))
+    clean = AIMessage(content=message.content, tool_calls=calls, id=message.id)
+    return Calls(clean, tuple(accepted), tuple(refused))
+
+
+def was_cut_off(message: AIMessage) -> bool:
+    """Whether the message ended at the output limit."""
+    metadata = message.response_metadata
+    return (metadata.get("finish_reason") or metadata.get("stop_reason")) in CUT_OFF
+
+
+def call_ids(messages: Iterable[AnyMessage]) -> set[str]:
+    """The ids of all calls in these messages."""
+    return {call["id"] or "" for message in messages if isinstance(message, AIMessage) for call in message.tool_calls}
+
+
+def answer(message: AIMessage, answers: dict[str, str]) -> list[ToolMessage]:
+    """The tool results of a message, in the order of its calls; `answers` by call id."""
+    return [
+        ToolMessage(answers[call_id], tool_call_id=call_id)
+        for call in message.tool_calls
+        if (call_id := call["id"] or "") in answers
+    ]
+
+
+def _unique(wanted: str, used: Collection[str]) -> str:
+    candidate, number = wanted, 2
+    while candidate in used:
+        candidate, number = f"{wanted}-{number}", number + 1
+    return candidate

@@ -1,0 +1,154 @@
+"""Where runs are kept: checkpoints and page texts in one SQLite file."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import aiosqlite
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from langgraph.store.sqlite.aio import AsyncSqliteStore
+
+from deep_research.run.errors import DatabaseUnusable
+from deep_research.run.pages import page_namespace
+from deep_research.run.serializer import StrictSerializer
+
+FILE_NAME = "runs.sqlite"
+APPLICATION_ID = 0x44525331
+"""Stamp in the file's header that tells our databases from others."""
+BUSY_SECONDS = 30.0
+"""Seconds to wait for another process that is writing."""
+
+
+class RunSaver(AsyncSqliteSaver):
+    """LangGraph's SQLite saver, which takes a thread's page texts along when it is deleted or copied."""
+
+    def __init__(self, connection: aiosqlite.Connection) -> None:
+        super().__init__(connection, serde=StrictSerializer())
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        """Delete a thread: checkpoints, pending writes and page texts."""
+        await super().adelete_thread(thread_id)
+        async with self.lock:
+            await self.conn.execute("DELETE FROM store WHERE prefix = ?", (_prefix(thread_id),))
+            await self.conn.commit()
+
+    async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        """Copy a thread: checkpoints, pending writes and page texts."""
+        await self.setup()
+        columns = {
+            "checkpoints": "checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata",
+            "writes": "checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, value",
+        }
+        async with self.lock:
+            for table, names in columns.items():
+                await self.conn.execute(
+                    # Both names come from the constant above.
+                    f"INSERT OR REPLACE INTO {table} (thread_id, {names}) "  # noqa: S608
+                    f"SELECT ?, {names} FROM {table} WHERE thread_id = ?",
+                    (target_thread_id, source_thread_id),
+                )
+            await self.conn.execute(
+                "INSERT OR REPLACE INTO store (prefix, key, value) SELECT ?, key, value FROM store WHERE prefix = ?",
+                (_prefix(target_thread_id), _prefix(source_thread_id)),
+            )
+            await self.conn.commit()
+
+    async def thread_ids(self) -> list[str]:
+        """All threads, the latest first."""
+        await self.setup()
+        query = "SELECT thread_id FROM checkpoints GROUP BY thread_id ORDER BY max(checkpoint_id) DESC"
+        async with self.lock, self.conn.execute(query) as rows:
+            return [str(row[0]) async for row in rows]
+
+
+class PageStore(AsyncSqliteStore):
+    """LangGraph's SQLite store, which waits for its turn when the saver or another process is writing.
+
+    LangGraph's opens a transaction that first reads and then writes; SQLite refuses the step from one to the other at
+    once, whatever the timeout, if somebody else wrote in between.
+    """
+
+    @asynccontextmanager
+    async def _cursor(self, *, transaction: bool = True) -> AsyncIterator[aiosqlite.Cursor]:
+        async with self.lock:
+            if transaction:
+                await self.conn.execute("BEGIN IMMEDIATE")
+            try:
+                async with self.conn.cursor() as cursor:
+                    yield cursor
+            finally:
+                if transaction:
+                    await self.conn.commit()
+
+
+class Database(NamedTuple):
+    """A file of runs, open."""
+
+    saver: RunSaver
+    store: PageStore
+
+
+@asynccontextmanager
+async def open_database(path: Path) -> AsyncIterator[Database]:
+    """Open a file of runs, made if it is missing; belongs to the event loop that it was opened on.
+
+    Raises `DatabaseUnusable` if the file is corrupt, foreign, locked or cannot be written.
+    """
+    _prepare(path)
+    try:
+        # The saver groups its writes by itself; the store counts on statements that commit at once.
+        async with _connect(path, "DEFERRED") as for_saver, _connect(path, None) as for_store:
+            saver, store = RunSaver(for_saver), PageStore(for_store)
+            await store.setup()
+            await saver.setup()
+            yield Database(saver, store)
+    except sqlite3.Error as error:
+        raise unusable(path, error) from error
+
+
+def unusable(path: Path, error: sqlite3.Error) -> DatabaseUnusable:
+    """What to tell the user of a database error."""
+    return DatabaseUnusable(f"The database {str(path)!r} cannot be used: {error} (setting data_dir).")
+
+
+@asynccontextmanager
+async def _connect(path: Path, isolation_level: Literal["DEFERRED"] | None) -> AsyncIterator[aiosqlite.Connection]:
+    connection = aiosqlite.connect(path, timeout=BUSY_SECONDS, isolation_level=isolation_level)
+    # A database that an app never closes must not keep its process alive.
+    connection._thread.daemon = True
+    async with connection:
+        await connection.execute("PRAGMA trusted_schema = OFF")
+        await connection.execute("PRAGMA journal_mode = WAL")
+        await connection.execute("PRAGMA synchronous = FULL")
+        yield connection
+
+
+def _prepare(path: Path) -> None:
+    """Make the folder (0700) and the file (0600) and check that the file is ours."""
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        with sqlite3.connect(path, timeout=BUSY_SECONDS) as connection:
+            known = connection.execute("PRAGMA application_id").fetchone()[0]
+            tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+            if not tables and not known:
+                connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+                known = APPLICATION_ID
+        connection.close()
+    except OSError as error:
+        raise DatabaseUnusable(
+            f"The database {str(path)!r} cannot be opened: {error.strerror} (setting data_dir)."
+        ) from error
+    except sqlite3.Error as error:
+        raise unusable(path, error) from error
+    if known != APPLICATION_ID:
+        raise DatabaseUnusable(f"{str(path)!r} is a database of another program (setting data_dir).")
+
+
+def _prefix(thread_id: str) -> str:
+    return ".".join(page_namespace(thread_id))

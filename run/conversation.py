@@ -1,0 +1,78 @@
+"""The conversation with the user: what was asked, what may be asked, what a model is shown of it."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+
+from deep_research.run.errors import QuestionRefused
+from deep_research.state import Entry, Run
+
+MARK = "deep_research"
+"""Key in `additional_kwargs` under which the assistant's messages say what they are."""
+
+_INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zs", "Zl", "Zp"})
+
+
+def mark_of(message: AnyMessage) -> str:
+    """What an assistant's message is: clarification, plan, report, or nothing of these."""
+    return str(message.additional_kwargs.get(MARK, "")) if isinstance(message, AIMessage) else ""
+
+
+def marked(text: str, mark: str, message_id: str | None = None) -> AIMessage:
+    """An assistant's message that says what it is."""
+    return AIMessage(content=text, additional_kwargs={MARK: mark}, id=message_id)
+
+
+def last_mark(messages: Sequence[AnyMessage]) -> str:
+    """What the assistant's latest message is; empty if there is none."""
+    return next((mark_of(message) for message in reversed(messages) if isinstance(message, AIMessage)), "")
+
+
+def entry_of(messages: Sequence[AnyMessage], run: Run | None) -> Entry:
+    """How the latest message comes in, told by the assistant's message before it and by the run so far."""
+    mark = last_mark(messages)
+    if mark == "clarification":
+        return "answer"
+    if run is None:
+        return "question"
+    if run.status in ("completed", "completed_with_gaps"):
+        return "follow_up"
+    return "plan_reply" if mark == "plan" else "continuation"
+
+
+def question_of(messages: Sequence[AnyMessage]) -> str:
+    """The user's words since the last report."""
+    words: list[str] = []
+    for message in reversed(messages):
+        if mark_of(message) == "report":
+            break
+        if isinstance(message, HumanMessage):
+            words.append(clean(message.text))
+    return "\n".join(reversed(words))
+
+
+def latest(messages: Sequence[AnyMessage], user_messages: int) -> list[AnyMessage]:
+    """The conversation from the user's n-th last message on."""
+    places = [place for place, message in enumerate(messages) if isinstance(message, HumanMessage)]
+    return list(messages[places[-user_messages] :]) if len(places) > user_messages else list(messages)
+
+
+def check_question(messages: Sequence[AnyMessage], max_characters: int) -> None:
+    """Refuse a message that says nothing or too much."""
+    last = messages[-1] if messages else None
+    text = last.text if isinstance(last, HumanMessage) else ""
+    if not any(unicodedata.category(character) not in _INVISIBLE for character in text):
+        raise QuestionRefused("The question is empty: say in words what is to be researched.")
+    if len(text) > max_characters:
+        raise QuestionRefused(
+            f"The question has {len(text)} characters; at most {max_characters} are accepted "
+            "(limit question_characters)."
+        )
+
+
+def clean(text: str) -> str:
+    """The text without control characters and lone surrogates; line breaks and tabs stay."""
+    return "".join(c for c in text if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cs"))

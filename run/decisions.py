@@ -1,0 +1,115 @@
+"""What the orchestrator's message leads to: research, the report, or another turn."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from deep_research.run.calls import Calls
+from deep_research.run.limits import Limits
+from deep_research.state import Decision, Progress
+
+ACT = "act"
+"""Nudge: the model called no tool."""
+RESEARCH_FIRST = "research_first"
+"""Nudge: the model asked for the report before anything was researched."""
+ACKNOWLEDGED = "Noted."
+NOT_NEEDED = "Not run: the report is written now."
+THINK_ALONE = "Not run: a thought stands alone. Call again after it."
+ACT_NOW = "Not run: no more thinking in a row. Act now: research or report."
+NOTHING_RESEARCHED = "Not run: nothing has been researched yet. Research the plan first."
+PENDING = ""
+
+
+class Order(NamedTuple):
+    """What is to be done next, and how every call of the message is answered."""
+
+    decision: Decision
+    progress: Progress
+    answers: dict[str, str]
+    """Tool results by call id; the result of a research call is empty and stands in its finding."""
+    tasks: tuple[tuple[str, str], ...] = ()
+    """Call id and words of each task."""
+    uses_plan: bool = False
+    """Whether the plan's own steps become the tasks, because the model asks for nothing that can be done."""
+
+
+def decide(calls: Calls, progress: Progress, limits: Limits, has_findings: bool) -> Order:
+    """Decide by the precedence report, thought, research."""
+    names = {call.name for call in calls.accepted}
+    if not calls.message.tool_calls:
+        return _without_call(progress, has_findings)
+    if "generate_report" in names:
+        return _report(calls, progress, has_findings)
+    if "think_tool" in names:
+        return _think(calls, progress, limits, has_findings)
+    return _research(calls, progress, limits, has_findings)
+
+
+def give_up(progress: Progress, answers: dict[str, str], has_findings: bool) -> Order:
+    """Stop asking the model: the report if there is something to report, else the plan's own steps."""
+    progress = progress.model_copy(update={"mistakes": 0, "thinks": 0})
+    if has_findings:
+        return Order("report", progress, answers)
+    return Order("research", progress, answers, uses_plan=True)
+
+
+def read_task(arguments: dict[str, Any]) -> str:
+    """The task of a research call; empty if there is none."""
+    task = arguments.get("task")
+    return " ".join(task.split()) if isinstance(task, str) else ""
+
+
+def _without_call(progress: Progress, has_findings: bool) -> Order:
+    if progress.cycle or ACT in progress.nudges:
+        return give_up(progress, {}, has_findings)
+    return Order("again", _nudged(progress, ACT), {})
+
+
+def _report(calls: Calls, progress: Progress, has_findings: bool) -> Order:
+    if has_findings or RESEARCH_FIRST in progress.nudges:
+        return Order("report", progress, _all(calls, NOT_NEEDED, generate_report=ACKNOWLEDGED))
+    answers = _all(calls, "Not run: call research_agent alone.", generate_report=NOTHING_RESEARCHED)
+    return Order("again", _nudged(progress, RESEARCH_FIRST), answers)
+
+
+def _think(calls: Calls, progress: Progress, limits: Limits, has_findings: bool) -> Order:
+    if progress.thinks >= limits.max_thinks:
+        return _mistaken(progress, _all(calls, THINK_ALONE, think_tool=ACT_NOW), limits, has_findings)
+    thoughts = [str(call.arguments.get("reasoning", "")) for call in calls.accepted if call.name == "think_tool"]
+    progress = progress.model_copy(
+        update={"thinks": progress.thinks + 1, "thought": thoughts[-1], "turn": progress.turn + 1}
+    )
+    return Order("again", progress, _all(calls, THINK_ALONE, think_tool=ACKNOWLEDGED))
+
+
+def _research(calls: Calls, progress: Progress, limits: Limits, has_findings: bool) -> Order:
+    answers = {refusal.id: refusal.reason for refusal in calls.refused}
+    tasks: list[tuple[str, str]] = []
+    for call in calls.accepted:
+        task = read_task(call.arguments)
+        if not task:
+            answers[call.id] = "Not run: `task` has to be a text of one or two sentences."
+        elif len(tasks) == limits.max_parallel_researchers:
+            answers[call.id] = f"Not run: at most {len(tasks)} at a time. Ask again next round if it is still needed."
+        else:
+            tasks.append((call.id, task))
+            answers[call.id] = PENDING
+    if not tasks:
+        return _mistaken(progress, answers, limits, has_findings)
+    progress = progress.model_copy(update={"thinks": 0, "mistakes": 0})
+    return Order("research", progress, answers, tuple(tasks))
+
+
+def _mistaken(progress: Progress, answers: dict[str, str], limits: Limits, has_findings: bool) -> Order:
+    if progress.mistakes >= limits.max_mistakes:
+        return give_up(progress, answers, has_findings)
+    return Order("again", progress.model_copy(update={"mistakes": progress.mistakes + 1}), answers)
+
+
+def _nudged(progress: Progress, nudge: str) -> Progress:
+    return progress.model_copy(update={"nudges": (*progress.nudges, nudge)})
+
+
+def _all(calls: Calls, others: str, **by_name: str) -> dict[str, str]:
+    answers = {call.id: by_name.get(call.name, others) for call in calls.accepted}
+    return answers | {refusal.id: refusal.reason for refusal in calls.refused}

@@ -1,0 +1,215 @@
+"""What a run tells its listeners while it works: typed packets on the custom stream."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from langgraph.types import StreamWriter
+from pydantic import BaseModel, ConfigDict
+
+from deep_research.state import Source
+
+
+class Placement(BaseModel):
+    """Where a packet belongs: a block of the run, a parallel call in it, a step of that call."""
+
+    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
+
+    turn_index: int
+    """Block of the run, growing."""
+    tab_index: int = 0
+    """Parallel call inside the block."""
+    sub_turn_index: int | None = None
+    """Step of a researcher; none at the top level."""
+    model_index: int = 0
+    """Always 0: one model answers."""
+
+
+class Document(BaseModel):
+    """A source as packets name it."""
+
+    document_id: str
+    title: str
+    link: str
+
+
+class Packet(BaseModel):
+    """Base of all packets; `type` is its name on the wire."""
+
+    model_config = ConfigDict(frozen=True)
+
+    placement: Placement
+    type: str
+
+
+class PlanStart(Packet):
+    """The first words of the plan follow."""
+
+    type: Literal["deep_research_plan_start"] = "deep_research_plan_start"
+
+
+class PlanDelta(Packet):
+    """Words of the plan."""
+
+    type: Literal["deep_research_plan_delta"] = "deep_research_plan_delta"
+    content: str
+
+
+class SectionEnd(Packet):
+    """The plan, a tool call or a finding is complete."""
+
+    type: Literal["section_end"] = "section_end"
+
+
+class TopLevelBranching(Packet):
+    """Several researchers start at once."""
+
+    type: Literal["top_level_branching"] = "top_level_branching"
+    num_parallel_branches: int
+
+
+class ResearchAgentStart(Packet):
+    """A researcher starts on its task."""
+
+    type: Literal["research_agent_start"] = "research_agent_start"
+    research_task: str
+
+
+class ReasoningStart(Packet):
+    """A thought follows."""
+
+    type: Literal["reasoning_start"] = "reasoning_start"
+
+
+class ReasoningDelta(Packet):
+    """Words of a thought."""
+
+    type: Literal["reasoning_delta"] = "reasoning_delta"
+    reasoning: str
+
+
+class ReasoningDone(Packet):
+    """The thought is complete."""
+
+    type: Literal["reasoning_done"] = "reasoning_done"
+
+
+class SearchToolStart(Packet):
+    """A search starts."""
+
+    type: Literal["search_tool_start"] = "search_tool_start"
+    is_internet_search: bool
+
+
+class SearchToolQueries(Packet):
+    """What is searched for."""
+
+    type: Literal["search_tool_queries_delta"] = "search_tool_queries_delta"
+    queries: list[str]
+
+
+class SearchToolDocuments(Packet):
+    """What the search found."""
+
+    type: Literal["search_tool_documents_delta"] = "search_tool_documents_delta"
+    documents: list[Document]
+
+
+class OpenUrlStart(Packet):
+    """Pages or documents are opened."""
+
+    type: Literal["open_url_start"] = "open_url_start"
+
+
+class OpenUrlUrls(Packet):
+    """Which addresses are opened."""
+
+    type: Literal["open_url_urls"] = "open_url_urls"
+    urls: list[str]
+
+
+class OpenUrlDocuments(Packet):
+    """What was read."""
+
+    type: Literal["open_url_documents"] = "open_url_documents"
+    documents: list[Document]
+
+
+class FindingStart(Packet):
+    """A researcher starts to write."""
+
+    type: Literal["intermediate_report_start"] = "intermediate_report_start"
+
+
+class FindingDelta(Packet):
+    """Words of a finding, with the researcher's own source numbers."""
+
+    type: Literal["intermediate_report_delta"] = "intermediate_report_delta"
+    content: str
+
+
+class FindingCitedDocuments(Packet):
+    """The sources that the finding cites."""
+
+    type: Literal["intermediate_report_cited_docs"] = "intermediate_report_cited_docs"
+    cited_docs: list[Document]
+
+
+class MessageStart(Packet):
+    """The report, or a question to the user, follows."""
+
+    type: Literal["message_start"] = "message_start"
+    final_documents: list[Document] | None = None
+    pre_answer_processing_seconds: float | None = None
+
+
+class MessageDelta(Packet):
+    """Words of the report or of the question to the user."""
+
+    type: Literal["message_delta"] = "message_delta"
+    content: str
+
+
+class CitationInfo(Packet):
+    """A number of the report is used for the first time in the text that follows."""
+
+    type: Literal["citation_info"] = "citation_info"
+    citation_number: int
+    document_id: str
+
+
+class PacketError(Packet):
+    """A researcher or a tool failed; the run goes on."""
+
+    type: Literal["error"] = "error"
+    message: str
+
+
+class DocumentsIndexed(Packet):
+    """The user's documents are being indexed."""
+
+    type: Literal["documents_indexed"] = "documents_indexed"
+    done: int
+    total: int
+
+
+def document(source: Source) -> Document:
+    """A source as packets name it."""
+    return Document(document_id=source.key, title=source.title, link=source.location)
+
+
+def emit(writer: StreamWriter, *packets: Packet) -> None:
+    """Send packets to the run's listeners."""
+    for packet in packets:
+        data: dict[str, Any] = packet.model_dump(mode="json")
+        writer(data)
+
+
+def emit_thought(writer: StreamWriter, placement: Placement, thought: str) -> None:
+    """Send a whole thought."""
+    emit(
+        writer,
+        ReasoningStart(placement=placement),
+        ReasoningDelta(placement=placement, reasoning=thought),
+        ReasoningDone(placement=placement),
+    )

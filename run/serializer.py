@@ -1,0 +1,50 @@
+"""Turns checkpoints into bytes and back, and refuses every type that is not ours."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from langgraph.checkpoint.serde.event_hooks import SerdeEvent, register_serde_event_listener
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+
+import deep_research.run.branch  # noqa: F401 - its record has to be known before the records are counted
+from deep_research.run.errors import ForeignRecord
+from deep_research.state import Record
+
+
+class StrictSerializer(JsonPlusSerializer):
+    """LangGraph's serializer for our own records and LangGraph's safe types, without pickle.
+
+    LangGraph hands back a blocked type as a plain dict; here it is an error, because a run that goes on with a dict in
+    the place of a record fails later and in a worse place.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(pickle_fallback=False, allowed_msgpack_modules=record_types())
+
+    def loads_typed(self, data: tuple[str, bytes]) -> Any:
+        """Read a value; raises `ForeignRecord` if it holds a type that is not allowed."""
+        thread, blocked = threading.get_ident(), list[str]()
+
+        def listen(event: SerdeEvent) -> None:
+            if "blocked" in event["kind"] and threading.get_ident() == thread:
+                blocked.append(f"{event['module']}.{event['name']}")
+
+        unregister = register_serde_event_listener(listen)
+        try:
+            value = super().loads_typed(data)
+        finally:
+            unregister()
+        if blocked:
+            raise ForeignRecord(f"The checkpoint holds the foreign type {blocked[0]!r} and was not read.")
+        return value
+
+
+def record_types() -> list[type]:
+    """All records of a run."""
+    types, new = list[type](), [*Record.__subclasses__()]
+    while new:
+        types += new
+        new = [below for above in new for below in above.__subclasses__()]
+    return types

@@ -1,0 +1,81 @@
+"""What a run has spent, and what a researcher may still spend."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from deep_research.run.limits import Limits
+from deep_research.state import Spent
+
+
+class Total(NamedTuple):
+    """Sums over all calls."""
+
+    calls: int
+    input_tokens: int
+    cached_tokens: int
+    output_tokens: int
+    searches: int
+    fetches: int
+
+    @property
+    def tokens(self) -> int:
+        """Input and output together."""
+        return self.input_tokens + self.output_tokens
+
+
+class Allowance(NamedTuple):
+    """What one researcher may spend; none: unlimited."""
+
+    seconds: float
+    tokens: int | None
+    searches: int | None
+    fetches: int | None
+
+
+def total(spending: Mapping[str, Spent]) -> Total:
+    """Add up what was spent."""
+    entries = spending.values()
+    return Total(
+        calls=sum(1 for spent in entries if spent.input_tokens or spent.output_tokens),
+        input_tokens=sum(spent.input_tokens for spent in entries),
+        cached_tokens=sum(spent.cached_tokens for spent in entries),
+        output_tokens=sum(spent.output_tokens for spent in entries),
+        searches=sum(spent.searches for spent in entries),
+        fetches=sum(spent.fetches for spent in entries),
+    )
+
+
+def limit_reached(limits: Limits, spending: Mapping[str, Spent], active_seconds: float) -> str:
+    """The limit that forbids more research, in words for the reader; empty if none does."""
+    spent = total(spending)
+    if active_seconds > limits.max_seconds:
+        return f"the time limit of {limits.max_seconds:g} s (max_seconds) was reached"
+    for name, used, most in (
+        ("max_tokens", spent.tokens, _for_research(limits)),
+        ("max_searches", spent.searches, limits.max_searches),
+        ("max_fetches", spent.fetches, limits.max_fetches),
+    ):
+        if most is not None and used >= most:
+            return f"the limit {name} was reached ({used} of {getattr(limits, name)})"
+    return ""
+
+
+def allowance(limits: Limits, spending: Mapping[str, Spent], researchers: int) -> Allowance:
+    """One researcher's part of what remains, the share for writing left out."""
+    spent = total(spending)
+
+    def part(most: int | None, used: int) -> int | None:
+        return None if most is None else max(1, (most - used) // researchers)
+
+    return Allowance(
+        seconds=limits.researcher_seconds,
+        tokens=part(_for_research(limits), spent.tokens),
+        searches=part(limits.max_searches, spent.searches),
+        fetches=part(limits.max_fetches, spent.fetches),
+    )
+
+
+def _for_research(limits: Limits) -> int | None:
+    return None if limits.max_tokens is None else int(limits.max_tokens * (1 - limits.writing_share))

@@ -1,0 +1,67 @@
+"""What a researcher's message leads to: a thought, a tool call, or the end of its research."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from deep_research.run.branch import ResearcherState, ToolRequest
+from deep_research.run.calls import Call, Calls
+from deep_research.run.decisions import ACKNOWLEDGED, ACT_NOW
+from deep_research.run.limits import Limits
+
+ONE_KIND = "Not run: one kind of tool a message. Call it again alone."
+MERGED = "Run together with the first call of this message; the results stand there."
+
+
+class Step(NamedTuple):
+    """What comes next in one researcher."""
+
+    answers: dict[str, str]
+    """Tool results by call id; the call in `request` gets its own later."""
+    request: ToolRequest | None = None
+    iterations: int = 0
+    """Iterations that the message has used up; a tool call is counted when it has run."""
+    thinks: int = 0
+    thought: str = ""
+    was_nudged: bool = False
+    is_finished: bool = False
+
+
+def choose(calls: Calls, state: ResearcherState, limits: Limits) -> Step:
+    """Decide by the first call of the message: only calls of the same tool are considered."""
+    answers = {refusal.id: refusal.reason for refusal in calls.refused}
+    if not calls.accepted:
+        # The first message without any call costs a nudge, each further one an iteration.
+        silent = not calls.message.tool_calls
+        return Step(answers, iterations=0 if silent and not state.was_nudged else 1, was_nudged=silent)
+    first = calls.accepted[0]
+    same = [call for call in calls.accepted if call.name == first.name]
+    answers |= {call.id: ONE_KIND for call in calls.accepted if call.name != first.name}
+    if first.name == "generate_report":
+        return Step(answers | {call.id: ACKNOWLEDGED for call in same}, is_finished=True)
+    if first.name == "think_tool":
+        return _think(same, answers, state, limits)
+    answers |= {call.id: MERGED for call in same[1:]}
+    return Step(answers, ToolRequest(id=first.id, tool=first.name, arguments=_merged(same)))
+
+
+def _think(same: list[Call], answers: dict[str, str], state: ResearcherState, limits: Limits) -> Step:
+    if state.thinks >= limits.max_thinks:
+        return Step(answers | {call.id: ACT_NOW for call in same}, iterations=1, thinks=state.thinks)
+    thought = str(same[-1].arguments.get("reasoning", ""))
+    return Step(answers | {call.id: ACKNOWLEDGED for call in same}, thinks=state.thinks + 1, thought=thought)
+
+
+def _merged(calls: list[Call]) -> dict[str, Any]:
+    """The arguments of the first call, with the list arguments of all put together; a bare text counts as a list."""
+    merged = dict(calls[0].arguments)
+    for call in calls[1:]:
+        for name, value in call.arguments.items():
+            merged[name] = [*_as_list(merged.get(name)), *_as_list(value)]
+    return merged
+
+
+def _as_list(value: Any) -> list[Any]:
+    if value is None:
+        return []
+    return list(value) if isinstance(value, list | tuple) else [value]
