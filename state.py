@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Annotated, Any, Literal, TypeVar
 
 from langchain_core.messages import AnyMessage
@@ -259,13 +260,7 @@ def append(current: Sequence[Value], update: Sequence[Value]) -> list[Value]:
 
 def delta(merge: Callable[[Any, Any], Any], kind: type) -> DeltaChannel[Any]:
     """A channel that stores what was added instead of its whole value, so that checkpoints grow linearly."""
-
-    def fold(value: Any, updates: Sequence[Any]) -> Any:
-        for update in updates:
-            value = merge(value, update)
-        return value
-
-    return DeltaChannel(fold, kind)
+    return DeltaChannel(lambda value, updates: reduce(merge, updates, value), kind)
 
 
 @dataclass
@@ -288,7 +283,6 @@ class ResearchInput(BaseModel):
     """What a run starts from."""
 
     model_config = ConfigDict(title="Question", use_attribute_docstrings=True)
-
     messages: Annotated[list[AnyMessage], add_messages] = Field(title="Messages", min_length=1)
     """The conversation; its last message is the question, or the answer to what was asked back."""
 
@@ -297,7 +291,6 @@ class ResearchOutput(BaseModel):
     """What a run ends with."""
 
     model_config = ConfigDict(title="Report", use_attribute_docstrings=True)
-
     messages: Annotated[list[AnyMessage], add_messages] = Field(title="Messages")
     """The conversation; its last message is the report, or a question to the user."""
     report: Report | None = Field(default=None, title="Report")

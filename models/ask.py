@@ -8,10 +8,10 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any, NamedTuple
 
 from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage
-from langchain_core.messages.utils import message_chunk_to_message
 from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.constants import TAG_NOSTREAM
 
+from deep_research.models.arguments import whole_message
 from deep_research.models.resolve import profile_of, resolve_model
 from deep_research.run.context import Context, Role
 from deep_research.run.errors import ModelFailed
@@ -44,29 +44,29 @@ class Request(NamedTuple):
 async def ask_model(request: Request, context: Context, on_text: Callable[[str], None] | None = None) -> Reply:
     """Call the role's model once; `on_text` receives the words as they come."""
     start = context.clock.seconds()
-    whole: AIMessageChunk | None = None
-    async for chunk in _chunks(request, context):
-        whole = chunk if whole is None else whole + chunk
-        if on_text and chunk.text:
-            on_text(chunk.text)
+    whole: AIMessage | None = None
+    async for part in _parts(request, context):
+        whole = whole + part if isinstance(whole, AIMessageChunk) and isinstance(part, AIMessageChunk) else part
+        if on_text and part.text:
+            on_text(part.text)
     if whole is None:
         raise ModelFailed(f"The {request.role}'s model broke off without an answer.")
-    message = message_chunk_to_message(whole)
-    assert isinstance(message, AIMessage)
+    message = whole_message(whole) if isinstance(whole, AIMessageChunk) else whole
     return Reply(message, context.clock.seconds() - start, {uuid.uuid4().hex: _spent(request.role, message)})
 
 
-async def _chunks(request: Request, context: Context) -> AsyncIterator[AIMessageChunk]:
+async def _parts(request: Request, context: Context) -> AsyncIterator[AIMessage]:
     stream = _bound(request, context).astream(list(request.messages), _config(request.role, context))
     iterator = aiter(stream)
     while True:
         try:
             async with asyncio.timeout(request.idle_seconds):
-                chunk = await anext(iterator)
+                part = await anext(iterator)
         except StopAsyncIteration:
             return
-        if isinstance(chunk, AIMessageChunk):
-            yield chunk
+        # A model that cannot stream hands over its whole message at once.
+        if isinstance(part, AIMessage):
+            yield part
 
 
 def _bound(request: Request, context: Context) -> Runnable[Any, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import uuid
 from importlib.metadata import version
 from typing import Any
@@ -84,16 +85,23 @@ async def _start(state: ResearchState, runtime: Runtime[Context], entry: Entry) 
 
 
 async def _prepare_documents(context: Context, runtime: Runtime[Context]) -> LibraryStatus:
-    loop = asyncio.get_running_loop()
+    loop, is_over = asyncio.get_running_loop(), threading.Event()
 
     def tell(done: int, total: int) -> None:
+        if is_over.is_set():
+            # The run was cancelled: raising is what stops the thread.
+            raise asyncio.CancelledError
         packet = DocumentsIndexed(placement=Placement(turn_index=0), done=done, total=total)
         loop.call_soon_threadsafe(emit, runtime.stream_writer, packet)
 
-    return await asyncio.to_thread(Library(context).refresh, tell)
+    try:
+        return await asyncio.to_thread(Library(context).refresh, tell)
+    finally:
+        is_over.set()
 
 
 def _left_out(status: LibraryStatus) -> list[str]:
-    notices = [f"Not read: {left.path} ({left.reason})." for left in status.left_out[:LISTED]]
+    notices = [f"Only the beginning was read: {path}." for path in status.shortened[:LISTED]]
+    notices += [f"Not read: {left.path} ({left.reason})." for left in status.left_out[:LISTED]]
     more = len(status.left_out) - LISTED
     return notices if more <= 0 else [*notices, f"Not read: {more} further documents."]

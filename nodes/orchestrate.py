@@ -100,9 +100,10 @@ def _carry_out(state: ResearchState, reply: Reply, runtime: Runtime[Context]) ->
     calls = read_calls(reply.message, tools, call_ids(state.transcript) | set(state.findings))
     has_findings = any(finding.ended != "failed" for finding in state.findings.values())
     order = decide(calls, progress, context.limits, has_findings)
-    message = calls.message
+    transcript = _entries(calls.message, order)
     if order.uses_plan:
         message, order = _from_plan(state, order, context)
+        transcript += _entries(message, order)
     progress = order.progress.model_copy(
         update={"calls": progress.calls + 1, "seen_messages": len(state.messages), "decision": order.decision}
     )
@@ -116,9 +117,12 @@ def _carry_out(state: ResearchState, reply: Reply, runtime: Runtime[Context]) ->
             emit(runtime.stream_writer, TopLevelBranching(placement=placement, num_parallel_branches=len(tasks)))
         advance = {"cycle": progress.cycle + 1, "turn": progress.turn + 1, "thought": ""}
         progress = progress.model_copy(update=advance)
-    # A message without calls would stand unanswered in the transcript and says nothing to anybody.
-    transcript: list[AnyMessage] = [message, *answer(message, order.answers)] if message.tool_calls else []
     return {"progress": progress, "transcript": transcript, "tasks": tasks}
+
+
+def _entries(message: AIMessage, order: Order) -> list[AnyMessage]:
+    """The message and the results of its calls; one without calls says nothing that the next turn needs."""
+    return [message, *answer(message, order.answers)] if message.tool_calls else []
 
 
 def _from_plan(state: ResearchState, order: Order, context: Context) -> tuple[AIMessage, Order]:

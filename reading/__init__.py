@@ -1,0 +1,1 @@
+"""Bytes from outside to text."""

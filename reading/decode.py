@@ -1,0 +1,110 @@
+"""Bytes to clean text, whatever their charset."""
+
+from __future__ import annotations
+
+import codecs
+import re
+import unicodedata
+
+from deep_research.reading.records import TEXT_CHARACTERS, Unreadable
+
+SAMPLE_BYTES = 65_536
+TEXT_BYTES = 6 * TEXT_CHARACTERS
+CONTROL_SHARE = 0.02
+FEW_CONTROLS = 8
+NUL_SHARE = 0.2
+
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_BINARY = (
+    b"PK\x03\x04",
+    b"\x89PNG",
+    b"\xff\xd8\xff",
+    b"GIF8",
+    b"\x1f\x8b",
+    b"7z\xbc\xaf",
+    b"\x7fELF",
+    b"SQLite format 3",
+)
+_CANDIDATES = [
+    *("cp1252", "cp932", "euc_jp", "gb18030", "big5", "euc_kr", "cp1251"),
+    *("koi8_r", "cp1250", "cp1253", "cp1255", "cp1256", "cp1254"),
+]
+# Escape is not among them: logs with terminal colours are text.
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f]")
+# Zero-width joiners stay: Persian, Indic scripts and emoji need them.
+_UNWANTED = re.compile(
+    r"[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\xad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff\ufff9-\ufffb"
+    r"\ud800-\udfff\U000e0000-\U000e007f]"
+)
+_LINE_ENDS = re.compile(r"\r\n?|[\x0b\x0c\x85\u2028\u2029]")
+
+
+def decode(data: bytes, declared: str = "", most: int = TEXT_BYTES) -> str:
+    """The text of `data`: byte order mark first, then UTF-8, then the declared charset, then what fits best.
+
+    At most `most` bytes are looked at.
+    """
+    if data.startswith(_BINARY):
+        raise Unreadable("not text", "it is not a text file")
+    head = data[:most]
+    text = _marked(head) or _without_mark(head, declared, is_whole=len(data) <= most)
+    sample = text[:SAMPLE_BYTES]
+    if len(_CONTROL.findall(sample)) > max(FEW_CONTROLS, CONTROL_SHARE * len(sample)):
+        raise Unreadable("not text", "it is not a text file")
+    return text
+
+
+def clean(text: str) -> str:
+    """The text in composed form, without control, invisible and broken characters, with plain line ends."""
+    return unicodedata.normalize("NFC", _UNWANTED.sub("", _LINE_ENDS.sub("\n", text)))
+
+
+def _marked(data: bytes) -> str:
+    for mark, encoding in _BOMS:
+        if data.startswith(mark):
+            return data[len(mark) :].decode(encoding, errors="replace")
+    return ""
+
+
+def _without_mark(data: bytes, declared: str, is_whole: bool) -> str:
+    # UTF-8 before the declaration: what decodes as UTF-8 by chance is rare, a wrong declaration is not.
+    names = ["iso2022_jp", "utf-8"] if b"\x1b$" in data else ["utf-8"]
+    # A stray NUL is an accident; every second byte NUL is UTF-16.
+    if data[:SAMPLE_BYTES].count(0) > NUL_SHARE * len(data[:SAMPLE_BYTES]):
+        names = [_wide_guess(data)]
+    for name in [*names, declared]:
+        text = _strictly(data, name, is_whole)
+        if text is not None:
+            return text
+    return data.decode(_best_guess(data), errors="replace")
+
+
+def _strictly(data: bytes, encoding: str, is_whole: bool) -> str | None:
+    try:
+        # A cut may fall inside a character.
+        return codecs.getincrementaldecoder(encoding)().decode(data, final=is_whole)
+    except (LookupError, UnicodeError):
+        return None
+
+
+def _wide_guess(data: bytes) -> str:
+    sample = data[:SAMPLE_BYTES]
+    return "utf-16-le" if sample[1::2].count(0) > sample[0::2].count(0) else "utf-16-be"
+
+
+def _best_guess(data: bytes) -> str:
+    from charset_normalizer import from_bytes
+
+    matches = from_bytes(data[:SAMPLE_BYTES], cp_isolation=_CANDIDATES)
+    best = matches.best()
+    if best is None:
+        return "cp1252"
+    # Short western texts fit Central Europe's table equally well, and are far more common.
+    western = any(match.encoding == "cp1252" and match.chaos <= best.chaos for match in matches)
+    return "cp1252" if best.encoding == "cp1250" and western else best.encoding

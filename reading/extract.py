@@ -1,0 +1,138 @@
+"""Bytes from outside to text, in child processes that can be killed.
+
+Parsers of foreign bytes hold the interpreter for seconds and sometimes eat all memory, so they run elsewhere. The
+children are started as `python -m deep_research.reading.worker` and not by multiprocessing: its spawn would run the
+user's own script again in each child, which breaks scripts without a main guard, and notebooks.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import subprocess
+import sys
+import threading
+from typing import Self
+
+from deep_research.reading.frames import receive, send
+from deep_research.reading.records import Extract, Kind, Unreadable
+
+WORKERS = 2
+ENDING_SECONDS = 2.0
+
+# Everything else stays here: the child has no use for keys and tokens.
+_ENVIRONMENT = ("PATH", "HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "SYSTEMROOT", "TEMP", "TMPDIR")
+
+
+class Parser:
+    """Parses files in a few child processes; a context manager that may be used from several threads."""
+
+    def __init__(self, seconds: float, max_bytes: int, workers: int = WORKERS) -> None:
+        self.max_bytes = max_bytes
+        self._workers = [_Worker(seconds) for _ in range(workers)]
+        self._idle: queue.LifoQueue[_Worker] = queue.LifoQueue()
+        for worker in self._workers:
+            self._idle.put(worker)
+
+    def __enter__(self) -> Self:
+        """Nothing happens yet: children are started when there is something to read."""
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """End the children."""
+        self.close()
+
+    def parse(self, data: bytes, name: str, kind: Kind | None = None, charset: str = "") -> Extract:
+        """Read a file of this name; blocks until a child is free and done. Raises `Unreadable`."""
+        if not data:
+            raise Unreadable("empty", "it is empty")
+        if len(data) > self.max_bytes:
+            raise Unreadable("too large", f"it is larger than {self.max_bytes} bytes")
+        worker = self._idle.get()
+        try:
+            return self._parse(worker, data, {"name": name, "kind": kind, "charset": charset})
+        finally:
+            self._idle.put(worker)
+
+    def _parse(self, worker: _Worker, data: bytes, header: dict[str, str | None]) -> Extract:
+        try:
+            return worker.parse(data, header)
+        except Unreadable as error:
+            if error.reason != "crashed":
+                raise
+        # Once more in a fresh child: the first may have been killed for reasons that are not the file's.
+        return worker.parse(data, header)
+
+    def close(self) -> None:
+        """End the children."""
+        for worker in self._workers:
+            worker.stop()
+
+
+class _Worker:
+    """One child process, started when first needed and again after it was killed."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def parse(self, data: bytes, header: dict[str, str | None]) -> Extract:
+        process = self._process = self._process or _start()
+        is_late = threading.Event()
+        clock = threading.Timer(self._seconds, _kill, (process, is_late))
+        clock.daemon = True
+        clock.start()
+        try:
+            answer = _ask(process, {**header, "seconds": self._seconds}, data)
+        finally:
+            clock.cancel()
+        if answer is not None and not is_late.is_set():
+            return _extract(answer)
+        self.stop()
+        if is_late.is_set():
+            raise Unreadable("timed out", f"reading it takes longer than {self._seconds:g} seconds")
+        raise Unreadable("crashed", "reading it ended the parser")
+
+    def stop(self) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        try:
+            process.communicate(timeout=ENDING_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+
+
+def _start() -> subprocess.Popen[bytes]:
+    names = [name for name in os.environ if name in _ENVIRONMENT or name.startswith("PYTHON")]
+    # -P: a file in the working folder must not stand in for a module.
+    return subprocess.Popen(
+        [sys.executable, "-P", "-m", "deep_research.reading.worker"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={name: os.environ[name] for name in names},
+    )
+
+
+def _ask(process: subprocess.Popen[bytes], header: dict[str, object], data: bytes) -> dict[str, object] | None:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        send(process.stdin, header, data)
+        answer = receive(process.stdout)
+    except OSError:
+        return None
+    return answer[0] if answer else None
+
+
+def _kill(process: subprocess.Popen[bytes], is_late: threading.Event) -> None:
+    is_late.set()
+    process.kill()
+
+
+def _extract(answer: dict[str, object]) -> Extract:
+    if "reason" in answer:
+        raise Unreadable(answer["reason"], str(answer["words"]))  # type: ignore[arg-type]  # our own child's word
+    return Extract(**answer)  # type: ignore[arg-type]  # our own child's word

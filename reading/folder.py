@@ -1,0 +1,154 @@
+"""The files below a folder: which there are, and their bytes, without ever leaving the folder."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+from pathlib import Path, PurePath
+from typing import NamedTuple
+
+from deep_research.reading.records import KINDS, Unreadable
+
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+# Without this, opening a named pipe waits for somebody to write into it.
+_NO_WAIT = getattr(os, "O_NONBLOCK", 0)
+
+# Names are shown to people and models, and SQLite takes no broken characters.
+NOT_IN_NAMES = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+class FoundFile(NamedTuple):
+    """A regular file that may be read."""
+
+    path: str
+    """Relative to the folder, with forward slashes."""
+    size: int
+    mtime_ns: int
+
+
+class LeftOut(NamedTuple):
+    """A file or folder that was not read, and why, in words."""
+
+    path: str
+    reason: str
+
+
+class Scan(NamedTuple):
+    """What a folder holds."""
+
+    files: tuple[FoundFile, ...]
+    left_out: tuple[LeftOut, ...]
+
+
+def scan_folder(root: Path, max_bytes: int, max_files: int) -> Scan:
+    """List the readable kinds of files below `root` (or `root` itself, if it is a file), sorted by path; blocks.
+
+    Links are not followed: one that stays inside leads to a file that is found anyway. Raises `OSError` if the
+    folder itself cannot be listed.
+    """
+    left_out: list[LeftOut] = []
+    files = sorted(_single(root) if root.is_file() else _walk(root, left_out))
+    if len(files) > max_files:
+        left_out.append(LeftOut(root.name, f"it holds {len(files)} files; only the first {max_files} are read"))
+    fitting = []
+    for file in files[:max_files]:
+        if file.size > max_bytes:
+            left_out.append(
+                LeftOut(file.path, f"{file.size} bytes are more than {max_bytes} (limit max_document_bytes)")
+            )
+        else:
+            fitting.append(file)
+    return Scan(tuple(fitting), tuple(left_out))
+
+
+def read_file(root: Path, file: FoundFile, max_bytes: int) -> bytes:
+    """The bytes of a file that was found below `root`; blocks. Raises `Unreadable`."""
+    try:
+        descriptor = _open(root, file.path)
+        with os.fdopen(descriptor, "rb") as stream:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
+                raise Unreadable("unreadable", "it is not a regular file any more")
+            # The size is that of the scan: a file may have grown since.
+            data = stream.read(max_bytes + 1)
+    except OSError as error:
+        raise Unreadable("unreadable", f"it cannot be opened ({error.strerror or error})") from error
+    if len(data) > max_bytes:
+        raise Unreadable("too large", f"it is larger than {max_bytes} bytes")
+    return data
+
+
+def _single(root: Path) -> Iterator[FoundFile]:
+    status = root.stat()
+    yield FoundFile(root.name, status.st_size, status.st_mtime_ns)
+
+
+def _walk(root: Path, left_out: list[LeftOut]) -> Iterator[FoundFile]:
+    folders: list[str] = []
+    yield from _folder_files(root, "", left_out, folders)
+    while folders:
+        inner = folders.pop()
+        try:
+            yield from _folder_files(root, inner, left_out, folders)
+        except OSError as error:
+            left_out.append(
+                LeftOut(_printable(inner.rstrip("/")), f"the folder cannot be opened ({error.strerror or error})")
+            )
+
+
+def _folder_files(root: Path, inner: str, left_out: list[LeftOut], folders: list[str]) -> Iterator[FoundFile]:
+    with os.scandir(root / inner) as entries:
+        for entry in entries:
+            path = inner + entry.name
+            if entry.name.startswith("."):
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                folders.append(path + "/")
+            elif PurePath(entry.name).suffix.lower() in KINDS:
+                reason = _objection(root, entry)
+                if reason:
+                    left_out.append(LeftOut(_printable(path), reason))
+                elif entry.is_file(follow_symlinks=False):
+                    status = entry.stat(follow_symlinks=False)
+                    yield FoundFile(path, status.st_size, status.st_mtime_ns)
+
+
+def _objection(root: Path, entry: os.DirEntry[str]) -> str:
+    """Why a file of a readable kind is not read; empty if it is, or if it is found under its own name."""
+    if entry.is_symlink():
+        return "" if _leads_inside(root, Path(entry.path)) else "it is a link that does not stay in the folder"
+    if not entry.is_file(follow_symlinks=False):
+        return "it is not a regular file"
+    if NOT_IN_NAMES.search(entry.path.removeprefix(str(root))):
+        return "its name holds characters that are not text"
+    return ""
+
+
+def _leads_inside(root: Path, link: Path) -> bool:
+    try:
+        return link.resolve(strict=True).is_relative_to(root)
+    except (OSError, RuntimeError):
+        return False
+
+
+def _printable(path: str) -> str:
+    return NOT_IN_NAMES.sub("\ufffd", path)
+
+
+def _open(root: Path, path: str) -> int:
+    if root.is_file():
+        return os.open(root, os.O_RDONLY | _NO_LINK | _NO_WAIT)
+    if os.open not in os.supports_dir_fd:
+        return os.open(root / path, os.O_RDONLY | _NO_LINK | _NO_WAIT)
+    # Step by step, so that no part of the path can be swapped for a link on the way.
+    *folders, name = path.split("/")
+    current = os.open(root, os.O_RDONLY)
+    for part, flags in [*((folder, os.O_DIRECTORY) for folder in folders), (name, _NO_WAIT)]:
+        try:
+            inner = os.open(part, os.O_RDONLY | _NO_LINK | flags, dir_fd=current)
+        finally:
+            os.close(current)
+        current = inner
+    return current

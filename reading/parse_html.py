@@ -1,0 +1,139 @@
+"""Web pages to text: the main part, without what a reader does not see."""
+
+from __future__ import annotations
+
+import re
+
+import lxml.html
+from lxml import etree
+
+from deep_research.reading.decode import clean, decode
+from deep_research.reading.records import Extract, Unreadable
+
+SEARCHED_BYTES = 4096
+PAGE_BYTES = 20_000_000
+LARGE_PAGE = 1_000_000
+MANY_ELEMENTS = 20_000
+LITTLE_TEXT = 250
+MOSTLY_MAIN = 1.25
+LONG_PARAGRAPH = "\u2029"
+
+_CHARSET = re.compile(rb"""charset\s*=\s*["']?\s*([\w.:-]+)""", re.IGNORECASE)
+_ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_UNSEEN = (
+    "script", "style", "noscript", "template", "iframe", "object", "svg", "math", "canvas", "audio", "video", "head",
+    "button", "select", "textarea", "input", "dialog", "nav", "footer", "aside",
+)  # fmt: skip
+_HIDDEN_ATTRIBUTES = (
+    "@hidden or @aria-hidden='true' or @type='hidden' or @role='navigation' or @role='contentinfo' or @role='dialog'"
+)
+_HIDDEN_STYLE = re.compile(
+    r"display:none|visibility:(?:hidden|collapse)|opacity:0(?:\.0+)?(?:;|$)|font-size:0(?:\.0+)?[a-z%]*(?:;|$)"
+    r"|(?:left|top|right|text-indent|margin-left|margin-top):-\d{3,}|clip:rect\((?:0|1px)"
+)
+_COLOUR = re.compile(r"(?:^|;)color:([^;]+)")
+_BACKGROUND = re.compile(r"(?:^|;)background(?:-color)?:([^;]+)")
+_BLOCKS = (
+    "address", "article", "blockquote", "body", "caption", "dd", "details", "div", "dl", "dt", "figcaption", "figure",
+    "form", "header", "hr", "li", "main", "ol", "p", "pre", "section", "summary", "table", "tr", "ul",
+    "item", "list", "quote", "row",
+)  # fmt: skip
+_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6", "head")
+_DATES = (
+    "//meta[@property='article:published_time' or @name='date' or @name='dc.date' or @name='DC.date.issued'"
+    " or @name='citation_publication_date' or @itemprop='datePublished']/@content",
+    "//time[@itemprop='datePublished' or @pubdate]/@datetime",
+)
+
+
+def parse_html(data: bytes, charset: str = "") -> Extract:
+    """Title, main text and stated date of a page."""
+    declared = _CHARSET.search(data[:SEARCHED_BYTES])
+    named = charset or (declared.group(1).decode("ascii") if declared else "")
+    html = clean(decode(data, named, PAGE_BYTES))
+    root = _tree(html)
+    title, date = _title(root), _date(root)
+    _drop_unseen(root)
+    return Extract(title, _text(root, len(html)), date, is_cut=len(data) > PAGE_BYTES)
+
+
+def _tree(html: str) -> lxml.html.HtmlElement:
+    parser = lxml.html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=True)
+    try:
+        # As bytes, because lxml refuses text that declares an encoding.
+        root = lxml.html.document_fromstring(html.encode(), parser=parser)
+    except (etree.ParserError, etree.XMLSyntaxError) as error:
+        raise Unreadable("empty", "there is no text in it") from error
+    return root
+
+
+def _title(root: lxml.html.HtmlElement) -> str:
+    named = _line(root.findtext(".//title") or "")
+    headings = [line for line in (_line(found.text_content()) for found in root.iter("h1")) if line]
+    for heading in headings:
+        if heading in named:
+            return heading
+    return headings[0] if len(headings) == 1 else named or "".join(headings[:1])
+
+
+def _date(root: lxml.html.HtmlElement) -> str:
+    stated = (str(value) for path in _DATES for value in root.xpath(path))
+    return next((found.group() for found in map(_ISO_DATE.match, stated) if found), "")
+
+
+def _drop_unseen(root: lxml.html.HtmlElement) -> None:
+    unseen = [*root.iter(*_UNSEEN), *root.xpath(f"//*[{_HIDDEN_ATTRIBUTES}]")]
+    unseen += [element for element in root.xpath("//*[@style]") if _is_hidden(element.get("style"))]
+    for element in unseen:
+        if element.getparent() is not None and element.tag != "body":
+            element.drop_tree()
+
+
+def _is_hidden(style: str) -> bool:
+    style = re.sub(r"\s+|!important", "", style.lower())
+    colour, background = _COLOUR.search(style), _BACKGROUND.search(style)
+    is_unreadable = bool(colour and background and colour.group(1) == background.group(1))
+    return is_unreadable or bool(_HIDDEN_STYLE.search(style))
+
+
+def _text(root: lxml.html.HtmlElement, length: int) -> str:
+    if length > LARGE_PAGE or sum(1 for _ in root.iter()) > MANY_ELEMENTS:
+        return _plain(root)
+    page = lxml.html.tostring(root, encoding="unicode")
+    everything = _plain(root)
+    main = _main(page) if len(everything) > LITTLE_TEXT else ""
+    # A page that is nearly all main text keeps its lists and headings, some of which the extractor drops.
+    is_mostly_main = len(everything) <= MOSTLY_MAIN * len(main)
+    return everything if is_mostly_main or len(main) < LITTLE_TEXT else main
+
+
+def _main(page: str) -> str:
+    import trafilatura
+
+    found = trafilatura.bare_extraction(page, include_comments=False, favor_recall=True, fast=True)
+    body = getattr(found, "body", None)
+    return "" if body is None else _plain(body)
+
+
+def _plain(root: etree._Element) -> str:
+    for element in root.iter(*_BLOCKS, *_HEADINGS):
+        is_heading = element.tag in _HEADINGS
+        marks = "#" * _level(element) + " " if is_heading else ""
+        element.text = f"{LONG_PARAGRAPH}{marks}{_line(element.text or '') if is_heading else element.text or ''}"
+        element.tail = f"{LONG_PARAGRAPH}{element.tail or ''}"
+    for element in root.iter("br", "lb"):
+        element.tail = f"\n{LONG_PARAGRAPH}\n{element.tail or ''}"
+    for element in root.iter("td", "th", "cell"):
+        element.tail = f" | {element.tail or ''}"
+    content = "".join(str(part) for part in root.itertext())
+    paragraphs = (_line(part).removesuffix(" |") for part in content.split(LONG_PARAGRAPH))
+    return "\n\n".join(part for part in paragraphs if part.strip("# |"))
+
+
+def _level(element: etree._Element) -> int:
+    name = element.get("rend", "h2") if element.tag == "head" else str(element.tag)
+    return int(name[1]) if name[1:2].isdigit() else 2
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,102 @@
+"""PDF files to text, page by page."""
+
+from __future__ import annotations
+
+import io
+import re
+
+from pypdf import PdfReader
+from pypdf.errors import DependencyError, FileNotDecryptedError, PyPdfError
+
+from deep_research.reading.records import TEXT_CHARACTERS, Extract, Unreadable
+
+SHORT_LINE = 0.6
+TITLE_CHARACTERS = 150
+
+_LIGATURES = {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}
+_LIGATURE = re.compile(f"[{''.join(_LIGATURES)}]")
+_NO_TITLE = re.compile(
+    r"^(?:untitled|microsoft word|\(?(?:anonymous|unspecified)\)?$|slide \d)|\.\w{2,5}$", re.IGNORECASE
+)
+# What pypdf raises on broken files besides its own errors.
+_BROKEN = (
+    PyPdfError,
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    AssertionError,
+    ArithmeticError,
+    RecursionError,
+)
+
+
+def parse_pdf(data: bytes) -> Extract:
+    """Title, text and date of a PDF; a broken page ends the text."""
+    if b"%PDF-" not in data[:1024]:
+        raise Unreadable("broken", "it is not a PDF file")
+    try:
+        reader = PdfReader(io.BytesIO(data))
+        _unlock(reader)
+        pages, is_cut = _pages(reader)
+    except _BROKEN as error:
+        raise Unreadable("broken", "it is a broken PDF file") from error
+    text = "\n\n".join(pages)
+    if not text.strip():
+        raise Unreadable("empty", "there is no text in it; it may be a scan")
+    title, date = _metadata(reader)
+    return Extract(title or _first_line(text), text, date, is_cut)
+
+
+def _unlock(reader: PdfReader) -> None:
+    try:
+        is_open = not reader.is_encrypted or bool(reader.decrypt(""))
+    except (DependencyError, NotImplementedError, FileNotDecryptedError):
+        is_open = False
+    if not is_open:
+        raise Unreadable("encrypted", "it is encrypted")
+
+
+def _pages(reader: PdfReader) -> tuple[list[str], bool]:
+    pages: list[str] = []
+    length = 0
+    for page in reader.pages:
+        try:
+            pages.append(_paragraphs(page.extract_text()))
+        except _BROKEN:
+            if not length:
+                raise
+            return pages, True
+        length += len(pages[-1])
+        if length > TEXT_CHARACTERS:
+            break
+    return pages, length > TEXT_CHARACTERS
+
+
+def _paragraphs(page: str) -> str:
+    lines = [line.strip() for line in _LIGATURE.sub(lambda found: _LIGATURES[found.group()], page).splitlines()]
+    width = max(map(len, lines), default=0)
+    text = ""
+    for line in lines:
+        is_end = not line or len(line) < SHORT_LINE * width
+        text += line + ("\n\n" if is_end else "\n")
+    text = re.sub(r"(?<=[^\W\d_])-\n(?=[a-zß-ÿ])", "", text)
+    return re.sub(r"(?<!\n)\n(?!\n)", " ", text).strip()
+
+
+def _metadata(reader: PdfReader) -> tuple[str, str]:
+    try:
+        metadata = reader.metadata
+        title = str(metadata.title or "").strip() if metadata else ""
+        created = metadata.creation_date if metadata else None
+    except _BROKEN:
+        return "", ""
+    is_title = any(map(str.isalpha, title)) and not _NO_TITLE.search(title)
+    # Programs that want equal files from equal input write the first second of a year.
+    is_date = created is not None and (created.month, created.day, created.hour, created.second) != (1, 1, 0, 0)
+    return title if is_title else "", created.date().isoformat() if created and is_date else ""
+
+
+def _first_line(text: str) -> str:
+    line = text.lstrip().split("\n", 1)[0]
+    return line if len(line) <= TITLE_CHARACTERS and any(map(str.isalpha, line)) else ""

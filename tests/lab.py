@@ -1,0 +1,186 @@
+"""A run with scripted models over a small real folder, and everything that came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from langchain_core.language_models import ModelProfile
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langgraph.checkpoint.memory import InMemorySaver
+
+from deep_research.app.embed import ResearchGraph, build_graph, thread_config
+from deep_research.models.scripted import Call, ScriptedChatModel, call, calls
+from deep_research.run.context import Context, Role
+from deep_research.state import Finding, ResearchState
+
+DOCUMENTS = {
+    "lighthouse.md": "# Skerry Light\n\nThe Skerry Light was lit for the first time in 1844. "
+    "It stands 38 metres tall.\n",
+    "keeper.md": "# Ada Moran\n\nAda Moran kept the Skerry Light from 1901 to 1932. She was born in Tralee.\n",
+    "harbour.txt": "Port Anlow\n\nPort Anlow is the harbour next to the Skerry Light. Its ferry sails twice a day.\n",
+    "tides.html": "<html><head><title>Tides</title></head><body><h1>Tides</h1><p>The spring tide at Port Anlow "
+    "reaches 5.2 metres above the chart datum.</p></body></html>",
+}
+QUESTION = "What is known about the Skerry Light and its keeper?"
+PLAN = "1. History of the Skerry Light\n2. Its keeper Ada Moran\n3. The harbour beside it"
+
+PLANNED = call("generate_plan")
+REPORT = calls(call("generate_report"))
+
+
+class HandClock:
+    """A clock that moves when a test moves it."""
+
+    def __init__(self) -> None:
+        self.time = 0.0
+
+    def now(self) -> datetime:
+        return datetime(2026, 3, 4, 5, 6)
+
+    def seconds(self) -> float:
+        return self.time
+
+    def after(self, seconds: float, reply: Any) -> Any:
+        """The reply, once so many seconds have passed."""
+
+        def wait(*_: Any) -> Any:
+            self.time += seconds
+            return reply
+
+        return wait
+
+
+def research(*tasks: str, ids: tuple[str, ...] = ()) -> AIMessage:
+    """A message that hands out tasks."""
+    names = ids or ("",) * len(tasks)
+    return calls(*(call("research_agent", task=task, id=name) for task, name in zip(tasks, names, strict=True)))
+
+
+def think(thought: str = "What is missing?") -> AIMessage:
+    return calls(call("think_tool", reasoning=thought))
+
+
+def search(*queries: str) -> AIMessage:
+    return calls(call("internal_search", queries=list(queries)))
+
+
+def simple_research(finding: str = "It was lit in 1844. [1]") -> list[Any]:
+    """A researcher that searches once and writes."""
+    return [search("Skerry Light"), REPORT, finding]
+
+
+def many(tasks: int) -> dict[str, list[Any]]:
+    """Researchers for the tasks `task 0.`, `task 1.` and so on."""
+    return {f"task {number}.": simple_research(f"Finding {number}. [1]") for number in range(tasks)}
+
+
+def write_documents(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in DOCUMENTS.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+@dataclass
+class Lab:
+    """One thread and all that it did."""
+
+    folder: Path
+    models: dict[Role, ScriptedChatModel]
+    settings: dict[str, Any]
+    graph: ResearchGraph
+    thread: str = "lab"
+    packets: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def context(self) -> Context:
+        return Context(models=dict(self.models), docs=(self.folder,), **self.settings)
+
+    async def ask(self, message: Any = QUESTION) -> ResearchState:
+        """Send a question (or a command, or None to go on) and return the state afterwards."""
+        given = {"messages": [HumanMessage(message)]} if isinstance(message, str) else message
+        stream = self.graph.astream(
+            given,
+            thread_config(self.thread),
+            context=self.context,
+            stream_mode="custom",
+            subgraphs=True,
+            version="v2",
+        )
+        async for part in stream:
+            self.packets.append(part["data"])
+        return await self.state()
+
+    async def state(self) -> ResearchState:
+        return ResearchState(**(await self.graph.aget_state(thread_config(self.thread))).values)
+
+    async def next(self) -> tuple[str, ...]:
+        return tuple((await self.graph.aget_state(thread_config(self.thread))).next)
+
+    async def finished_branches(self) -> int:
+        """How many researchers of the present round have ended and are stored."""
+        snapshot = await self.graph.aget_state(thread_config(self.thread))
+        return sum(1 for task in snapshot.tasks if task.result)
+
+    def calls(self, role: Role) -> list[Call]:
+        return self.models[role].calls
+
+    def types(self) -> list[str]:
+        return [packet["type"] for packet in self.packets]
+
+    def words(self, kind: str) -> str:
+        return "".join(packet["content"] for packet in self.packets if packet["type"] == kind)
+
+    def all_used(self) -> bool:
+        return not any(model.unused() for model in self.models.values())
+
+
+def lab(
+    tmp_path: Path,
+    *,
+    clarifier: Any = None,
+    planner: Any = None,
+    orchestrator: Any = None,
+    researcher: Any = None,
+    writer: Any = None,
+    graph: ResearchGraph | None = None,
+    profile: ModelProfile | None = None,
+    **settings: Any,
+) -> Lab:
+    """A thread whose models answer by these scripts; those left out do what a plain run needs."""
+    scripts: dict[Role, Any] = {
+        "clarifier": [calls(PLANNED)] if clarifier is None else clarifier,
+        "planner": [PLAN] if planner is None else planner,
+        "orchestrator": [research("When was the Skerry Light lit?"), REPORT] if orchestrator is None else orchestrator,
+        "researcher": simple_research() if researcher is None else researcher,
+        "writer": ["The Skerry Light was lit in 1844. [1]"] if writer is None else writer,
+    }
+    models = {
+        role: ScriptedChatModel(replies=script, profile=profile or ModelProfile(max_input_tokens=100_000))
+        for role, script in scripts.items()
+    }
+    built = graph or build_graph(checkpointer=InMemorySaver())
+    folder = tmp_path.parent / "lab-documents"
+    if not folder.exists():
+        write_documents(folder)
+    return Lab(folder, models, {"data_dir": tmp_path.parent / "lab-data", **settings}, built)
+
+
+def results(messages: Sequence[BaseMessage]) -> dict[str, str]:
+    """Tool results by call id."""
+    return {message.tool_call_id: message.text for message in messages if isinstance(message, ToolMessage)}
+
+
+def in_order(state: ResearchState) -> list[Finding]:
+    return sorted(state.findings.values(), key=lambda finding: (finding.cycle, finding.position))
+
+
+def every_call_has_one_result(messages: Sequence[BaseMessage]) -> bool:
+    """Whether each call id in the messages is unique and answered exactly once."""
+    asked = [entry["id"] for m in messages if isinstance(m, AIMessage) for entry in m.tool_calls]
+    answered = [m.tool_call_id for m in messages if isinstance(m, ToolMessage)]
+    return len(set(asked)) == len(asked) and sorted(map(str, asked)) == sorted(answered)

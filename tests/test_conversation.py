@@ -1,0 +1,209 @@
+"""A thread goes on: follow-up questions, steering, messages to a run that was stopped."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lab import PLANNED, REPORT, Lab, every_call_has_one_result, in_order, lab, research, search, simple_research
+from langchain_core.messages import AIMessage, HumanMessage
+from langgraph.types import Command
+
+from deep_research.app.replay import replay
+from deep_research.models.scripted import calls
+
+
+@pytest.mark.behaviour("O-89")
+async def test_a_follow_up_starts_from_the_sources_and_findings_and_may_need_no_research(tmp_path: Path) -> None:
+    run = lab(
+        tmp_path,
+        planner=["1. When", "1. How old"],
+        orchestrator=[research("When was it lit?", ids=("first",)), REPORT, REPORT],
+        writer=["It was lit in 1844. [1]", "So it is old. [1]"],
+    )
+    first = await run.ask()
+    state = await run.ask("How old is it then?")
+    assert len(run.calls("clarifier")) == 1
+    assert len(run.calls("researcher")) == 3
+    assert state.run and first.run and state.run.id != first.run.id
+    assert state.plan and state.plan.text == "1. How old"
+    follow_up = run.calls("orchestrator")[2]
+    assert "It was lit in 1844. [1]" in follow_up.text
+    assert "Cycle 1 of 8" in follow_up.messages[-1].text
+    assert every_call_has_one_result(follow_up.messages)
+    assert state.report and state.report.text == "So it is old. [1]"
+    assert len([m for m in state.messages if isinstance(m, AIMessage)]) == 2
+
+
+async def test_a_follow_up_researches_what_is_missing_and_keeps_the_old_numbers(tmp_path: Path) -> None:
+    run = lab(
+        tmp_path,
+        planner=["1. When", "1. Who"],
+        orchestrator=[research("light task"), REPORT, research("keeper task"), REPORT],
+        researcher={
+            "light task": [search("Skerry Light 1844"), REPORT, "Lit in 1844. [1]"],
+            "keeper task": [search("Ada Moran Tralee"), REPORT, "Tralee. [1]"],
+        },
+        writer=["Lit. [1]", "Born in Tralee [2], at the light [1]."],
+    )
+    first = await run.ask()
+    spent = dict(first.spending)
+    state = await run.ask("Who kept it?")
+    assert [finding.numbered for finding in in_order(state)] == ["Lit in 1844. [1]", "Tralee. [2]"]
+    assert state.report and [Path(key).name for key in state.report.sources] == ["keeper.md", "lighthouse.md"]
+    assert not set(spent) & set(state.spending)
+
+
+async def test_a_message_during_research_is_seen_in_the_next_turn_and_nothing_runs_twice(tmp_path: Path) -> None:
+    started = asyncio.Event()
+
+    async def wait_for_ever(*_: Any) -> str:
+        started.set()
+        await asyncio.Event().wait()
+        return "never"
+
+    run = lab(
+        tmp_path,
+        orchestrator=[research("fast task", "slow task"), REPORT],
+        researcher={
+            "fast task": [search("Skerry Light 1844"), REPORT, "Fast. [1]"],
+            "slow task": [search("Ada Moran"), wait_for_ever, REPORT, "Slow. [1]"],
+        },
+        writer=["Both [1][2]."],
+    )
+    task = asyncio.create_task(run.ask())
+    await started.wait()
+    while not await run.finished_branches():
+        await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    state = await run.ask(Command(update={"messages": [HumanMessage("Mind the keeper above all.")]}))
+    assert [finding.text for finding in in_order(state)] == ["Fast. [1]", "Slow. [1]"]
+    assert len(run.calls("researcher")) == 3 + 4
+    assert "Mind the keeper above all." in run.calls("orchestrator")[1].messages[-2].text
+    assert "Mind the keeper above all." in run.calls("writer")[0].text
+    assert len(run.calls("planner")) == 1
+
+
+async def test_a_plain_message_to_a_run_that_was_stopped_goes_on_where_it_was(tmp_path: Path) -> None:
+    run = lab(
+        tmp_path,
+        orchestrator=[research("light task"), ValueError("connection lost"), REPORT],
+    )
+    with pytest.raises(ValueError, match="connection lost"):
+        await run.ask()
+    state = await run.ask("Please hurry.")
+    assert state.report
+    assert len(run.calls("planner")) == 1
+    assert "Please hurry." in run.calls("orchestrator")[2].messages[-2].text
+    assert "1844" in run.calls("orchestrator")[2].text
+
+
+@pytest.mark.behaviour("O-87")
+async def test_after_a_cancel_no_model_is_called_and_the_run_can_be_resumed(tmp_path: Path) -> None:
+    started = asyncio.Event()
+
+    async def wait_for_ever(*_: Any) -> str:
+        started.set()
+        await asyncio.Event().wait()
+        return "never"
+
+    run = lab(tmp_path, researcher=[wait_for_ever, *simple_research()])
+    task = asyncio.create_task(run.ask())
+    await started.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    made = sum(len(model.calls) for model in run.models.values())
+    await asyncio.sleep(0)
+    assert sum(len(model.calls) for model in run.models.values()) == made
+    stopped = await run.state()
+    assert stopped.report is None
+    assert "message_delta" not in run.types()
+    state = await run.ask(None)
+    assert state.report
+    assert len(run.calls("planner")) == 1
+
+
+@pytest.mark.behaviour("O-88")
+async def test_a_stored_run_is_told_again_as_it_happened(tmp_path: Path) -> None:
+    run = lab(
+        tmp_path,
+        orchestrator=[research("light task", "keeper task"), REPORT],
+        researcher={
+            "light task": [search("Skerry Light 1844"), REPORT, "Lit. [1]"],
+            "keeper task": [search("Ada Moran Tralee"), REPORT, "Tralee. [1]"],
+        },
+        writer=["Tralee [2] and 1844 [1]."],
+    )
+    told = [packet.model_dump(mode="json") for packet in replay(await run.ask())]
+    assert [packet["type"] for packet in told] == [
+        "deep_research_plan_start",
+        "deep_research_plan_delta",
+        "section_end",
+        "top_level_branching",
+        *[
+            "research_agent_start",
+            "search_tool_start",
+            "search_tool_queries_delta",
+            "search_tool_documents_delta",
+            "section_end",
+            "intermediate_report_start",
+            "intermediate_report_delta",
+            "section_end",
+        ]
+        * 2,
+        "message_start",
+        "message_delta",
+        "citation_info",
+        "message_delta",
+        "message_delta",
+        "citation_info",
+        "message_delta",
+        "message_delta",
+    ]
+    words = "".join(packet["content"] for packet in told if packet["type"] == "message_delta")
+    assert words == run.words("message_delta")
+
+
+@pytest.mark.behaviour("O-90")
+async def test_three_researchers_at_once_lose_no_packet_and_keep_their_order(tmp_path: Path) -> None:
+    texts = {f"task {number}.": " ".join(f"{number}-{word}" for word in range(300)) for number in range(3)}
+    run = lab(
+        tmp_path,
+        orchestrator=[research(*texts), REPORT],
+        researcher={task: [search("Skerry Light"), REPORT, text] for task, text in texts.items()},
+    )
+    await run.ask()
+    for tab, text in enumerate(texts.values()):
+        mine = [p for p in run.packets if p["placement"]["tab_index"] == tab and p["placement"]["turn_index"] == 1]
+        deltas = [p["content"] for p in mine if p["type"] == "intermediate_report_delta"]
+        assert len(deltas) > 200
+        assert "".join(deltas) == text
+
+
+async def test_two_threads_of_one_graph_do_not_mix(tmp_path: Path) -> None:
+    one = lab(tmp_path)
+    other = Lab(one.folder, lab(tmp_path).models, one.settings, one.graph, thread="other")
+    first, second = await asyncio.gather(one.ask("About the light?"), other.ask("About the keeper?"))
+    assert first.run and second.run
+    assert (first.run.question, second.run.question) == ("About the light?", "About the keeper?")
+    assert first.run.namespace != second.run.namespace
+
+
+async def test_a_clarified_follow_up_question_is_not_asked_back_again(tmp_path: Path) -> None:
+    run = lab(
+        tmp_path,
+        clarifier=["Which?", calls(PLANNED)],
+        planner=["1. a", "1. b"],
+        orchestrator=[research("light task"), REPORT, REPORT],
+        writer=["Lit. [1]", "More. [1]"],
+    )
+    await run.ask("That one?")
+    await run.ask("The Skerry Light")
+    state = await run.ask("And what else?")
+    assert state.run and state.run.question == "And what else?"
+    assert len(run.calls("clarifier")) == 1

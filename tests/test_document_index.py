@@ -1,0 +1,218 @@
+"""The index of documents: kept up to date, whatever happens, and the same however it came about."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from shelf import LONG, Place
+
+from deep_research.run.errors import DatabaseUnusable
+from deep_research.tools.index import Entry, Index
+from deep_research.tools.library import Library
+from deep_research.tools.passages import MOST, split_passages
+
+CORPUS = Path(__file__).resolve().parents[2] / "shared" / "data" / "multihop"
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place.filled(tmp_path)
+
+
+def hits(library: Library, *queries: str) -> list[tuple[str, str]]:
+    queries = queries or ("harbour", "Ada Lindqvist bridge", "salt 1950", "chapter ship", "porto alto")
+    return [(one.source.key, one.text) for query in queries for one in library.search(query, 25)]
+
+
+def test_nothing_is_read_again_while_it_is_unchanged(place: Place) -> None:
+    (place.docs / "broken.pdf").write_bytes(b"%PDF-1.4\n nothing more")
+    seen: list[tuple[int, int]] = []
+    library = place.library()
+    first = library.refresh(lambda done, total: seen.append((done, total)))
+    assert seen == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    assert library.refresh(lambda done, total: seen.append((done, total))) == first
+    assert len(seen) == 4
+
+
+def change(docs: Path) -> None:
+    (docs / "harbour.md").write_text("# Porto Alto harbour\n\nThe harbour silted up.\n")
+
+
+def delete(docs: Path) -> None:
+    (docs / "harbour.md").unlink()
+
+
+def add(docs: Path) -> None:
+    (docs / "new.md").write_text("# New harbour\n\nAnother harbour, at Nord, for salt ships.")
+
+
+def rename(docs: Path) -> None:
+    (docs / "harbour.md").rename(docs / "old" / "port.md")
+
+
+def touch(docs: Path) -> None:
+    os.utime(docs / "harbour.md", ns=(1, 1))
+
+
+def break_one(docs: Path) -> None:
+    (docs / "harbour.md").write_bytes(bytes(500))
+
+
+@pytest.mark.parametrize("event", [change, delete, add, rename, touch, break_one])
+def test_an_updated_index_answers_like_a_fresh_one(place: Place, tmp_path: Path, event: Callable[[Path], None]) -> None:
+    (place.docs / "long.txt").write_text(LONG)
+    library = place.indexed()
+    event(place.docs)
+    status = library.refresh()
+    fresh = Place(place.docs, tmp_path / "fresh").library()
+    assert fresh.refresh() == status
+    assert hits(library) == hits(fresh)
+
+
+def entry(name: str, text: str) -> Entry:
+    return Entry(name, 1, 1, name, title=text[:20], content_hash=name, text=text)
+
+
+WORDS = st.lists(st.sampled_from(["harbour", "salt", "ship", "Velm", "the", "1893"]), min_size=1, max_size=12)
+
+
+@settings(max_examples=25)
+@given(st.data(), st.lists(WORDS, min_size=1, max_size=8), WORDS)
+def test_the_order_of_indexing_does_not_change_what_is_found(
+    data: st.DataObject, texts: list[list[str]], query: list[str]
+) -> None:
+    entries = [entry(f"{number}.txt", " ".join(words)) for number, words in enumerate(texts)]
+    with TemporaryDirectory() as folder:
+        docs = Path(folder) / "docs"
+        docs.mkdir()
+        for one in entries:
+            (docs / one.path).write_text(one.text)
+        place = Place(docs, Path(folder) / "data")
+        expected = place.indexed().search(" ".join(query), 3)
+        index = Index(place.index_file())
+        known = {path: index.document(path) for path in index.stamps()}
+        for path in data.draw(st.permutations(sorted(known))):
+            index.put([kept] if (kept := known[path]) else [])
+        assert place.library().search(" ".join(query), 3) == expected
+
+
+QUERIES = st.one_of(
+    st.text(st.characters(exclude_categories=()), max_size=60),
+    st.text("\"'*^:(){}+-AND OR NOT NEAR harbour\x00\n", max_size=40),
+    st.sampled_from(
+        ["title:", "a AND", "NEAR(a b)", '"', '""', "*", "harbour*", "{title text}: x", "🚢", "-", "\ud800"]
+    ),
+)
+
+
+def test_no_query_is_a_syntax_error(place: Place) -> None:
+    library = place.indexed()
+
+    @settings(max_examples=150)
+    @given(QUERIES)
+    def search(query: str) -> None:
+        assert isinstance(library.search(query, 5), list)
+
+    search()
+
+
+def test_a_damaged_index_is_built_anew(place: Place) -> None:
+    expected = hits(place.indexed())
+    file = place.index_file()
+    file.write_bytes(b"not a database, but long enough to be taken for one" * 100)
+    assert hits(place.indexed()) == expected
+    file.write_bytes(file.read_bytes()[:4096] + b"\xff" * 40_000)
+    assert hits(place.library()) == expected
+
+
+@pytest.mark.parametrize("page", range(1, 40, 9))
+def test_damage_anywhere_in_the_index_is_survived(place: Place, page: int) -> None:
+    (place.docs / "long.txt").write_text(LONG)
+    expected = hits(place.indexed())
+    file = place.index_file()
+    data = bytearray(file.read_bytes())
+    data[page * 4096 : page * 4096 + 100] = b"\xff" * 100
+    file.write_bytes(data)
+    (place.docs / "harbour.md").touch()
+    found = hits(place.indexed())
+    assert found == expected
+
+
+def test_an_index_of_another_version_is_built_anew(place: Place) -> None:
+    expected = hits(place.indexed())
+    connection = sqlite3.connect(place.index_file())
+    connection.execute("PRAGMA user_version = 999")
+    connection.close()
+    assert hits(place.indexed()) == expected
+
+
+def test_the_index_is_private(place: Place) -> None:
+    place.indexed()
+    assert [path.stat().st_mode & 0o777 for path in (place.data, place.data / "indexes")] == [0o700, 0o700]
+    assert place.index_file().stat().st_mode & 0o777 == 0o600
+
+
+def test_a_data_folder_that_cannot_be_used_is_named(place: Place) -> None:
+    place.data.write_text("a file where a folder should be")
+    with pytest.raises(DatabaseUnusable, match="indexes"):
+        place.library().refresh()
+
+
+def test_processes_that_index_at_once_and_one_that_is_killed_leave_a_right_index(place: Place, tmp_path: Path) -> None:
+    for number in range(120):
+        (place.docs / f"{number}.md").write_text(f"# Ship {number}\n\nShip {number} carried salt to harbour {number}.")
+    script = (
+        "import sys; from pathlib import Path\n"
+        "from deep_research.run.context import Context; from deep_research.tools.library import Library\n"
+        "library = Library(Context(docs=(Path(sys.argv[1]),), data_dir=Path(sys.argv[2])))\n"
+        "library.refresh(lambda done, total: print(done, flush=True))\n"
+    )
+    command = [sys.executable, "-c", script, str(place.docs), str(place.data)]
+    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(3)]
+    assert processes[0].stdout
+    processes[0].stdout.readline()
+    processes[0].kill()
+    errors = [process.communicate()[1].decode() for process in processes]
+    assert [process.returncode for process in processes[1:]] == [0, 0], errors
+    fresh = Place(place.docs, tmp_path / "fresh").indexed()
+    assert hits(place.indexed(), "ship 7", "harbour salt") == hits(fresh, "ship 7", "harbour salt")
+
+
+def test_passages_cover_the_text_and_know_their_headings() -> None:
+    text = f"# A\n\nIntro.\n\n## B\n\n{'Word here. ' * 300}\n\n### C\n\n{'x' * 3000}\n\n## D\n{'Last. ' * 90}"
+    spans = split_passages(text)
+    assert all(0 < span.end - span.start <= MOST for span in spans)
+    assert not any(text[one.end : other.start].strip() for one, other in pairwise(spans))
+    assert spans[0].heading == "A"
+    assert "A › B › C" in [span.heading for span in spans]
+    assert spans[-1].heading == "A › D"
+    assert split_passages("") == []
+
+
+@given(st.text("ab #=\n.。", max_size=300))
+def test_no_character_of_a_text_is_outside_its_passages(text: str) -> None:
+    covered = {place for span in split_passages(text) for place in range(span.start, span.end)}
+    assert all(place in covered or not character.strip() for place, character in enumerate(text))
+
+
+@pytest.mark.skipif(not CORPUS.exists(), reason="the development data is not here")
+def test_a_search_with_the_question_alone_finds_most_documents_it_needs(tmp_path: Path) -> None:
+    library = Place(CORPUS / "corpus", tmp_path).indexed()
+    shares = []
+    for line in (CORPUS / "questions.jsonl").read_text("utf-8").splitlines():
+        question = json.loads(line)
+        found = dict.fromkeys(one.source.address.split("/", 1)[1] for one in library.search(question["question"], 25))
+        gold = set(question["gold_docs"])
+        shares.append(len(gold & set(list(found)[:10])) / len(gold))
+    assert sum(shares) / len(shares) > 0.65

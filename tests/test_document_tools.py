@@ -1,0 +1,137 @@
+"""Searching and opening documents, as a model calls it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from shelf import BRIDGE, HARBOUR, LONG, Place
+
+from deep_research.tools.internal_search import InternalSearch, InternalSearchArguments
+from deep_research.tools.library import Library
+from deep_research.tools.open_url import OpenUrl, OpenUrlArguments
+from deep_research.tools.outcome import ToolFailed
+from deep_research.tools.window import window
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place.filled(tmp_path)
+
+
+@pytest.mark.behaviour("O-59")
+@pytest.mark.parametrize(
+    ("given", "cleaned"),
+    [
+        ("harbour", ["harbour"]),
+        (["harbour", None, " ", "\x00\n", "old\x00  bridge\n"], ["harbour", "old bridge"]),
+        ([1893], ["1893"]),
+        (None, []),
+        ([], []),
+    ],
+)
+def test_queries_come_in_many_forms_and_are_cleaned(given: object, cleaned: list[str]) -> None:
+    assert InternalSearchArguments.model_validate({"queries": given}).queries == cleaned
+    assert OpenUrlArguments.model_validate({"urls": given}).urls == cleaned
+
+
+def test_the_model_is_shown_a_plain_list_of_strings() -> None:
+    shown = InternalSearchArguments.model_json_schema()["properties"]["queries"]
+    assert (shown["type"], shown["items"]) == ("array", {"type": "string"})
+    assert shown["description"]
+
+
+@pytest.mark.behaviour("O-59")
+async def test_nothing_but_blanks_is_an_error(place: Place) -> None:
+    context = place.context()
+    with pytest.raises(ToolFailed, match="at least one query"):
+        await InternalSearch(Library(context), context).run(InternalSearchArguments(queries=[" "]))
+    with pytest.raises(ToolFailed, match="at least one address"):
+        await OpenUrl(Library(context), context, {}).run(OpenUrlArguments(urls=[]))
+
+
+def search_tool(place: Place, **limits: float) -> InternalSearch:
+    return InternalSearch(place.indexed(**limits), place.context(**limits))
+
+
+async def test_results_of_several_queries_are_mixed_once_each_and_grouped_by_document(place: Place) -> None:
+    (place.docs / "long.txt").write_text(LONG)
+    tool = search_tool(place, max_results=6)
+    outcome = await tool.run(InternalSearchArguments(queries=["chapter ship cargo", "Velm bridge", "velm BRIDGE"]))
+    titles = [hit.source.address.rpartition("/")[2] for hit in outcome.hits]
+    assert titles == ["long.txt"] * 5 + ["Velm bridge.txt"]
+    assert len({hit.excerpt for hit in outcome.hits}) == 6
+    assert (outcome.searches, outcome.fetches, outcome.problems) == (2, 0, ())
+    assert all(hit.excerpt in hit.text for hit in outcome.hits)
+    assert outcome.hits[-1].text == BRIDGE.strip()
+
+
+async def test_queries_above_the_limit_are_not_searched_and_that_is_said(place: Place) -> None:
+    outcome = await search_tool(place).run(InternalSearchArguments(queries=["a1", "salt", "b2", "bridge"]))
+    assert [hit.source.title for hit in outcome.hits] == ["Salt"]
+    assert outcome.problems == ("Only the first 3 of 4 queries were searched.",)
+
+
+async def test_a_search_without_results_suggests_other_words(place: Place) -> None:
+    outcome = await search_tool(place).run(InternalSearchArguments(queries=["zeppelin", "🚢"]))
+    assert outcome.hits == ()
+    assert outcome.problems == (
+        "Nothing in the documents matches 'zeppelin', '🚢'; try other words, or fewer and more general ones.",
+    )
+
+
+def open_tool(place: Place, excerpts: dict[str, str] | None = None, **limits: float) -> OpenUrl:
+    return OpenUrl(place.indexed(**limits), place.context(**limits), excerpts or {})
+
+
+async def test_an_opened_document_is_shown_whole(place: Place) -> None:
+    uri = (place.docs / "harbour.md").as_uri()
+    outcome = await open_tool(place).run(OpenUrlArguments(urls=["docs:papers/harbour.md", uri]))
+    (hit,) = outcome.hits
+    assert hit.excerpt == hit.text == HARBOUR.strip()
+    assert (hit.source.address, hit.source.key, outcome.problems) == ("docs:papers/harbour.md", uri, ())
+
+
+@pytest.mark.behaviour("O-61")
+async def test_a_long_document_is_opened_at_what_the_search_showed(place: Place) -> None:
+    (place.docs / "long.txt").write_text(LONG)
+    address, excerpt = "docs:papers/long.txt", "Chapter 500 tells of ship 500"
+    (hit,) = (await open_tool(place, {address: excerpt}).run(OpenUrlArguments(urls=[address]))).hits
+    assert len(hit.excerpt) <= 15_000
+    assert hit.excerpt.startswith("[…] ")
+    assert hit.excerpt.endswith(" […]")
+    assert abs(hit.excerpt.index(excerpt) - 7_500) < 100
+    (hit,) = (await open_tool(place).run(OpenUrlArguments(urls=[address]))).hits
+    assert hit.excerpt.startswith("Chapter 0 ")
+
+
+@pytest.mark.behaviour("O-61")
+async def test_one_call_opens_ten_documents_and_shows_so_much_of_all(place: Place) -> None:
+    for number in range(12):
+        (place.docs / f"{number}.txt").write_text(f"Volume {number}\n\n{LONG[:700]}")
+    urls = [f"docs:papers/{number}.txt" for number in range(12)]
+    outcome = await open_tool(place).run(OpenUrlArguments(urls=urls))
+    assert [hit.source.address for hit in outcome.hits] == urls[:10]
+    assert outcome.problems == ("Only the first 10 of 12 addresses were opened.",)
+    outcome = await open_tool(place, pages_characters=2500).run(OpenUrlArguments(urls=urls[:6]))
+    assert [len(hit.excerpt) > 200 for hit in outcome.hits] == [True] * 4
+    assert sum(len(hit.excerpt) for hit in outcome.hits) <= 2500
+    assert [problem.split()[0] for problem in outcome.problems] == [repr(url) for url in urls[4:6]]
+
+
+async def test_an_unknown_address_is_named_and_alone_is_a_failure(place: Place) -> None:
+    tool = open_tool(place)
+    outcome = await tool.run(OpenUrlArguments(urls=["docs:papers/../x", "docs:papers/harbour.md"]))
+    assert len(outcome.hits) == 1
+    assert outcome.problems[0].startswith("No document has the address 'docs:papers/../x'")
+    with pytest.raises(ToolFailed, match=r"https://example\.org"):
+        await tool.run(OpenUrlArguments(urls=["https://example.org/"]))
+
+
+@given(st.text("ab c\n", max_size=400), st.text("ab c", max_size=30), st.integers(200, 300))
+def test_a_window_is_never_longer_than_allowed_and_holds_the_excerpt(text: str, excerpt: str, characters: int) -> None:
+    shown = window(text, excerpt, characters)
+    assert len(shown) <= characters
+    assert all(part in text for part in shown.removeprefix("[…] ").removesuffix(" […]").split("\0"))

@@ -1,0 +1,188 @@
+"""The user's documents: what is read, what a search finds, and what is left out."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from shelf import BRIDGE, HARBOUR, Place
+
+from deep_research.run.errors import DocumentsUnreadable
+from deep_research.tools.library import Library
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place.filled(tmp_path)
+
+
+def reasons(library: Library) -> dict[str, str]:
+    return {one.path: one.reason for one in library.refresh().left_out}
+
+
+def test_a_search_finds_passages_in_all_kinds_of_files(place: Place) -> None:
+    library = place.indexed()
+    best = library.search("When was the bridge over the Velm opened?", 5)[0]
+    assert best.text == BRIDGE.strip()
+    assert best.source.title == "Velm bridge"
+    assert best.source.address == "docs:papers/old/Velm bridge.txt"
+    assert best.source.key == best.source.location == (place.docs / "old" / "Velm bridge.txt").as_uri()
+    assert best.source.key.endswith("/old/Velm%20bridge.txt")
+    assert (best.source.kind, best.source.read_at) == ("document", "2031-05-06")
+    assert library.search("salt trade", 5)[0].source.title == "Salt"
+    assert library.search("menu", 5) == []
+
+
+def test_a_document_is_read_by_its_address_and_by_its_uri(place: Place) -> None:
+    library = place.indexed()
+    document = library.read("docs:papers/harbour.md")
+    assert document is not None
+    assert document.text == HARBOUR.strip()
+    assert library.read(document.source.key) == document
+    assert len(document.source.content_hash) == 64
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "docs:papers/../../etc/passwd",
+        "docs:papers//etc/passwd",
+        "docs:papers/",
+        "docs:papers",
+        "docs:other/harbour.md",
+        "docs:",
+        "",
+        "file:///etc/passwd",
+        "file:",
+        "file:///%00",
+        "file://[",
+        "docs:papers/\ud800",
+        "/etc/passwd",
+        "https://example.org/",
+    ],
+)
+def test_no_address_leads_out_of_the_folder(place: Place, address: str) -> None:
+    assert place.indexed().read(address) is None
+
+
+def test_two_folders_of_one_name_have_different_addresses(place: Place, tmp_path: Path) -> None:
+    other = tmp_path / "other" / "papers"
+    other.mkdir(parents=True)
+    (other / "harbour.md").write_text("# Harbour of Nord\n\nNord has a harbour too.")
+    library = place.indexed(place.docs, other, other)
+    addresses = {one.source.address for one in library.search("harbour", 9)}
+    assert addresses == {"docs:papers/harbour.md", "docs:papers-2/harbour.md"}
+    found = [library.read(address) for address in sorted(addresses)]
+    assert [one.text.split("\n")[0] for one in found if one] == ["# Harbour of Nord", "# Porto Alto harbour"]
+
+
+def test_a_single_attached_file_is_found_beside_a_large_folder(place: Place) -> None:
+    attached = place.docs.parent / "tide table.txt"
+    attached.write_text("Tide table\n\nHigh water at Porto Alto is at noon.")
+    library = place.indexed(place.docs, attached)
+    best = library.search("high water Porto Alto", 3)[0]
+    assert best.source.address == "docs:tide table.txt"
+    document = library.read("docs:tide table.txt")
+    assert document is not None
+    assert library.read(attached.as_uri()) == document
+
+
+def test_the_document_whose_title_is_mentioned_comes_first(place: Place) -> None:
+    for number in range(5):
+        (place.docs / f"{number}.md").write_text(f"# Note {number}\n\nThe country of Mira Oslund: country, country.")
+    (place.docs / "mira.md").write_text("# Mira Oslund (sailor)\n\nShe was born in Velm.")
+    assert place.indexed().search("Which country is Mira Oslund's?", 3)[0].source.title == "Mira Oslund (sailor)"
+
+
+def test_accents_forms_of_words_and_unspaced_scripts_are_found(place: Place) -> None:
+    (place.docs / "a.txt").write_text("Élodie Brûlé sailed ships.")
+    (place.docs / "b.txt").write_bytes("吾輩は猫である。名前はまだ無い。".encode("shift_jis"))
+    library = place.indexed()
+    assert library.search("elodie brule", 1)[0].text.startswith("Élodie")
+    assert library.search("sailing ship", 1)[0].text.startswith("Élodie")
+    assert library.search("猫の名前", 1)[0].text == "吾輩は猫である。名前はまだ無い。"
+
+
+def test_a_file_that_cannot_be_read_is_listed_with_its_reason(place: Place) -> None:
+    (place.docs / "empty.txt").touch()
+    (place.docs / "broken.pdf").write_bytes(b"%PDF-1.4\n nothing more")
+    (place.docs / "image.txt").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(200))
+    with (place.docs / "huge.txt").open("wb") as huge:
+        huge.truncate(3_000_000_000)
+    os.mkfifo(place.docs / "pipe.txt")
+    (place.docs / "bad\nname.txt").write_text("harbour")
+    library = place.library()
+    assert library.refresh().documents == 3
+    assert reasons(library) == {
+        "papers/bad\ufffdname.txt": "its name holds characters that are not text",
+        "papers/broken.pdf": "it is a broken PDF file",
+        "papers/empty.txt": "it is empty",
+        "papers/huge.txt": "3000000000 bytes are more than 50000000 (limit max_document_bytes)",
+        "papers/image.txt": "it is not a text file",
+        "papers/pipe.txt": "it is not a regular file",
+    }
+
+
+def test_names_that_are_not_text_are_listed(place: Place) -> None:
+    Path(os.fsdecode(os.fsencode(place.docs) + b"/\xff.txt")).write_text("harbour")
+    assert reasons(place.library()) == {"papers/\ufffd.txt": "its name holds characters that are not text"}
+
+
+def test_links_and_hidden_files_are_not_followed(place: Place, tmp_path: Path) -> None:
+    (tmp_path / "secret.txt").write_text("harbour secret")
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "inner.txt").write_text("harbour secret")
+    (place.docs / "leaving.txt").symlink_to(tmp_path / "secret.txt")
+    (place.docs / "outside").symlink_to(tmp_path / "outside")
+    (place.docs / "loop").symlink_to(place.docs)
+    (place.docs / "again.txt").symlink_to(place.docs / "harbour.md")
+    (place.docs / "dangling.txt").symlink_to(tmp_path / "nothing")
+    (place.docs / ".hidden.txt").write_text("harbour secret")
+    (place.docs / ".git").mkdir()
+    (place.docs / ".git" / "a.txt").write_text("harbour secret")
+    library = place.library()
+    assert library.refresh().documents == 3
+    words = "it is a link that does not stay in the folder"
+    assert reasons(library) == {"papers/dangling.txt": words, "papers/leaving.txt": words}
+    assert library.search("secret", 9) == []
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_file_without_permission_is_listed_and_read_once_it_may_be(place: Place) -> None:
+    locked = place.docs / "locked.txt"
+    locked.write_text("harbour locks")
+    locked.chmod(0)
+    library = place.library()
+    assert reasons(library) == {"papers/locked.txt": "it cannot be opened (Permission denied)"}
+    locked.chmod(0o600)
+    assert reasons(library) == {}
+
+
+def test_a_file_above_the_limit_of_number_is_left_out(place: Place) -> None:
+    library = place.library(max_documents=2)
+    status = library.refresh()
+    assert status.documents == 2
+    assert [one.reason for one in status.left_out] == ["it holds 3 files; only the first 2 are read"]
+
+
+def test_a_long_document_says_that_only_its_beginning_is_searched(place: Place) -> None:
+    (place.docs / "long.txt").write_text("harbour and more of it. " * 20_000)
+    assert place.library().refresh().shortened == ("papers/long.txt",)
+
+
+@pytest.mark.parametrize("name", ["nothing", "empty", "unread", "table.docx", "broken.pdf", "null"])
+def test_docs_that_give_nothing_are_refused_in_one_line(place: Place, tmp_path: Path, name: str) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "unread").mkdir()
+    (tmp_path / "unread" / "a.pdf").write_bytes(b"no pdf")
+    (tmp_path / "table.docx").write_bytes(b"PK\x03\x04")
+    (tmp_path / "broken.pdf").write_bytes(b"%PDF-")
+    (tmp_path / "null").symlink_to("/dev/null")
+    with pytest.raises(DocumentsUnreadable) as caught:
+        place.library(tmp_path / name).refresh()
+    message = str(caught.value)
+    assert "\n" not in message
+    assert "`docs`" in message
+    assert "--docs" in message
+    assert name in message or name == "null"

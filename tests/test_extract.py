@@ -1,0 +1,252 @@
+"""Bytes of a file to text, in a child process."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from subprocess import run
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pypdf import PdfReader, PdfWriter
+
+from deep_research.reading.decode import clean, decode
+from deep_research.reading.extract import Parser
+from deep_research.reading.records import TEXT_CHARACTERS, Unreadable
+
+PARAGRAPH = "The harbour was deepened in 1893 and again in 1911, so that larger ships could enter it at low tide. " * 4
+
+
+@pytest.fixture(scope="module")
+def parser() -> Iterator[Parser]:
+    with Parser(seconds=15, max_bytes=20_000_000) as parser:
+        yield parser
+
+
+def pdf_of(*lines: str, title: str = "", password: str = "") -> bytes:
+    """A PDF of one page, written by hand, with these lines of text."""
+    shown = " T* ".join(f"({line}) Tj" for line in lines)
+    stream = f"BT /F1 12 Tf 14 TL 72 720 Td {shown} ET"
+    objects = [
+        "<< /Type /Catalog /Pages 2 0 R >>",
+        "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R"
+        " /Resources << /Font << /F1 5 0 R >> >> >>",
+        f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream",
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+        f"<< /Title ({title}) /CreationDate (D:20210304101112Z) >>",
+    ]
+    body, places = "%PDF-1.4\n", []
+    for number, content in enumerate(objects, 1):
+        places.append(len(body))
+        body += f"{number} 0 obj\n{content}\nendobj\n"
+    entries = "".join(f"{place:010} 00000 n \n" for place in places)
+    end = f"trailer\n<< /Size 7 /Root 1 0 R /Info 6 0 R >>\nstartxref\n{len(body)}\n%%EOF\n"
+    data = f"{body}xref\n0 7\n0000000000 65535 f \n{entries}{end}".encode("latin-1")
+    return _locked(data, password) if password else data
+
+
+def _locked(data: bytes, password: str) -> bytes:
+    writer = PdfWriter(clone_from=PdfReader(io.BytesIO(data)))
+    writer.encrypt(password, algorithm="RC4-128")
+    written = io.BytesIO()
+    writer.write(written)
+    return written.getvalue()
+
+
+def reason_of(parser: Parser, data: bytes, name: str) -> str:
+    with pytest.raises(Unreadable) as caught:
+        parser.parse(data, name)
+    assert str(caught.value)
+    return caught.value.reason
+
+
+def test_markdown_keeps_its_headings_and_takes_its_title_from_the_first(parser: Parser) -> None:
+    extract = parser.parse(b"# The harbour\n\nDeep.\n\n## Its depth\n\n12 m\n", "a.md")
+    assert extract == ("The harbour", "# The harbour\n\nDeep.\n\n## Its depth\n\n12 m", "", False)
+
+
+def test_front_matter_gives_title_and_date_and_is_not_text(parser: Parser) -> None:
+    extract = parser.parse(b"---\ntitle: 'Harbour works'\ndate: 2021-03-04T10:00\n---\n\n# Other\n\nDeep.\n", "a.md")
+    assert extract == ("Harbour works", "# Other\n\nDeep.", "2021-03-04", False)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "title"),
+    [
+        ("Harbour works\n\nDeep water.", "a.txt", "Harbour works"),
+        ("Harbour works\n=============\nDeep water.", "a.rst", "Harbour works"),
+        ("Deep water\nand more of it.", "harbour_works-1893.txt", "harbour works 1893"),
+    ],
+)
+def test_plain_text_is_named_after_its_first_line_or_its_file(parser: Parser, text: str, name: str, title: str) -> None:
+    extract = parser.parse(text.encode(), name)
+    assert (extract.title, extract.text) == (title, text)
+
+
+def test_a_page_gives_its_main_text_without_navigation_and_footer(parser: Parser) -> None:
+    page = (
+        "<html><head><title>The harbour - Site</title><meta name='date' content='2020-05-06T00:00'></head><body>"
+        "<nav>Home About</nav><h1>The harbour</h1>"
+        f"<p>{PARAGRAPH}</p><h2>Depth</h2><ul><li>12 m</li><li>9 m</li></ul>"
+        "<table><tr><th>Year</th><td>1893</td></tr></table><footer>Terms of use</footer></body></html>"
+    )
+    extract = parser.parse(page.encode(), "a.html")
+    assert (extract.title, extract.date) == ("The harbour", "2020-05-06")
+    assert extract.text.startswith("# The harbour\n\nThe harbour was deepened in 1893")
+    assert "## Depth\n\n12 m\n\n9 m\n\nYear | 1893" in extract.text
+    assert "Terms of use" not in extract.text
+    assert "About" not in extract.text
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        "<p hidden>SECRET</p>",
+        "<p style='display: none'>SECRET</p>",
+        "<p style='position:absolute; left: -9999px'>SECRET</p>",
+        "<p style='font-size:0px'>SECRET</p>",
+        "<p style='color:#fff;background-color: #FFF'>SECRET</p>",
+        "<p aria-hidden='true'>SECRET</p>",
+        "<template><p>SECRET</p></template>",
+        "<script>SECRET</script>",
+        "<!-- SECRET -->",
+        "<noscript>SECRET</noscript>",
+    ],
+)
+def test_what_a_reader_does_not_see_is_not_read(parser: Parser, hidden: str) -> None:
+    extract = parser.parse(f"<title>T</title><p>{PARAGRAPH}</p>{hidden}<p>The end.</p>".encode(), "a.html")
+    assert "SECRET" not in extract.text
+    assert "The end." in extract.text
+
+
+def test_a_short_page_and_a_huge_page_keep_all_their_text(parser: Parser) -> None:
+    assert parser.parse(b"<title>T</title><body>Just <b>this</b> line", "a.html").text == "Just this line"
+    huge = parser.parse(f"<p>{PARAGRAPH}</p>\n".encode() * 12_000, "a.html")
+    assert huge.is_cut
+    assert len(huge.text) > TEXT_CHARACTERS - 10
+
+
+def test_a_pdf_gives_joined_lines_title_and_date(parser: Parser) -> None:
+    data = pdf_of("The harbour was deep-", "ened in 1893 and once more in 1911.", title="Harbour works")
+    extract = parser.parse(data, "a.pdf")
+    assert extract == ("Harbour works", "The harbour was deepened in 1893 and once more in 1911.", "2021-03-04", False)
+
+
+def test_a_pdf_whose_title_says_nothing_is_named_after_its_first_line(parser: Parser) -> None:
+    assert parser.parse(pdf_of("The harbour", title="Microsoft Word - x.doc"), "a.pdf").title == "The harbour"
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [
+        ("utf-8", "Über den Häfen liegt Nebel."),
+        ("utf-8-sig", "Über den Häfen liegt Nebel."),
+        ("utf-16", "Über den Häfen liegt Nebel."),
+        ("utf-16-le", "Ueber den Haefen liegt Nebel – noch."),
+        ("latin-1", "Der Café-Besitzer fährt naïv über die Brücke."),
+        ("shift_jis", "吾輩は猫である。名前はまだ無い。どこで生れたかとんと見当がつかぬ。"),
+        ("iso2022_jp", "吾輩は猫である。名前はまだ無い。"),
+        ("koi8-r", "Привет, это обычный русский текст о гавани."),
+    ],
+)
+def test_text_in_any_usual_charset_is_readable(parser: Parser, encoding: str, text: str) -> None:
+    assert parser.parse(text.encode(encoding), "a.txt").text == text
+
+
+def test_a_wrongly_declared_charset_does_no_harm(parser: Parser) -> None:
+    page = "<meta charset='ascii'><title>Häfen</title><p>Über den Häfen"
+    assert parser.parse(page.encode(), "a.html").title == "Häfen"
+    declared = page.replace("ascii", "shift_jis").encode("shift_jis", errors="replace")
+    assert "ber den H" in parser.parse(declared, "a.html").text
+
+
+def test_control_and_invisible_characters_are_removed(parser: Parser) -> None:
+    assert parser.parse("A\x00 har\u00adbour\u200b,\x1b[1m deep\u202e.\r\nYes.".encode(), "a.md").text == (
+        "A harbour,[1m deep.\nYes."
+    )
+
+
+@given(st.text(st.characters(exclude_categories=())))
+def test_clean_text_can_be_stored_and_stays_clean(text: str) -> None:
+    once = clean(text)
+    assert once.encode().find(0) == -1
+    assert clean(once) == once
+
+
+@given(st.binary(max_size=300))
+def test_any_bytes_decode_or_are_refused(data: bytes) -> None:
+    try:
+        assert isinstance(decode(data), str)
+    except Unreadable as error:
+        assert error.reason == "not text"
+
+
+def test_each_failure_has_its_reason(parser: Parser) -> None:
+    assert reason_of(parser, b"", "a.txt") == "empty"
+    assert reason_of(parser, b" \n ", "a.txt") == "empty"
+    assert reason_of(parser, b"<html><body></body></html>", "a.html") == "empty"
+    assert reason_of(parser, b"x" * 20_000_001, "a.txt") == "too large"
+    assert reason_of(parser, bytes(range(256)) * 9, "a.txt") == "not text"
+    assert reason_of(parser, b"PK\x03\x04 and so on", "a.md") == "not text"
+    assert reason_of(parser, b"%PDF-1.4\n garbage", "a.pdf") == "broken"
+    assert reason_of(parser, b"no pdf at all", "a.pdf") == "broken"
+    assert reason_of(parser, pdf_of("Deep", password="open"), "a.pdf") == "encrypted"
+    assert reason_of(parser, b"text", "a.docx") == "unknown format"
+
+
+def test_a_broken_file_does_not_stop_the_next(parser: Parser) -> None:
+    reason_of(parser, pdf_of("Deep")[:200], "a.pdf")
+    assert parser.parse(b"Deep", "a.txt").text == "Deep"
+
+
+def test_a_file_that_takes_too_long_is_given_up_and_the_next_is_read() -> None:
+    # A page of many links whose parsing takes longer than this limit, and than starting a child.
+    slow = b"<html><body>" + b"<div><p><a href=x>link</a>" * 60_000
+    with Parser(seconds=0.05, max_bytes=10_000_000, workers=1) as hurried:
+        start = time.monotonic()
+        assert reason_of(hurried, slow, "a.html") == "timed out"
+        assert time.monotonic() - start < 3
+
+
+def test_many_threads_share_a_few_children_and_all_are_ended() -> None:
+    with Parser(seconds=15, max_bytes=1000, workers=2) as shared, ThreadPoolExecutor(8) as threads:
+        texts = list(threads.map(lambda number: shared.parse(f"n{number}".encode(), "a.txt").text, range(40)))
+        children = [worker._process.pid for worker in shared._workers if worker._process]
+    assert texts == [f"n{number}" for number in range(40)]
+    assert 1 <= len(children) <= 2
+    for child in children:
+        with pytest.raises(ProcessLookupError):
+            os.kill(child, 0)
+
+
+def test_a_script_without_a_main_guard_can_parse(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from deep_research.reading.extract import Parser\n"
+        "with Parser(15, 1000) as parser:\n    print(parser.parse(b'deep', 'a.txt').text)\n"
+    )
+    # A module of this name in the working folder must not reach the child.
+    (tmp_path / "lxml.py").write_text("raise SystemExit")
+    done = run([sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.stdout == "deep\n", done.stderr
+
+
+def test_the_child_sees_no_keys_and_has_a_memory_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "canary")
+    with Parser(seconds=15, max_bytes=1000, workers=1) as parser:
+        parser.parse(b"deep", "a.txt")
+        (worker,) = parser._workers
+        assert worker._process
+        place = Path(f"/proc/{worker._process.pid}")
+        if not place.exists():
+            pytest.skip("no /proc")
+        assert b"canary" not in (place / "environ").read_bytes()
+        limits = (place / "limits").read_text()
+    assert "Max address space         1000000000" in limits

@@ -1,0 +1,208 @@
+"""Researchers that fail, hang or come back with nothing never end the run, nor cost what others found."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lab import REPORT, HandClock, in_order, lab, research, results, search, simple_research
+
+from deep_research.models.scripted import call, calls
+from deep_research.run.errors import NoReport
+
+THREE = research("light task", "keeper task", "tide task", ids=("l", "k", "t"))
+
+
+async def hang(*_: Any) -> str:
+    await asyncio.Event().wait()
+    return "never"
+
+
+@pytest.mark.behaviour("O-35", "O-57")
+@pytest.mark.parametrize("failure", [ValueError("secret sk-123"), ""])
+async def test_one_of_three_fails_and_its_siblings_keep_what_they_found(tmp_path: Path, failure: object) -> None:
+    run = lab(
+        tmp_path,
+        orchestrator=[THREE, REPORT],
+        researcher={
+            "light task": [search("Skerry Light 1844"), REPORT, "Lit in 1844. [1]"],
+            "keeper task": [REPORT, failure],
+            "tide task": [search("spring tide"), REPORT, "5.2 metres. [1]"],
+        },
+        writer=["Lit [1]; tide [2]."],
+    )
+    state = await run.ask()
+    assert [finding.ended for finding in in_order(state)] == ["done", "failed", "done"]
+    told = results(run.calls("orchestrator")[1].messages)
+    assert (told["l"], told["t"]) == ("Lit in 1844. [1]", "5.2 metres. [2]")
+    assert told["k"].startswith("The research failed")
+    assert "sk-123" not in repr(state) + repr(run.packets)
+    errors = [packet for packet in run.packets if packet["type"] == "error"]
+    assert [(p["placement"]["turn_index"], p["placement"]["tab_index"]) for p in errors] == [(1, 1)]
+    assert state.run and state.run.status == "completed_with_gaps"
+    assert state.report and len(state.report.sources) == 2
+
+
+@pytest.mark.behaviour("O-36")
+async def test_a_researcher_that_hangs_is_cut_at_its_deadline_and_writes_from_its_notes(tmp_path: Path) -> None:
+    run = lab(
+        tmp_path,
+        orchestrator=[THREE, REPORT],
+        researcher={
+            "light task": [search("Skerry Light 1844"), hang, "Cut, but lit in 1844. [1]"],
+            "keeper task": [search("Ada Moran"), REPORT, "Tralee. [1]"],
+            "tide task": [search("spring tide"), REPORT, "5.2 metres. [1]"],
+        },
+        limits={"researcher_seconds_hard": 1.0},
+        writer=["All of it [1][2][3]."],
+    )
+    state = await run.ask()
+    light, keeper, tide = in_order(state)
+    assert (light.ended, keeper.ended, tide.ended) == ("partial", "done", "done")
+    assert "researcher_seconds_hard" in light.reason
+    assert light.numbered == "Cut, but lit in 1844. [1]"
+    assert "ended early" in run.calls("researcher")[-1].text or any(
+        "ended early" in asked.text for asked in run.calls("researcher")
+    )
+
+
+@pytest.mark.behaviour("O-35")
+async def test_all_three_fail_and_the_orchestrator_can_try_another_way(tmp_path: Path) -> None:
+    run = lab(
+        tmp_path,
+        orchestrator=[THREE, research("second try"), REPORT],
+        researcher={
+            **{name: [ValueError("x"), ValueError("y")] for name in ("light task", "keeper task", "tide task")},
+            "second try": simple_research(),
+        },
+    )
+    state = await run.ask()
+    assert [finding.ended for finding in in_order(state)] == ["failed"] * 3 + ["done"]
+    assert state.report and state.report.text == "The Skerry Light was lit in 1844. [1]"
+
+
+async def test_the_only_one_fails_and_the_report_says_that_nothing_was_consulted(tmp_path: Path) -> None:
+    run = lab(
+        tmp_path,
+        orchestrator=[research("light task"), REPORT, REPORT],
+        researcher=[ValueError("x"), ValueError("y")],
+        writer=["Nothing could be found out."],
+    )
+    state = await run.ask()
+    assert state.messages[-1].text.startswith("*No source was consulted")
+    assert state.run and state.run.status == "completed_with_gaps"
+
+
+async def test_a_finding_that_cannot_be_written_is_replaced_by_what_was_read(tmp_path: Path) -> None:
+    run = lab(
+        tmp_path,
+        orchestrator=[research("light task"), REPORT],
+        researcher=[search("Skerry Light 1844"), REPORT, ValueError("x")],
+    )
+    state = await run.ask()
+    finding = in_order(state)[0]
+    assert finding.ended == "partial"
+    assert finding.numbered and "lit for the first time in 1844" in finding.numbered
+    assert "[1]" in finding.numbered
+    assert state.report and len(state.report.sources) == 1
+
+
+async def test_the_soft_deadline_ends_research_with_the_notes_in_hand(tmp_path: Path) -> None:
+    clock = HandClock()
+    run = lab(
+        tmp_path,
+        orchestrator=[research("light task"), REPORT],
+        researcher=[clock.after(721, search("Skerry Light 1844")), "Lit in 1844. [1]"],
+        clock=clock,
+    )
+    finding = in_order(await run.ask())[0]
+    assert (finding.ended, finding.numbered) == ("partial", "Lit in 1844. [1]")
+
+
+@pytest.mark.behaviour("O-52")
+async def test_a_tool_that_takes_too_long_is_answered_and_the_researcher_goes_on(tmp_path: Path) -> None:
+    run = lab(
+        tmp_path,
+        orchestrator=[research("light task"), REPORT],
+        researcher=[search("Skerry Light"), REPORT, "Nothing."],
+        limits={"tool_seconds": 0.000001},
+    )
+    state = await run.ask()
+    assert "did not finish within" in run.calls("researcher")[1].text
+    assert in_order(state)[0].ended == "done"
+
+
+@pytest.mark.behaviour("O-58")
+async def test_an_error_is_told_at_the_place_of_its_researcher(tmp_path: Path) -> None:
+    run = lab(
+        tmp_path,
+        orchestrator=[research("a task", "b task"), REPORT, REPORT],
+        researcher={"a task": simple_research(), "b task": [ValueError("x"), ValueError("y")]},
+    )
+    await run.ask()
+    errors = [packet for packet in run.packets if packet["type"] == "error"]
+    assert {(p["placement"]["turn_index"], p["placement"]["tab_index"]) for p in errors} == {(1, 1)}
+    assert all("ValueError" in packet["message"] for packet in errors)
+
+
+@pytest.mark.behaviour("O-65", "O-86")
+@pytest.mark.parametrize("failure", ["", "   ", ValueError("down")])
+async def test_a_report_that_fails_leaves_the_findings_and_can_be_resumed(tmp_path: Path, failure: object) -> None:
+    run = lab(tmp_path, writer=[failure, "The Skerry Light was lit in 1844. [1]"])
+    with pytest.raises(NoReport if isinstance(failure, str) else ValueError):
+        await run.ask()
+    stopped = await run.state()
+    assert in_order(stopped)[0].numbered == "It was lit in 1844. [1]"
+    assert stopped.report is None
+    assert stopped.run and stopped.run.status == "running"
+    state = await run.ask(None)
+    assert state.report
+    assert len(run.calls("researcher")) == 3
+
+
+async def test_a_report_that_is_cut_off_is_continued_and_never_taken_for_whole(tmp_path: Path) -> None:
+    cut = calls(text="The Skerry Light was lit in 18", finish_reason="length")
+    run = lab(tmp_path, writer=[cut, "44. [1]"])
+    state = await run.ask()
+    assert state.report and state.report.text == "The Skerry Light was lit in 1844. [1]"
+    assert "exactly where it stops" in run.calls("writer")[1].messages[-1].text
+    assert run.calls("writer")[1].messages[-2].text == "The Skerry Light was lit in 18"
+
+
+async def test_a_report_that_is_always_cut_off_says_so(tmp_path: Path) -> None:
+    run = lab(tmp_path, writer=[calls(text="more [1] ", finish_reason="length") for _ in range(5)])
+    state = await run.ask()
+    assert state.run and state.run.status == "completed_with_gaps"
+    assert "report_tokens" in state.messages[-1].text
+
+
+@pytest.mark.parametrize(
+    ("limits", "name"), [({"max_searches": 1}, "max_searches"), ({"max_tokens": 2000}, "max_tokens")]
+)
+async def test_a_budget_that_is_used_up_ends_in_a_report_that_names_it(
+    tmp_path: Path, limits: dict[str, int], name: str
+) -> None:
+    run = lab(tmp_path, orchestrator=[research("light task")], limits=limits)
+    state = await run.ask()
+    assert state.run and name in state.run.stop_reason
+    assert name in state.messages[-1].text
+
+
+async def test_a_researcher_whose_searches_are_used_up_is_told_to_write(tmp_path: Path) -> None:
+    run = lab(
+        tmp_path,
+        orchestrator=[research("light task")],
+        researcher=[search("Skerry Light"), search("Ada Moran"), REPORT, "Lit. [1]"],
+        limits={"max_searches": 1},
+    )
+    await run.ask()
+    assert "no searches are left (max_searches)" in run.calls("researcher")[2].text
+
+
+async def test_repeated_tool_ids_inside_a_researcher_are_kept_apart(tmp_path: Path) -> None:
+    same = calls(call("internal_search", queries=["Skerry Light"], id="x"))
+    run = lab(tmp_path, orchestrator=[research("light task"), REPORT], researcher=[same, same, REPORT, "Lit. [1]"])
+    state = await run.ask()
+    assert [action.id for action in in_order(state)[0].actions] == ["x", "x-2"]

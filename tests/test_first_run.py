@@ -1,0 +1,82 @@
+"""A whole run over real documents, from the question to the cited report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from lab import QUESTION, REPORT, Lab, in_order, lab, research, search
+
+from deep_research.run.conversation import mark_of
+
+
+async def test_a_question_becomes_a_report_with_numbered_sources(tmp_path: Path) -> None:
+    run = lab(tmp_path)
+    state = await run.ask()
+    assert state.run and state.run.status == "completed"
+    assert state.report and state.report.text == "The Skerry Light was lit in 1844. [1]"
+    assert [state.sources[key].location for key in state.report.sources] == [
+        (run.folder / "lighthouse.md").resolve().as_uri()
+    ]
+    assert mark_of(state.messages[-1]) == "report"
+    assert f"[1]({(run.folder / 'lighthouse.md').resolve().as_uri()})" in state.messages[-1].text
+    assert "- [1] Skerry Light" in state.messages[-1].text
+    assert run.all_used()
+    assert run.words("message_delta").startswith("The Skerry Light was lit in 1844. [1](file://")
+
+
+@pytest.mark.behaviour("O-17", "O-18", "O-64")
+async def test_the_plan_is_kept_and_shown_word_for_word(tmp_path: Path) -> None:
+    run = lab(tmp_path, planner=["1. First thing\n2. Second thing"])
+    state = await run.ask()
+    assert state.plan and state.plan.steps == ("First thing", "Second thing")
+    assert "1. First thing\n2. Second thing" in run.calls("orchestrator")[0].messages[0].text
+    final = run.calls("writer")[0]
+    assert "1. First thing\n2. Second thing" in final.messages[-1].text
+    assert final.tools == ()
+    assert final.settings["max_tokens"] == 20_000
+    assert "tool_choice" not in final.settings
+
+
+@pytest.mark.behaviour("O-68", "O-34")
+async def test_sources_are_numbered_in_the_order_of_the_calls_over_all_rounds(tmp_path: Path) -> None:
+    run = lab(
+        tmp_path,
+        orchestrator=[research("keeper task", "light task"), research("tide task"), REPORT],
+        researcher={
+            "keeper task": [search("Ada Moran Tralee"), REPORT, "She was born in Tralee. [1]"],
+            "light task": [search("Skerry Light 1844 tall"), REPORT, "It was lit in 1844. [1]"],
+            "tide task": [search("Ada Moran Tralee", "spring tide"), REPORT, "Tralee again [1] and 5.2 metres. [2]"],
+        },
+        writer=["Tall [2]. Tralee [1]. Tides [3]."],
+    )
+    state = await run.ask()
+    keeper, light, tide = in_order(state)
+    assert (keeper.numbered, light.numbered) == ("She was born in Tralee. [1]", "It was lit in 1844. [2]")
+    assert tide.numbered == "Tralee again [1] and 5.2 metres. [3]"
+    assert state.report and state.report.text == "Tall [1]. Tralee [2]. Tides [3]."
+    names = [Path(key).name for key in state.report.sources]
+    assert names == ["lighthouse.md", "keeper.md", "tides.html"]
+
+
+async def test_page_texts_are_in_the_store_and_not_in_the_state(tmp_path: Path) -> None:
+    run = lab(tmp_path)
+    state = await run.ask()
+    assert state.report
+    source = state.sources[state.report.sources[0]]
+    assert state.run and run.graph.store
+    item = await run.graph.store.aget((state.run.namespace, "pages"), source.content_hash)
+    assert item and "stands 38 metres tall" in item.value["text"]
+    assert "stands 38 metres tall" not in repr(state)
+
+
+async def test_the_system_prompt_of_a_role_never_changes_within_a_run(tmp_path: Path) -> None:
+    run: Lab = lab(
+        tmp_path,
+        orchestrator=[research("first"), research("second"), REPORT],
+        researcher=[search("a"), search("b"), REPORT, "One. [1]", search("c"), REPORT, "Two. [1]"],
+    )
+    await run.ask(QUESTION)
+    for role in ("orchestrator", "researcher"):
+        deciding = {c.messages[0].text for c in run.calls(role) if c.tools}
+        assert len(deciding) == 1

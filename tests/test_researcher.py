@@ -1,0 +1,233 @@
+"""One researcher: what it sees, what it may call, what every call gets for an answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from lab import (
+    REPORT,
+    HandClock,
+    every_call_has_one_result,
+    in_order,
+    lab,
+    research,
+    results,
+    search,
+    simple_research,
+    think,
+)
+from langchain_core.messages import HumanMessage, SystemMessage
+
+from deep_research.models.scripted import broken_call, call, calls
+
+TASK = research("Find out when the light was lit.")
+
+
+@pytest.mark.behaviour("O-44")
+async def test_a_researcher_sees_its_task_and_nothing_else(tmp_path: Path) -> None:
+    run = lab(tmp_path, orchestrator=[TASK, REPORT])
+    await run.ask()
+    first = run.calls("researcher")[0].messages
+    assert [type(message) for message in first] == [SystemMessage, HumanMessage, HumanMessage]
+    assert first[1].text == "Find out when the light was lit."
+    assert "keeper" not in run.calls("researcher")[0].text
+
+
+@pytest.mark.behaviour("O-45", "O-55")
+async def test_after_eight_rounds_of_tools_the_finding_is_written_and_marked_partial(tmp_path: Path) -> None:
+    run = lab(
+        tmp_path,
+        orchestrator=[TASK, REPORT],
+        researcher=[*(search(f"query {number}") for number in range(8)), "What there is. [1]"],
+    )
+    state = await run.ask()
+    finding = in_order(state)[0]
+    assert len(finding.actions) == 8
+    assert finding.ended == "partial"
+    assert "max_iterations" in finding.reason
+    assert "(Incomplete: its 8 rounds" in run.calls("orchestrator")[1].text
+    assert state.run and state.run.status == "completed_with_gaps"
+
+
+@pytest.mark.behaviour("O-46")
+async def test_thoughts_cost_no_round_but_time(tmp_path: Path) -> None:
+    rounds = [message for n in range(8) for message in (think(f"a {n}"), think(f"b {n}"), search(f"query {n}"))]
+    run = lab(tmp_path, orchestrator=[TASK, REPORT], researcher=[*rounds, "All of it. [1]"])
+    assert len(in_order(await run.ask())[0].actions) == 8
+
+    clock = HandClock()
+    slow = lab(
+        tmp_path,
+        orchestrator=[TASK, REPORT],
+        researcher=[search("Skerry Light"), clock.after(721, think()), "It was lit in 1844. [1]"],
+        clock=clock,
+    )
+    finding = in_order(await slow.ask())[0]
+    assert finding.ended == "partial"
+    assert "researcher_seconds" in finding.reason
+    assert finding.numbered == "It was lit in 1844. [1]"
+
+
+@pytest.mark.behaviour("O-47")
+async def test_a_third_thought_in_a_row_is_told_to_act_and_costs_a_round(tmp_path: Path) -> None:
+    run = lab(
+        tmp_path, orchestrator=[TASK, REPORT], researcher=[*(think() for _ in range(2 + 8)), "Nothing was found."]
+    )
+    state = await run.ask()
+    answers = list(results(run.calls("researcher")[-1].messages).values())
+    assert answers[:2] == ["Noted.", "Noted."]
+    assert len(answers) == 10
+    assert all("Act now" in answer for answer in answers[2:])
+    assert in_order(state)[0].ended == "partial"
+
+
+@pytest.mark.behaviour("O-48")
+async def test_only_calls_of_the_first_kind_of_tool_are_run(tmp_path: Path) -> None:
+    both = calls(call("internal_search", queries=["Skerry Light"], id="s"), call("open_url", urls=["docs:x"], id="o"))
+    run = lab(tmp_path, orchestrator=[TASK, REPORT], researcher=[both, REPORT, "Lit. [1]"])
+    state = await run.ask()
+    assert [action.tool for action in in_order(state)[0].actions] == ["internal_search"]
+    answers = results(run.calls("researcher")[1].messages)
+    assert "one kind of tool" in answers["o"]
+    assert "Skerry" in answers["s"]
+
+
+@pytest.mark.behaviour("O-49")
+async def test_calls_of_one_tool_are_run_as_one(tmp_path: Path) -> None:
+    two = calls(
+        call("internal_search", queries=["Skerry Light"], id="one"),
+        call("internal_search", queries="Ada Moran", id="two"),
+    )
+    run = lab(tmp_path, orchestrator=[TASK, REPORT], researcher=[two, REPORT, "Both. [1, 2]"])
+    state = await run.ask()
+    assert [(a.id, a.inputs) for a in in_order(state)[0].actions] == [("one", ("Skerry Light", "Ada Moran"))]
+    assert "Run together" in results(run.calls("researcher")[1].messages)["two"]
+    assert every_call_has_one_result(run.calls("researcher")[1].messages)
+
+
+@pytest.mark.behaviour("O-50")
+async def test_an_unknown_tool_is_answered_with_the_names_of_the_known_ones_and_costs_a_round(tmp_path: Path) -> None:
+    unknown = calls(call("browse", id="b"), call("shell", id="s"))
+    run = lab(tmp_path, orchestrator=[TASK, REPORT], researcher=[unknown, *simple_research()])
+    await run.ask()
+    answers = results(run.calls("researcher")[1].messages)
+    assert "no tool 'browse'" in answers["b"]
+    assert "internal_search" in answers["s"]
+    assert "Round 2 of 8" in run.calls("researcher")[1].messages[-1].text
+
+
+async def test_malformed_and_truncated_calls_are_never_run(tmp_path: Path) -> None:
+    cut = calls(call("internal_search", queries=["half a que"], id="c"), finish_reason="length")
+    broken = calls(broken_call("internal_search", '{"queries": ["half', id="m"))
+    run = lab(tmp_path, orchestrator=[TASK, REPORT], researcher=[cut, broken, *simple_research()])
+    state = await run.ask()
+    answers = results(run.calls("researcher")[2].messages)
+    assert "cut off" in answers["c"]
+    assert "not valid JSON" in answers["m"]
+    assert [action.inputs for action in in_order(state)[0].actions] == [("Skerry Light",)]
+
+
+@pytest.mark.behaviour("O-51")
+async def test_a_tool_that_fails_tells_why_and_the_researcher_goes_on(tmp_path: Path) -> None:
+    wrong = calls(call("open_url", urls=["docs:nowhere/x.md"], id="w"))
+    bad_arguments = calls(call("internal_search", text=["x"], id="a"))
+    run = lab(tmp_path, orchestrator=[TASK, REPORT], researcher=[wrong, bad_arguments, *simple_research()])
+    state = await run.ask()
+    answers = results(run.calls("researcher")[2].messages)
+    assert "docs:nowhere/x.md" in answers["w"]
+    assert "arguments are wrong" in answers["a"]
+    finding = in_order(state)[0]
+    assert finding.ended == "done"
+    assert len(finding.actions) == 3
+
+
+@pytest.mark.behaviour("O-53")
+async def test_a_message_without_a_call_is_nudged_once_and_then_costs_a_round(tmp_path: Path) -> None:
+    run = lab(tmp_path, orchestrator=[TASK, REPORT], researcher=["Hm.", "Well.", *simple_research("Lit in 1844. [1]")])
+    state = await run.ask()
+    reminders = [asked.messages[-1].text for asked in run.calls("researcher")[:3]]
+    assert [("Round 1" in text, "no effect" in text) for text in reminders] == [
+        (True, False),
+        (True, True),
+        (False, True),
+    ]
+    assert "Hm." not in run.calls("researcher")[2].text
+    assert in_order(state)[0].numbered == "Lit in 1844. [1]"
+
+
+@pytest.mark.behaviour("O-54")
+async def test_a_search_of_documents_needs_no_nudge_to_open_pages(tmp_path: Path) -> None:
+    run = lab(tmp_path)
+    await run.ask()
+    assert all("have not read" not in asked.messages[-1].text for asked in run.calls("researcher"))
+
+
+@pytest.mark.behaviour("O-56")
+async def test_decisions_and_findings_have_their_caps_and_choices(tmp_path: Path) -> None:
+    run = lab(tmp_path)
+    await run.ask()
+    decision, finding = run.calls("researcher")[0], run.calls("researcher")[-1]
+    assert decision.settings["max_tokens"] == 1024
+    assert decision.settings["tool_choice"] == "any"
+    assert finding.settings["max_tokens"] == 10_000
+    assert finding.tools == ()
+    assert "tool_choice" not in finding.settings
+
+
+@pytest.mark.behaviour("O-75")
+async def test_a_document_that_was_searched_keeps_its_number_when_it_is_opened(tmp_path: Path) -> None:
+    address = "docs:lab-documents/lighthouse.md"
+    opened = calls(call("open_url", urls=[address], id="o"))
+    run = lab(
+        tmp_path, orchestrator=[TASK, REPORT], researcher=[search("1844 tall"), opened, REPORT, "It is tall. [1]"]
+    )
+    state = await run.ask()
+    prompt = results(run.calls("researcher")[2].messages)["o"]
+    assert '"document": 1' in prompt
+    assert "stands 38 metres tall" in prompt
+    assert [action.tool for action in in_order(state)[0].actions] == ["internal_search", "open_url"]
+    assert in_order(state)[0].sources.count(in_order(state)[0].sources[0]) == 1
+
+
+async def test_an_address_that_stays_unknown_is_never_cited(tmp_path: Path) -> None:
+    run = lab(
+        tmp_path,
+        orchestrator=[TASK, REPORT],
+        researcher=[search("Skerry Light 1844"), REPORT, "True. [1] Invented. [9]"],
+        writer=["True. [1] Invented. [9]"],
+    )
+    state = await run.ask()
+    finding = in_order(state)[0]
+    assert finding.numbered == "True. [1] Invented."
+    assert finding.dropped_markers == 1
+    assert state.report and state.report.text == "True. [1] Invented."
+    assert state.report.dropped_markers == 1
+
+
+@pytest.mark.behaviour("O-91")
+async def test_the_language_rule_reaches_every_role(tmp_path: Path) -> None:
+    asked = lab(tmp_path)
+    await asked.ask("斯凯里灯塔是什么时候点亮的？")
+    named = lab(tmp_path, language="Norwegian")
+    await named.ask()
+    for role in ("clarifier", "planner", "researcher", "writer"):
+        assert "the language of the request" in asked.calls(role)[0].text
+        assert "Norwegian" in named.calls(role)[0].text
+    assert "language of the plan" in asked.calls("orchestrator")[0].text
+
+
+async def test_instructions_of_the_user_reach_plan_and_report(tmp_path: Path) -> None:
+    run = lab(tmp_path, instructions="For engineers, at most one page.")
+    await run.ask()
+    for role in ("planner", "writer"):
+        assert "For engineers, at most one page." in run.calls(role)[0].messages[0].text
+
+
+async def test_text_from_documents_is_fenced_as_data(tmp_path: Path) -> None:
+    run = lab(tmp_path)
+    await run.ask()
+    result = next(iter(results(run.calls("researcher")[1].messages).values()))
+    tag = result.splitlines()[0].strip("<>")
+    assert tag.startswith("data-")
+    assert result.endswith(f"</{tag}>")

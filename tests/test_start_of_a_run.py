@@ -1,0 +1,263 @@
+"""From the question to the plan: what is refused, when the user is asked, what a plan may be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lab import PLAN, PLANNED, QUESTION, lab
+from langchain_core.messages import AIMessage, HumanMessage
+from langgraph.types import Command
+
+from deep_research.app.embed import build_graph
+from deep_research.models.scripted import call, calls
+from deep_research.run.conversation import marked
+from deep_research.run.errors import NoPlan, NoSearchTool, QuestionRefused, WindowTooSmall
+
+ASK = "1. Which lighthouse do you mean?\nThe answer makes the report more precise."
+
+
+@pytest.mark.behaviour("O-01")
+@pytest.mark.parametrize(("window", "is_enough"), [(49_999, False), (50_000, True)])
+async def test_a_window_below_the_least_is_refused_before_any_call(
+    tmp_path: Path, window: int, is_enough: bool
+) -> None:
+    run = lab(tmp_path, profile={"max_input_tokens": window})
+    if is_enough:
+        assert (await run.ask()).report
+        return
+    with pytest.raises(WindowTooSmall, match=r"49999 tokens.*50000.*window"):
+        await run.ask()
+    assert not any(model.calls for model in run.models.values())
+
+
+async def test_a_window_that_is_not_known_is_assumed_and_the_report_says_so(tmp_path: Path) -> None:
+    run = lab(tmp_path, profile={"tool_calling": True})
+    state = await run.ask()
+    assert "128000 tokens are assumed" in state.messages[-1].text
+
+
+@pytest.mark.behaviour("O-02", "O-03")
+async def test_each_role_is_offered_its_own_tools_only(tmp_path: Path) -> None:
+    run = lab(tmp_path)
+    await run.ask()
+    assert set(run.calls("clarifier")[0].tools) == {"generate_plan"}
+    assert set(run.calls("orchestrator")[0].tools) == {"research_agent", "generate_report", "think_tool"}
+    assert set(run.calls("researcher")[0].tools) == {
+        "internal_search",
+        "open_url",
+        "generate_report",
+        "think_tool",
+    }
+
+
+@pytest.mark.behaviour("O-04")
+async def test_a_run_with_nothing_to_search_is_refused_with_the_settings_that_help(tmp_path: Path) -> None:
+    run = lab(tmp_path)
+    context = run.context.model_copy(update={"docs": ()})
+    with pytest.raises(NoSearchTool, match=r"--docs.*DEEP_RESEARCH_DOCS"):
+        await run.graph.ainvoke(
+            {"messages": [HumanMessage(QUESTION)]}, {"configurable": {"thread_id": "x"}}, context=context
+        )
+    assert not run.calls("clarifier")
+
+
+@pytest.mark.parametrize("question", ["", "   \n\t", "\u200b\u200d\ufeff", "\x00\x07"])
+async def test_a_question_that_says_nothing_is_refused(tmp_path: Path, question: str) -> None:
+    run = lab(tmp_path)
+    with pytest.raises(QuestionRefused, match="empty"):
+        await run.ask(question)
+    assert not run.calls("clarifier")
+
+
+async def test_a_question_that_is_too_long_is_refused_with_both_numbers(tmp_path: Path) -> None:
+    run = lab(tmp_path)
+    with pytest.raises(QuestionRefused, match=r"32001 characters; at most 32000.*question_characters"):
+        await run.ask("x" * 32_001)
+
+
+@pytest.mark.behaviour("O-05")
+async def test_switched_off_clarification_goes_straight_to_the_plan(tmp_path: Path) -> None:
+    run = lab(tmp_path, clarifier=[], clarify="off")
+    assert (await run.ask()).report
+
+
+@pytest.mark.behaviour("O-06")
+async def test_only_a_clarification_that_was_the_last_word_spares_the_next_one(tmp_path: Path) -> None:
+    answered = lab(tmp_path, clarifier=[])
+    history = [HumanMessage("The light?"), marked(ASK, "clarification"), HumanMessage("Skerry Light")]
+    assert (await answered.ask({"messages": history})).report
+    older = lab(tmp_path)
+    history = [*history, AIMessage("A plain answer."), HumanMessage("And its keeper?")]
+    assert (await older.ask({"messages": history})).report
+    assert len(older.calls("clarifier")) == 1
+
+
+@pytest.mark.behaviour("O-07")
+async def test_a_question_back_pauses_the_run_before_any_plan(tmp_path: Path) -> None:
+    run = lab(tmp_path, clarifier=[ASK])
+    state = await run.ask()
+    assert await run.next() == ("ask_user",)
+    assert state.run and state.run.status == "waiting"
+    assert state.messages[-1].additional_kwargs == {"deep_research": "clarification"}
+    assert run.words("message_delta") == ASK
+    assert "deep_research_plan_start" not in run.types()
+
+
+@pytest.mark.behaviour("O-08")
+async def test_a_clear_question_is_planned_without_a_word_to_the_user(tmp_path: Path) -> None:
+    run = lab(tmp_path)
+    await run.ask()
+    assert run.types().index("deep_research_plan_start") < run.types().index("message_start")
+    assert run.types().count("message_start") == 1
+
+
+@pytest.mark.parametrize("name", ["generate_plan", "something_else"])
+async def test_any_tool_call_of_the_clarifier_means_that_the_question_is_clear(tmp_path: Path, name: str) -> None:
+    run = lab(tmp_path, clarifier=[calls(call(name))])
+    assert (await run.ask()).report
+
+
+@pytest.mark.behaviour("O-10")
+async def test_words_beside_the_call_for_a_plan_are_not_shown(tmp_path: Path) -> None:
+    run = lab(tmp_path, clarifier=[calls(PLANNED, text="Sure, let me plan this.")])
+    state = await run.ask()
+    assert "let me plan" not in run.words("message_delta")
+    assert not any("let me plan" in message.text for message in state.messages)
+
+
+@pytest.mark.behaviour("O-09")
+@pytest.mark.parametrize(
+    "reply", ["The Skerry Light", Command(resume="The Skerry Light"), Command(resume={"answer": "The Skerry Light"})]
+)
+async def test_an_answer_in_any_form_continues_with_the_plan_and_is_asked_for_once(tmp_path: Path, reply: Any) -> None:
+    run = lab(tmp_path, clarifier=[ASK])
+    await run.ask()
+    state = await run.ask(reply)
+    assert state.report
+    assert len(run.calls("clarifier")) == 1
+    assert [m.text for m in run.calls("planner")[0].messages[1:4]] == [QUESTION, ASK, "The Skerry Light"]
+
+
+async def test_an_answer_that_says_nothing_is_asked_for_again(tmp_path: Path) -> None:
+    run = lab(tmp_path, clarifier=[ASK])
+    await run.ask()
+    await run.ask(Command(resume={"words": 3}))
+    assert await run.next() == ("ask_user",)
+    assert (await run.ask(Command(resume="The Skerry Light"))).report
+
+
+async def test_without_a_checkpointer_nothing_is_asked_and_the_assumption_is_stated(tmp_path: Path) -> None:
+    run = lab(tmp_path, clarifier=["Which light do you mean?"], graph=build_graph())
+    result = await run.graph.ainvoke({"messages": [HumanMessage(QUESTION)]}, context=run.context)
+    assert "nobody could be asked: Which light do you mean?" in result["messages"][-1].text
+    assert "Which light do you mean?" in run.calls("writer")[0].messages[-1].text
+    assert "Which light do you mean?" in run.calls("planner")[0].messages[-1].text
+
+
+async def test_a_user_who_does_not_want_to_be_asked_reads_the_assumption(tmp_path: Path) -> None:
+    run = lab(tmp_path, clarifier=["Which light do you mean?"], clarify="assume")
+    state = await run.ask()
+    assert "nobody could be asked: Which light do you mean?" in state.messages[-1].text
+
+
+@pytest.mark.behaviour("O-11")
+async def test_clarifier_and_orchestrator_see_the_last_five_messages_of_the_user(tmp_path: Path) -> None:
+    history: list[Any] = []
+    for number in range(7):
+        history += [HumanMessage(f"question {number}"), AIMessage(f"answer {number}")]
+    run = lab(tmp_path)
+    await run.ask({"messages": [*history, HumanMessage("question 7")]})
+    for role in ("clarifier", "planner", "orchestrator"):
+        shown = [m.text for m in run.calls(role)[0].messages if m.text.startswith("question ")]
+        assert shown == [f"question {number}" for number in range(3, 8)], role
+    everything = [m.text for m in run.calls("writer")[0].messages if m.text.startswith("question ")]
+    assert everything == [f"question {number}" for number in range(8)]
+
+
+@pytest.mark.behaviour("O-12")
+async def test_the_clarifier_hears_of_the_users_documents_where_there_are_some(tmp_path: Path) -> None:
+    run = lab(tmp_path)
+    await run.ask()
+    assert "documents are searched" in run.calls("clarifier")[0].messages[0].text
+
+
+@pytest.mark.behaviour("O-13", "O-14", "O-15")
+async def test_the_plan_is_asked_for_without_tools_and_streamed_as_plan(tmp_path: Path) -> None:
+    run = lab(tmp_path)
+    await run.ask()
+    asked = run.calls("planner")[0]
+    assert asked.tools == ()
+    assert "tool_choice" not in asked.settings
+    assert isinstance(asked.messages[-1], HumanMessage)
+    assert asked.messages[-1].text.startswith("<reminder>")
+    assert run.words("deep_research_plan_delta") == PLAN
+    end = run.types().index("section_end")
+    indexed = {"documents_indexed"}
+    assert set(run.types()[:end]) - indexed == {"deep_research_plan_start", "deep_research_plan_delta"}
+
+
+@pytest.mark.behaviour("O-16")
+async def test_an_empty_plan_is_asked_for_once_more_and_then_an_error(tmp_path: Path) -> None:
+    again = lab(tmp_path, planner=["", PLAN])
+    assert (await again.ask()).report
+    assert "last answer was empty" in again.calls("planner")[1].messages[-1].text
+    never = lab(tmp_path, planner=["", "  "])
+    with pytest.raises(NoPlan, match="another model"):
+        await never.ask()
+    assert await never.next() == ("plan",)
+
+
+async def test_a_plan_of_more_than_six_steps_is_cut_to_six(tmp_path: Path) -> None:
+    run = lab(tmp_path, planner=["\n".join(f"{n}. Step {n}" for n in range(1, 10))])
+    state = await run.ask()
+    assert state.plan and state.plan.steps == tuple(f"Step {n}" for n in range(1, 7))
+    assert "Step 7" not in state.plan.text
+    assert "Step 7" not in run.calls("orchestrator")[0].messages[0].text
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [Command(resume="approve"), Command(resume={"action": "approve"}), "ok", Command(resume="Looks good!")],
+)
+async def test_a_plan_under_review_waits_for_the_users_word(tmp_path: Path, reply: Any) -> None:
+    run = lab(tmp_path, review_plan=True)
+    state = await run.ask()
+    assert await run.next() == ("review_plan",)
+    assert state.messages[-1].text == PLAN
+    assert (await run.ask(reply)).report
+    assert len(run.calls("planner")) == 1
+
+
+async def test_an_edited_plan_is_the_one_that_is_followed(tmp_path: Path) -> None:
+    run = lab(tmp_path, review_plan=True)
+    await run.ask()
+    state = await run.ask(Command(resume={"action": "edit", "plan": "1. Only the tides"}))
+    assert state.plan and state.plan.steps == ("Only the tides",)
+    assert "1. Only the tides" in run.calls("orchestrator")[0].messages[0].text
+
+
+@pytest.mark.parametrize("reply", ["Leave out the harbour", Command(resume={"comment": "Leave out the harbour"})])
+async def test_a_rejected_plan_is_written_anew_with_the_comment_in_view(tmp_path: Path, reply: Any) -> None:
+    run = lab(tmp_path, planner=[PLAN, "1. The light"], review_plan=True)
+    await run.ask()
+    await run.ask(reply)
+    assert await run.next() == ("review_plan",)
+    prompt = run.calls("planner")[1].text
+    assert PLAN in prompt
+    assert "Leave out the harbour" in prompt
+    state = await run.ask(Command(resume="approve"))
+    assert state.plan and state.plan.steps == ("The light",)
+
+
+async def test_the_users_thinking_is_not_counted_as_time_at_work(tmp_path: Path) -> None:
+    from lab import HandClock
+
+    clock = HandClock()
+    run = lab(tmp_path, clarifier=[clock.after(3, ASK)], planner=[clock.after(4, PLAN)], clock=clock)
+    await run.ask()
+    clock.time += 5000
+    state = await run.ask(Command(resume="The Skerry Light"))
+    assert state.run and state.run.active_seconds == 7
+    assert not state.run.stop_reason
