@@ -1,0 +1,46 @@
+# Python 3.11 or newer and make are all that is needed; the first run makes .venv.
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check format docs lock clean install install-dev
+export PYTHON
+
+UV ?= uv
+COMPILE = $(UV) pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-emit-find-links --no-header --no-annotate --group build pyproject.toml
+
+help: ## List the targets
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 10
+
+demo: install ## Show a run on example documents: no key, no network
+	@.venv/bin/deep-research demo
+
+test: install-dev ## Run the tests
+	@.venv/bin/pytest -q
+
+check: install-dev ## Check format, style, types and tests
+	@.venv/bin/ruff format --check .
+	@.venv/bin/ruff check .
+	@.venv/bin/mypy
+	@.venv/bin/pytest -q
+
+format: install-dev ## Put the code into its format
+	@.venv/bin/ruff check --fix .
+	@.venv/bin/ruff format .
+
+docs: install-dev ## Rewrite docs/behaviour.md
+	@.venv/bin/python tests/behaviour.py
+
+lock: ## Refresh the lock files (needs uv)
+	@command -v "$(UV)" >/dev/null || { echo "make lock needs uv; name it with UV=/path/to/uv." >&2; exit 1; }
+	@$(COMPILE) --output-file requirements.lock
+	@$(COMPILE) --extra dev --constraint requirements.lock --output-file requirements-dev.lock
+
+clean: ## Remove .venv, builds and caches
+	@rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	@find . -type d -name __pycache__ -prune -exec rm -rf {} +
+
+install:
+	@sh .ci/venv requirements.lock
+
+install-dev:
+	@sh .ci/venv requirements-dev.lock

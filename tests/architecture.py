@@ -1,0 +1,175 @@
+"""What the tests of the architecture look for in source text; each check returns its complaints."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+PACKAGE = "deep_research"
+LEVELS = {
+    "state": 0,
+    "evidence": 1,
+    "run": 1,
+    "models": 2,
+    "reading": 2,
+    "prompts": 2,
+    "tools": 3,
+    "nodes": 4,
+    "graph": 5,
+    "app": 6,
+    "evaluation": 7,
+    "bench": 7,
+}
+OUTSIDE = {"evaluation", "bench"}
+"""Folders that use the public face only, as a user would."""
+CLIENTS = (
+    "aiohttp",
+    "ddgs",
+    "http.client",
+    "httpcore",
+    "httpcore2",
+    "httpx",
+    "httpx2",
+    "langchain_community",
+    "langchain_openai",
+    "langgraph_sdk",
+    "openai",
+    "requests",
+    "socket",
+    "tavily",
+    "urllib.request",
+    "urllib3",
+    "websockets",
+)
+MAY_CONNECT = {"models", "reading", "tools", "app"}
+VAGUE = {"common", "helper", "helpers", "misc", "util", "utils"}
+FILE_LINES = 300
+FUNCTION_LINES = 40
+
+
+class Module(NamedTuple):
+    """One source file."""
+
+    name: str
+    """Dotted name within the package; a package's own module ends in `__init__`."""
+    text: str
+    """Its source."""
+
+    @property
+    def folder(self) -> str:
+        """The folder, or the module, on the top level; empty for the root."""
+        return self.name.split(".")[0].removesuffix("__init__")
+
+    @property
+    def tree(self) -> ast.Module:
+        """Its syntax tree."""
+        return ast.parse(self.text)
+
+
+def read_package(root: Path) -> list[Module]:
+    """Every module of the package, in the order of their names."""
+    paths = [root / "__init__.py", *(root / f"{name}.py" for name in LEVELS)]
+    paths += [path for name in LEVELS for path in (root / name).rglob("*.py")]
+    names = {path: ".".join(path.relative_to(root).with_suffix("").parts) for path in paths if path.is_file()}
+    return sorted(Module(name, path.read_text("utf-8")) for path, name in names.items())
+
+
+def imports(tree: ast.AST) -> Iterator[str]:
+    """Everything that is imported anywhere in the file, as `module` or `module.name`."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{'.' * node.level}{node.module or ''}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module") and node.args:
+            argument = node.args[0]
+            if isinstance(argument, ast.Constant):
+                yield str(argument.value)
+
+
+def upward_imports(module: Module) -> list[str]:
+    """Imports against the order of the folders, from within one level, relative, or by a bare name."""
+    return [f"{module.name} imports {target}" for target in imports(module.tree) if not _may_import(module, target)]
+
+
+def _may_import(module: Module, target: str) -> bool:
+    first, *rest = target.split(".")
+    if first != PACKAGE:
+        return bool(first) and first not in LEVELS
+    here, there = module.folder, rest[0] if rest and rest[0] in LEVELS else ""
+    if here in OUTSIDE:
+        return there in {"", here}
+    if not here:
+        return there not in OUTSIDE
+    if there == here:
+        return here != "nodes"
+    return bool(there) and LEVELS[there] < LEVELS[here]
+
+
+def misplaced_graphs(module: Module) -> list[str]:
+    """Uses of `StateGraph` outside `graph/`."""
+    names = {getattr(node, "id", getattr(node, "attr", "")) for node in ast.walk(module.tree)}
+    names |= {target.split(".")[-1] for target in imports(module.tree)}
+    return [f"{module.name} uses StateGraph"] if module.folder != "graph" and "StateGraph" in names else []
+
+
+def misplaced_clients(module: Module) -> list[str]:
+    """Imports of what can open a connection, outside the folders that may."""
+    if module.folder in MAY_CONNECT:
+        return []
+    clients = tuple(f"{client}." for client in CLIENTS)
+    return [f"{module.name} imports {target}" for target in imports(module.tree) if f"{target}.".startswith(clients)]
+
+
+def misplaced_prints(module: Module) -> list[str]:
+    """Calls of `print` outside `app/`."""
+    calls = [node.func for node in ast.walk(module.tree) if isinstance(node, ast.Call)]
+    prints = [call for call in calls if isinstance(call, ast.Name) and call.id == "print"]
+    return [f"{module.name}:{call.lineno} prints" for call in prints if module.folder != "app"]
+
+
+def too_long(module: Module) -> list[str]:
+    """The file, and functions in it, beyond the limits."""
+    lines = len(module.text.splitlines())
+    complaints = [f"{module.name} has {lines} lines"] if lines > FILE_LINES else []
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            length = (node.end_lineno or node.lineno) - node.lineno + 1
+            if length > FUNCTION_LINES:
+                complaints.append(f"{module.name}.{node.name} has {length} lines")
+    return complaints
+
+
+def vague_name(module: Module) -> list[str]:
+    """A name that says nothing of what is inside."""
+    return [f"{module.name} is a vague name"] if VAGUE & set(module.name.split(".")) else []
+
+
+def without_docstring(module: Module) -> list[str]:
+    """A module that does not say what it is for."""
+    return [] if ast.get_docstring(module.tree) else [f"{module.name} has no docstring"]
+
+
+def node_names(modules: Iterable[Module]) -> list[str]:
+    """The nodes by their files, packages left out."""
+    names = [module.name for module in modules if module.folder == "nodes"]
+    return [name for name in names if not name.endswith("__init__")]
+
+
+def misnamed_node(module: Module) -> list[str]:
+    """A node's file without the asynchronous function of the same name."""
+    name = module.name.split(".")[-1]
+    functions = [node.name for node in module.tree.body if isinstance(node, ast.AsyncFunctionDef)]
+    return [] if name in functions else [f"{module.name} defines no `async def {name}`"]
+
+
+def misnamed_prompts(prompts: Iterable[str], nodes: Iterable[str]) -> list[str]:
+    """Prompts that bear no node's name; a leading underscore marks a piece shared by several."""
+    known = {node.split(".")[-1] for node in nodes}
+    return [f"prompts/{prompt} is no node's" for prompt in prompts if not _names_node(prompt, known)]
+
+
+def _names_node(prompt: str, known: set[str]) -> bool:
+    return prompt.startswith("_") or prompt.split(".")[0] in known

@@ -1,0 +1,86 @@
+"""What every test may rely on: no network, no settings from outside, a data folder of its own."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import hypothesis
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+FOREIGN_SETTINGS = ("DEEP_RESEARCH_", "OPENAI_", "TAVILY_", "LANGCHAIN_", "LANGSMITH_")
+NAME_LOOKUPS = {"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"}
+TRANSFERS = {"socket.connect", "socket.sendto", "socket.sendmsg"}
+
+refused: list[str] = []
+
+
+class OutsideConnection(AssertionError):
+    """A test reached for an address other than loopback."""
+
+
+def is_ours(host: Any, *, is_lookup: bool) -> bool:
+    """Whether the host is this computer; looking up an address that is a number asks nobody."""
+    name = host.decode() if isinstance(host, bytes) else host
+    if not name or not isinstance(name, str) or name == "localhost":
+        return True
+    try:
+        address = ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return is_lookup or address.is_loopback
+
+
+def refuse_outside(event: str, arguments: tuple[Any, ...]) -> None:
+    """Raise where the interpreter is about to look up a name or reach an address of the network."""
+    if event in NAME_LOOKUPS:
+        host = arguments[0]
+    elif event in TRANSFERS:
+        host = arguments[1][0] if isinstance(arguments[1], tuple) else None
+    else:
+        return
+    if not is_ours(host, is_lookup=event in NAME_LOOKUPS):
+        refused.append(f"{event} {host!r}")
+        raise OutsideConnection(f"{event} to {host!r}: tests reach loopback only")
+
+
+def pytest_configure() -> None:
+    """Set up the process before any test module, and with it any library, is imported."""
+    for name in [name for name in os.environ if name.startswith(FOREIGN_SETTINGS) or name.lower().endswith("_proxy")]:
+        del os.environ[name]
+    os.environ["LANGGRAPH_STRICT_MSGPACK"] = "true"
+    os.environ["LANGSMITH_TRACING"] = "false"
+    hypothesis.settings.register_profile("suite", deadline=None, database=None, derandomize="CI" in os.environ)
+    hypothesis.settings.load_profile("suite")
+    sys.addaudithook(refuse_outside)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The data folder of all runs that name none."""
+    folder = tmp_path_factory.mktemp("data")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DEEP_RESEARCH_DATA_DIR", str(folder))
+        yield folder
+
+
+@pytest.fixture(autouse=True)
+def refusals() -> Iterator[list[str]]:
+    """Fail the test whose code reached outside and swallowed the refusal."""
+    refused.clear()
+    yield refused
+    assert not refused, f"reached outside: {refused}"
+
+
+@pytest.fixture
+def shared_data() -> Path:
+    """Real documents beside the repository, for the tests that need them."""
+    folder = ROOT.parent / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip("no shared data beside the repository")
+    return folder

@@ -1,0 +1,136 @@
+"""The order of the folders, the size of files, the names of nodes; and that importing does no work."""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import architecture
+import pytest
+from architecture import FILE_LINES, LEVELS, PACKAGE, Module, read_package
+
+ROOT = Path(__file__).resolve().parents[1]
+MODULES = read_package(ROOT)
+NODES = architecture.node_names(MODULES)
+Check = Callable[[Module], list[str]]
+CHECKS: list[Check] = [
+    architecture.upward_imports,
+    architecture.misplaced_graphs,
+    architecture.misplaced_clients,
+    architecture.misplaced_prints,
+    architecture.too_long,
+    architecture.vague_name,
+    architecture.without_docstring,
+]
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_the_package_keeps_to_its_rules(check: Check) -> None:
+    assert [complaint for module in MODULES for complaint in check(module)] == []
+
+
+def test_most_files_are_short() -> None:
+    assert statistics.median(len(module.text.splitlines()) for module in MODULES) <= 100
+
+
+def test_tests_are_no_longer_than_the_rest() -> None:
+    tests = [Module(path.stem, path.read_text("utf-8")) for path in (ROOT / "tests").rglob("*.py")]
+    assert [complaint for module in tests for complaint in architecture.too_long(module)] == []
+
+
+def test_a_node_its_file_and_its_prompt_have_one_name() -> None:
+    nodes = [module for module in MODULES if module.name in NODES]
+    assert [complaint for module in nodes for complaint in architecture.misnamed_node(module)] == []
+    prompts = [path.stem for path in (ROOT / "prompts").glob("*.md")]
+    assert architecture.misnamed_prompts(prompts, NODES) == []
+
+
+def probe(tmp_path: Path, root: Path, modules: list[str]) -> dict[str, list[str]]:
+    """Import the modules in a process of their own and tell what that did."""
+    places = [tmp_path / "home", tmp_path / "work"]
+    for place in places:
+        place.mkdir()
+    script = [sys.executable, "-P", "-B", str(ROOT / "tests" / "import_probe.py"), str(root), *modules]
+    environment = {**os.environ, "HOME": str(places[0])}
+    result = subprocess.run(script, cwd=places[1], env=environment, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    return {**json.loads(result.stdout), "files": [path.name for place in places for path in place.iterdir()]}
+
+
+def test_importing_does_no_work(tmp_path: Path) -> None:
+    report = probe(tmp_path, ROOT, [f"{PACKAGE}.{module.name}".removesuffix(".__init__") for module in MODULES])
+    assert report["done"] == []
+    assert report["files"] == []
+    assert LEVELS.keys().isdisjoint(report["modules"])
+
+
+def test_work_at_import_is_found(tmp_path: Path) -> None:
+    lines = [
+        "import os, pathlib, socket, threading",
+        "os.getenv('HOME')",
+        "pathlib.Path('left.txt').write_text('')",
+        "threading.Thread(target=int).start()",
+        "socket.getaddrinfo('127.0.0.1', 80)",
+    ]
+    (tmp_path / "noisy.py").write_text("\n".join(lines))
+    report = probe(tmp_path, tmp_path, ["noisy"])
+    assert len(report["done"]) == 3
+    assert report["files"] == ["left.txt"]
+
+
+def test_the_tests_import_no_module_by_its_bare_name() -> None:
+    assert LEVELS.keys().isdisjoint(sys.modules)
+
+
+@pytest.mark.parametrize(
+    ("check", "name", "text"),
+    [
+        (architecture.upward_imports, "run.clock", "import deep_research.models.scripted"),
+        (architecture.upward_imports, "run.clock", "from deep_research import evidence"),
+        (architecture.upward_imports, "state", "def late():\n    from deep_research.run import limits"),
+        (architecture.upward_imports, "state", "import importlib\nimportlib.import_module('deep_research.run')"),
+        (architecture.upward_imports, "nodes.researcher.think", "from deep_research.nodes.plan import plan"),
+        (architecture.upward_imports, "nodes.plan", "from . import clarify"),
+        (architecture.upward_imports, "nodes.plan", "import state"),
+        (architecture.upward_imports, "nodes.plan", "from deep_research import research"),
+        (architecture.upward_imports, "bench.speed", "from deep_research.graph import orchestrated"),
+        (architecture.misplaced_graphs, "nodes.plan", "from langgraph.graph import StateGraph as Graph"),
+        (architecture.misplaced_graphs, "app.cli", "import langgraph.graph as g\ng.StateGraph(dict)"),
+        (architecture.misplaced_clients, "nodes.plan", "def late():\n    from urllib import request"),
+        (architecture.misplaced_clients, "graph.routing", "import httpx"),
+        (architecture.misplaced_prints, "nodes.plan", "def plan():\n    print('plan')"),
+        (architecture.too_long, "nodes.plan", "x = 1\n" * (FILE_LINES + 1)),
+        (architecture.too_long, "nodes.plan", "async def plan():\n" + "    x = 1\n" * 40),
+        (architecture.vague_name, "nodes.utils", ""),
+        (architecture.without_docstring, "nodes.plan", "x = 1"),
+        (architecture.misnamed_node, "nodes.plan", "def plan(): ...\nasync def write(): ..."),
+    ],
+)
+def test_each_rule_can_be_broken(check: Check, name: str, text: str) -> None:
+    assert check(Module(name, text))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("nodes.plan", "'''Doc.'''\nfrom deep_research import prompts\nfrom deep_research.state import Plan"),
+        ("models.openai", "'''Doc.'''\nimport openai\nfrom deep_research.models.profile import window"),
+        ("graph.researcher", "'''Doc.'''\nfrom langgraph.graph import StateGraph\nimport deep_research.nodes.plan"),
+        ("bench.speed", "'''Doc.'''\nfrom deep_research import research\nimport deep_research.bench.table"),
+        ("__init__", "'''Doc.'''\nfrom deep_research.graph.orchestrated import build"),
+    ],
+)
+def test_what_is_allowed_is_not_complained_about(name: str, text: str) -> None:
+    assert [complaint for check in CHECKS for complaint in check(Module(name, text))] == []
+
+
+def test_a_prompt_without_a_node_is_found() -> None:
+    assert architecture.misnamed_prompts(["_fence", "plan", "plan.reminder"], ["nodes.plan"]) == []
+    assert architecture.misnamed_prompts(["plans"], ["nodes.plan"]) == ["prompts/plans is no node's"]
+    package, node = Module("nodes.step.__init__", ""), Module("nodes.step.search", "")
+    assert architecture.node_names([package, node]) == ["nodes.step.search"]

@@ -1,0 +1,46 @@
+"""Every promise in docs/behaviour.md is shown by a test, and the page is up to date."""
+
+from __future__ import annotations
+
+import behaviour
+from behaviour import Rows
+
+SOURCE = """
+@pytest.mark.behaviour("X-01", "X-02")
+async def test_one(): ...
+
+@pytest.mark.parametrize("case", [pytest.param(1, marks=pytest.mark.behaviour("X-03"))])
+def test_two(case): ...
+
+@mark.behaviour("X-04")
+class TestMany:
+    def test_three(self): ...
+"""
+
+
+def test_every_row_has_a_test() -> None:
+    assert behaviour.without_test(behaviour.read_rows(), behaviour.find_tests()) == []
+
+
+def test_every_marked_row_is_a_promise() -> None:
+    assert behaviour.unknown(behaviour.read_rows(), behaviour.find_tests()) == []
+
+
+def test_the_page_is_up_to_date() -> None:
+    page = behaviour.render(behaviour.read_rows(), behaviour.find_tests())
+    assert behaviour.TARGET.read_text("utf-8") == page, "run make docs"
+
+
+def test_marks_are_found_without_running_the_tests() -> None:
+    marks = [("TestMany", "X-04"), ("test_one", "X-01"), ("test_one", "X-02"), ("test_two", "X-03")]
+    assert sorted(behaviour.find_marks(SOURCE)) == marks
+
+
+def test_missing_and_unknown_rows_are_found() -> None:
+    rows = Rows({"X-01": "One.", "X-02": "Two.", "X-03": "Three."}, frozenset({"X-03", "X-05"}))
+    shown = {"X-01": ["tests/test_one.py::test_one"], "X-04": ["tests/test_one.py::test_four"]}
+    assert behaviour.without_test(rows, shown) == ["X-02"]
+    assert behaviour.unknown(rows, shown) == ["X-04", "X-05"]
+    assert "| X-01 | One. | `tests/test_one.py::test_one` |\n| X-02 | Two. | *to come* |\n" in behaviour.render(
+        rows, shown
+    )
