@@ -1,0 +1,70 @@
+"""The few sentences that together serve a question best, one leading to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from deep_research.models.extractive.pool import Pool, Sentence
+
+WIDTH = 12
+"""Chains kept at each length."""
+CONTEXT_SHARE = 0.7
+"""What a word of the title counts, compared with a word of the sentence."""
+REPEATED_SHARE = 0.2
+"""What a word counts that an earlier sentence holds."""
+COST = 0.1
+LINKED = 0.25
+NAMED = 0.12
+UNRELATED = -0.12
+RIGHT = 0.25
+PLACE = 0.01
+LONG = 0.001
+
+
+class Chain(NamedTuple):
+    """Sentences in the order in which they were found, and what they are worth together."""
+
+    sentences: tuple[Sentence, ...] = ()
+    worth: float = 0.0
+
+    def ends_well(self) -> float:
+        """The worth, with a bonus if the last sentence holds the kind of thing asked for."""
+        return self.worth + RIGHT * (bool(self.sentences) and self.sentences[-1].is_right)
+
+
+def best_chain(pool: Pool, length: int) -> Chain:
+    """The best chain of at most so many sentences."""
+    candidates = [
+        sentence
+        for sentence in pool.sentences
+        if sentence.is_right or any(stem in pool.wanted for stem in sentence.stems | sentence.context)
+    ]
+    best, beam = Chain(), [Chain()]
+    for _ in range(length):
+        longer = [longer for chain in beam for longer in _continued(chain, pool, candidates)]
+        beam = sorted(longer, key=Chain.ends_well, reverse=True)[:WIDTH]
+        best = max([best, *beam[:1]], key=Chain.ends_well)
+    return best
+
+
+def _continued(chain: Chain, pool: Pool, candidates: Sequence[Sentence]) -> Iterator[Chain]:
+    known = frozenset(stem for earlier in chain.sentences for stem in earlier.stems | earlier.context)
+    for sentence in candidates:
+        if sentence not in chain.sentences:
+            worth = _fit(pool, sentence, known) + _relation(pool, sentence, chain.sentences)
+            yield Chain((*chain.sentences, sentence), chain.worth + worth)
+
+
+def _fit(pool: Pool, sentence: Sentence, known: frozenset[str]) -> float:
+    worth = pool.weight(sentence.stems - known) + CONTEXT_SHARE * pool.weight(sentence.context - known)
+    worth += REPEATED_SHARE * pool.weight((sentence.stems | sentence.context) & known)
+    return worth - COST - PLACE * sentence.place - LONG * len(sentence.text.split())
+
+
+def _relation(pool: Pool, sentence: Sentence, before: Sequence[Sentence]) -> float:
+    if any(earlier.number == sentence.number for earlier in before):
+        return 0.0
+    if any(pool.is_linked(earlier, sentence) for earlier in before):
+        return LINKED
+    return NAMED if sentence.number in pool.named else UNRELATED * bool(before)

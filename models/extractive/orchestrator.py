@@ -1,0 +1,48 @@
+"""The orchestrator: researches the plan step by step, follows what the findings bring up once, then reports."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from langchain_core.messages import BaseMessage
+
+from deep_research.models.extractive.leads import queries_in
+from deep_research.models.extractive.quotations import pool_of_findings
+from deep_research.models.extractive.reading import Exchange, exchanges_in, plan_in, question_in
+from deep_research.models.extractive.reply import Asked
+from deep_research.models.extractive.topics import task_for
+
+TASKS_PER_ROUND = 3
+MAX_REFUSALS = 2
+MAX_FOLLOW_UPS = 2
+ENOUGH = 0.8
+"""Share of the question's words that the findings must hold for it to need no more research."""
+NOT_RUN = "Not run"
+
+
+def next_tasks(messages: Sequence[BaseMessage]) -> list[Asked]:
+    """The calls of the next turn."""
+    question = " ".join(question_in(messages).split())
+    exchanges = [exchange for exchange in exchanges_in(messages) if exchange.call["name"] == "research_agent"]
+    planned = [task_for(step, question) for step in plan_in(messages) or [question]]
+    tasks = [task for task in planned if _is_open(task, exchanges)][:TASKS_PER_ROUND]
+    if not tasks and all(_task(exchange) in planned for exchange in exchanges):
+        tasks = [task_for(lead, question) for lead in _follow_ups(messages, question)]
+    return [Asked("research_agent", {"task": task}) for task in tasks] or [Asked("generate_report", {})]
+
+
+def _is_open(task: str, exchanges: Sequence[Exchange]) -> bool:
+    replies = [exchange.reply for exchange in exchanges if _task(exchange) == task]
+    return len(replies) < MAX_REFUSALS and all(reply.startswith(NOT_RUN) for reply in replies)
+
+
+def _task(exchange: Exchange) -> str:
+    return str(exchange.call["args"].get("task", ""))
+
+
+def _follow_ups(messages: Sequence[BaseMessage], question: str) -> list[str]:
+    pool = pool_of_findings(messages, question)
+    held = {stem for sentence in pool.sentences for stem in sentence.stems}
+    if not pool.sentences or pool.weight(held) >= ENOUGH:
+        return []
+    return queries_in(pool, (), MAX_FOLLOW_UPS)

@@ -1,0 +1,55 @@
+"""The planner: the question, then its parts, as a numbered list."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from langchain_core.messages import BaseMessage
+
+from deep_research.models.extractive.reading import question_in
+from deep_research.models.extractive.words import names, stems
+
+MAX_STEPS = 6
+LEAST_STEMS = 2
+MOST_SHARED = 0.75
+"""Share of the words of a part from which on it repeats an earlier step."""
+LIST_ITEM = re.compile(r"^\s*(?:[-*+•]|\d+[.)])\s+", re.MULTILINE)
+SENTENCE_END = re.compile(r"(?<=[.?!])\s+(?=[A-ZÀ-Þ\"“(])|(?<=[。？！])|\n+")
+CLAUSE = re.compile(
+    r"[;；，]\s*|,\s+(?:and\s+|or\s+)?|\s+(?:and|or|und|oder|et|ou|versus|vs\.?|compared (?:to|with)|as well as|"
+    r"in which|to which|of which|where|which|whose|that|who)\s+",
+    re.IGNORECASE,
+)
+
+
+def plan(messages: Sequence[BaseMessage]) -> str:
+    """The numbered steps."""
+    question = question_in(messages)
+    steps = steps_of(" ".join(LIST_ITEM.sub("", question).split()), [*_parts(question), *names(question)])
+    return "\n".join(f"{number}. {step}" for number, step in enumerate(steps, start=1))
+
+
+def steps_of(whole: str, parts: Iterable[str]) -> list[str]:
+    """The whole, and those parts that are neither trifles nor repeat a step."""
+    steps = [whole]
+    for part in parts:
+        found = set(stems(part))
+        repeats = any(_overlap(found, set(stems(step))) > MOST_SHARED for step in steps[1:])
+        if not repeats and _is_a_part(part, found, set(stems(whole))):
+            steps.append(part)
+    return steps[:MAX_STEPS]
+
+
+def _parts(question: str) -> list[str]:
+    sentences = [LIST_ITEM.sub("", piece) for piece in SENTENCE_END.split(question)]
+    clauses = [clause for sentence in sentences for clause in CLAUSE.split(sentence)]
+    return [" ".join(piece.split()).strip(" ,.?!:;，；。？！") for piece in [*sentences, *clauses]]
+
+
+def _is_a_part(part: str, found: set[str], whole: set[str]) -> bool:
+    return (len(found) >= LEAST_STEMS or bool(names(part))) and len(found) <= MOST_SHARED * len(whole)
+
+
+def _overlap(one: set[str], other: set[str]) -> float:
+    return len(one & other) / max(1, min(len(one), len(other)))

@@ -1,0 +1,129 @@
+"""Sentences to choose from, and how well each serves a question."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+from deep_research.models.extractive.answers import holds, kind_of
+from deep_research.models.extractive.reading import Document
+from deep_research.models.extractive.sentences import sentences
+from deep_research.models.extractive.vocabulary import GENERIC_WORDS
+from deep_research.models.extractive.words import names, stems, tokens
+
+UNSEEN = 0.5
+"""What a common word counts that no text holds: the question may merely be worded so."""
+LIFE_DATES = re.compile(r"\([^()]*\d{3,4}[^()]*[–-][^()]*\d{3,4}[^()]*\)")
+
+
+class Sentence(NamedTuple):
+    """A sentence that can be quoted, and where it stands."""
+
+    text: str
+    number: int
+    """Number of its document."""
+    place: int
+    """Place in its document, from 0."""
+    stems: frozenset[str]
+    context: frozenset[str]
+    """Stems that the title adds."""
+    is_right: bool
+    """Whether it holds the kind of thing that the question asks for."""
+
+
+class Text(NamedTuple):
+    """A document as its quotable sentences."""
+
+    number: int
+    title: str
+    sentences: tuple[str, ...]
+
+
+class Pool:
+    """The sentences of some texts, judged by one question."""
+
+    def __init__(self, texts: Sequence[Text], question: str) -> None:
+        self.question = question
+        self.kind = kind_of(question)
+        self.titles = {text.number: text.title for text in texts}
+        self.wanted = _weights(question, texts)
+        self.sentences = [sentence for text in texts for sentence in self._sentences_of(text)]
+        self.named = {number for number, title in self.titles.items() if is_named(title, question)}
+        self._mentioned = {sentence: self._mentions(sentence) for sentence in self.sentences}
+
+    def weight(self, found: Collection[str]) -> float:
+        """The share of the question, from 0 to 1, that these stems make up."""
+        return sum(weight for stem, weight in self.wanted.items() if stem in found)
+
+    def is_linked(self, one: Sentence, other: Sentence) -> bool:
+        """Whether one of two sentences of different documents names the document of the other."""
+        return one.number != other.number and (
+            other.number in self._mentioned[one] or one.number in self._mentioned[other]
+        )
+
+    def _mentions(self, sentence: Sentence) -> frozenset[int]:
+        return frozenset(
+            number
+            for number, title in self.titles.items()
+            if number != sentence.number and mentions(sentence.text, subject(title))
+        )
+
+    def _sentences_of(self, text: Text) -> list[Sentence]:
+        title = frozenset(stems(text.title))
+        return [
+            Sentence(sentence, text.number, place, found, title - found, holds(self.kind, sentence, self.question))
+            for place, sentence in enumerate(text.sentences)
+            for found in [_stems_of(sentence)]
+        ]
+
+
+def pool_of(documents: Sequence[Document], question: str) -> Pool:
+    """The quotable sentences of documents, each document's without repeats."""
+    return Pool(
+        [
+            Text(
+                document.number,
+                document.title,
+                tuple(dict.fromkeys(piece for text in document.texts for piece in sentences(text))),
+            )
+            for document in documents
+        ],
+        question,
+    )
+
+
+def subject(title: str) -> str:
+    """The name under which other documents mention the document of this title."""
+    return re.sub(r"\s*(?:\([^)]*\)|,.*)$", "", title) or title
+
+
+def mentions(text: str, name: str) -> bool:
+    """Whether the text holds the name as whole words, capitals included."""
+    return len(name) > 2 and name in text and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
+
+
+def is_named(title: str, question: str) -> bool:
+    """Whether the question holds the title, whatever its capitals, or the name in it as it stands."""
+    name = " ".join(tokens(title))
+    return f" {name} " in f" {' '.join(tokens(question))} " or mentions(question, subject(title))
+
+
+def _stems_of(text: str) -> frozenset[str]:
+    found = frozenset(stems(text))
+    return found | {"birth", "death"} if LIFE_DATES.search(text) else found
+
+
+def _weights(question: str, texts: Sequence[Text]) -> dict[str, float]:
+    counts = Counter(stem for text in texts for stem in {*stems(text.title), *stems(" ".join(text.sentences))})
+    size = len(texts) + 1
+    wanted = [stem for stem in stems(question) if stem not in GENERIC_WORDS] or stems(question)
+    in_names = {stem for name in names(question) for stem in stems(name)}
+    rarities = {
+        stem: math.log(1 + size / (counts[stem] + 0.5)) * (1 if counts[stem] or stem in in_names else UNSEEN)
+        for stem in wanted
+    }
+    total = sum(rarities.values()) or 1.0
+    return {stem: rarity / total for stem, rarity in rarities.items()}

@@ -1,0 +1,105 @@
+"""What the messages of a call hold: the question, the plan, the documents and the findings."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolCall, ToolMessage
+
+from deep_research.run.conversation import mark_of
+
+REMINDER = "<reminder>"
+FENCED = re.compile(r"<(data-[0-9a-f]+)>\s*(\{.*?\})\s*</\1>", re.DOTALL)
+PLAN = re.compile(r"<plan>(.*?)</plan>", re.DOTALL)
+STEP = re.compile(r"^\s*\d+[.)]\s+(.+?)\s*$", re.MULTILINE)
+MARKERS = re.compile(r"((?:\s?\[\d+\])+)\.?")
+
+
+class Document(NamedTuple):
+    """A document that a tool has shown."""
+
+    number: int
+    """The number by which it is cited."""
+    title: str
+    address: str
+    texts: tuple[str, ...]
+    """Its excerpts, each once."""
+
+
+class Exchange(NamedTuple):
+    """A tool call and the text that came back; empty as long as nothing has."""
+
+    call: ToolCall
+    reply: str
+
+
+class Quotation(NamedTuple):
+    """A sentence of a finding."""
+
+    text: str
+    numbers: tuple[int, ...]
+
+
+def is_reminder(message: BaseMessage) -> bool:
+    """Whether a human message is an instruction of the program."""
+    return isinstance(message, HumanMessage) and message.text.lstrip().startswith(REMINDER)
+
+
+def question_in(messages: Sequence[BaseMessage]) -> str:
+    """The user's words since the last report, or the task of a researcher."""
+    words: list[str] = []
+    for message in messages:
+        if isinstance(message, AIMessage) and mark_of(message) == "report":
+            words = []
+        elif isinstance(message, HumanMessage) and not is_reminder(message):
+            words.append(message.text.strip())
+    return "\n".join(words)
+
+
+def plan_in(messages: Sequence[BaseMessage]) -> list[str]:
+    """The steps of the plan that the system prompt or a reminder holds."""
+    texts = [message.text for message in messages if isinstance(message, SystemMessage) or is_reminder(message)]
+    plans = [match.group(1) for text in texts for match in PLAN.finditer(text)]
+    return STEP.findall(plans[-1]) if plans else []
+
+
+def exchanges_in(messages: Sequence[BaseMessage]) -> list[Exchange]:
+    """All tool calls so far, in order."""
+    replies = {message.tool_call_id: message.text for message in messages if isinstance(message, ToolMessage)}
+    calls = [call for message in messages if isinstance(message, AIMessage) for call in message.tool_calls]
+    return [Exchange(call, replies.get(call["id"] or "", "")) for call in calls]
+
+
+def documents_in(messages: Sequence[BaseMessage]) -> list[Document]:
+    """The documents that tools have shown, by number."""
+    found: dict[int, Document] = {}
+    for result in _results(messages):
+        number, text = int(result["document"]), str(result.get("text", ""))
+        known = found.get(number) or Document(number, str(result.get("title", "")), str(result.get("address", "")), ())
+        if text not in known.texts:
+            known = known._replace(texts=(*known.texts, text))
+        found[number] = known
+    return [found[number] for number in sorted(found)]
+
+
+def quotations_in(messages: Sequence[BaseMessage]) -> list[list[Quotation]]:
+    """The cited sentences of each finding, in the order in which they stand."""
+    findings = [message.text for message in messages if isinstance(message, ToolMessage)]
+    return [[quotation for line in text.splitlines() for quotation in _quotations(line)] for text in findings]
+
+
+def _quotations(line: str) -> Iterator[Quotation]:
+    pieces = MARKERS.split(line)
+    for text, markers in zip(pieces[::2], pieces[1::2], strict=False):
+        if text.strip():
+            yield Quotation(text.strip(), tuple(map(int, re.findall(r"\d+", markers))))
+
+
+def _results(messages: Sequence[BaseMessage]) -> Iterator[dict[str, Any]]:
+    for message in messages:
+        if isinstance(message, ToolMessage):
+            for match in FENCED.finditer(message.text):
+                yield from json.loads(match.group(2))["results"]

@@ -1,0 +1,69 @@
+"""The researcher's turns: search, follow the names that the best passages bring up, then report."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+
+from langchain_core.messages import BaseMessage
+
+from deep_research.models.extractive.chains import best_chain
+from deep_research.models.extractive.leads import queries_in
+from deep_research.models.extractive.pool import pool_of
+from deep_research.models.extractive.reading import documents_in, exchanges_in, question_in
+from deep_research.models.extractive.reply import Asked
+from deep_research.models.extractive.topics import Topic, topic_of
+from deep_research.models.extractive.words import names, stems
+
+SEARCHES = ("internal_search", "web_search")
+OPEN = "open_url"
+MAX_ROUNDS = 5
+MAX_FOLLOW_UPS = 2
+MAX_QUERIES = 3
+MAX_OPENED = 3
+QUERY_CHARACTERS = 300
+CHAIN_LENGTH = 4
+CUT = re.compile(r"(?:…|\.\.\.|[^.!?。！？\"'”’»)\]])\s*$")
+
+
+def next_round(messages: Sequence[BaseMessage], tools: Collection[str]) -> list[Asked]:
+    """The call of the next turn: every search once, pages that were cut, two rounds of follow-ups, the report."""
+    searches = [name for name in SEARCHES if name in tools]
+    done = [exchange.call for exchange in exchanges_in(messages) if exchange.call["name"] in (*SEARCHES, OPEN)]
+    used = [call["name"] for call in done]
+    follow_ups = sum(name in SEARCHES for name in used) - len(searches)
+    may_open = OPEN in tools and used[-1:] != [OPEN]
+    if not searches or len(done) >= MAX_ROUNDS:
+        return [Asked("generate_report", {})]
+    if may_open and (addresses := _worth_opening(messages)):
+        return [Asked(OPEN, {"urls": addresses})]
+    if follow_ups < 0:
+        unused = next(name for name in searches if name not in used)
+        return [Asked(unused, {"queries": _first_queries(topic_of(question_in(messages)))})]
+    if follow_ups < MAX_FOLLOW_UPS and (queries := _follow_up_queries(messages)):
+        return [Asked(searches[follow_ups % len(searches)], {"queries": queries})]
+    return [Asked("generate_report", {})]
+
+
+def _first_queries(topic: Topic) -> list[str]:
+    found = sorted(names(topic.text) or names(topic.question), key=lambda name: (-len(stems(name)), -len(name)))
+    queries = [" ".join(text.split())[:QUERY_CHARACTERS] for text in (topic.text, topic.question, *found)]
+    return list(dict.fromkeys(queries))[:MAX_QUERIES]
+
+
+def _follow_up_queries(messages: Sequence[BaseMessage]) -> list[str]:
+    pool = pool_of(documents_in(messages), topic_of(question_in(messages)).whole)
+    return queries_in(pool, _arguments(messages, "queries"), MAX_QUERIES)
+
+
+def _worth_opening(messages: Sequence[BaseMessage]) -> list[str]:
+    documents = {document.number: document for document in documents_in(messages)}
+    pool = pool_of(list(documents.values()), topic_of(question_in(messages)).whole)
+    chain = [documents[sentence.number] for sentence in best_chain(pool, CHAIN_LENGTH).sentences]
+    addresses = [document.address for document in chain if all(CUT.search(text) for text in document.texts)]
+    opened = {"", *_arguments(messages, "urls")}
+    return [address for address in dict.fromkeys(addresses) if address not in opened][:MAX_OPENED]
+
+
+def _arguments(messages: Sequence[BaseMessage], name: str) -> list[str]:
+    return [str(value) for exchange in exchanges_in(messages) for value in exchange.call["args"].get(name, ())]

@@ -1,0 +1,67 @@
+"""The sentences of a text that can be quoted as they stand."""
+
+from __future__ import annotations
+
+import re
+
+from deep_research.models.extractive.vocabulary import ABBREVIATIONS, CLOSING_ABBREVIATIONS, STOP_WORDS
+
+LONGEST = 600
+CLOSERS = r"[\"'”’»)\]」』]*"
+BOUNDARY = re.compile(rf"[.!?]{CLOSERS}(?=\s|\[\^?\d)|[。！？]{CLOSERS}")
+REFERENCES = re.compile(r"^(?:\s*\[\^?\d+\])+")
+COMPLETE = re.compile(rf"[.!?。！？]{CLOSERS}$")
+DOTTED = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]")
+LINE_MARK = re.compile(r"^\s*(?:[-*+•]\s+|\d{1,3}[.)]\s+|>\s*)")
+NO_PROSE = re.compile(r"^\s*(?:#{1,6}\s|[-=*_]{3,}\s*$|\|)")
+DEBRIS = re.compile(r"\[\^?\d[\d,\s–-]*\]|\]\(|\||```|\{\{|\}\}|</?[a-zA-Z]|https?://|�|\*\*|__")
+OPENING = re.compile(r"^[\"'“„«(¿¡「『]*(?:[^\W_a-zß-öø-ÿ])")
+
+
+def sentences(text: str) -> list[str]:
+    """Whole sentences in order, white space as single spaces; headings, tables and cut-off ends are left out."""
+    found = []
+    for block, is_item in _blocks(text):
+        found += [piece for piece in _split(block) if _is_quotable(piece, is_item)]
+    return list(dict.fromkeys(found))
+
+
+def _blocks(text: str) -> list[tuple[str, bool]]:
+    blocks: list[tuple[list[str], bool]] = [([], False)]
+    for line in text.splitlines():
+        mark = LINE_MARK.match(line)
+        if not line.strip() or NO_PROSE.match(line):
+            blocks.append(([], False))
+        elif mark:
+            blocks.append(([line[mark.end() :]], True))
+        else:
+            blocks[-1][0].append(line)
+    return [(" ".join(" ".join(lines).split()), is_item) for lines, is_item in blocks if lines]
+
+
+def _split(block: str) -> list[str]:
+    ends = [match.end() for match in BOUNDARY.finditer(block) if not _is_inside(block, match)]
+    pieces = [block[start:end] for start, end in zip([0, *ends], [*ends, len(block)], strict=True)]
+    return [REFERENCES.sub("", piece).strip() for piece in pieces]
+
+
+def _is_inside(block: str, match: re.Match[str]) -> bool:
+    following = REFERENCES.sub("", block[match.end() :]).lstrip()
+    if match.group() != "." or not following or following.startswith("…"):
+        return False
+    word = block[: match.start()].split()[-1:] or [""]
+    last = word[0].strip("(\"'“”‘’").lower()
+    if not OPENING.match(following):
+        return True
+    if DOTTED.fullmatch(last) or last in CLOSING_ABBREVIATIONS:
+        return following.split()[0].lower() not in STOP_WORDS
+    return last in ABBREVIATIONS or (len(last) == 1 and last.isalpha())
+
+
+def _is_quotable(piece: str, is_item: bool) -> bool:
+    if len(piece) > LONGEST or DEBRIS.search(piece) or not OPENING.match(piece):
+        return False
+    words = len(piece.split())
+    if COMPLETE.search(piece):
+        return not piece.endswith("...") and (words >= 4 or not piece.isascii())
+    return is_item and words >= 3 and not piece.endswith(("…", ":"))

@@ -1,0 +1,64 @@
+"""The words and names of a text, as far as they can be told without a dictionary."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from deep_research.models.extractive.vocabulary import FAMILIES, GENERIC_WORDS, STOP_WORDS
+
+UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
+TOKEN = re.compile(rf"[{UNSPACED}]+|[^\W_{UNSPACED}]+")
+QUOTED = re.compile(r'["“„«《「]([^"“”„«»《》「」]{2,80})["”»》」]')
+POSSESSIVE = re.compile(r"['’]s\b")
+CAPITALISED = r"(?:[A-Z]\.(?=[\s,;])|[^\W\d_a-zß-öø-ÿ][\w’'\-.]*\w|[A-Z])"
+NAME = re.compile(
+    rf"(?:\b\d{{4}} )?{CAPITALISED}(?: (?:(?:of|the|de|del|la|von|van|der|den|ibn|bin|al|du|da|di|y|in|at) ){{0,2}}"
+    rf"(?:{CAPITALISED}|\d+\b))*"
+)
+
+
+def tokens(text: str) -> list[str]:
+    """The words in order, without case, accents and possessive endings; runs without spaces as pairs of characters."""
+    plain = unicodedata.normalize("NFKC", text).replace("’", "'").lower().replace("'s ", " ")
+    return [piece for match in TOKEN.finditer(plain) for piece in _pieces(match.group())]
+
+
+def stem(word: str) -> str:
+    """The word without its commonest English endings; words of one family share one stem."""
+    if word in FAMILIES:
+        return FAMILIES[word]
+    for ending, rest, replacement in (("ies", 2, "y"), ("sses", 2, "ss"), ("ing", 4, ""), ("ed", 4, ""), ("s", 3, "")):
+        if word.endswith(ending) and len(word) >= len(ending) + rest and not word.endswith(("ss", "us", "is")):
+            word = word.removesuffix(ending) + replacement
+            break
+    return FAMILIES.get(word, word.removesuffix("e") if len(word) > 4 else word)
+
+
+def stems(text: str) -> list[str]:
+    """The stems of the words that carry meaning, in order."""
+    return [stem(token) for token in tokens(text) if token not in STOP_WORDS]
+
+
+def names(text: str) -> list[str]:
+    """Phrases in quotation marks and runs of capitalised words, in order, each once."""
+    quoted = [match.group(1).strip(" ,.?!") for match in QUOTED.finditer(text)]
+    runs = [_trimmed(match.group()) for match in NAME.finditer(POSSESSIVE.sub(" ; ", QUOTED.sub(" ; ", text)))]
+    telling = [name for name in runs if set(tokens(name)) - STOP_WORDS - GENERIC_WORDS]
+    return list(dict.fromkeys(name for name in [*quoted, *telling] if len(name) > 1 and stems(name)))
+
+
+def _trimmed(run: str) -> str:
+    parts = run.split()
+    while parts and (parts[0].lower() in STOP_WORDS or not (parts[0][0].isupper() or parts[0].isdigit())):
+        parts.pop(0)
+    while parts and parts[-1].lower() in STOP_WORDS:
+        parts.pop()
+    return " ".join(parts)
+
+
+def _pieces(run: str) -> list[str]:
+    if not re.match(rf"[{UNSPACED}]", run):
+        decomposed = unicodedata.normalize("NFKD", run)
+        return ["".join(character for character in decomposed if not unicodedata.combining(character))]
+    return [run[start : start + 2] for start in range(max(1, len(run) - 1))]

@@ -1,0 +1,217 @@
+"""A chat model that answers by a script, for tests and notebooks."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+from langchain_core.language_models import BaseChatModel, LanguageModelInput
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, InvalidToolCall, ToolCall
+from langchain_core.messages.tool import invalid_tool_call, tool_call
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from langchain_core.runnables import Runnable
+from langchain_core.tools import BaseTool
+from langchain_core.utils.function_calling import convert_to_openai_tool
+from pydantic import Field, PrivateAttr
+from typing_extensions import override
+
+from deep_research.models.chunks import complete, in_chunks
+
+Answer: TypeAlias = str | AIMessage | Exception
+Script: TypeAlias = Answer | Callable[[list[BaseMessage], dict[str, Any]], Answer | Awaitable[Answer]]
+
+CHUNK_CHARACTERS = 7
+SHOWN_LINES = 3
+
+
+class ScriptExhausted(Exception):
+    """The model was called more often than its script foresaw, or with a prompt that the script does not know."""
+
+
+class Call(NamedTuple):
+    """One call that the model received."""
+
+    messages: tuple[BaseMessage, ...]
+    """The prompt."""
+    tools: tuple[str, ...]
+    """Names of the tools that were bound."""
+    settings: dict[str, Any]
+    """Whatever else was bound or passed: `tool_choice`, `max_tokens`, `stop`, …"""
+
+    @property
+    def text(self) -> str:
+        """The whole prompt as one text."""
+        return "\n".join(message.text for message in self.messages)
+
+
+class ScriptedChatModel(BaseChatModel):
+    """Gives the replies of its script, each once, and records every call.
+
+    A reply is a text, a message, an exception to raise, or a function `(messages, settings)`, async if it likes,
+    that returns one of these.
+    """
+
+    replies: list[Any] | dict[str, list[Any]]
+    """In order; or by a part of the first human message, where the longest key that occurs in it wins."""
+    calls: list[Call] = Field(default_factory=list)
+    """The calls received so far, those of bound copies included."""
+    _used: dict[str, int] = PrivateAttr(default_factory=dict)
+
+    @property
+    def _llm_type(self) -> str:
+        return "scripted"
+
+    def unused(self) -> list[str]:
+        """The replies that no call has asked for, in words."""
+        return [
+            f"{key!r}: {_shown(reply)}" if key else _shown(reply)
+            for key, replies in self._scripts().items()
+            for reply in replies[self._used.get(key, 0) :]
+        ]
+
+    @override
+    def bind_tools(
+        self,
+        tools: Sequence[dict[str, Any] | type | Callable[..., Any] | BaseTool],
+        *,
+        tool_choice: str | None = None,
+        **kwargs: Any,
+    ) -> Runnable[LanguageModelInput, AIMessage]:
+        """The same model with tools; see `BaseChatModel.bind_tools`."""
+        if tool_choice is not None:
+            kwargs["tool_choice"] = tool_choice
+        return self.bind(tools=[convert_to_openai_tool(tool) for tool in tools], **kwargs)
+
+    def _scripts(self) -> dict[str, list[Any]]:
+        return self.replies if isinstance(self.replies, dict) else {"": self.replies}
+
+    def _take(self, messages: list[BaseMessage], stop: list[str] | None, settings: dict[str, Any]) -> Script:
+        tools = tuple(tool["function"]["name"] for tool in settings.pop("tools", ()))
+        if stop is not None:
+            settings["stop"] = stop
+        self.calls.append(Call(tuple(messages), tools, settings))
+        key = self._key(messages)
+        used = self._used.get(key, 0)
+        if used == len(self._scripts()[key]):
+            part = f" for {key!r}" if key else ""
+            raise ScriptExhausted(f"All {used} replies{part} are used. The prompt was:\n{_prompt_shown(messages)}")
+        self._used[key] = used + 1
+        reply: Script = self._scripts()[key][used]
+        return reply
+
+    def _key(self, messages: list[BaseMessage]) -> str:
+        question = next((message.text for message in messages if isinstance(message, HumanMessage)), "")
+        keys = [key for key in self._scripts() if key in question]
+        if not keys:
+            known = ", ".join(map(repr, self._scripts()))
+            raise ScriptExhausted(f"No key of {known} occurs in the prompt:\n{_prompt_shown(messages)}")
+        return max(keys, key=len)
+
+    def _finish(self, answer: Any, messages: list[BaseMessage]) -> AIMessage:
+        if isinstance(answer, Exception):
+            raise answer
+        if not isinstance(answer, str | AIMessage):
+            raise TypeError(f"a reply must be a text, an AIMessage, an exception or a function, not {answer!r}")
+        message = AIMessage(content=answer) if isinstance(answer, str) else answer
+        return complete(_with_ids(message, len(self.calls)), messages)
+
+    def _answer(self, messages: list[BaseMessage], stop: list[str] | None, settings: dict[str, Any]) -> AIMessage:
+        reply = self._take(messages, stop, settings)
+        return self._finish(reply(messages, settings) if callable(reply) else reply, messages)
+
+    async def _answer_async(
+        self, messages: list[BaseMessage], stop: list[str] | None, settings: dict[str, Any]
+    ) -> AIMessage:
+        reply = self._take(messages, stop, settings)
+        answer = reply(messages, settings) if callable(reply) else reply
+        return self._finish(await answer if inspect.isawaitable(answer) else answer, messages)
+
+    @override
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        return ChatResult(generations=[ChatGeneration(message=self._answer(messages, stop, kwargs))])
+
+    @override
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        return ChatResult(generations=[ChatGeneration(message=await self._answer_async(messages, stop, kwargs))])
+
+    @override
+    def _stream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> Iterator[ChatGenerationChunk]:
+        for chunk in in_chunks(self._answer(messages, stop, kwargs), CHUNK_CHARACTERS):
+            yield ChatGenerationChunk(message=chunk)
+
+    @override
+    async def _astream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        for chunk in in_chunks(await self._answer_async(messages, stop, kwargs), CHUNK_CHARACTERS):
+            yield ChatGenerationChunk(message=chunk)
+
+
+def call(name: str, /, *, id: str | None = "", **arguments: Any) -> ToolCall:
+    """A tool call for a script; an empty id is filled in when the model replies, a missing one (None) stays missing."""
+    return tool_call(name=name, args=arguments, id=id)
+
+
+def broken_call(name: str, arguments: str, error: str = "cut off", *, id: str | None = "") -> InvalidToolCall:
+    """A tool call whose arguments, as sent, are no JSON object."""
+    return invalid_tool_call(name=name, args=arguments, id=id, error=error)
+
+
+def calls(*tool_calls: ToolCall | InvalidToolCall, text: str = "", **metadata: Any) -> AIMessage:
+    """A message with tool calls; `metadata` becomes its response metadata, such as `finish_reason="length"`."""
+    return AIMessage(
+        content=text,
+        tool_calls=[entry for entry in tool_calls if entry.get("type") == "tool_call"],
+        invalid_tool_calls=[entry for entry in tool_calls if entry.get("type") == "invalid_tool_call"],
+        response_metadata=metadata,
+    )
+
+
+def _with_ids(message: AIMessage, call_number: int) -> AIMessage:
+    entries = [*message.tool_calls, *message.invalid_tool_calls]
+    filled = [
+        {**entry, "id": f"call-{call_number}-{position}"} if entry["id"] == "" else entry
+        for position, entry in enumerate(entries, start=1)
+    ]
+    cut = len(message.tool_calls)
+    return message.model_copy(update={"tool_calls": filled[:cut], "invalid_tool_calls": filled[cut:]})
+
+
+def _prompt_shown(messages: list[BaseMessage]) -> str:
+    return "\n".join(f"{message.type}: {_first_lines(message.text)}" for message in messages)
+
+
+def _first_lines(text: str) -> str:
+    lines = text.splitlines()
+    return "\n  ".join(lines[:SHOWN_LINES]) + (" …" if len(lines) > SHOWN_LINES else "")
+
+
+def _shown(reply: Script) -> str:
+    if isinstance(reply, AIMessage):
+        names = ", ".join(str(entry["name"]) for entry in [*reply.tool_calls, *reply.invalid_tool_calls])
+        return f"calls of {names}" if names else _first_lines(reply.text)
+    return _first_lines(reply) if isinstance(reply, str) else repr(reply)

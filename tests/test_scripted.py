@@ -1,0 +1,136 @@
+"""The scripted chat model keeps to its script and hides nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, SystemMessage
+from pydantic import BaseModel
+
+from deep_research.models.scripted import ScriptedChatModel, ScriptExhausted, broken_call, call, calls
+
+PROMPT = [SystemMessage("Be brief."), HumanMessage("What is solar power?")]
+
+
+class Search(BaseModel):
+    """Search for something."""
+
+    queries: list[str]
+
+
+async def added_up(model: Any, prompt: list[BaseMessage] = PROMPT) -> tuple[AIMessageChunk, int]:
+    chunks = [chunk async for chunk in model.astream(prompt)]
+    total = chunks[0]
+    for chunk in chunks[1:]:
+        total += chunk
+    return total, len(chunks)
+
+
+async def test_replies_come_in_order_and_each_once():
+    model = ScriptedChatModel(replies=["first", "second"])
+    assert [(await model.ainvoke(PROMPT)).text, model.invoke(PROMPT).text] == ["first", "second"]
+    assert model.unused() == []
+
+
+async def test_a_call_too_many_shows_the_prompt_and_how_many_replies_were_used():
+    model = ScriptedChatModel(replies=["only"])
+    model.invoke(PROMPT)
+    with pytest.raises(ScriptExhausted, match=r"All 1 replies are used[\s\S]*human: What is solar power\?"):
+        await model.ainvoke(PROMPT)
+
+
+def test_parallel_prompts_find_their_own_replies_by_a_part_of_the_first_human_message():
+    model = ScriptedChatModel(replies={"solar": ["sun"], "solar cells": ["silicon"], "wind": ["air", "more air"]})
+    tasks = ["Look at wind.", "Look at solar cells.", "Look at solar power."]
+    assert [model.invoke(task).text for task in tasks] == ["air", "silicon", "sun"]
+    assert model.unused() == ["'wind': more air"]
+
+
+def test_a_prompt_that_no_key_fits_is_refused():
+    model = ScriptedChatModel(replies={"wind": ["air"]})
+    with pytest.raises(ScriptExhausted, match="No key of 'wind'"):
+        model.invoke(PROMPT)
+
+
+async def test_streamed_chunks_add_up_to_the_scripted_message():
+    scripted = calls(
+        call("research_agent", task="Ä «long» task\nin two lines", id="c1"),
+        call("generate_report"),
+        text="I will look into both.",
+    )
+    total, count = await added_up(ScriptedChatModel(replies=[scripted]))
+    assert count > 5
+    assert total.content == scripted.content
+    assert total.tool_calls == [
+        call("research_agent", task="Ä «long» task\nin two lines", id="c1"),
+        call("generate_report", id="call-1-2"),
+    ]
+    assert total.response_metadata["finish_reason"] == "tool_calls"
+    assert total.usage_metadata is not None
+    assert total.usage_metadata["input_tokens"] == (len(PROMPT[0].text) + len(PROMPT[1].text)) // 4
+
+
+async def test_the_first_chunk_of_a_tool_call_names_it_and_the_rest_carry_pieces_of_its_arguments():
+    model = ScriptedChatModel(replies=[calls(call("research_agent", task="a task of some length", id="c1"))])
+    chunks = [chunk async for chunk in model.astream(PROMPT)]
+    pieces = [piece for chunk in chunks for piece in chunk.tool_call_chunks]
+    assert (pieces[0]["name"], pieces[0]["id"], pieces[0]["args"]) == ("research_agent", "c1", "")
+    assert len(pieces) > 3
+    assert all(piece["name"] is None for piece in pieces[1:])
+
+
+async def test_arguments_that_are_no_json_arrive_as_an_invalid_call():
+    total, _ = await added_up(ScriptedChatModel(replies=[calls(broken_call("internal_search", "not json", id="c1"))]))
+    assert total.tool_calls == []
+    assert [(entry["name"], entry["args"]) for entry in total.invalid_tool_calls] == [("internal_search", "not json")]
+
+
+async def test_a_scripted_finish_reason_wins():
+    total, _ = await added_up(ScriptedChatModel(replies=[calls(text="cut o", finish_reason="length")]))
+    assert (total.text, total.response_metadata["finish_reason"]) == ("cut o", "length")
+
+
+async def test_reasoning_and_text_blocks_arrive_as_scripted():
+    blocks = [{"type": "reasoning", "reasoning": "hm"}, {"type": "text", "text": "so"}]
+    total, _ = await added_up(ScriptedChatModel(replies=[AIMessage(content=blocks)]))
+    assert total.content == blocks
+
+
+async def test_calls_of_bound_copies_are_recorded_with_tools_and_settings():
+    model = ScriptedChatModel(replies=["one", "two"])
+    bare = {"type": "function", "function": {"name": "generate_report", "description": "", "parameters": {}}}
+    await model.bind_tools([Search, bare], tool_choice="any", max_tokens=9).ainvoke(PROMPT, stop=["x"])
+    await model.bind(reasoning_effort="low").ainvoke(PROMPT)
+    assert [entry.tools for entry in model.calls] == [("Search", "generate_report"), ()]
+    assert model.calls[0].settings == {"tool_choice": "any", "max_tokens": 9, "stop": ["x"]}
+    assert model.calls[1].settings == {"reasoning_effort": "low"}
+    assert "solar power" in model.calls[1].text
+
+
+async def test_an_exception_is_raised_and_used_up():
+    model = ScriptedChatModel(replies=[TimeoutError("slow"), "fine"])
+    with pytest.raises(TimeoutError, match="slow"):
+        await model.ainvoke(PROMPT)
+    assert (await model.ainvoke(PROMPT)).text == "fine"
+
+
+async def test_a_function_decides_the_reply_from_the_prompt_and_the_settings():
+    async def later(messages: list[BaseMessage], settings: dict[str, Any]) -> str:
+        return f"{len(messages)} messages, {settings['max_tokens']} tokens"
+
+    model = ScriptedChatModel(replies=[later, lambda messages, settings: ValueError("no")])
+    assert (await model.bind(max_tokens=5).ainvoke(PROMPT)).text == "2 messages, 5 tokens"
+    with pytest.raises(ValueError, match="no"):
+        await model.ainvoke(PROMPT)
+
+
+async def test_ids_that_are_left_out_are_unique_over_a_script_and_a_missing_id_stays_missing():
+    model = ScriptedChatModel(replies=[calls(call("a"), call("b", id=None)), calls(call("a"))])
+    first, second = [(await model.ainvoke(PROMPT)).tool_calls for _ in range(2)]
+    assert [entry["id"] for entry in (*first, *second)] == ["call-1-1", None, "call-2-1"]
+
+
+def test_the_profile_is_what_the_test_says():
+    model = ScriptedChatModel(replies=[], profile={"max_input_tokens": 49_999, "reasoning_output": True})
+    assert model.profile == {"max_input_tokens": 49_999, "reasoning_output": True}
