@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import uuid
 from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -53,7 +56,8 @@ class ResearchGraph(CompiledStateGraph[Any, Any, Any, Any]):
 
     def invoke(self, *args: Any, **settings: Any) -> Any:
         """Run to the end or to the next pause, as LangGraph's `invoke`."""
-        return wait_for(super().ainvoke(*args, **_checked(settings)), self._loop())
+        loop = self._loop()
+        return wait_for(super().ainvoke(*args, **_checked(settings)), loop)
 
     async def ainvoke(self, *args: Any, **settings: Any) -> Any:
         """Run to the end or to the next pause, as LangGraph's `ainvoke`."""
@@ -61,7 +65,8 @@ class ResearchGraph(CompiledStateGraph[Any, Any, Any, Any]):
 
     def get_state(self, *args: Any, **settings: Any) -> Any:
         """The state of a thread, as LangGraph's `get_state`."""
-        return wait_for(super().aget_state(*args, **settings), self._loop())
+        loop = self._loop()
+        return wait_for(super().aget_state(*args, **settings), loop)
 
     async def aget_state(self, *args: Any, **settings: Any) -> Any:
         """The state of a thread, as LangGraph's `aget_state`."""
@@ -73,7 +78,8 @@ class ResearchGraph(CompiledStateGraph[Any, Any, Any, Any]):
 
     def update_state(self, *args: Any, **settings: Any) -> Any:
         """Change a thread's state, as LangGraph's `update_state`."""
-        return wait_for(super().aupdate_state(*args, **settings), self._loop())
+        loop = self._loop()
+        return wait_for(super().aupdate_state(*args, **settings), loop)
 
     async def aupdate_state(self, *args: Any, **settings: Any) -> Any:
         """Change a thread's state, as LangGraph's `aupdate_state`."""
@@ -112,7 +118,7 @@ def build_graph(
     Raises `SyncOnlySaver` for savers without async methods, `DatabaseUnusable` for a file that is not ours.
     """
     if isinstance(checkpointer, str | Path):
-        database = wait_for(_open(Path(checkpointer)), background_loop())
+        database = _opened(Path(checkpointer).resolve())
         checkpointer, store = database.saver, store or database.store
     elif checkpointer is not None:
         _check_saver(checkpointer)
@@ -146,9 +152,13 @@ def _running_loop() -> asyncio.AbstractEventLoop | None:
         return None
 
 
-async def _open(path: Path) -> Database:
-    # The file stays open as long as the process: the graph that uses it has no end of its own.
-    return await open_database(path).__aenter__()
+@cache
+def _opened(path: Path) -> Database:
+    """The file, opened once a process and closed at its end: a graph has no end of its own."""
+    resources, loop = AsyncExitStack(), background_loop()
+    database = wait_for(resources.enter_async_context(open_database(path)), loop)
+    atexit.register(lambda: wait_for(resources.aclose(), loop))
+    return database
 
 
 def _check_saver(saver: BaseCheckpointSaver[Any]) -> None:

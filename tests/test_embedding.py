@@ -1,0 +1,195 @@
+"""The graph in an app: sync and async, inside and outside of a running loop, left early, asked wrongly."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lab import QUESTION, Lab, lab, research, simple_research
+from langchain_core.messages import HumanMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import Command
+
+import deep_research
+from deep_research.app.embed import build_graph, thread_config
+from deep_research.run.errors import SyncOnlySaver, UnknownModel, UnknownSetting
+
+LEFT_WITHIN = 2.0
+"""Seconds in which a run has to stop when its stream is left; the bound of the specification, not a timing."""
+
+
+def parts(run: Lab, message: Any = QUESTION, **settings: Any) -> list[Any]:
+    given = {"messages": [HumanMessage(message)]} if isinstance(message, str) else message
+    return list(run.graph.stream(given, thread_config("t"), context=run.context, version="v2", **settings))
+
+
+@pytest.mark.parametrize("kind", ["memory", "file", "none"])
+def test_a_plain_script_streams_with_any_checkpointer(tmp_path: Path, kind: str) -> None:
+    savers = {"memory": InMemorySaver(), "file": tmp_path / "runs.sqlite", "none": None}
+    run = lab(tmp_path, graph=build_graph(checkpointer=savers[kind]))
+    nodes = [node for part in parts(run, stream_mode="updates") for node in part["data"]]
+    assert nodes == ["begin", "clarify", "plan", "orchestrate", "researcher", "collect", "orchestrate", "write_report"]
+
+
+async def test_sync_and_async_work_inside_a_running_loop(tmp_path: Path) -> None:
+    for checkpointer in (InMemorySaver(), tmp_path / "runs.sqlite"):
+        sync = lab(tmp_path, graph=build_graph(checkpointer=checkpointer))
+        assert [part["type"] for part in parts(sync, stream_mode="updates")]
+        assert sync.graph.get_state(thread_config("t")).values["report"]
+        state = await lab(tmp_path, graph=sync.graph).ask()
+        assert state.report
+
+
+def test_pause_and_answer_work_in_a_plain_script(tmp_path: Path) -> None:
+    run = lab(tmp_path, clarifier=["Which light?"], graph=build_graph(checkpointer=tmp_path / "runs.sqlite"))
+    last = parts(run, stream_mode="updates")[-1]
+    assert last["data"]["__interrupt__"][0].value == {"type": "clarification", "question": "Which light?"}
+    parts(run, Command(resume="The Skerry Light"))
+    state = run.graph.get_state(thread_config("t"))
+    assert state.next == ()
+    assert state.values["report"].text == "The Skerry Light was lit in 1844. [1]"
+    history = list(run.graph.get_state_history(thread_config("t")))
+    assert history[0].values["report"] == state.values["report"]
+    assert len(history) > 5
+
+
+def test_invoke_returns_messages_and_report_alone(tmp_path: Path) -> None:
+    run = lab(tmp_path)
+    result = run.graph.invoke({"messages": [HumanMessage(QUESTION)]}, thread_config("t"), context=run.context)
+    assert set(result) == {"messages", "report"}
+
+
+def gate() -> tuple[threading.Event, threading.Event, Any]:
+    """Whether a model call began, whether it was cancelled, and the reply that waits."""
+    began, ended = threading.Event(), threading.Event()
+
+    async def wait(*_: Any) -> str:
+        began.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+        return "never"
+
+    return began, ended, wait
+
+
+@pytest.mark.parametrize("has_file", [True, False])
+def test_leaving_a_sync_stream_early_cancels_the_run(tmp_path: Path, has_file: bool) -> None:
+    began, ended, wait = gate()
+    saver = tmp_path / "runs.sqlite" if has_file else InMemorySaver()
+    run = lab(tmp_path, researcher=[wait, *simple_research()], graph=build_graph(checkpointer=saver))
+    stream = run.graph.stream(
+        {"messages": [HumanMessage(QUESTION)]},
+        thread_config("t"),
+        context=run.context,
+        stream_mode="custom",
+        subgraphs=True,
+        version="v2",
+    )
+    for part in stream:
+        if part["data"]["type"] == "research_agent_start":
+            break
+    assert began.wait(LEFT_WITHIN)
+    left = time.monotonic()
+    stream.close()
+    assert ended.wait(LEFT_WITHIN)
+    assert time.monotonic() - left < LEFT_WITHIN
+    parts(run, None)
+    assert run.graph.get_state(thread_config("t")).values["report"]
+
+
+@pytest.mark.parametrize("has_file", [True, False])
+async def test_leaving_an_async_stream_early_cancels_the_run(tmp_path: Path, has_file: bool) -> None:
+    began, ended, wait = gate()
+    saver = tmp_path / "runs.sqlite" if has_file else InMemorySaver()
+    run = lab(tmp_path, researcher=[wait, *simple_research()], graph=build_graph(checkpointer=saver))
+    stream = run.graph.astream(
+        {"messages": [HumanMessage(QUESTION)]},
+        thread_config("t"),
+        context=run.context,
+        stream_mode="custom",
+        subgraphs=True,
+        version="v2",
+    )
+    async for part in stream:
+        if part["data"]["type"] == "research_agent_start":
+            break
+    await asyncio.to_thread(began.wait, LEFT_WITHIN)
+    await stream.aclose()  # type: ignore[attr-defined]
+    assert await asyncio.to_thread(ended.wait, LEFT_WITHIN)
+
+
+def test_the_graph_is_a_compiled_graph_and_stays_one_with_another_config(tmp_path: Path) -> None:
+    graph = build_graph()
+    assert isinstance(graph, CompiledStateGraph)
+    tagged = graph.with_config(tags=["mine"])
+    run = lab(tmp_path, graph=tagged)
+    assert parts(run)
+
+
+def test_an_unknown_setting_is_one_line_that_names_it(tmp_path: Path) -> None:
+    run = lab(tmp_path)
+    with pytest.raises(UnknownSetting, match=r"^Wrong settings: modles: there is no such setting\.$"):
+        list(run.graph.stream({"messages": [HumanMessage("x")]}, thread_config("t"), context={"modles": "extractive"}))
+    with pytest.raises(UnknownSetting, match=r"limits\.max_cycles: .*\(given: 0\)"):
+        run.graph.invoke({"messages": [HumanMessage("x")]}, context={"limits": {"max_cycles": 0}})
+
+
+def test_an_unknown_model_is_one_line_that_names_the_setting(tmp_path: Path) -> None:
+    run = lab(tmp_path)
+    context = {"models": "gpt-nonsense", "docs": [run.folder]}
+    with pytest.raises(UnknownModel, match=r"'gpt-nonsense'.*setting models.*'extractive'"):
+        run.graph.invoke({"messages": [HumanMessage(QUESTION)]}, thread_config("t"), context=context)
+
+
+async def test_a_saver_of_another_loop_is_refused_for_sync_calls_in_that_loop(tmp_path: Path) -> None:
+    async with AsyncSqliteSaver.from_conn_string(str(tmp_path / "own.sqlite")) as saver:
+        run = lab(tmp_path, graph=build_graph(checkpointer=saver))
+        assert (await run.ask()).report
+        with pytest.raises(SyncOnlySaver, match=r"async methods.*build_graph"):
+            run.graph.get_state(thread_config("lab"))
+
+
+def test_one_line_is_enough_for_an_answer(tmp_path: Path) -> None:
+    run = lab(tmp_path)
+    answer = deep_research.research(QUESTION, models=dict(run.models), docs=[run.folder], data_dir=tmp_path)
+    assert answer.report.text == "The Skerry Light was lit in 1844. [1]"
+    assert [Path(source.location).name for source in answer.sources] == ["lighthouse.md"]
+    assert answer.markdown.endswith("lighthouse.md>")
+
+
+def test_settings_come_from_the_environment_and_the_call_wins(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("DEEP_RESEARCH_MAX_CYCLES", "3")
+    monkeypatch.setenv("DEEP_RESEARCH_DOCS", "/one:/two")
+    monkeypatch.setenv("DEEP_RESEARCH_MODELS", "extractive")
+    monkeypatch.setenv("DEEP_RESEARCH_LANGUAGE", "Irish")
+    context = deep_research.Context()
+    assert (context.limits.max_cycles, context.models, context.language) == (3, "extractive", "Irish")
+    assert context.docs == (Path("/one"), Path("/two"))
+    given = deep_research.Context(language="Welsh", limits=deep_research.Limits(max_cycles=5))
+    assert (given.language, given.limits.max_cycles) == ("Welsh", 5)
+    partly = deep_research.Context(limits={"max_iterations": 2})  # type: ignore[arg-type]
+    assert (partly.limits.max_cycles, partly.limits.max_iterations) == (3, 2)
+
+
+async def test_two_researchers_really_work_at_the_same_time(tmp_path: Path) -> None:
+    both = asyncio.Barrier(2)
+
+    async def meet(*_: Any) -> Any:
+        await both.wait()
+        return simple_research()[0]
+
+    run = lab(
+        tmp_path,
+        orchestrator=[research("light task", "keeper task"), *lab(tmp_path).models["orchestrator"].replies[1:]],
+        researcher={name: [meet, *simple_research()[1:]] for name in ("light task", "keeper task")},
+    )
+    state = await asyncio.wait_for(run.ask(), 30)
+    assert [finding.ended for finding in state.findings.values()] == ["done", "done"]

@@ -1,0 +1,215 @@
+"""What is stored survives the process, is readable by its owner only, and holds nothing foreign."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import stat
+from pathlib import Path
+from typing import Any
+
+import ormsgpack
+import pytest
+from lab import REPORT, Lab, in_order, lab, research, simple_research
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.store.base import BaseStore
+from pydantic import BaseModel
+
+from deep_research.app.embed import build_graph, thread_config, thread_id
+from deep_research.models.scripted import ScriptedChatModel
+from deep_research.run.checkpoints import APPLICATION_ID, open_database
+from deep_research.run.errors import DatabaseUnusable, ForeignRecord, SyncOnlySaver
+from deep_research.run.pages import page_namespace
+from deep_research.run.serializer import StrictSerializer, record_types
+from deep_research.state import Plan, Record, Run
+
+
+class ForeignModel(BaseModel):
+    """A model that is not ours."""
+
+    value: int
+
+
+class Foreign:
+    """A type that is not ours."""
+
+    def __init__(self, value: int = 0) -> None:
+        self.value = value
+
+
+async def test_a_run_goes_on_from_the_file_and_repeats_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "runs.sqlite"
+    scripts = {"orchestrator": [research("light task"), ValueError("killed"), REPORT]}
+    first = lab(tmp_path, graph=build_graph(checkpointer=path), **scripts)
+    with pytest.raises(ValueError, match="killed"):
+        await first.ask()
+    again = Lab(first.folder, first.models, first.settings, build_graph(checkpointer=path))
+    state = await again.ask(None)
+    assert state.report and state.report.text == "The Skerry Light was lit in 1844. [1]"
+    assert len(again.calls("researcher")) == 3
+    assert len(again.calls("planner")) == 1
+
+
+async def test_every_record_comes_back_from_the_file_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "runs.sqlite"
+    run = lab(tmp_path, graph=build_graph(checkpointer=path))
+    state = await run.ask()
+    async with open_database(path) as database:
+        reread = build_graph(checkpointer=database.saver, store=database.store)
+        values = (await reread.aget_state(thread_config(run.thread))).values
+    for name in ("run", "plan", "progress", "findings", "sources", "spending", "report", "transcript", "messages"):
+        assert values[name] == getattr(state, name), name
+    assert type(values["plan"]) is Plan
+    assert values["plan"].steps == tuple(values["plan"].steps)
+
+
+async def test_folder_and_file_are_the_owners_alone(tmp_path: Path) -> None:
+    path = tmp_path / "new folder" / "runs.sqlite"
+    run = lab(tmp_path, graph=build_graph(checkpointer=path))
+    await run.ask()
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    for file in path.parent.iterdir():
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600, file.name
+
+
+async def _stored_pages(store: BaseStore, thread: str) -> int:
+    return len(await store.asearch(page_namespace(thread_id(thread)), limit=100))
+
+
+async def test_deleting_a_thread_deletes_its_pages_and_nobody_elses(tmp_path: Path) -> None:
+    async with open_database(tmp_path / "runs.sqlite") as (saver, store):
+        graph = build_graph(checkpointer=saver, store=store)
+        one, other = lab(tmp_path, graph=graph), lab(tmp_path, graph=graph)
+        other.thread = "other"
+        await one.ask()
+        await other.ask()
+        assert await _stored_pages(store, "lab") > 0
+        await saver.adelete_thread(thread_id("lab"))
+        assert await _stored_pages(store, "lab") == 0
+        assert await _stored_pages(store, "other") > 0
+        assert (await one.graph.aget_state(thread_config("lab"))).values == {}
+        assert await saver.thread_ids() == [thread_id("other")]
+
+
+async def test_a_copied_thread_has_its_own_pages_and_can_go_on(tmp_path: Path) -> None:
+    async with open_database(tmp_path / "runs.sqlite") as (saver, store):
+        graph = build_graph(checkpointer=saver, store=store)
+        run = lab(
+            tmp_path,
+            graph=graph,
+            planner=["1. When", "1. How old"],
+            orchestrator=[research("light task"), REPORT, REPORT],
+            writer=["Lit. [1]", "Old. [1]"],
+        )
+        first = await run.ask()
+        await saver.acopy_thread(thread_id("lab"), thread_id("copy"))
+        await saver.adelete_thread(thread_id("lab"))
+        run.thread = "copy"
+        assert (await run.state()).findings == first.findings
+        assert await _stored_pages(store, "copy") > 0
+        assert (await run.ask("How old?")).report
+
+
+async def test_checkpoints_grow_with_what_is_new_and_not_with_its_square(tmp_path: Path) -> None:
+    sizes = {}
+    for rounds in (2, 4, 6):
+        path = tmp_path / f"{rounds}.sqlite"
+        words = "word " * 2000
+        run = lab(
+            tmp_path,
+            graph=build_graph(checkpointer=path),
+            orchestrator=[*(research(f"task {n}.") for n in range(rounds)), REPORT],
+            researcher={f"task {n}.": simple_research(f"{words} {n}. [1]") for n in range(rounds)},
+        )
+        await run.ask()
+        with sqlite3.connect(path) as rows:
+            sizes[rounds] = rows.execute("SELECT sum(length(value)) FROM writes").fetchone()[0]
+            sizes[rounds] += rows.execute("SELECT sum(length(checkpoint)) FROM checkpoints").fetchone()[0]
+    grown, grown_more = sizes[4] - sizes[2], sizes[6] - sizes[4]
+    assert grown_more < 1.3 * grown
+
+
+def test_all_records_may_be_stored_and_no_other_type() -> None:
+    serializer = StrictSerializer()
+    plan = Plan(text="1. a", steps=("a",))
+    assert serializer.loads_typed(serializer.dumps_typed({"plan": plan})) == {"plan": plan}
+    assert {Plan, Run} <= set(record_types())
+    assert all(issubclass(kind, Record) for kind in record_types())
+
+
+def test_a_foreign_type_in_a_checkpoint_is_an_error_and_not_a_dict() -> None:
+    stored = JsonPlusSerializer().dumps_typed(ForeignModel(value=3))
+    with pytest.raises(ForeignRecord, match="ForeignModel"):
+        StrictSerializer().loads_typed(stored)
+
+
+def test_code_in_a_checkpoint_is_refused_and_does_not_run(tmp_path: Path) -> None:
+    marker = tmp_path / "ran"
+    hostile = ormsgpack.packb(ormsgpack.Ext(0, ormsgpack.packb(("os", "system", f"touch {marker}"))))
+    with pytest.raises(ForeignRecord, match=r"os\.system"):
+        StrictSerializer().loads_typed(("msgpack", hostile))
+    assert not marker.exists()
+
+
+def test_pickle_is_neither_written_nor_read() -> None:
+    serializer = StrictSerializer()
+    with pytest.raises(TypeError):
+        serializer.dumps_typed(Foreign())
+    with pytest.raises(NotImplementedError):
+        serializer.loads_typed(("pickle", b"cos\nsystem\n(S'true'\ntR."))
+
+
+@pytest.mark.parametrize(
+    "content", [b"this is no database at all, whatever it is called", b"SQLite format 3\x00" + b"x" * 200]
+)
+async def test_a_corrupt_database_is_refused_and_left_as_it_is(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "runs.sqlite"
+    path.write_bytes(content)
+    with pytest.raises(DatabaseUnusable, match=r"runs\.sqlite.*data_dir"):
+        build_graph(checkpointer=path)
+    assert path.read_bytes() == content
+
+
+async def test_a_database_of_another_program_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "runs.sqlite"
+    with sqlite3.connect(path) as other:
+        other.execute("CREATE TABLE mine (x)")
+    with pytest.raises(DatabaseUnusable, match="another program"):
+        build_graph(checkpointer=path)
+    with sqlite3.connect(path) as other:
+        assert other.execute("SELECT name FROM sqlite_master").fetchall() == [("mine",)]
+        assert other.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID
+
+
+def test_a_saver_without_async_methods_is_refused_with_the_line_to_write(tmp_path: Path) -> None:
+    connection = sqlite3.connect(tmp_path / "sync.sqlite", check_same_thread=False)
+    with pytest.raises(SyncOnlySaver, match=r'SqliteSaver.*build_graph\(checkpointer="runs\.sqlite"\)'):
+        build_graph(checkpointer=SqliteSaver(connection))
+    connection.close()
+
+
+async def test_writers_of_the_same_file_wait_for_each_other(tmp_path: Path) -> None:
+    path = tmp_path / "runs.sqlite"
+    runs = [lab(tmp_path, graph=build_graph(checkpointer=path)) for _ in range(4)]
+    for number, run in enumerate(runs):
+        run.thread = f"thread {number}"
+    states = await asyncio.gather(*(run.ask() for run in runs))
+    assert all(state.report for state in states)
+    assert all(in_order(state)[0].ended == "done" for state in states)
+
+
+async def test_no_key_is_ever_written_to_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    canary = "sk-canary-0123456789"
+    monkeypatch.setenv("OPENAI_API_KEY", canary)
+
+    class KeyedModel(ScriptedChatModel):
+        api_key: str = canary
+
+    path = tmp_path / "runs.sqlite"
+    run = lab(tmp_path, graph=build_graph(checkpointer=path))
+    model: Any = run.models["writer"]
+    run.models["writer"] = KeyedModel(replies=model.replies, profile=model.profile)
+    await run.ask()
+    assert run.calls("writer")
+    assert not any(canary.encode() in file.read_bytes() for file in tmp_path.iterdir() if file.is_file())
