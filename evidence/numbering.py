@@ -1,0 +1,45 @@
+"""Merges the numbers of one researcher into the numbers of the thread."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from deep_research.evidence.known import KnownMarkers
+from deep_research.evidence.markers import Marker
+
+
+class NumberedFinding(NamedTuple):
+    """A finding with the thread's numbers."""
+
+    text: str
+    """The text with markers `[n]` and `[n, m]`."""
+    numbers: dict[str, int]
+    """The thread's numbers by source key, those of before and the new ones."""
+    dropped: int
+    """Numbers that named no source and were removed."""
+
+
+def next_number(numbers: Iterable[int]) -> int:
+    """Return the number after the highest; gaps are not filled again."""
+    return max(numbers, default=0) + 1
+
+
+def number_finding(text: str, local: Mapping[int, str], numbers: Mapping[str, int]) -> NumberedFinding:
+    """Replace a researcher's local numbers by the thread's; new sources get the next ones as the text cites them.
+
+    `local` says which source a local number names, `numbers` which number a source has. A number once given stays;
+    a source that is not cited gets none.
+    """
+    given = dict(numbers)
+    following = next_number(given.values())
+    markers = KnownMarkers(local)
+    written: list[str] = []
+    for part in markers.feed(text) + markers.finish():
+        if isinstance(part, Marker):
+            for key in (keys := dict.fromkeys(local[number] for number in part.numbers)):
+                if key not in given:
+                    given[key], following = following, following + 1
+            part = f"[{', '.join(str(given[key]) for key in keys)}]"
+        written.append(part)
+    return NumberedFinding("".join(written), given, markers.dropped)

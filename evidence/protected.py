@@ -1,0 +1,45 @@
+"""Where a marker is none: code fences and the targets of links."""
+
+from __future__ import annotations
+
+import re
+
+_PREFIX = r"(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*"
+_OPENING = re.compile(_PREFIX + r"(?:(?P<ticks>`{3,})[^`]*|(?P<tildes>~{3,}).*)")
+_CLOSING = re.compile(r"[ \t>]*(`{3,}|~{3,})\s*")
+
+
+def fence_after(fence: str, line: str) -> str:
+    """Return the code fence that is open after a line, given the one that was open before it; empty if none is."""
+    if not fence:
+        opening = _OPENING.fullmatch(line)
+        return (opening["ticks"] or opening["tildes"]) if opening else ""
+    closing = _CLOSING.fullmatch(line)
+    return "" if closing and closing[1].startswith(fence) else fence
+
+
+class LinkTarget:
+    """Reads what follows `](` and says whether it makes a link: an address in parentheses, perhaps with a title.
+
+    Without any of `/ : . #` it is taken for a remark in parentheses, such as a year.
+    """
+
+    def __init__(self) -> None:
+        self._previous = "("
+        self._depth = 1
+        self._is_address = False
+        self._may_hold_spaces = False
+
+    def take(self, char: str) -> bool | None:
+        """Take one character; none as long as the end is open, then whether this was the target of a link."""
+        previous, self._previous = self._previous, char
+        if char == "<" and previous == "(":
+            self._is_address = self._may_hold_spaces = True
+        elif char in "\"'" and previous.isspace():
+            self._may_hold_spaces = True
+        elif previous.isspace() and not char.isspace() and not self._may_hold_spaces:
+            return False
+        elif char in "/:.#":
+            self._is_address = True
+        self._depth += (char == "(") - (char == ")")
+        return self._is_address if self._depth == 0 else None

@@ -1,0 +1,272 @@
+"""The decided outcome of each kind of marker, row by row of the specification's tables.
+
+Rows 31 to 35 (a mode without markers, a stop word) have no user and are not built.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from deep_research.evidence.citations import CitationStream, Cited, Renumbered, Text, cited_numbers, renumber
+from deep_research.evidence.numbering import number_finding
+from deep_research.evidence.rendering import link_citations
+
+# Number 9 names no source; 1 and 4 name the same.
+NUMBERS = {0: "zero", 1: "one", 2: "two", 3: "three", 4: "one"}
+FENCE = "```py\nx [1]\n```\n"
+
+Case = tuple[str, str, str, tuple[str, ...], int]
+
+ROWS: list[Case] = [
+    ("1", "Text [1] here.", "Text [1] here.", ("one",), 0),
+    ("2, 3", "Text[1] x", "Text[1] x", ("one",), 0),
+    ("4", "a [1, 2] b", "a [1], [2] b", ("one", "two"), 0),
+    ("4 close", "a [1,2] b", "a [1],[2] b", ("one", "two"), 0),
+    ("4 three", "[3,1, 2]", "[1],[2], [3]", ("three", "one", "two"), 0),
+    ("4 one document", "[1, 4,2]", "[1],[2]", ("one", "two"), 0),
+    ("4 double", "[[1, 2]]", "[1], [2]", ("one", "two"), 0),
+    ("5 two spaces", "[1,  2]", "[1,  2]", (), 0),
+    ("5 space before", "[1 , 2]", "[1 , 2]", (), 0),
+    ("5 semicolon", "[1; 2]", "[1; 2]", (), 0),
+    ("5 range", "[1-2]", "[1-2]", (), 0),
+    ("5 footnote", "[^1]", "[^1]", (), 0),
+    ("5 word", "[abc]", "[abc]", (), 0),
+    ("5 decimal", "[1.5]", "[1.5]", (), 0),
+    ("5 negative", "[-1]", "[-1]", (), 0),
+    ("5 open list", "[1,]", "[1,]", (), 0),
+    ("5 leading comma", "[,1]", "[,1]", (), 0),
+    ("5 empty", "[] [[]]", "[] [[]]", (), 0),
+    ("5 letters", "X1] (1)", "X1] (1)", (), 0),
+    ("5 closing only", "1] 2]]", "1] 2]]", (), 0),
+    ("6", "[1][2]", "[1][2]", ("one", "two"), 0),
+    ("7", "a [[1]] b", "a [1] b", ("one",), 0),
+    ("8", "Text [[1]] here.", "Text [1] here.", ("one",), 0),
+    ("8 half closed", "[[2] x", "[[1] x", ("two",), 0),
+    ("8 half closed at the end", "[[2]", "[[1]", ("two",), 0),
+    ("8 half opened", "[2]] x", "[1]] x", ("two",), 0),
+    ("8 three", "[[[2]]]", "[1]", ("two",), 0),
+    ("9 lenticular", "【2】", "[1]", ("two",), 0),
+    ("9 wide", "［2］", "[1]", ("two",), 0),
+    ("9 double", "【【2】】", "[1]", ("two",), 0),
+    ("9 mixed", "[2】【2］［2]", "[1][1][1]", ("two",), 0),
+    ("10", "a [9] b", "a b", (), 1),
+    ("10 before a stop", "a [9].", "a.", (), 1),
+    ("10 between words", "a [9]b", "a b", (), 1),
+    ("10 after a word", "a[9] b", "a b", (), 1),
+    ("10 without spaces", "a[9]b", "ab", (), 1),
+    ("10 at the end", "a [9]", "a", (), 1),
+    ("10 at the start", "[9] b", "b", (), 1),
+    ("10 at the start of a line", "a\n[9] b", "a\nb", (), 1),
+    ("10 at the end of a line", "a [9]\nb", "a\nb", (), 1),
+    ("10 many spaces", "a  [9]  b", "a   b", (), 1),
+    ("10 twice", "a [9] [9].", "a.", (), 2),
+    ("10 twice together", "a [9][9] b", "a b", (), 2),
+    ("10 before a known one", "a [9] [1] b", "a [1] b", ("one",), 1),
+    ("10 at a known one", "a [9][1] b", "a [1] b", ("one",), 1),
+    ("10 at a known one before parentheses", "[9][1](b c)", "[1](b c)", ("one",), 1),
+    ("10 after a known one at the start", "[1][9] b", "[1] b", ("one",), 1),
+    ("10 after a known one", "a [1][9] b", "a [1] b", ("one",), 1),
+    ("10 after a known one and a space", "a [1] [9], b", "a [1], b", ("one",), 1),
+    ("10 before parentheses", "a[9](b) c", "a (b) c", (), 1),
+    ("10 before parentheses after a space", "a [9](b) c", "a (b) c", (), 1),
+    ("10 before parentheses at the start", "[9](b)", "(b)", (), 1),
+    ("10 before parentheses on a line", "\n[9](b)", "\n(b)", (), 1),
+    ("10 between code", "`a`[9]`b`", "`a` `b`", (), 1),
+    ("10 in brackets", "[[9]1]", "[ 1]", (), 1),
+    ("10 in a list in brackets", "[1,[9] 2]", "[1,  2]", (), 1),
+    ("10 in other brackets", "【[9]1]", "【 1]", (), 1),
+    ("10 in brackets at a known one", "[[1][9]]", "[[1] ]", ("one",), 1),
+    ("10 in brackets after another", "x [9][[9]1]", "x[ 1]", (), 2),
+    ("10 after closed brackets", "[x] a [9] b", "[x] a b", (), 1),
+    ("10 after closed code", "`x` a [9] b", "`x` a b", (), 1),
+    ("11", "[1, 9]", "[1]", ("one",), 1),
+    ("11 first", "[9, 1]", "[1]", ("one",), 1),
+    ("11 between", "[1, 9,2]", "[1],[2]", ("one", "two"), 1),
+    ("12", "[9]", "", (), 1),
+    ("12 many", "[9] [8, 7]", "", (), 3),
+    ("13", "[3]", "[1]", ("three",), 0),
+    ("14", "[1] … [4]", "[1] … [1]", ("one",), 0),
+    ("15", "[1] … [1]", "[1] … [1]", ("one",), 0),
+    ("16", "[3] [1] [2]", "[1] [2] [3]", ("three", "one", "two"), 0),
+    ("17", f"{FENCE}[2]", f"{FENCE}[1]", ("two",), 0),
+    ("18", f"x [2]\n{FENCE}", f"x [1]\n{FENCE}", ("two",), 0),
+    ("19", "`[1]` [2]", "`[1]` [1]", ("two",), 0),
+    ("19 over a link", "[`](a/b` [2]`", "[`](a/b` [1]`", ("two",), 0),
+    ("20", "[1](http://x) [2]", "[1](http://x) [1]", ("two",), 0),
+    ("21", "arr[2] y", "arr[1] y", ("two",), 0),
+    ("22 known", "[0]", "[1]", ("zero",), 0),
+    ("23", "[01] [002]", "[1] [2]", ("one", "two"), 0),
+    ("24 bracket", "a [", "a [", (), 0),
+    ("24 number", "a [1", "a [1", (), 0),
+    ("24 list", "a [1, ", "a [1, ", (), 0),
+    ("24 space", "a ", "a ", (), 0),
+    ("27", "a [9999] b [12345678901234567890] c", "a b c", (), 2),
+    ("27 very long", f"a [{'1' * 5000}] b", "a b", (), 1),
+    ("27 open", f"[{'1' * 60}!", f"[{'1' * 60}!", (), 0),
+    ("29", "é🙂[2]🙂 \t [1]", "é🙂[1]🙂 \t [2]", ("two", "one"), 0),
+    ("29 other digits", "[٢]", "[1]", ("two",), 0),
+    ("29 superscript", "[²]", "[²]", (), 0),
+]
+
+PROTECTED = [
+    "`[1]`",
+    "``a ` [1]``",
+    "`a `` [1]`",
+    "`[x] [1]`",
+    "`[1](`",
+    "[see [1]](http://x)",
+    "[see [1] and [2], [[1]]](a.b)",
+    "[`x` [1]](http://x)",
+    "![1](picture.png)",
+    "[[1]](http://x)",
+    "[[1, 2]](http://x)",
+    "【1】(http://x)",
+    "[1](#notes)",
+    "[1](mailto:x)",
+    "[1](a.md)",
+    "[1](a/b)",
+    "[1](http://x/[2])",
+    "[1](http://x/(2)/[2])",
+    "[x](http://x/[2])",
+    '[1](http://x "About [2] (or so)")',
+    "[1](http://x  'About [2]')",
+    "[1](<http://x y [2]>)",
+    "[a](http://x)[1](http://x)",
+    "```\n[1]\n```\n",
+    "```\n[1]\n``\n[1]\n",
+    "```\n[1]\n~~~\n[1]\n",
+    "```\n[1]\n``` x\n[1]\n",
+    "````\n[1]\n```\n[1]\n`````\n",
+    "~~~ py `x`\n[1]\n~~~  \n",
+    "```py [1]\n[1]\n",
+    "  ```\n[1]\n  ```\n",
+    "> ```\n> [1]\n> ```\n",
+    "- ```\n  [1]\n  ```\n",
+    "12. ~~~\n    [1]\n    ~~~\n",
+    "* > ```\r\n[1]\r\n```\r\n",
+]
+
+NOT_PROTECTED = [
+    "` [1]",
+    "`` [1] `",
+    "` [1]\n`",
+    "[see [1]]",
+    "[see [1]] (http://x)",
+    "[see [1]\n](http://x)",
+    "[1] (http://x)",
+    "[1](2023)",
+    "[1](see p. 5)",
+    "[1](see http://x)",
+    "[1](http://x y)",
+    "[1](http://x )",
+    "[1](http://x",
+    "[1](http://x\n)",
+    "[1](a 'b')",
+    "[1](a <b.c>)",
+    "[1]]",
+    "a``` [1]\n",
+    "``\n[1]\n``\n",
+    "```x` [1]\n[1]\n",
+    "```\n```\n[1]\n",
+    "~~~\n~~~\n[1]\n",
+    "> ```\n> ````\n[1]\n",
+    "~~\n[1]\n~~\n",
+    "1234567890. ```\n[1]",
+    "x ~~~\n[1]",
+    "`a`b` [1]",
+    "`a ``b` ``c` [1]",
+]
+
+
+@pytest.mark.behaviour("O-66")
+@pytest.mark.parametrize(("row", "text", "expected", "cited", "dropped"), ROWS, ids=[row[0] for row in ROWS])
+def test_a_marker_has_its_decided_outcome(
+    row: str, text: str, expected: str, cited: tuple[str, ...], dropped: int
+) -> None:
+    assert renumber(text, NUMBERS) == Renumbered(expected, cited, dropped)
+
+
+@pytest.mark.behaviour("O-66", "O-72")
+@pytest.mark.parametrize("text", PROTECTED)
+def test_markers_in_code_and_links_stay_as_they_are(text: str) -> None:
+    assert renumber(text, NUMBERS) == Renumbered(text, (), 0)
+    assert cited_numbers(text, NUMBERS) == ()
+    assert number_finding(text, NUMBERS, {}) == (text, {}, 0)
+    assert link_citations(text, {1: "http://y"}) == text
+
+
+@pytest.mark.behaviour("O-66")
+@pytest.mark.parametrize("text", NOT_PROTECTED)
+def test_what_only_looks_like_code_or_a_link_protects_nothing(text: str) -> None:
+    places = text.count("[1]")
+    assert cited_numbers(text, NUMBERS) == (1,)
+    assert renumber(text.replace("[1]", "[2]"), NUMBERS) == Renumbered(text, ("two",), 0)
+    assert link_citations(text, {1: "http://y"}).count("[1](http://y)") == places
+
+
+@pytest.mark.behaviour("O-66")
+def test_row_8_a_double_bracket_may_be_split_between_its_closers() -> None:
+    stream = CitationStream(NUMBERS)
+    pieces = [piece for token in ("Text [[", "1", "]", "] here.") for piece in stream.feed(token)]
+    assert pieces == [Text("Text"), Text(" "), Cited(1, "one", True), Text(" here.")]
+
+
+@pytest.mark.behaviour("O-66")
+def test_row_22_an_unknown_zero_is_removed() -> None:
+    assert renumber("a [0] b", {1: "one"}) == Renumbered("a b", (), 1)
+
+
+@pytest.mark.behaviour("O-66")
+def test_row_27_a_number_of_twenty_digits_is_a_number() -> None:
+    assert renumber(f"[{10**19}]", {10**19: "long"}) == Renumbered("[1]", ("long",), 0)
+    assert renumber(f"[{10**20}]", {10**20: "longer"}) == Renumbered("", (), 1)
+
+
+@pytest.mark.behaviour("O-66")
+def test_row_25_what_is_held_is_flushed_once() -> None:
+    stream = CitationStream(NUMBERS)
+    assert stream.feed("a [") == [Text("a")]
+    assert stream.finish() == [Text(" [")]
+    assert stream.finish() == []
+
+
+@pytest.mark.behaviour("O-66")
+def test_row_26_a_source_that_is_added_later_is_cited_from_then_on() -> None:
+    numbers: dict[int, str] = {}
+    stream = CitationStream(numbers)
+    assert stream.feed("a [1] b") == [Text("a b")]
+    numbers[1] = "one"
+    assert stream.feed(" [1] c") == [Text(" "), Cited(1, "one", True), Text(" c")]
+    assert stream.dropped == 1
+
+
+@pytest.mark.behaviour("O-66", "O-70")
+@pytest.mark.parametrize(
+    ("row", "text", "expected"),
+    [
+        ("1", "Text [1] here.", "Text [1](http://one) here."),
+        ("4", "a [1, 2] b [2,1]", "a [1](http://one), [2](http://two) b [2](http://two),[1](http://one)"),
+        ("6", "[1][2]", "[1](http://one)[2](http://two)"),
+        ("7", "[[1]]", "[1](http://one)"),
+        ("13", "[3] [1, 3]", "[3] [1](http://one), [3]"),
+        ("20", "[1](http://x)", "[1](http://x)"),
+        ("27", "[9999]", "[9999]"),
+    ],
+)
+def test_a_marker_is_shown_as_a_link(row: str, text: str, expected: str) -> None:
+    assert link_citations(text, {1: "http://one", 2: "http://two", 3: ""}) == expected
+
+
+@pytest.mark.behaviour("O-66")
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a [1] b [9] c", (1,)),
+        ("[[2]] [1, 3] 【0】 [2]", (2, 1, 3, 0)),
+        ("[4, 9,1]", (4, 1)),
+        ("[1 ", ()),
+        ("`[1]` [2]", (2,)),
+    ],
+)
+def test_row_30_the_numbers_that_a_finding_cites_are_read_in_order(text: str, expected: tuple[int, ...]) -> None:
+    assert cited_numbers(text, [*NUMBERS]) == expected

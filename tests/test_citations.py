@@ -1,0 +1,191 @@
+"""Citations in a stream: what flows, what is held, and what holds for any text."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deep_research.evidence.citations import (
+    CitationStream,
+    Cited,
+    Piece,
+    Renumbered,
+    Text,
+    bare_text,
+    cited_numbers,
+    renumber,
+)
+from deep_research.evidence.rendering import link_citations
+
+NUMBERS = {1: "one", 2: "two", 3: "three", 4: "one"}
+MARKERS = ["[1]", "[2]", "[4]", "[9]", "[1, 2]", "[3,9]", "[[1]]", "【3】"]
+PIECES = [
+    *MARKERS,
+    "[",
+    "]",
+    "【",
+    "】",
+    "1",
+    "9",
+    ",",
+    " ",
+    "  ",
+    "a",
+    "b",
+    ".",
+    "(a/b)",
+    "(2023)",
+    "\n",
+    "- ",
+    "<",
+    "](",
+]
+CODE = ["`", "``", "```", "~~~", "\n```\n", "\n~~~\n", "> ", '"', "("]
+
+# Without backticks, and with every link complete, so that removing a marker cannot make new code or a new link.
+plain_texts = st.lists(st.sampled_from(PIECES[:-1]), max_size=16).map("".join)
+texts = st.lists(st.sampled_from(PIECES + CODE), max_size=20).map("".join) | st.text()
+cuts = st.lists(st.integers(min_value=0, max_value=60), max_size=12)
+
+
+def split(text: str, places: list[int]) -> Iterator[str]:
+    for start, end in pairwise([0, *sorted(places), len(text) + 60]):
+        yield text[start:end]
+
+
+def read(stream: CitationStream, parts: Iterator[str]) -> list[Piece]:
+    return [piece for part in parts for piece in stream.feed(part)] + stream.finish()
+
+
+def joined(pieces: list[Piece]) -> list[Piece]:
+    """The pieces with neighbouring text as one."""
+    whole: list[Piece] = []
+    for piece in pieces:
+        if isinstance(piece, Text) and whole and isinstance(whole[-1], Text):
+            whole[-1] = Text(whole[-1].text + piece.text)
+        else:
+            whole.append(piece)
+    return whole
+
+
+@pytest.mark.behaviour("O-67")
+@given(texts, cuts)
+def test_how_a_text_is_cut_makes_no_difference(text: str, places: list[int]) -> None:
+    cut, whole, single = CitationStream(NUMBERS), CitationStream(NUMBERS), CitationStream(NUMBERS)
+    pieces = joined(read(whole, iter([text])))
+    assert joined(read(cut, split(text, places))) == pieces
+    assert joined(read(single, iter(text))) == pieces
+    assert (cut.cited, cut.dropped) == (single.cited, single.dropped) == (whole.cited, whole.dropped)
+    assert renumber(text, NUMBERS) == (bare_text(pieces), whole.cited, whole.dropped)
+
+
+@pytest.mark.behaviour("O-70")
+@given(texts)
+def test_numbers_are_given_in_order_of_first_use_without_gaps(text: str) -> None:
+    stream = CitationStream(NUMBERS)
+    citations = [piece for piece in read(stream, iter([text])) if isinstance(piece, Cited)]
+    assert list(dict.fromkeys(citation.number for citation in citations)) == [*range(1, len(stream.cited) + 1)]
+    assert all(stream.cited[citation.number - 1] == citation.key for citation in citations)
+    assert [citation.key for citation in citations if citation.is_first] == [*stream.cited]
+
+
+@pytest.mark.behaviour("O-70")
+@given(plain_texts)
+def test_renumbering_again_changes_nothing(text: str) -> None:
+    once = renumber(text, NUMBERS)
+    numbers = dict(enumerate(once.cited, 1))
+    assert renumber(once.text, numbers) == Renumbered(once.text, once.cited, 0)
+    assert cited_numbers(once.text, numbers) == tuple(numbers)
+
+
+@given(plain_texts)
+def test_linking_again_changes_nothing(text: str) -> None:
+    links = {number: f"https://example.com/{number}" for number in (1, 2)}
+    linked = link_citations(text, links)
+    assert link_citations(linked, links) == linked
+
+
+@given(st.text(alphabet=st.characters(exclude_characters="[【［")))
+def test_a_text_without_markers_stays_as_it_is(text: str) -> None:
+    assert renumber(text, NUMBERS) == Renumbered(text, (), 0)
+    assert link_citations(text, {1: "https://example.com"}) == text
+
+
+@pytest.mark.behaviour("O-72")
+@given(texts, st.sampled_from(["```", "~~~~", "````"]))
+def test_code_in_a_fence_stays_as_it_is(text: str, fence: str) -> None:
+    code = f"{fence}\n{text.replace('`', '').replace('~', '')}\n{fence}\n"
+    assert renumber(f"[2]\n{code}[1]", NUMBERS) == Renumbered(f"[1]\n{code}[2]", ("two", "one"), 0)
+
+
+@given(texts)
+def test_what_names_no_source_is_counted_and_leaves_no_number(text: str) -> None:
+    renumbered = renumber(text, {})
+    assert renumbered.cited == ()
+    assert (renumbered.dropped == 0) == (renumbered.text == text)
+
+
+@pytest.mark.parametrize(
+    ("fed", "expected"),
+    [
+        ("Some text.", [Text("Some text.")]),
+        ("[see", [Text("[see")]),
+        ("[1-", [Text("[1-")]),
+        ("[1,  ", [Text("[1, ")]),
+        ("[1] a", [Cited(1, "one", True), Text(" a")]),
+        ("[1](http:", []),
+        ("[1](see p", [Cited(1, "one", True), Text("(see p")]),
+        ("[1](2023)", [Cited(1, "one", True), Text("(2023)")]),
+        ("[1](a.b)", [Text("[1](a.b)")]),
+        ("[1][", []),
+        ("[1][x", [Cited(1, "one", True), Text("[x")]),
+        ("`a[1]", [Text("`a")]),
+        ("`a[1]` x", [Text("`a[1]` x")]),
+        ("`a[1]\n", [Text("`a"), Cited(1, "one", True), Text("\n")]),
+        ("[a [1] b", [Text("[a")]),
+        ("[a [1] b] c", [Text("[a "), Cited(1, "one", True), Text(" b] c")]),
+        ("[a [1] `b[2]` ", [Text("[a")]),
+        ("[a [1] `b[2]` ] c", [Text("[a "), Cited(1, "one", True), Text(" `b[2]` ] c")]),
+        ("[a](b [1] c", [Text("[a](b "), Cited(1, "one", True), Text(" c")]),
+        ("``` x", [Text("``` x")]),
+        ("```\n[1", [Text("```\n[1")]),
+        ("a ", [Text("a")]),
+        ("a [9] ", [Text("a")]),
+    ],
+)
+def test_all_that_cannot_become_a_marker_flows_at_once(fed: str, expected: list[Piece]) -> None:
+    assert CitationStream(NUMBERS).feed(fed) == expected
+
+
+@pytest.mark.behaviour("O-66")
+def test_a_citation_says_when_its_source_is_cited_first() -> None:
+    stream = CitationStream(NUMBERS)
+    pieces = [*stream.feed("a [3, 1] b [4"), *stream.feed("]"), *stream.finish()]
+    assert pieces == [
+        *(Text("a "), Cited(1, "three", True), Text(", "), Cited(2, "one", True), Text(" b")),
+        *(Text(" "), Cited(2, "one", False)),
+    ]
+    assert stream.cited == ("three", "one")
+
+
+@pytest.mark.behaviour("O-73")
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("1" * 10**5, "[" + "1" * 10**5, "[" * 10**5, "]" * 10**5, "[" * 50_000 + "]" * 50_000, "[1](" * 25_000),
+        *("[1, " * 25_000, "[1](a/b [1]" * 9_000, "[[x](a/" * 7_000 + ")]" * 7_000, "`[1]" * 25_000, "[`" * 50_000),
+        *(" ".join("`" * size for size in range(1, 447)), "> " * 50_000, "- " * 50_000, "[[[1] " * 16_000),
+    ],
+    ids=lambda text: text[:12],
+)
+def test_no_text_takes_long(text: str) -> None:
+    stream = CitationStream(NUMBERS)
+    start = time.process_time()
+    pieces = [*stream.feed(text), *stream.finish()]
+    assert time.process_time() - start < 1
+    assert bare_text(pieces) == text

@@ -1,0 +1,183 @@
+"""A source's number in the thread: the collapse table, researchers and rounds, and how parallel writes merge."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Mapping
+from functools import reduce
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deep_research.evidence.citations import renumber
+from deep_research.evidence.numbering import next_number, number_finding
+from deep_research.state import Finding, Source, merge_by_id, merge_findings, merge_sources
+
+KEYS = ["a", "b", "c", "d", "e"]
+Told = tuple[str, dict[int, str]]
+
+found = st.lists(st.sampled_from(KEYS), max_size=4)
+markers = st.lists(st.integers(min_value=0, max_value=5), min_size=1, max_size=3)
+told = st.tuples(
+    st.lists(markers, max_size=5).map(lambda lists: " and ".join(str(numbers) for numbers in lists)),
+    found.map(lambda keys: dict(enumerate(keys, 1))),
+)
+
+
+def source(key: str, **fields: Any) -> Source:
+    return Source(key=key, title=f"Title {key}", location=key, address=key, kind="web", **fields)
+
+
+def finding(name: str, position: int = 0, **fields: Any) -> Finding:
+    given_fields = {"question_id": "q", "task": "t", "cycle": 0, "position": position, "text": name, "ended": "done"}
+    return Finding(id=name, **{**given_fields, **fields})
+
+
+def collected(findings: list[Told]) -> tuple[list[str], dict[str, int]]:
+    written, numbers = [], dict[str, int]()
+    for text, local in findings:
+        numbered, numbers, _ = number_finding(text, local, numbers)
+        written.append(numbered)
+    return written, numbers
+
+
+@pytest.mark.behaviour("O-66")
+def test_row_37_the_next_number_follows_the_highest() -> None:
+    assert [next_number(numbers) for numbers in ([], [1, 2], [1, 5, 10])] == [1, 3, 11]
+
+
+COLLAPSE = [
+    ("c1", "", {}, {}, "", {}),
+    ("c2", "[50] and [60]", {}, {50: "a", 60: "b"}, "[1] and [2]", {"a": 1, "b": 2}),
+    ("c3", "[50]", {"x": 1}, {50: "n"}, "[2]", {"x": 1, "n": 2}),
+    ("c4, 36", "[50]", {"s": 1}, {50: "s"}, "[1]", {"s": 1}),
+    ("c5", "[30],[31],[32]", {"a": 1, "b": 2}, {30: "a", 31: "c", 32: "b"}, "[1],[3],[2]", {"a": 1, "b": 2, "c": 3}),
+    ("c6", "[100]", {"e": 5}, {100: "n"}, "[6]", {"e": 5, "n": 6}),
+    ("c7", "[50] [60]", {}, {50: "d", 60: "d"}, "[1] [1]", {"d": 1}),
+    ("c7 list", "[50, 60]", {}, {50: "d", 60: "d"}, "[1]", {"d": 1}),
+    ("c9", "[1] and [2]", {"p": 1, "q": 2}, {1: "q", 2: "p"}, "[2] and [1]", {"p": 1, "q": 2}),
+    ("c10", "[[5]] 【5】 ［5］ 【【5】】 [5】", {}, {5: "a"}, "[1] [1] [1] [1] [1]", {"a": 1}),
+    ("c11", "[5,6] [5, 6]", {}, {5: "a", 6: "b"}, "[1, 2] [1, 2]", {"a": 1, "b": 2}),
+    ("c11 others", "[5,  6] [5 , 6] [5;6]", {}, {5: "a", 6: "b"}, "[5,  6] [5 , 6] [5;6]", {}),
+    # Numbers go by the text, not by the order in which the sources were found.
+    ("c12", "[100] [300]", {}, {300: "b", 100: "a"}, "[1] [2]", {"a": 1, "b": 2}),
+    # A source that is not cited gets no number.
+    ("c13", "nothing", {}, {5: "a"}, "nothing", {}),
+    ("c14", "`a[5]` [5](http://u) [5]", {}, {5: "a"}, "`a[5]` [5](http://u) [1]", {"a": 1}),
+    ("c15", "[05]", {}, {5: "a"}, "[1]", {"a": 1}),
+]
+
+
+@pytest.mark.behaviour("O-66")
+@pytest.mark.parametrize(
+    ("row", "text", "given", "local", "expected", "numbers"), COLLAPSE, ids=[row[0] for row in COLLAPSE]
+)
+def test_local_numbers_become_the_threads(
+    row: str, text: str, given: dict[str, int], local: dict[int, str], expected: str, numbers: dict[str, int]
+) -> None:
+    before = dict(given)
+    assert number_finding(text, local, given) == (expected, numbers, 0)
+    assert given == before
+
+
+@pytest.mark.behaviour("O-66", "O-69")
+def test_row_c8_an_unknown_local_number_never_becomes_somebody_elses() -> None:
+    finding = number_finding("[25] and [2], [25, 2].", {25: "z"}, {"p": 1, "q": 2})
+    assert finding == ("[3] and, [3].", {"p": 1, "q": 2, "z": 3}, 2)
+
+
+@pytest.mark.behaviour("O-68")
+def test_a_source_keeps_its_number_over_rounds_and_researchers() -> None:
+    first_round = [("x [1] y [2]", {1: "a", 2: "b"}), ("x [2], y [1]", {1: "b", 2: "c"})]
+    second_round = [("x [1, 2]", {1: "d", 2: "a"}), ("x [3] [1]", {1: "c", 2: "e", 3: "b"})]
+    written, numbers = collected(first_round + second_round)
+    assert written == ["x [1] y [2]", "x [3], y [2]", "x [4, 1]", "x [2] [3]"]
+    assert numbers == {"a": 1, "b": 2, "c": 3, "d": 4}
+
+
+@pytest.mark.behaviour("O-68", "O-69")
+@given(st.lists(told, max_size=5))
+def test_merging_never_changes_a_number_that_was_given(findings: list[Told]) -> None:
+    before: dict[str, int] = {}
+    for text, local in findings:
+        numbered = number_finding(text, local, before)
+        assert {key: numbered.numbers[key] for key in before} == before
+        assert sorted(numbered.numbers.values()) == [*range(1, len(numbered.numbers) + 1)]
+        shown = {int(digits) for digits in re.findall(r"\d+", numbered.text)}
+        assert shown == {numbered.numbers[key] for key in set(renumber(text, local).cited)}
+        before = numbered.numbers
+
+
+@pytest.mark.behaviour("O-68")
+@given(st.lists(told, max_size=5), st.randoms())
+def test_the_order_of_completion_makes_no_difference(findings: list[Told], chance: random.Random) -> None:
+    completed = [*enumerate(findings)]
+    chance.shuffle(completed)
+    in_call_order = [call for _, call in sorted(completed, key=lambda pair: pair[0])]
+    assert collected(in_call_order) == collected(findings)
+
+
+@given(told)
+def test_numbering_a_numbered_text_changes_nothing(call: Told) -> None:
+    once = number_finding(*call, {"z": 1})
+    again = number_finding(once.text, {number: key for key, number in once.numbers.items()}, once.numbers)
+    assert again == (once.text, once.numbers, 0)
+
+
+sources = st.builds(
+    lambda key, title, **fields: source(key, **fields).model_copy(update={"title": title}),
+    st.sampled_from(KEYS[:2]),
+    st.sampled_from(["", "x", "y"]),
+    content_hash=st.sampled_from(["", "h1", "h2"]),
+    read_at=st.sampled_from(["", "2025-01-01", "2025-01-02"]),
+    number=st.integers(min_value=0, max_value=3),
+)
+findings_of_one_id = st.lists(st.sampled_from([None, "numbered"]), min_size=1, max_size=4)
+
+
+def updates(records: list[Source]) -> list[dict[str, Source]]:
+    return [{record.key: record} for record in records]
+
+
+def merged(merge: Callable[[Any, Any], Any], parts: list[Any]) -> Any:
+    return reduce(merge, parts, {})
+
+
+@given(st.lists(sources, max_size=6), st.randoms(), st.integers(min_value=0, max_value=6))
+def test_sources_merge_in_any_order_and_grouping(records: list[Source], chance: random.Random, cut: int) -> None:
+    parts = updates(records)
+    whole = merged(merge_sources, parts)
+    shuffled = chance.sample(parts, len(parts))
+    assert merged(merge_sources, shuffled) == whole
+    assert merged(merge_sources, parts + shuffled) == whole
+    assert merge_sources(merged(merge_sources, parts[:cut]), merged(merge_sources, parts[cut:])) == whole
+
+
+def test_a_text_that_was_read_wins_over_an_excerpt_and_a_number_stays() -> None:
+    excerpt, read = source("a", number=2), source("a", read_at="2025-01-01", content_hash="h")
+    newer = source("a", read_at="2025-02-01", content_hash="g")
+    assert merged(merge_sources, updates([read, excerpt])) == {"a": read.model_copy(update={"number": 2})}
+    assert merged(merge_sources, updates([newer, read])) == {"a": newer}
+    assert merged(merge_sources, updates([source("a", number=3), excerpt])) == {"a": excerpt}
+
+
+@given(findings_of_one_id, st.randoms())
+def test_a_finding_with_numbers_stays_whatever_the_order(states: list[str | None], chance: random.Random) -> None:
+    parts = [{"one": finding("one", numbered=state)} for state in states] + [{"two": finding("two")}]
+    whole = merged(merge_findings, parts)
+    assert whole["one"].numbered == ("numbered" if "numbered" in states else None)
+    assert merged(merge_findings, chance.sample(parts, len(parts))) == whole
+    assert merged(merge_findings, parts + parts) == whole
+
+
+@given(st.dictionaries(st.text(max_size=2), st.integers()), st.randoms())
+def test_records_with_ids_of_their_own_merge_in_any_order(values: Mapping[str, int], chance: random.Random) -> None:
+    parts = [{key: value} for key, value in values.items()]
+    assert merged(merge_by_id, chance.sample(parts, len(parts)) + parts) == values
+
+
+def test_the_later_value_of_an_id_wins() -> None:
+    assert merge_by_id({"a": 1, "b": 2}, {"a": 3}) == {"a": 3, "b": 2}

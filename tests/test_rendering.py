@@ -1,0 +1,165 @@
+"""What a reader sees of the sources: links that hold, titles that do no harm, a list that an auditor can follow."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from deep_research.evidence.citations import renumber
+from deep_research.evidence.rendering import link_citations, safe_link, source_list
+from deep_research.state import Source
+
+
+def web(title: str, location: str = "https://host.example/a") -> Source:
+    return Source(key=location, title=title, location=location, address=location, kind="web")
+
+
+def shown(title: str, location: str = "https://host.example/a") -> str:
+    """The title as the list shows it."""
+    line = source_list([web(title, location)], "Sources").splitlines()[2]
+    return line.removeprefix("- [1] ").partition(" — <")[0]
+
+
+def load(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.behaviour("O-66")
+@pytest.mark.parametrize(
+    ("location", "link"),
+    [
+        ("https://x.example/a?b=c&d=e#f", "https://x.example/a?b=c&d=e#f"),
+        ("HTTP://x.example/~a/b_c*d,e;f@g!h$i+j%20k", "HTTP://x.example/~a/b_c*d,e;f@g!h$i+j%20k"),
+        (" https://x.example/a b(c) ", "https://x.example/a%20b%28c%29"),
+        ("https://x.example/<a>[b]\\`'\"|^{}", "https://x.example/%3Ca%3E%5Bb%5D%5C%60%27%22%7C%5E%7B%7D"),
+        ("https://x.example/é\n\u202e\ud800", "https://x.example/%C3%A9%0A%E2%80%AE?"),
+        ("file:///data/A b.md", "file:///data/A%20b.md"),
+        ("file:/data/a.md", "file:/data/a.md"),
+        ("https:///a", ""),
+        ("http:a", ""),
+        ("//x.example/a", ""),
+        ("javascript:alert(1)//http://x", ""),
+        ("data:text/html,x", ""),
+        ("java\nscript:x", ""),
+        ("ftp://x.example/a", ""),
+        ("", ""),
+    ],
+)
+def test_only_web_addresses_and_files_become_links(location: str, link: str) -> None:
+    assert safe_link(location) == link
+    assert link_citations("[1]", {1: location}) == (f"[1]({link})" if link else "[1]")
+
+
+@pytest.mark.parametrize(
+    ("title", "expected"),
+    [
+        ("A title: (plain) #1, 2 - 3!", "A title: (plain) #1, 2 - 3!"),
+        ("a\x00b\x1b[31m\u202ec\u200bd\ud800", "ab\\[31mcd"),
+        (" a \n\t b\u2028c ", "a b c"),
+        ("[1] 【2】 ［3］", "\\[1\\] \\[2\\] \\[3\\]"),
+        ("![x](http://evil.example/?q)", "!\\[x\\](http\\://evil.example/?q)"),
+        ("<img src=x> &amp; `c` *e* _f_ ~g~ $h$ i|j k\\l m@n", None),
+        ("See www.evil.example and WWW.evil.example", "See www\\.evil.example and WWW\\.evil.example"),
+        ("See https://evil.example now", "See https\\://evil.example now"),
+        ("evil.example", "host.example"),
+        ("www.evil.example/path", "host.example"),
+        ("evil.example:80", "host.example"),
+        ("evil.example?a", "host.example"),
+        ("https://evil", "host.example"),
+        ("//evil.example", "host.example"),
+        ("Version 2.0", "Version 2.0"),
+        ("3.14", "3.14"),
+        ("U.S.", "U.S."),
+        ("", "host.example"),
+        ("\u200b \n", "host.example"),
+    ],
+)
+def test_a_title_does_no_harm(title: str, expected: str | None) -> None:
+    if expected is None:
+        expected = "\\<img src=x\\> \\&amp; \\`c\\` \\*e\\* \\_f\\_ \\~g\\~ \\$h\\$ i\\|j k\\\\l m\\@n"
+    assert shown(title) == expected
+
+
+@pytest.mark.parametrize(
+    ("location", "expected"),
+    [
+        ("https://me:secret@host.example:8080/a/b", "host.example:8080"),
+        ("https://host.example?a/b", "host.example"),
+        ("https://host.example#a", "host.example"),
+        ("file:///data/My%20file.md", "My file.md"),
+        ("FILE:///data/folder/", "folder"),
+        ("weird", "- [1] weird"),
+        ("javascript:", "- [1] javascript:"),
+    ],
+)
+def test_without_a_title_the_place_is_named(location: str, expected: str) -> None:
+    line = source_list([web("", location)], "Sources").splitlines()[2]
+    assert line.removeprefix("- [1] ").partition(" — <")[0] == expected.removeprefix("- [1] ")
+    assert ("<" in line) == location.lower().startswith(("http", "file"))
+
+
+def test_a_long_title_is_cut() -> None:
+    assert shown("x" * 200) == "x" * 200
+    assert shown("x" * 201) == "x" * 199 + "…"
+    assert shown("x" * 198 + " yyy") == "x" * 198 + "…"
+    assert shown("*" * 300) == "\\*" * 199 + "…"
+
+
+def test_the_list_names_number_title_and_place() -> None:
+    sources = [web("One"), web("Two", "file:///data/a (b).md"), web("Three", "javascript:x")]
+    assert source_list(sources, "Quellen") == (
+        "## Quellen\n\n- [1] One — <https://host.example/a>\n- [2] Two — <file:///data/a%20%28b%29.md>\n- [3] Three\n"
+    )
+    assert source_list([], "Quellen") == ""
+
+
+@given(st.text(), st.text())
+def test_no_title_and_no_address_breaks_out_of_its_line(title: str, rest: str) -> None:
+    location = f"https://host.example/{rest}"
+    tokens = MarkdownIt("commonmark").parse(source_list([web(title, location)], "Sources"))
+    assert [token.type for token in tokens if token.level == 0] == [
+        "heading_open",
+        "heading_close",
+        "bullet_list_open",
+        "bullet_list_close",
+    ]
+    line = next(token for token in tokens if token.type == "inline" and token.level == 3)
+    shapes = [child.type for child in line.children or []]
+    assert [shape for shape in shapes if shape not in ("text", "text_special")] == ["link_open", "link_close"]
+
+
+@pytest.mark.behaviour("O-70")
+def test_an_auditor_finds_nothing_wrong_with_a_rendered_report(shared_data: Path) -> None:
+    audit = load(shared_data / "reports" / "audit_citations.py").audit
+    keys = ["https://a.test/x_(y)?q=1&r=2", "https://b.test/", "file:///corpus/03/ellis-island.txt"]
+    draft = "One thing [7, 2] holds. Another [2] and more [3][9].\n\n```\n[5]\n```\n\n[Two](https://b.test/) [1]."
+    text, cited, dropped = renumber(draft, {1: keys[0], 2: keys[1], 3: keys[2], 7: keys[0]})
+    links = dict(enumerate(cited, 1))
+    sources = [web(f"Title {number} [{number}]", key) for number, key in links.items()]
+    for body in (text, link_citations(text, links)):
+        result = audit(f"# Report\n\n{body}\n\n{source_list(sources, 'Sources')}")
+        assert not result["defective"], result["defects"]
+        assert (result["listed"], result["distinct_cited"]) == (3, 3)
+    assert dropped == 1
+
+
+@pytest.mark.behaviour("O-70")
+def test_a_scorer_finds_the_files_that_a_list_names(shared_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(shared_data / "reports"))
+    scorer = load(shared_data / "multihop" / "score_multihop.py")
+    audit = load(shared_data / "reports" / "audit_citations.py")
+    names = {"03/ellis-island.txt": "Ellis Island", "04/premier-s-council.pdf": "Premier's council"}
+    resolve = scorer.Resolver({name: {"title": title} for name, title in names.items()})
+    sources = [web(f"*{title}*", f"file:///my%20data/corpus/{name}") for name, title in names.items()]
+    listed = audit.parse(f"A [1] and [2].\n\n{source_list(sources, 'Sources')}")[1]
+    assert [resolve(text) for _, text, _ in listed] == [*names]

@@ -1,0 +1,99 @@
+"""Which two addresses are one document."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deep_research.evidence.sources import source_key
+
+PARTS = [
+    "http",
+    "HTTPS",
+    "file",
+    ":",
+    "//",
+    "/",
+    "#",
+    "?",
+    "&",
+    "=",
+    "utm_a",
+    "é",
+    "[",
+    "]",
+    "@",
+    "x.COM",
+    ":80",
+    " ",
+    "%",
+]
+
+odd_addresses = st.text() | st.lists(st.sampled_from(PARTS)).map("".join)
+
+
+@pytest.mark.behaviour("O-62")
+@pytest.mark.parametrize(
+    ("address", "key"),
+    [
+        ("HTTPS://Example.COM/Path", "https://example.com/Path"),
+        ("http://example.com:80/a", "http://example.com/a"),
+        ("https://example.com:443/a", "https://example.com/a"),
+        ("http://example.com:443/a", "http://example.com:443/a"),
+        ("https://example.com:8443/a", "https://example.com:8443/a"),
+        ("https://example.com:/a", "https://example.com/a"),
+        ("https://example.com", "https://example.com/"),
+        ("https://example.com?a=1", "https://example.com/?a=1"),
+        ("https://example.com/a#part", "https://example.com/a"),
+        ("  https://example.com/a #part", "https://example.com/a"),
+        ("https://example.com/a/?", "https://example.com/a/"),
+        ("https://example.com/a;b=1/../c%2Fd", "https://example.com/a;b=1/../c%2Fd"),
+        ("https://example.com/a?b=2&a=1&&B=%20+", "https://example.com/a?b=2&a=1&&B=%20+"),
+        ("https://example.com/?utm_source=x&id=7&UTM_Medium=y&utm_campaign", "https://example.com/?id=7"),
+        ("https://example.com/?gclid=1&fbclid=2", "https://example.com/"),
+        ("https://example.com/?my_utm_source=1&gclid2=2", "https://example.com/?my_utm_source=1&gclid2=2"),
+        ("https://Me:Secret@Example.com/a", "https://Me:Secret@example.com/a"),
+        ("https://Bücher.example/ä", "https://xn--bcher-kva.example/ä"),
+        ("https://straße.example/", "https://xn--strae-oqa.example/"),
+        ("https://a_b.example/", "https://a_b.example/"),
+        ("https://ü_-.example/", "https://ü_-.example/"),
+        ("http://[2001:DB8::1]:8080/a", "http://[2001:db8::1]:8080/a"),
+        ("file:///data/My Report?.pdf#page=3", "file:///data/My Report?.pdf"),
+        ("FILE:///Data/A.md", "FILE:///Data/A.md"),
+        ("ftp://Example.com/A?utm_source=x", "ftp://Example.com/A?utm_source=x"),
+        ("http:///a", "http:///a"),
+        ("http://[x", "http://[x"),
+        ("http://x:port/a#b", "http://x:port/a"),
+        ("www.Example.com", "www.Example.com"),
+        ("", ""),
+    ],
+)
+def test_an_address_becomes_its_key(address: str, key: str) -> None:
+    assert source_key(address) == key
+
+
+@pytest.mark.behaviour("O-62")
+def test_two_videos_are_two_documents() -> None:
+    first, second = "https://videos.example/watch?v=abc", "https://videos.example/watch?v=abd"
+    assert source_key(first) != source_key(second)
+    assert source_key(first + "&utm_source=mail#t=10") == source_key(first)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("utm_id", "_ga", "_gl", "_hsenc", "_hsmi", "dclid", "fbclid", "gbraid", "gclid", "gclsrc", "igsh", "igshid"),
+        *("li_fat_id", "mc_cid", "mc_eid", "mkt_tok", "msclkid", "oly_anon_id", "oly_enc_id", "srsltid", "ttclid"),
+        *("twclid", "vero_id", "wbraid", "yclid"),
+    ],
+)
+def test_a_tracking_parameter_makes_no_difference(name: str) -> None:
+    assert source_key(f"https://example.com/?a=1&{name}=x&b=2") == "https://example.com/?a=1&b=2"
+
+
+@given(odd_addresses)
+def test_a_key_is_its_own_key(address: str) -> None:
+    key = source_key(address)
+    assert source_key(key) == key
+    assert "#" not in key
