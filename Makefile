@@ -27,8 +27,9 @@ format: install-dev ## Put the code into its format
 	@.venv/bin/ruff check --fix .
 	@.venv/bin/ruff format .
 
-docs: install-dev ## Rewrite docs/behaviour.md
+docs: install-dev ## Rewrite docs/behaviour.md and the drawings
 	@.venv/bin/python tests/behaviour.py
+	@.venv/bin/python tests/drawing.py
 
 lock: ## Refresh the lock files (needs uv)
 	@command -v "$(UV)" >/dev/null || { echo "make lock needs uv; name it with UV=/path/to/uv." >&2; exit 1; }

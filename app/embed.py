@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import atexit
 import uuid
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Generator, Iterator
 from contextlib import AsyncExitStack
 from functools import cache
 from pathlib import Path
@@ -37,12 +37,12 @@ class ResearchGraph(CompiledStateGraph[Any, Any, Any, Any]):
     calls where they are made and sends sync calls to a loop in the background.
     """
 
-    def stream(self, *args: Any, **settings: Any) -> Iterator[Any]:
+    def stream(self, *args: Any, **settings: Any) -> Generator[Any, None, None]:
         """Stream as LangGraph's `stream`; leaving the iterator early cancels the run, which can be resumed."""
         settings = _checked(settings)
         yield from iterate(lambda: super(ResearchGraph, self).astream(*args, **settings), self._loop())
 
-    async def astream(self, *args: Any, **settings: Any) -> AsyncIterator[Any]:
+    async def astream(self, *args: Any, **settings: Any) -> AsyncGenerator[Any, None]:
         """Stream as LangGraph's `astream`."""
         settings = _checked(settings)
         home = self._home()

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lab import QUESTION, Lab, lab, research, simple_research
+from lab import QUESTION, REPORT, Lab, lab, research, simple_research
 from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
@@ -122,7 +122,7 @@ async def test_leaving_an_async_stream_early_cancels_the_run(tmp_path: Path, has
         if part["data"]["type"] == "research_agent_start":
             break
     await asyncio.to_thread(began.wait, LEFT_WITHIN)
-    await stream.aclose()  # type: ignore[attr-defined]
+    await stream.aclose()
     assert await asyncio.to_thread(ended.wait, LEFT_WITHIN)
 
 
@@ -188,7 +188,7 @@ async def test_two_researchers_really_work_at_the_same_time(tmp_path: Path) -> N
 
     run = lab(
         tmp_path,
-        orchestrator=[research("light task", "keeper task"), *lab(tmp_path).models["orchestrator"].replies[1:]],
+        orchestrator=[research("light task", "keeper task"), REPORT],
         researcher={name: [meet, *simple_research()[1:]] for name in ("light task", "keeper task")},
     )
     state = await asyncio.wait_for(run.ask(), 30)

@@ -59,7 +59,7 @@ def report_on(question: str, *findings: str, plan: str = "") -> str:
         for message in exchange("research_agent", finding, f"c{number}", task="t")
     ]
     last = reminder(f"<plan>\n{plan or f'1. {question}'}\n</plan>")
-    return model("writer").invoke([SystemMessage("Write."), HumanMessage(question), *research, last]).text
+    return str(model("writer").invoke([SystemMessage("Write."), HumanMessage(question), *research, last]).text)
 
 
 def turn(*exchanges: list[BaseMessage], task: str = QUESTION, tools: tuple[str, ...] = ("internal_search",)) -> Any:
@@ -68,19 +68,19 @@ def turn(*exchanges: list[BaseMessage], task: str = QUESTION, tools: tuple[str, 
 
 
 @pytest.mark.parametrize("question", [QUESTION, "法国的首都是哪里？", "Tell me about photosynthesis", "C++"])
-def test_a_question_that_names_something_is_not_asked_back(question):
+def test_a_question_that_names_something_is_not_asked_back(question: str) -> None:
     calls = model("clarifier", "generate_plan").invoke([SystemMessage("Clarify."), HumanMessage(question)]).tool_calls
     assert [(call["name"], call["args"]) for call in calls] == [("generate_plan", {})]
 
 
 @pytest.mark.parametrize("question", ["Compare them?", "What about it?", "help", "tell me more", "?"])
-def test_a_question_that_names_nothing_is_asked_back(question):
+def test_a_question_that_names_nothing_is_asked_back(question: str) -> None:
     answer = model("clarifier", "generate_plan").invoke([SystemMessage("Clarify."), HumanMessage(question)])
     assert answer.tool_calls == []
     assert 1 <= len(re.findall(r"^\d\.", answer.text, re.MULTILINE)) <= 5
 
 
-def test_the_answer_to_a_clarification_belongs_to_the_question_and_earlier_questions_do_not():
+def test_the_answer_to_a_clarification_belongs_to_the_question_and_earlier_questions_do_not() -> None:
     earlier = [HumanMessage("Who built Petra?"), marked("The Nabataeans.", "report")]
     present = [HumanMessage("Compare them"), marked("Which?", "clarification"), HumanMessage("Oslo and Bergen")]
     steps = model("planner").invoke([SystemMessage("Plan."), *earlier, *present, reminder()]).text
@@ -88,20 +88,20 @@ def test_the_answer_to_a_clarification_belongs_to_the_question_and_earlier_quest
     assert "Petra" not in steps
 
 
-def test_a_simple_question_has_a_short_plan_that_begins_with_it():
+def test_a_simple_question_has_a_short_plan_that_begins_with_it() -> None:
     assert plan_for("What is the boiling point of water?") == ["What is the boiling point of water?"]
     assert plan_for("Tell me about photosynthesis") == ["Tell me about photosynthesis"]
     assert plan_for(QUESTION)[0] == QUESTION
     assert len(plan_for(QUESTION)) <= 3
 
 
-def test_the_plan_of_a_comparison_has_both_sides():
+def test_the_plan_of_a_comparison_has_both_sides() -> None:
     steps = plan_for("Compare solar panels and wind turbines for small farms")
     assert any("solar" in step and "wind" not in step for step in steps)
     assert any("wind" in step and "solar" not in step for step in steps)
 
 
-def test_a_plan_has_six_steps_at_most():
+def test_a_plan_has_six_steps_at_most() -> None:
     items = "\n".join(
         f"- the {animal} population of Kenya" for animal in ("lion", "zebra", "giraffe", "hippo", "rhino", "leopard")
     )
@@ -114,7 +114,7 @@ def orchestrate(*exchanges: list[BaseMessage], plan: str) -> Any:
     return model("orchestrator", "research_agent", "generate_report", "think_tool").invoke(prompt).tool_calls
 
 
-def test_the_plan_is_researched_three_steps_at_a_time_with_tasks_that_stand_alone():
+def test_the_plan_is_researched_three_steps_at_a_time_with_tasks_that_stand_alone() -> None:
     plan = f"1. {QUESTION}\n2. the ship\n3. the captain\n4. the town"
     tasks = [call["args"]["task"] for call in orchestrate(plan=plan)]
     assert tasks == [
@@ -128,12 +128,12 @@ def test_the_plan_is_researched_three_steps_at_a_time_with_tasks_that_stand_alon
     ]
 
 
-def test_a_task_that_was_not_run_is_asked_for_again():
+def test_a_task_that_was_not_run_is_asked_for_again() -> None:
     refused = exchange("research_agent", "Not run: three at a time.", task=QUESTION)
     assert [call["args"]["task"] for call in orchestrate(refused, plan=f"1. {QUESTION}")] == [QUESTION]
 
 
-def test_a_name_that_a_finding_brings_up_is_researched_once_and_then_the_report_is_written():
+def test_a_name_that_a_finding_brings_up_is_researched_once_and_then_the_report_is_written() -> None:
     plan = f"1. {QUESTION}"
     first = exchange("research_agent", "The Silver Heron had one captain, Mara Ellingsen. [1]", "c1", task=QUESTION)
     follow_ups = [call["args"]["task"] for call in orchestrate(first, plan=plan)]
@@ -142,7 +142,7 @@ def test_a_name_that_a_finding_brings_up_is_researched_once_and_then_the_report_
     assert [call["name"] for call in orchestrate(first, *second, plan=plan)] == ["generate_report"]
 
 
-def test_call_ids_do_not_repeat_within_a_conversation():
+def test_call_ids_do_not_repeat_within_a_conversation() -> None:
     plan = "\n".join(f"{number}. topic {number}" for number in range(1, 6))
     first = orchestrate(plan=plan)
     done = [exchange("research_agent", "Nothing.", call["id"], **call["args"]) for call in first]
@@ -150,7 +150,7 @@ def test_call_ids_do_not_repeat_within_a_conversation():
     assert len(set(ids)) == len(ids) == 5
 
 
-def test_a_researcher_searches_for_the_task_then_for_names_that_it_met_then_reports():
+def test_a_researcher_searches_for_the_task_then_for_names_that_it_met_then_reports() -> None:
     (first,) = turn()
     assert first["args"]["queries"][0] == QUESTION
     assert "Silver Heron" in first["args"]["queries"]
@@ -162,14 +162,14 @@ def test_a_researcher_searches_for_the_task_then_for_names_that_it_met_then_repo
     assert last["name"] == "generate_report"
 
 
-def test_every_search_tool_is_used():
+def test_every_search_tool_is_used() -> None:
     tools = ("internal_search", "web_search")
     (first,) = turn(tools=tools)
     (second,) = turn(exchange("internal_search", fenced(), queries=["x"]), tools=tools)
     assert [first["name"], second["name"]] == ["internal_search", "web_search"]
 
 
-def test_only_an_excerpt_that_is_cut_off_is_opened():
+def test_only_an_excerpt_that_is_cut_off_is_opened() -> None:
     tools = ("internal_search", "open_url")
     cut = exchange(
         "internal_search", fenced(("Silver Heron", "The Silver Heron had one captain. Her name …")), queries=[]
@@ -181,31 +181,33 @@ def test_only_an_excerpt_that_is_cut_off_is_opened():
 
 def finding_for(task: str, *documents: tuple[str, str]) -> str:
     searched = exchange("internal_search", fenced(*documents), queries=["x"])
-    return model("researcher").invoke([SystemMessage("Write."), HumanMessage(task), *searched, reminder()]).text
+    return str(model("researcher").invoke([SystemMessage("Write."), HumanMessage(task), *searched, reminder()]).text)
 
 
-def test_a_finding_quotes_word_for_word_with_a_marker_after_each_sentence():
+def test_a_finding_quotes_word_for_word_with_a_marker_after_each_sentence() -> None:
     lines = finding_for(QUESTION, ("Heron", OTHER), ("Silver Heron", SHIP), ("Mara Ellingsen", CAPTAIN)).split("\n\n")
     assert "Ellingsen was born in Tromsø, Norway. [3]" in lines
     for line in lines:
-        text, number = re.fullmatch(r"(.+) \[(\d)\]", line).groups()
+        match = re.fullmatch(r"(.+) \[(\d)\]", line)
+        assert match
+        text, number = match.groups()
         assert text in (OTHER, SHIP, CAPTAIN)[int(number) - 1]
 
 
-def test_bracketed_numbers_of_a_document_are_never_quoted():
+def test_bracketed_numbers_of_a_document_are_never_quoted() -> None:
     assert sentences("It rose by half then.[12] It fell again later. [3][4] It held [5] in the end.") == [
         "It rose by half then.",
         "It fell again later.",
     ]
 
 
-def test_a_finding_without_anything_that_fits_says_so_without_markers():
+def test_a_finding_without_anything_that_fits_says_so_without_markers() -> None:
     text = finding_for("What is the boiling point of tungsten?", ("Heron", OTHER))
     assert text.startswith("Nothing was found")
     assert "[" not in text
 
 
-def test_sentences_do_not_end_at_abbreviations_initials_or_decimals():
+def test_sentences_do_not_end_at_abbreviations_initials_or_decimals() -> None:
     text = "The U.S. Navy met Dr. J. R. Smith of St. Paul. It paid 3.5 million. He left at 5 p.m. The end came soon."
     assert sentences(text) == [
         "The U.S. Navy met Dr. J. R. Smith of St. Paul.",
@@ -215,16 +217,16 @@ def test_sentences_do_not_end_at_abbreviations_initials_or_decimals():
     ]
 
 
-def test_headings_tables_and_cut_off_ends_are_not_sentences():
+def test_headings_tables_and_cut_off_ends_are_not_sentences() -> None:
     text = "# A heading of words.\n\nOne sentence that\nruns on. … Half of one is here.\n\n| a | b |\n\nAnd this one is"
     assert sentences(text) == ["One sentence that runs on."]
 
 
-def test_chinese_sentences_are_told_apart():
+def test_chinese_sentences_are_told_apart() -> None:
     assert sentences("北京是中国的首都。上海很大！") == ["北京是中国的首都。", "上海很大！"]
 
 
-def test_a_report_begins_with_the_answer_and_says_that_it_is_an_extract():
+def test_a_report_begins_with_the_answer_and_says_that_it_is_an_extract() -> None:
     report = report_on(QUESTION, "Her only captain of the Silver Heron was Mara Ellingsen. [2]\n\n" + cited(CAPTAIN, 5))
     first = report.split("\n\n")[0]
     assert "Ellingsen was born in Tromsø, Norway. [5]" in first
@@ -237,12 +239,12 @@ def cited(text: str, number: int) -> str:
     return "\n\n".join(f"{sentence} [{number}]" for sentence in sentences(text))
 
 
-def test_a_report_says_no_sentence_twice():
+def test_a_report_says_no_sentence_twice() -> None:
     report = report_on("Where was Mara Ellingsen born?", cited(CAPTAIN, 1), cited(CAPTAIN, 1))
     assert report.count("Ellingsen was born in Tromsø, Norway.") == 1
 
 
-def test_a_report_without_anything_that_fits_says_that_the_documents_do_not_answer():
+def test_a_report_without_anything_that_fits_says_that_the_documents_do_not_answer() -> None:
     question = "Who founded the Quillon Foundry?"
     for findings in ((), ("Nothing was found.",), (cited(OTHER, 1),)):
         report = report_on(question, *findings)
@@ -250,7 +252,7 @@ def test_a_report_without_anything_that_fits_says_that_the_documents_do_not_answ
         assert "Quillon Foundry" in report
 
 
-def test_a_comparison_has_a_section_for_each_side():
+def test_a_comparison_has_a_section_for_each_side() -> None:
     plan = "1. Compare solar panels and wind turbines\n2. solar panels\n3. wind turbines"
     findings = (
         "Solar panels make power from light. [1]\n\nCheap solar panels last for years. [1]\n\n"
@@ -262,13 +264,13 @@ def test_a_comparison_has_a_section_for_each_side():
     assert "## wind turbines" in report
 
 
-def test_a_chinese_question_is_answered_from_chinese_sentences():
+def test_a_chinese_question_is_answered_from_chinese_sentences() -> None:
     report = report_on("北京的人口是多少？", "北京的人口是两千一百万。 [2]\n\n上海很大。 [3]")
     assert report.startswith("北京的人口是两千一百万。 [2]")
     assert "[3]" not in report
 
 
-async def test_the_same_messages_get_the_same_answer_whole_or_streamed():
+async def test_the_same_messages_get_the_same_answer_whole_or_streamed() -> None:
     prompt = [SystemMessage("<plan>\n1. a\n2. b\n</plan>"), HumanMessage(QUESTION)]
     asked = model("orchestrator", "research_agent", "generate_report")
     chunks = [chunk async for chunk in asked.astream(prompt)]
@@ -281,7 +283,7 @@ async def test_the_same_messages_get_the_same_answer_whole_or_streamed():
     assert total.usage_metadata == whole.usage_metadata
 
 
-def test_the_profile_says_what_the_model_can_do():
+def test_the_profile_says_what_the_model_can_do() -> None:
     profile = ExtractiveChatModel(role="writer").profile
     assert profile is not None
     assert profile["tool_calling"]

@@ -40,8 +40,8 @@ class Foreign:
 
 async def test_a_run_goes_on_from_the_file_and_repeats_nothing(tmp_path: Path) -> None:
     path = tmp_path / "runs.sqlite"
-    scripts = {"orchestrator": [research("light task"), ValueError("killed"), REPORT]}
-    first = lab(tmp_path, graph=build_graph(checkpointer=path), **scripts)
+    script = [research("light task"), ValueError("killed"), REPORT]
+    first = lab(tmp_path, graph=build_graph(checkpointer=path), orchestrator=script)
     with pytest.raises(ValueError, match="killed"):
         await first.ask()
     again = Lab(first.folder, first.models, first.settings, build_graph(checkpointer=path))

@@ -27,33 +27,33 @@ async def added_up(model: Any, prompt: list[BaseMessage] = PROMPT) -> tuple[AIMe
     return total, len(chunks)
 
 
-async def test_replies_come_in_order_and_each_once():
+async def test_replies_come_in_order_and_each_once() -> None:
     model = ScriptedChatModel(replies=["first", "second"])
     assert [(await model.ainvoke(PROMPT)).text, model.invoke(PROMPT).text] == ["first", "second"]
     assert model.unused() == []
 
 
-async def test_a_call_too_many_shows_the_prompt_and_how_many_replies_were_used():
+async def test_a_call_too_many_shows_the_prompt_and_how_many_replies_were_used() -> None:
     model = ScriptedChatModel(replies=["only"])
     model.invoke(PROMPT)
     with pytest.raises(ScriptExhausted, match=r"All 1 replies are used[\s\S]*human: What is solar power\?"):
         await model.ainvoke(PROMPT)
 
 
-def test_parallel_prompts_find_their_own_replies_by_a_part_of_the_first_human_message():
+def test_parallel_prompts_find_their_own_replies_by_a_part_of_the_first_human_message() -> None:
     model = ScriptedChatModel(replies={"solar": ["sun"], "solar cells": ["silicon"], "wind": ["air", "more air"]})
     tasks = ["Look at wind.", "Look at solar cells.", "Look at solar power."]
     assert [model.invoke(task).text for task in tasks] == ["air", "silicon", "sun"]
     assert model.unused() == ["'wind': more air"]
 
 
-def test_a_prompt_that_no_key_fits_is_refused():
+def test_a_prompt_that_no_key_fits_is_refused() -> None:
     model = ScriptedChatModel(replies={"wind": ["air"]})
     with pytest.raises(ScriptExhausted, match="No key of 'wind'"):
         model.invoke(PROMPT)
 
 
-async def test_streamed_chunks_add_up_to_the_scripted_message():
+async def test_streamed_chunks_add_up_to_the_scripted_message() -> None:
     scripted = calls(
         call("research_agent", task="Ä «long» task\nin two lines", id="c1"),
         call("generate_report"),
@@ -71,7 +71,7 @@ async def test_streamed_chunks_add_up_to_the_scripted_message():
     assert total.usage_metadata["input_tokens"] == (len(PROMPT[0].text) + len(PROMPT[1].text)) // 4
 
 
-async def test_the_first_chunk_of_a_tool_call_names_it_and_the_rest_carry_pieces_of_its_arguments():
+async def test_the_first_chunk_of_a_tool_call_names_it_and_the_rest_carry_pieces_of_its_arguments() -> None:
     model = ScriptedChatModel(replies=[calls(call("research_agent", task="a task of some length", id="c1"))])
     chunks = [chunk async for chunk in model.astream(PROMPT)]
     pieces = [piece for chunk in chunks for piece in chunk.tool_call_chunks]
@@ -80,24 +80,24 @@ async def test_the_first_chunk_of_a_tool_call_names_it_and_the_rest_carry_pieces
     assert all(piece["name"] is None for piece in pieces[1:])
 
 
-async def test_arguments_that_are_no_json_arrive_as_an_invalid_call():
+async def test_arguments_that_are_no_json_arrive_as_an_invalid_call() -> None:
     total, _ = await added_up(ScriptedChatModel(replies=[calls(broken_call("internal_search", "not json", id="c1"))]))
     assert total.tool_calls == []
     assert [(entry["name"], entry["args"]) for entry in total.invalid_tool_calls] == [("internal_search", "not json")]
 
 
-async def test_a_scripted_finish_reason_wins():
+async def test_a_scripted_finish_reason_wins() -> None:
     total, _ = await added_up(ScriptedChatModel(replies=[calls(text="cut o", finish_reason="length")]))
     assert (total.text, total.response_metadata["finish_reason"]) == ("cut o", "length")
 
 
-async def test_reasoning_and_text_blocks_arrive_as_scripted():
-    blocks = [{"type": "reasoning", "reasoning": "hm"}, {"type": "text", "text": "so"}]
+async def test_reasoning_and_text_blocks_arrive_as_scripted() -> None:
+    blocks: list[str | dict[Any, Any]] = [{"type": "reasoning", "reasoning": "hm"}, {"type": "text", "text": "so"}]
     total, _ = await added_up(ScriptedChatModel(replies=[AIMessage(content=blocks)]))
     assert total.content == blocks
 
 
-async def test_calls_of_bound_copies_are_recorded_with_tools_and_settings():
+async def test_calls_of_bound_copies_are_recorded_with_tools_and_settings() -> None:
     model = ScriptedChatModel(replies=["one", "two"])
     bare = {"type": "function", "function": {"name": "generate_report", "description": "", "parameters": {}}}
     await model.bind_tools([Search, bare], tool_choice="any", max_tokens=9).ainvoke(PROMPT, stop=["x"])
@@ -108,14 +108,14 @@ async def test_calls_of_bound_copies_are_recorded_with_tools_and_settings():
     assert "solar power" in model.calls[1].text
 
 
-async def test_an_exception_is_raised_and_used_up():
+async def test_an_exception_is_raised_and_used_up() -> None:
     model = ScriptedChatModel(replies=[TimeoutError("slow"), "fine"])
     with pytest.raises(TimeoutError, match="slow"):
         await model.ainvoke(PROMPT)
     assert (await model.ainvoke(PROMPT)).text == "fine"
 
 
-async def test_a_function_decides_the_reply_from_the_prompt_and_the_settings():
+async def test_a_function_decides_the_reply_from_the_prompt_and_the_settings() -> None:
     async def later(messages: list[BaseMessage], settings: dict[str, Any]) -> str:
         return f"{len(messages)} messages, {settings['max_tokens']} tokens"
 
@@ -125,12 +125,12 @@ async def test_a_function_decides_the_reply_from_the_prompt_and_the_settings():
         await model.ainvoke(PROMPT)
 
 
-async def test_ids_that_are_left_out_are_unique_over_a_script_and_a_missing_id_stays_missing():
+async def test_ids_that_are_left_out_are_unique_over_a_script_and_a_missing_id_stays_missing() -> None:
     model = ScriptedChatModel(replies=[calls(call("a"), call("b", id=None)), calls(call("a"))])
     first, second = [(await model.ainvoke(PROMPT)).tool_calls for _ in range(2)]
     assert [entry["id"] for entry in (*first, *second)] == ["call-1-1", None, "call-2-1"]
 
 
-def test_the_profile_is_what_the_test_says():
+def test_the_profile_is_what_the_test_says() -> None:
     model = ScriptedChatModel(replies=[], profile={"max_input_tokens": 49_999, "reasoning_output": True})
     assert model.profile == {"max_input_tokens": 49_999, "reasoning_output": True}

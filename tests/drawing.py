@@ -1,0 +1,30 @@
+"""Draws the graphs into docs/architecture.md."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from deep_research.graph.orchestrated import build_orchestrated_graph
+from deep_research.graph.researcher import build_researcher_graph
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "architecture.md"
+HANDLER = re.compile(r"^.*__error_handler__.*\n", re.MULTILINE)
+FRONT_MATTER = re.compile(r"^---\n.*?---\n", re.DOTALL)
+
+
+def drawings() -> list[str]:
+    """The graphs as Mermaid, without the nodes that LangGraph adds for error handlers."""
+    compiled = (build_orchestrated_graph().compile(), build_researcher_graph().compile())
+    drawn = (HANDLER.sub("", FRONT_MATTER.sub("", graph.get_graph().draw_mermaid())) for graph in compiled)
+    return [f"```mermaid\n{drawing.strip()}\n```" for drawing in drawn]
+
+
+def drawn(page: str) -> str:
+    """The page with the present drawings."""
+    present = iter(drawings())
+    return re.sub(r"```mermaid\n.*?\n```", lambda _: next(present), page, flags=re.DOTALL)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(drawn(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
