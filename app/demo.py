@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from pydoc_data.topics import topics
 
-QUESTION = "How does Python handle exceptions in try statements, and what do with statements add to it?"
+QUESTION = "How do the except, else and finally clauses of a try statement work, and what does the with statement add?"
 
 
 def write_documents(folder: Path) -> int:

@@ -1,0 +1,83 @@
+"""The scripts of the README, run as they stand there."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from lab import write_documents
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+SCRIPTS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+EMBEDDED = [script for script in SCRIPTS if "langgraph_sdk" not in script]
+IN_A_LOOP = """
+import asyncio, sys
+async def notebook():
+{body}
+asyncio.run(notebook())
+"""
+
+
+def run_script(script: str, folder: Path) -> str:
+    write_documents(folder / "documents")
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", script],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    assert not done.stderr
+    return done.stdout
+
+
+def test_the_readme_shows_all_ways_of_embedding() -> None:
+    assert len(EMBEDDED) == 3
+    assert any("graph.stream(" in script for script in EMBEDDED)
+    assert any("graph.astream(" in script for script in EMBEDDED)
+
+
+@pytest.mark.parametrize("number", range(len(EMBEDDED)))
+def test_a_script_of_the_readme_runs_verbatim_and_prints_a_cited_report(number: int, tmp_path: Path) -> None:
+    printed = run_script(EMBEDDED[number], tmp_path)
+    assert "Skerry Light" in printed
+    assert re.search(r"\[1\]\(file://", printed)
+
+
+@pytest.mark.parametrize("number", range(len(EMBEDDED)))
+def test_a_script_of_the_readme_runs_inside_a_running_loop(number: int, tmp_path: Path) -> None:
+    cell = EMBEDDED[number].replace("asyncio.run(main())", "await main()")
+    body = "\n".join(f"    {line}" for line in cell.splitlines())
+    assert re.search(r"\[1\]\(file://", run_script(IN_A_LOOP.format(body=body), tmp_path))
+
+
+def test_the_excerpt_is_a_real_one(tmp_path: Path) -> None:
+    from deep_research import research
+    from deep_research.app.demo import QUESTION, write_documents
+
+    folder = tmp_path / "reference"
+    folder.mkdir()
+    write_documents(folder)
+    report = research(QUESTION, docs=[folder], models="extractive", data_dir=tmp_path / "data").report.text
+    excerpt = "\n".join(line.removeprefix(">").strip() for line in README.splitlines() if line.startswith(">"))
+    plain = re.sub(r"\[(\d)\]\([^)]*\)", r"[\1]", excerpt)
+    if sys.version_info[:2] == (3, 11):
+        assert plain.split() == report.split()[: len(plain.split())]
+    assert len(re.findall(r"\[\d\]", plain)) >= 3
+
+
+async def test_a_report_is_the_same_when_the_question_is_asked_again(tmp_path: Path) -> None:
+    from deep_research import Context, build_graph
+
+    write_documents(tmp_path / "documents")
+    texts = set()
+    for number in range(3):
+        context = Context(docs=(tmp_path / "documents",), models="extractive", data_dir=tmp_path / str(number % 2))
+        question = {"messages": [("user", "Who kept the Skerry Light, and how high is the tide at Port Anlow?")]}
+        texts.add((await build_graph().ainvoke(question, context=context))["messages"][-1].text)
+    assert len(texts) == 1
