@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import os
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 import aiosqlite
+from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.store.sqlite.aio import AsyncSqliteStore
 
@@ -22,6 +25,36 @@ APPLICATION_ID = 0x44525331
 """Stamp in the file's header that tells our databases from others."""
 BUSY_SECONDS = 30.0
 """Seconds to wait for another process that is writing."""
+
+_OF_RUNS = """
+WITH RECURSIVE
+    stamped (thread_id, checkpoint_ns, checkpoint_id, parent, run) AS (
+        SELECT thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id,
+            json_extract(CAST(metadata AS TEXT), '$.run_id')
+        FROM checkpoints
+    ),
+    doomed AS (SELECT * FROM stamped WHERE run IN (SELECT value FROM json_each(?1))),
+    needed (thread_id, checkpoint_ns, checkpoint_id, parent) AS (
+        SELECT thread_id, checkpoint_ns, checkpoint_id, parent FROM stamped
+        WHERE thread_id IN (SELECT thread_id FROM doomed)
+            AND (run IS NULL OR run NOT IN (SELECT value FROM json_each(?1)))
+        UNION
+        SELECT above.thread_id, above.checkpoint_ns, above.checkpoint_id, above.parent_checkpoint_id
+        FROM needed JOIN checkpoints AS above ON above.thread_id = needed.thread_id
+            AND above.checkpoint_ns = needed.checkpoint_ns AND above.checkpoint_id = needed.parent
+    )
+SELECT thread_id, checkpoint_ns, checkpoint_id FROM doomed
+EXCEPT SELECT thread_id, checkpoint_ns, checkpoint_id FROM needed
+"""
+_OF_THREAD = "SELECT thread_id, checkpoint_ns, checkpoint_id FROM checkpoints WHERE thread_id = ?"
+
+
+class Place(NamedTuple):
+    """Where a checkpoint stands."""
+
+    thread_id: str
+    checkpoint_ns: str
+    checkpoint_id: str
 
 
 class RunSaver(AsyncSqliteSaver):
@@ -58,6 +91,53 @@ class RunSaver(AsyncSqliteSaver):
             )
             await self.conn.commit()
 
+    async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
+        """Delete what these runs of the server stored, except for what later checkpoints are built upon.
+
+        Delta channels are rebuilt from all checkpoints before: one that is missing would empty them in silence.
+        """
+        await self.setup()
+        await self._drop(await self._places(_OF_RUNS, json.dumps([str(run_id) for run_id in run_ids])))
+
+    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """Delete whole threads, or all but the latest checkpoints and those that their channels are rebuilt from."""
+        await self.setup()
+        for thread_id in map(str, thread_ids):
+            if strategy in ("delete", "delete_all"):
+                await self.adelete_thread(thread_id)
+            elif strategy == "keep_latest":
+                places = await self._places(_OF_THREAD, thread_id)
+                await self._drop(places - await self._needed(thread_id, {place.checkpoint_ns for place in places}))
+            else:
+                raise ValueError(f"Unknown strategy {strategy!r}; there are 'keep_latest' and 'delete'.")
+
+    async def _needed(self, thread_id: str, namespaces: Iterable[str]) -> set[Place]:
+        """The latest checkpoint of each namespace and its ancestors, back to where all delta channels are whole."""
+        needed = set[Place]()
+        for namespace in namespaces:
+            config: RunnableConfig | None = {"configurable": {"thread_id": thread_id, "checkpoint_ns": namespace}}
+            missing: set[str] | None = None
+            while config and missing != set() and (found := await self.aget_tuple(config)):
+                needed.add(Place(thread_id, namespace, found.checkpoint["id"]))
+                if missing is None:
+                    missing = set(found.metadata.get("counters_since_delta_snapshot", ()))
+                missing -= found.checkpoint["channel_values"].keys()
+                config = found.parent_config
+        return needed
+
+    async def _places(self, query: str, parameter: str) -> set[Place]:
+        async with self.lock, self.conn.execute(query, (parameter,)) as rows:
+            return {Place(*row) async for row in rows}
+
+    async def _drop(self, places: Iterable[Place]) -> None:
+        """Delete checkpoints and what was written on them."""
+        rows = list(places)
+        condition = "WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?"
+        async with self.lock:
+            await self.conn.executemany(f"DELETE FROM checkpoints {condition}", rows)  # noqa: S608 - a constant
+            await self.conn.executemany(f"DELETE FROM writes {condition}", rows)  # noqa: S608 - a constant
+            await self.conn.commit()
+
     async def thread_ids(self) -> list[str]:
         """All threads, the latest first."""
         await self.setup()
@@ -86,6 +166,13 @@ class PageStore(AsyncSqliteStore):
                     await self.conn.commit()
 
 
+    async def aclose(self) -> None:
+        """End the task that the store works with, which would complain if the loop ended before it."""
+        if self._task:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+
 class Database(NamedTuple):
     """A file of runs, open."""
 
@@ -99,14 +186,17 @@ async def open_database(path: Path) -> AsyncIterator[Database]:
 
     Raises `DatabaseUnusable` if the file is corrupt, foreign, locked or cannot be written.
     """
-    _prepare(path)
+    await asyncio.to_thread(_prepare, path)
     try:
         # The saver groups its writes by itself; the store counts on statements that commit at once.
         async with _connect(path, "DEFERRED") as for_saver, _connect(path, None) as for_store:
             saver, store = RunSaver(for_saver), PageStore(for_store)
             await store.setup()
             await saver.setup()
-            yield Database(saver, store)
+            try:
+                yield Database(saver, store)
+            finally:
+                await store.aclose()
     except sqlite3.Error as error:
         raise unusable(path, error) from error
 
