@@ -1,0 +1,50 @@
+"""Real questions over real documents: every cited sentence stands in the file that its number opens."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from traceable import Quotation, quotations, stands_in_its_file
+
+from deep_research import Context, build_graph
+from deep_research.app.demo import QUESTION, write_documents
+
+QUESTIONS = 3
+
+
+async def report_on(question: str, folder: Path, data: Path) -> str:
+    context = Context(docs=(folder,), models="extractive", data_dir=data, clarify="assume")
+    result = await build_graph().ainvoke({"messages": [("user", question)]}, context=context)
+    return str(result["messages"][-1].text)
+
+
+async def test_the_demo_cites_at_least_three_documents_and_each_sentence_is_found_in_its_own(tmp_path: Path) -> None:
+    folder = tmp_path / "reference"
+    folder.mkdir()
+    write_documents(folder)
+    found = quotations(await report_on(QUESTION, folder, tmp_path / "data"))
+    assert len(found) >= 5
+    assert len({quotation.path for quotation in found}) >= 3
+    assert [quotation for quotation in found if not stands_in_its_file(quotation)] == []
+
+
+async def test_reports_over_four_kinds_of_files_quote_what_stands_there(shared_data: Path, tmp_path: Path) -> None:
+    corpus = shared_data / "multihop" / "corpus"
+    lines = (shared_data / "multihop" / "questions.jsonl").read_text(encoding="utf-8").splitlines()
+    for line in lines[:QUESTIONS]:
+        found = quotations(await report_on(json.loads(line)["question"], corpus, tmp_path))
+        assert found, line
+        assert [quotation for quotation in found if not stands_in_its_file(quotation)] == []
+
+
+def test_a_sentence_that_is_not_in_the_file_would_be_noticed(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("The light was lit in 1844.")
+    assert stands_in_its_file(Quotation("The light was lit in 1844.", tmp_path / "a.txt"))
+    assert not stands_in_its_file(Quotation("The light was lit in 1845.", tmp_path / "a.txt"))
+    link = (tmp_path / "a.txt").as_uri()
+    report = f"Lit in 1844. [1]({link})\n\n## Sources\n\n- [1] A — <{link}>"
+    assert quotations(report) == [Quotation("Lit in 1844.", tmp_path / "a.txt")]
+    with pytest.raises(AssertionError, match="opens another file"):
+        quotations(report.replace(f"<{link}>", "<file:///elsewhere>"))
