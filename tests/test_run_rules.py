@@ -1,0 +1,134 @@
+"""The pure rules of a run: reading calls, plans, replies, conversations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lab import every_call_has_one_result
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+
+from deep_research.models.scripted import broken_call, call, calls
+from deep_research.run.calls import answer, read_calls
+from deep_research.run.conversation import clean, entry_of, latest, marked, question_of
+from deep_research.run.decisions import decide
+from deep_research.run.limits import Limits
+from deep_research.run.plans import read_plan, read_review
+from deep_research.run.transcripts import fit
+from deep_research.state import Plan, Progress
+
+TOOLS = {"research_agent", "generate_report", "think_tool"}
+NAMES = st.sampled_from([*sorted(TOOLS), "browse", ""])
+IDS = st.sampled_from(["a", "b", "a-2", None, ""])
+CALLS = st.lists(
+    st.one_of(
+        st.builds(lambda name, i, text: call(name, id=i, task=text), NAMES, IDS, st.text(max_size=3)),
+        st.builds(lambda name, i: broken_call(name, "{", id=i), NAMES, IDS),
+    ),
+    max_size=6,
+)
+
+
+@given(CALLS, st.booleans(), st.sets(st.sampled_from(["a", "b", "call-0"])), st.integers(0, 4), st.booleans())
+def test_whatever_a_model_calls_every_call_has_exactly_one_result(
+    entries: list[Any], is_cut: bool, taken: set[str], thinks: int, has_findings: bool
+) -> None:
+    message = calls(*entries, **({"finish_reason": "length"} if is_cut else {}))
+    read = read_calls(message, TOOLS, taken)
+    order = decide(read, Progress(thinks=thinks, mistakes=thinks), Limits(), has_findings)
+    given_ids = [entry["id"] for entry in read.message.tool_calls]
+    assert len(given_ids) == len(entries)
+    assert not taken & set(map(str, given_ids))
+    assert every_call_has_one_result([read.message, *answer(read.message, order.answers)])
+    assert len(order.tasks) <= 3
+    assert {call_id for call_id, _ in order.tasks} == {i for i, text in order.answers.items() if not text}
+    if is_cut:
+        assert not order.tasks
+
+
+@given(st.text(max_size=200), st.integers(1, 8))
+def test_a_plan_has_at_least_one_step_and_never_more_than_allowed(text: str, most: int) -> None:
+    plan = read_plan(text, most)
+    assert 1 <= len(plan.steps) <= most
+
+
+@pytest.mark.parametrize(
+    ("text", "steps"),
+    [
+        ("1. One\n2. Two", ("One", "Two")),
+        ("1) One\n   more of it\n\n2) Two", ("One more of it", "Two")),
+        ("**1.** One\n**2.** Two", ("One", "Two")),
+        ("Here is it:\n1. One", ("One",)),
+        ("- One\n* Two", ("One", "Two")),
+        ("Just one thing", ("Just one thing",)),
+        ("1、一\n2、二", ("一", "二")),
+        ("In 1844. it was lit", ("In 1844. it was lit",)),
+    ],
+)
+def test_the_steps_of_a_plan_are_read_in_any_common_form(text: str, steps: tuple[str, ...]) -> None:
+    plan = read_plan(text, 6)
+    assert plan.steps == steps
+    assert plan.text == text
+
+
+@pytest.mark.parametrize(
+    ("reply", "review", "text"),
+    [
+        ("Approve", "approved", "Approve"),
+        ("yes!", "approved", "yes!"),
+        ({"action": "approve"}, "approved", "approve"),
+        ({"action": "edit", "plan": "1. New"}, "approved", "1. New"),
+        ({"action": "edit", "plan": " "}, None, None),
+        ({"action": "reject", "comment": "shorter"}, "rejected", "shorter"),
+        ({"comment": "shorter"}, "rejected", "shorter"),
+        ("Leave out step 2", "rejected", "Leave out step 2"),
+        ("", None, None),
+        (None, None, None),
+        ({}, None, None),
+    ],
+)
+def test_what_a_user_says_of_a_plan(reply: Any, review: str | None, text: str | None) -> None:
+    said = read_review(Plan(text="1. a", steps=("a",)), reply, 6)
+    assert (said.plan.review if said else None, said.text if said else None) == (review, text)
+
+
+def test_the_question_is_what_the_user_said_since_the_last_report() -> None:
+    messages = [HumanMessage("old"), marked("r", "report"), HumanMessage("Compare"), marked("?", "clarification")]
+    assert question_of([*messages, HumanMessage("a and b")]) == "Compare\na and b"
+
+
+def test_how_a_message_comes_in_without_a_run() -> None:
+    assert entry_of([HumanMessage("q")], None) == "question"
+    assert entry_of([marked("?", "clarification"), HumanMessage("a")], None) == "answer"
+    assert entry_of([marked("r", "report"), HumanMessage("q")], None) == "question"
+
+
+def test_only_the_latest_messages_are_taken_from_a_conversation() -> None:
+    messages = [HumanMessage("1"), AIMessage("a"), HumanMessage("2"), AIMessage("b"), HumanMessage("3")]
+    assert latest(messages, 2) == messages[2:]
+    assert latest(messages, 3) == messages
+    assert latest(messages, 9) == messages
+
+
+def test_control_characters_and_lone_surrogates_are_cleaned_away() -> None:
+    assert clean("a\x00b\x1b[2Jc\ud800d\ne\tf") == "ab[2Jcd\ne\tf"
+
+
+def test_a_prompt_is_shortened_from_its_oldest_result_and_no_more_than_needed() -> None:
+    def exchange(name: str, text: str) -> list[Any]:
+        return [AIMessage("", tool_calls=[call("x", id=name)]), ToolMessage(text, tool_call_id=name)]
+
+    long = "word " * 400
+    messages = [SystemMessage("s"), *exchange("1", long), *exchange("2", long), *exchange("3", long)]
+
+    def short(text: str) -> str:
+        return text[:50]
+
+    results = lambda fitted: [len(m.text) for m in fitted if isinstance(m, ToolMessage)]  # noqa: E731
+    assert results(fit(messages, 10_000, [short])) == [2000, 2000, 2000]
+    assert results(fit(messages, 1300, [short])) == [50, 2000, 2000]
+    assert results(fit(messages, 800, [short])) == [50, 50, 2000]
+    assert results(fit(messages, 10, [short])) == [50, 50, 2000]
+    assert results(fit(messages, 800, [lambda text: text[:1500], short])) == [50, 50, 2000]
