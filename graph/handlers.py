@@ -10,6 +10,7 @@ from langgraph.graph import END
 from langgraph.types import Command
 
 from deep_research.run.branch import ResearcherState
+from deep_research.run.errors import DeepResearchError
 from deep_research.run.packets import PacketError, Placement, SectionEnd, emit
 from deep_research.run.pages import fill_in
 from deep_research.state import Ending, Finding, Task
@@ -67,7 +68,9 @@ def _finding(task: Task, ended: Ending, reason: str) -> Finding:
 def _reason(error: NodeError) -> str:
     if isinstance(error.error, TimeoutError):
         return "its time was over (researcher_seconds_hard)"
-    # Only the kind of error is told: its text may hold addresses, keys or page text.
+    if isinstance(error.error, DeepResearchError):
+        return str(error.error).rstrip(".")
+    # Only the kind of a foreign error is told: its text may hold addresses, keys or page text.
     return f"an error stopped it ({type(error.error).__name__})"
 
 

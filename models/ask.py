@@ -59,11 +59,18 @@ async def _parts(request: Request, context: Context) -> AsyncIterator[AIMessage]
     stream = _bound(request, context).astream(list(request.messages), _config(request.role, context))
     iterator = aiter(stream)
     while True:
+        silence = asyncio.timeout(request.idle_seconds)
         try:
-            async with asyncio.timeout(request.idle_seconds):
+            async with silence:
                 part = await anext(iterator)
         except StopAsyncIteration:
             return
+        except TimeoutError as error:
+            if not silence.expired():
+                raise
+            raise ModelFailed(
+                f"The {request.role}'s model was silent for {request.idle_seconds:g} s (report_idle_seconds)."
+            ) from error
         # A model that cannot stream hands over its whole message at once.
         if isinstance(part, AIMessage):
             yield part

@@ -16,7 +16,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from deep_research.run.clock import SystemClock
 from deep_research.run.limits import ENVIRONMENT_PREFIX, Limits
 
-Role = Literal["clarifier", "planner", "orchestrator", "researcher", "writer", "verifier"]
+Role = Literal["clarifier", "planner", "orchestrator", "researcher", "writer"]
 Model = Annotated[str | InstanceOf[BaseChatModel], WithJsonSchema({"type": "string"})]
 
 

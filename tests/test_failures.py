@@ -10,7 +10,7 @@ import pytest
 from lab import REPORT, HandClock, in_order, lab, research, results, search, simple_research
 
 from deep_research.models.scripted import call, calls
-from deep_research.run.errors import NoReport
+from deep_research.run.errors import ModelFailed, NoReport
 
 THREE = research("light task", "keeper task", "tide task", ids=("l", "k", "t"))
 
@@ -160,6 +160,20 @@ async def test_a_report_that_fails_leaves_the_findings_and_can_be_resumed(tmp_pa
     state = await run.ask(None)
     assert state.report
     assert len(run.calls("researcher")) == 3
+
+
+@pytest.mark.parametrize("role", ["writer", "researcher"])
+async def test_a_model_that_falls_silent_while_it_writes_has_broken_off(tmp_path: Path, role: str) -> None:
+    script: dict[str, Any] = {"writer": [hang], "researcher": [search("Skerry Light 1844"), REPORT, hang]}
+    run = lab(tmp_path, limits={"report_idle_seconds": 0.2}, **{role: script[role]})
+    if role == "writer":
+        with pytest.raises(ModelFailed, match=r"silent for 0\.2 s \(report_idle_seconds\)"):
+            await run.ask()
+        return
+    finding = in_order(await run.ask())[0]
+    assert finding.ended == "partial"
+    assert "report_idle_seconds" in finding.reason
+    assert finding.numbered and "1844" in finding.numbered
 
 
 async def test_a_report_that_is_cut_off_is_continued_and_never_taken_for_whole(tmp_path: Path) -> None:

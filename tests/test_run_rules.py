@@ -126,7 +126,9 @@ def test_a_prompt_is_shortened_from_its_oldest_result_and_no_more_than_needed() 
     def short(text: str) -> str:
         return text[:50]
 
-    results = lambda fitted: [len(m.text) for m in fitted if isinstance(m, ToolMessage)]  # noqa: E731
+    def results(fitted: list[Any]) -> list[int]:
+        return [len(m.text) for m in fitted if isinstance(m, ToolMessage)]
+
     assert results(fit(messages, 10_000, [short])) == [2000, 2000, 2000]
     assert results(fit(messages, 1300, [short])) == [50, 2000, 2000]
     assert results(fit(messages, 800, [short])) == [50, 50, 2000]

@@ -100,8 +100,6 @@ class ExtractiveChatModel(BaseChatModel):
                 return next_round(messages, tools) if tools else write_finding(messages)
             case "writer":
                 return write_report(messages)
-            case "verifier":
-                raise NotImplementedError("The extractive model quotes word for word: there is nothing to verify.")
 
 
 def _digest(messages: Sequence[BaseMessage]) -> str:
