@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from langchain_core.messages import ToolMessage
 from langgraph.config import get_store, get_stream_writer
 from langgraph.errors import NodeError
 from langgraph.graph import END
@@ -12,7 +13,7 @@ from langgraph.types import Command
 from deep_research.run.branch import ResearcherState
 from deep_research.run.errors import DeepResearchError
 from deep_research.run.packets import PacketError, Placement, SectionEnd, emit
-from deep_research.run.pages import fill_in
+from deep_research.run.pages import fill_in, namespace_of
 from deep_research.state import Ending, Finding, Task
 from deep_research.tools.results import read_results
 
@@ -22,13 +23,16 @@ EXCERPT_CHARACTERS = 600
 
 def write_what_there_is(state: ResearcherState, error: NodeError) -> Command[Literal["write_finding"]]:
     """A researcher that fails or runs out of time writes from its notes."""
-    _tell(state.task, _reason(error))
-    return Command(update={"ended": "partial", "reason": _reason(error), "request": None}, goto="write_finding")
+    reason = _reason(error)
+    _tell(state.task, reason)
+    open_call = [ToolMessage(f"Not run: {reason}.", tool_call_id=state.request.id)] if state.request else []
+    update = {"ended": "partial", "reason": reason, "request": None, "notes": open_call}
+    return Command(update=update, goto="write_finding")
 
 
 async def keep_what_there_is(state: ResearcherState, error: NodeError) -> Command[Any]:
     """A finding that cannot be written is replaced by excerpts of what was found."""
-    notes = await fill_in(state.notes, get_store(), state.task.namespace)
+    notes = await fill_in(state.notes, get_store(), namespace_of(state.task))
     results = [result for note in notes if note.type == "tool" for result in read_results(note.text)]
     by_number = {result["document"]: result["text"][:EXCERPT_CHARACTERS] for result in reversed(results)}
     excerpts = "\n".join(f"{_one_line(text)} [{number}]" for number, text in sorted(by_number.items()))

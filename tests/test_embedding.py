@@ -138,7 +138,7 @@ def test_an_unknown_setting_is_one_line_that_names_it(tmp_path: Path) -> None:
     run = lab(tmp_path)
     with pytest.raises(UnknownSetting, match=r"^Wrong settings: modles: there is no such setting\.$"):
         list(run.graph.stream({"messages": [HumanMessage("x")]}, thread_config("t"), context={"modles": "extractive"}))
-    with pytest.raises(UnknownSetting, match=r"limits\.max_cycles: .*\(given: 0\)"):
+    with pytest.raises(UnknownSetting, match=r"limit max_cycles: .*\(given: 0\)"):
         run.graph.invoke({"messages": [HumanMessage("x")]}, context={"limits": {"max_cycles": 0}})
 
 

@@ -7,8 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lab import REPORT, HandClock, in_order, lab, research, results, search, simple_research
+from lab import REPORT, HandClock, every_call_has_one_result, in_order, lab, research, results, search, simple_research
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.store.memory import InMemoryStore
 
+from deep_research.app.embed import build_graph
 from deep_research.models.scripted import call, calls
 from deep_research.run.errors import ModelFailed, NoReport
 
@@ -81,6 +84,58 @@ async def test_all_three_fail_and_the_orchestrator_can_try_another_way(tmp_path:
     state = await run.ask()
     assert [finding.ended for finding in in_order(state)] == ["failed"] * 3 + ["done"]
     assert state.report and state.report.text == "The Skerry Light was lit in 1844. [1]"
+
+
+class FailingStore(InMemoryStore):
+    """A store that loses its disk at some time."""
+
+    has_disk = True
+
+    async def abatch(self, ops: Any) -> Any:
+        if not self.has_disk:
+            raise OSError("disk gone")
+        return await super().abatch(ops)
+
+    def losing(self, reply: Any) -> Any:
+        """The reply, given at the moment when the disk is lost."""
+
+        def lose(*_: Any) -> Any:
+            self.has_disk = False
+            return reply
+
+        return lose
+
+
+async def test_a_tool_call_that_breaks_is_answered_before_the_finding_is_written(tmp_path: Path) -> None:
+    store = FailingStore()
+    run = lab(
+        tmp_path,
+        graph=build_graph(checkpointer=InMemorySaver(), store=store),
+        orchestrator=[research("light task"), REPORT],
+        researcher=[store.losing(search("light")), "What I knew."],
+    )
+    state = await run.ask()
+    assert (in_order(state)[0].ended, in_order(state)[0].numbered) == ("partial", "What I knew.")
+    assert every_call_has_one_result(run.calls("researcher")[1].messages)
+
+
+@pytest.mark.behaviour("O-35")
+async def test_a_branch_that_breaks_as_a_whole_leaves_a_failed_finding_and_its_siblings_alone(tmp_path: Path) -> None:
+    store = FailingStore()
+    run = lab(
+        tmp_path,
+        graph=build_graph(checkpointer=InMemorySaver(), store=store),
+        orchestrator=[research("light task", "keeper task"), REPORT],
+        researcher={
+            "light task": [search("light"), store.losing(REPORT), "never written"],
+            "keeper task": [REPORT, "From memory."],
+        },
+    )
+    state = await run.ask()
+    light, keeper = in_order(state)
+    assert (light.ended, light.reason) == ("failed", "an error stopped it (OSError)")
+    assert (keeper.ended, keeper.numbered) == ("done", "From memory.")
+    assert state.report
 
 
 async def test_the_only_one_fails_and_the_report_says_that_nothing_was_consulted(tmp_path: Path) -> None:
