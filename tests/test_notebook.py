@@ -22,7 +22,7 @@ def printed(cell: Any) -> str:
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 @pytest.mark.filterwarnings("default")
 def test_a_notebook_runs_and_shows_what_it_says(path: Path, tmp_path: Path) -> None:
-    notebook = nbformat.read(path, as_version=4)
+    notebook: Any = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call] # nbformat has no types
     assert not any(cell.get("outputs") for cell in notebook.cells), "outputs are not kept in the repository"
     done = NotebookClient(notebook, timeout=100, resources={"metadata": {"path": str(tmp_path)}}).execute()
     shown = "".join(printed(cell) for cell in done.cells)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import AnyMessage, HumanMessage
 from langgraph.types import Send
 
 from deep_research.graph import routing
@@ -75,7 +75,7 @@ def test_a_question_back_is_waited_for(status: str, next_node: str) -> None:
 
 
 def test_a_plan_that_was_shown_is_waited_for() -> None:
-    shown = [HumanMessage("Q?"), marked("1. a", "plan")]
+    shown: list[AnyMessage] = [HumanMessage("Q?"), marked("1. a", "plan")]
     assert routing.route_after_plan(ResearchState(messages=shown)) == "review_plan"
     assert routing.route_after_plan(ResearchState(messages=[*shown, HumanMessage("ok")])) == "orchestrate"
     assert routing.route_after_plan(ResearchState(messages=[HumanMessage("Q?")])) == "orchestrate"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lab import every_call_has_one_result
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 
 from deep_research.models.scripted import broken_call, call, calls
 from deep_research.run.calls import answer, read_calls
@@ -95,7 +95,12 @@ def test_what_a_user_says_of_a_plan(reply: Any, review: str | None, text: str | 
 
 
 def test_the_question_is_what_the_user_said_since_the_last_report() -> None:
-    messages = [HumanMessage("old"), marked("r", "report"), HumanMessage("Compare"), marked("?", "clarification")]
+    messages: list[AnyMessage] = [
+        HumanMessage("old"),
+        marked("r", "report"),
+        HumanMessage("Compare"),
+        marked("?", "clarification"),
+    ]
     assert question_of([*messages, HumanMessage("a and b")]) == "Compare\na and b"
 
 
@@ -106,7 +111,13 @@ def test_how_a_message_comes_in_without_a_run() -> None:
 
 
 def test_only_the_latest_messages_are_taken_from_a_conversation() -> None:
-    messages = [HumanMessage("1"), AIMessage("a"), HumanMessage("2"), AIMessage("b"), HumanMessage("3")]
+    messages: list[AnyMessage] = [
+        HumanMessage("1"),
+        AIMessage("a"),
+        HumanMessage("2"),
+        AIMessage("b"),
+        HumanMessage("3"),
+    ]
     assert latest(messages, 2) == messages[2:]
     assert latest(messages, 3) == messages
     assert latest(messages, 9) == messages
