@@ -111,7 +111,7 @@ class Task(Record):
     turn: int
     """Turn index of its packets."""
     namespace: str
-    """Thread whose pages it may read and keep."""
+    """Thread on which it was given."""
     date: str
     """Today's date in words, as frozen at the start of the question."""
     language: str

@@ -68,7 +68,7 @@ async def _start(state: ResearchState, runtime: Runtime[Context], entry: Entry) 
         namespace=str(settings.get("thread_id") or question_id),
         # The only sign of a checkpointer that a node can see.
         is_resumable=settings.get("__pregel_checkpointer") is not None,
-        version=version("deep-research"),
+        version=await asyncio.to_thread(version, "deep-research"),
         entry=entry,
         active_seconds=context.clock.seconds() - started,
         notices=(*notices, *_left_out(status)),

@@ -37,5 +37,7 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        # Prompts do not change while a program runs: no look at the disk for each of them.
+        auto_reload=False,
         autoescape=False,  # noqa: S701
     )

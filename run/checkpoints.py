@@ -165,7 +165,6 @@ class PageStore(AsyncSqliteStore):
                 if transaction:
                     await self.conn.commit()
 
-
     async def aclose(self) -> None:
         """End the task that the store works with, which would complain if the loop ended before it."""
         if self._task:
@@ -222,7 +221,7 @@ def _prepare(path: Path) -> None:
     """Make the folder (0700) and the file (0600) and check that the file is ours."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        _create(path)
         with sqlite3.connect(path, timeout=BUSY_SECONDS) as connection:
             known = connection.execute("PRAGMA application_id").fetchone()[0]
             tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
@@ -238,6 +237,15 @@ def _prepare(path: Path) -> None:
         raise unusable(path, error) from error
     if known != APPLICATION_ID:
         raise DatabaseUnusable(f"{str(path)!r} is a database of another program (setting data_dir).")
+
+
+def _create(path: Path) -> None:
+    # A file that exists is left to SQLite: closing it here would drop the locks that this process has on it, and the
+    # next process to close the database would take itself for the last one and delete what was not yet merged.
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    except FileExistsError:
+        return
 
 
 def _prefix(thread_id: str) -> str:

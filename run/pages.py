@@ -6,7 +6,10 @@ import hashlib
 from collections.abc import Sequence
 
 from langchain_core.messages import AnyMessage, ToolMessage
+from langgraph.config import get_config
 from langgraph.store.base import BaseStore
+
+from deep_research.state import Task
 
 _REFERENCE = "text_hash"
 
@@ -14,6 +17,11 @@ _REFERENCE = "text_hash"
 def page_namespace(namespace: str) -> tuple[str, str]:
     """Where the texts of a thread are kept; a dot would split a namespace."""
     return (namespace.replace(".", "_"), "pages")
+
+
+def namespace_of(task: Task) -> str:
+    """Whose pages a task reads and keeps: those of the thread it runs on, perhaps a copy of the one it began on."""
+    return str(get_config().get("configurable", {}).get("thread_id") or task.namespace)
 
 
 async def keep_text(store: BaseStore, namespace: str, text: str, content_hash: str = "") -> str:

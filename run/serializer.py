@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 from typing import Any
 
 from langgraph.checkpoint.serde.event_hooks import SerdeEvent, register_serde_event_listener
@@ -39,6 +40,16 @@ class StrictSerializer(JsonPlusSerializer):
         if blocked:
             raise ForeignRecord(f"The checkpoint holds the foreign type {blocked[0]!r} and was not read.")
         return value
+
+    def with_msgpack_allowlist(
+        self,
+        extra_allowlist: Iterable[tuple[str, ...] | type],  # noqa: ARG002 - the signature is LangGraph's
+    ) -> StrictSerializer:
+        """The same serializer: its list is complete, whatever a graph would add to it.
+
+        The server's wrapper of a saver cannot be copied, which LangGraph would do for a serializer that changes.
+        """
+        return self
 
 
 def record_types() -> list[type]:

@@ -26,7 +26,7 @@ from deep_research.run.packets import (
     document,
     emit,
 )
-from deep_research.run.pages import fill_in, keep_text, refer
+from deep_research.run.pages import fill_in, keep_text, namespace_of, refer
 from deep_research.run.spending import total
 from deep_research.state import Action, Source, Spent
 from deep_research.tools.offer import offered_tools
@@ -62,8 +62,8 @@ async def use_tools(state: ResearcherState, runtime: Runtime[Context]) -> UseToo
     new = [key for key in found if key not in state.numbered]
     numbers = {key: number for number, key in enumerate([*state.numbered, *new], 1)}
     sources = {hit.source.key: hit.source for hit in outcome.hits}
-    await _keep_texts(outcome, runtime.store, state.task.namespace)
-    reference = await keep_text(runtime.store, state.task.namespace, write_results(outcome, numbers))
+    await _keep_texts(outcome, runtime.store, namespace_of(state.task))
+    reference = await keep_text(runtime.store, namespace_of(state.task), write_results(outcome, numbers))
     _report(runtime, place, request, [document(source) for source in sources.values()])
     return UseToolsUpdate(
         notes=[refer(request.id, reference)],
@@ -113,7 +113,7 @@ async def _run(tool: ResearchTool, request: ToolRequest) -> Outcome:
 async def _excerpts(state: ResearcherState, runtime: Runtime[Context]) -> dict[str, str]:
     """What earlier searches showed of each address."""
     assert runtime.store is not None
-    notes = await fill_in(state.notes, runtime.store, state.task.namespace)
+    notes = await fill_in(state.notes, runtime.store, namespace_of(state.task))
     results = [result for note in notes if note.type == "tool" for result in read_results(note.text)]
     return {result["address"]: result["text"] for result in reversed(results)}
 

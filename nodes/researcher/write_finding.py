@@ -24,7 +24,7 @@ from deep_research.run.packets import (
     document,
     emit,
 )
-from deep_research.run.pages import fill_in
+from deep_research.run.pages import fill_in, namespace_of
 from deep_research.run.transcripts import fit
 from deep_research.state import Finding, Spent
 from deep_research.tools.results import SHORTENERS
@@ -70,7 +70,7 @@ async def write_finding(state: ResearcherState, runtime: Runtime[Context]) -> Wr
 async def _ask(state: ResearcherState, runtime: Runtime[Context], place: Placement) -> Reply:
     context, task, limits = context_of(runtime), state.task, context_of(runtime).limits
     assert runtime.store is not None
-    notes: list[AnyMessage] = await fill_in(state.notes, runtime.store, task.namespace)
+    notes: list[AnyMessage] = await fill_in(state.notes, runtime.store, namespace_of(task))
     reminder = render("write_finding", "reminder", task=task.text, reason=state.reason)
     system = SystemMessage(render("write_finding", "system"))
     messages = [system, HumanMessage(task.text), *notes, HumanMessage(reminder)]

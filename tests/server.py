@@ -1,0 +1,197 @@
+"""A `langgraph dev` process for tests: started on a free port, stopped, killed, and asked through the SDK."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+import uuid
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from lab import write_documents
+from langgraph_sdk import get_client
+from langgraph_sdk.client import LangGraphClient
+
+ROOT = Path(__file__).resolve().parents[1]
+CONFIG = ROOT / "langgraph.json"
+GRAPH = "deep_research"
+SECONDS = 60.0
+PAUSE = 0.02
+_COLOURS = re.compile(r"\x1b\[[\d;]*m")
+# Python runs a module of this name when it starts.
+_WATCH = """
+import os, sys
+
+def watch(event, arguments):
+    if event == "socket.getaddrinfo":
+        host = arguments[0]
+    elif event == "socket.connect" and isinstance(arguments[1], tuple):
+        host = arguments[1][0]
+    else:
+        return
+    host = host.decode() if isinstance(host, bytes) else host
+    if host not in (None, "", "localhost", "127.0.0.1", "::1", "0.0.0.0"):
+        print(f"outside: {event} {host!r}", file=sys.stderr, flush=True)
+
+sys.addaudithook(watch)
+"""
+
+
+class Server:
+    """A server with a folder of its own, which outlives the process."""
+
+    def __init__(self, folder: Path, config: Path = CONFIG, **environment: str) -> None:
+        self.folder, self.config, self.environment = folder, config, environment
+        self.docs, self.data = write_documents(folder / "docs"), folder / "data"
+        self.log = folder / "log.txt"
+        (folder / "sitecustomize.py").write_text(_WATCH, "utf-8")
+
+    def start(self) -> None:
+        """Start and wait until it answers."""
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port = free.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        began = time.monotonic()
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [*_command(self.port), "--config", str(self.config)],
+                cwd=self.folder,
+                env=self._environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        while not self._is_ready():
+            assert self.process.poll() is None, self.log.read_text("utf-8")
+            assert time.monotonic() < began + SECONDS, self.log.read_text("utf-8")
+            time.sleep(PAUSE)
+        self.seconds = time.monotonic() - began
+
+    def stop(self) -> None:
+        """End it as Ctrl-C does."""
+        self.process.send_signal(signal.SIGINT)
+        try:
+            self.process.wait(10)
+        finally:
+            self.kill()
+
+    def kill(self) -> None:
+        """End it as kill -9 does; nothing is written any more."""
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait(10)
+
+    def forget(self) -> None:
+        """Drop the list of threads and runs, which the server writes every ten seconds: a kill may come before."""
+        shutil.rmtree(self.folder / ".langgraph_api", ignore_errors=True)
+
+    def client(self) -> LangGraphClient:
+        """A client as any app would make it."""
+        return get_client(url=self.url)
+
+    def complaints(self) -> list[str]:
+        """What a user should not see in the log."""
+        lines = _COLOURS.sub("", self.log.read_text("utf-8")).splitlines()
+        bad = re.compile(r"\[(?:warning|error|critical)\s*\]|BlockingError|Traceback|Heads up|^outside:", re.IGNORECASE)
+        # Told of every store that is not LangGraph's own.
+        known = "Heads up! You are configuring a custom long-term memory store at deep_research.app.server.open_store"
+        return [line for line in lines if bad.search(line) and known not in line]
+
+    def _environment(self) -> dict[str, str]:
+        return {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join((str(self.folder), str(ROOT / "tests"))),
+            "DEEP_RESEARCH_DATA_DIR": str(self.data),
+            "DEEP_RESEARCH_DOCS": str(self.docs),
+            "LANGGRAPH_CLI_NO_ANALYTICS": "1",
+            "LANGGRAPH_NO_VERSION_CHECK": "1",
+            "LANGSMITH_TRACING": "false",
+            **self.environment,
+        }
+
+    def _is_ready(self) -> bool:
+        try:
+            with urllib.request.urlopen(f"{self.url}/ok", timeout=SECONDS) as answer:
+                return bool(answer.status == 200)
+        except OSError:
+            return False
+
+
+class Conversation:
+    """One thread on a server."""
+
+    def __init__(self, client: LangGraphClient, thread: str = "") -> None:
+        self.client, self.thread = client, thread or str(uuid.uuid4())
+        self.parts: list[Any] = []
+
+    async def create(self) -> Conversation:
+        """Make the thread, unless the server has it."""
+        await self.client.threads.create(thread_id=self.thread, if_exists="do_nothing")
+        return self
+
+    async def copy(self) -> Conversation:
+        """The same conversation once more, under another id."""
+        # The client's own method does not say what it returns.
+        copied: Any = await self.client.http.post(f"/threads/{self.thread}/copy", json=None)
+        return Conversation(self.client, copied["thread_id"])
+
+    async def ask(self, message: str | None, **settings: Any) -> dict[str, Any]:
+        """Send a message, or go on without one; returns the values of the thread afterwards."""
+        stream = self.client.runs.stream(
+            self.thread,
+            GRAPH,
+            input=None if message is None else said(message),
+            stream_mode="custom",
+            stream_subgraphs=True,
+            **settings,
+        )
+        async for part in stream:
+            assert part.event != "error", part.data
+            self.parts.append(part)
+        return await self.values()
+
+    async def values(self) -> dict[str, Any]:
+        values: Any = (await self.client.threads.get_state(self.thread))["values"]
+        return dict(values)
+
+    def packets(self) -> list[dict[str, Any]]:
+        """What the graph told, wherever in it."""
+        return [part.data for part in self.parts if part.event.split("|")[0] == "custom"]
+
+
+def said(message: str) -> dict[str, Any]:
+    """A message of the user, as an input or an update."""
+    return {"messages": [{"role": "user", "content": message}]}
+
+
+def write_config(folder: Path) -> Path:
+    """The repository's configuration, with the graph of `server_graph.py` in the place of ours."""
+    config = json.loads(CONFIG.read_text("utf-8"))
+    config["graphs"] = {GRAPH: "server_graph:deep_research"}
+    path = folder / "langgraph.json"
+    path.write_text(json.dumps(config), "utf-8")
+    return path
+
+
+async def until(is_so: Callable[[], Awaitable[bool]]) -> None:
+    """Ask again and again until it is so."""
+    async with asyncio.timeout(SECONDS):
+        while not await is_so():
+            await asyncio.sleep(PAUSE)
+
+
+def _command(port: int) -> list[str]:
+    # The script beside the interpreter, because PATH may lead to another one.
+    langgraph = str(Path(sys.executable).with_name("langgraph"))
+    return [langgraph, "dev", "--no-browser", "--no-reload", "--n-jobs-per-worker", "4", "--port", str(port)]

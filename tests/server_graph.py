@@ -1,0 +1,77 @@
+"""The graph that `langgraph.json` serves, with extractive models that note each call and can be made to wait."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any, get_args
+
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
+from langchain_core.messages import BaseMessage, HumanMessage
+from langchain_core.outputs import ChatGenerationChunk
+from langgraph.config import get_config
+from pydantic import Field
+
+from deep_research.app import server
+from deep_research.models.extractive import ExtractiveChatModel
+from deep_research.run.context import Context, Model, Role
+
+FOLDER = "SERVER_GRAPH_FOLDER"
+"""Environment variable that names the folder of the notes and of the word to wait for."""
+NOTES = "calls.jsonl"
+HOLD = "hold"
+"""A model waits as long as this file exists and its first message begins with what the file says."""
+PAUSE = 0.02
+
+
+class NotedModel(ExtractiveChatModel):
+    """Writes each call into a file before it answers, and answers when it is let."""
+
+    async def _astream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        first = next(message.text for message in messages if isinstance(message, HumanMessage))
+        note = {
+            "thread": get_config()["configurable"]["thread_id"],
+            "role": self.role,
+            "first": first,
+            "prompt": "\n".join(message.text for message in messages),
+            "recursion_limit": get_config()["recursion_limit"],
+        }
+        await asyncio.to_thread(_write, json.dumps(note))
+        while await asyncio.to_thread(_is_held, first):
+            await asyncio.sleep(PAUSE)
+        async for chunk in super()._astream(messages, stop, run_manager, **kwargs):
+            yield chunk
+
+
+class NotedContext(Context):
+    """Settings whose models are noted ones, where a call names none."""
+
+    models: Model | dict[Role, Model] | None = Field(default_factory=lambda: _noted_models())
+
+
+def _noted_models() -> dict[Role, Model]:
+    return {role: NotedModel(role=role) for role in get_args(Role)}
+
+
+def _write(note: str) -> None:
+    with (Path(os.environ[FOLDER]) / NOTES).open("a", encoding="utf-8") as notes:
+        notes.write(f"{note}\n")
+
+
+def _is_held(first: str) -> bool:
+    try:
+        return first.startswith((Path(os.environ[FOLDER]) / HOLD).read_text("utf-8"))
+    except FileNotFoundError:
+        return False
+
+
+deep_research = server.deep_research.copy({"context_schema": NotedContext})

@@ -1,0 +1,99 @@
+"""What a server asks of our saver: to prune threads, and to share the file with other processes."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from lab import REPORT, Lab, lab, research
+from langchain_core.runnables import RunnableConfig
+
+from deep_research.app.embed import build_graph, thread_config, thread_id
+from deep_research.run.checkpoints import Database, open_database
+
+COUNT = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1])
+print(connection.execute("SELECT count(*) FROM checkpoints").fetchone()[0])
+connection.close()
+"""
+
+
+def rows(path: Path, table: str) -> int:
+    with closing(sqlite3.connect(path)) as connection:
+        count: int = connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+        return count
+
+
+def two_questions(tmp_path: Path, database: Database) -> Lab:
+    graph = build_graph(checkpointer=database.saver, store=database.store)
+    return lab(
+        tmp_path,
+        graph=graph,
+        planner=["1. When", "1. How old"],
+        orchestrator=[research("When was it lit?"), REPORT, REPORT, REPORT],
+        writer=["Lit. [1]", "Lit again. [1]", "Old. [1]"],
+    )
+
+
+async def fork(run: Lab) -> None:
+    """Let the orchestrator decide once more after the research, on a branch of its own."""
+    place: RunnableConfig = {"configurable": thread_config(run.thread)["configurable"]}
+    history = [state async for state in run.graph.aget_state_history(place)]
+    earlier = next(state for state in history if state.next == ("orchestrate",))
+    async for _ in run.graph.astream(None, earlier.config, context=run.context, stream_mode="custom"):
+        pass
+
+
+async def test_pruning_leaves_the_latest_state_whole_and_drops_what_leads_nowhere(tmp_path: Path) -> None:
+    path = tmp_path / "runs.sqlite"
+    async with open_database(path) as database:
+        run = two_questions(tmp_path, database)
+        await run.ask()
+        await fork(run)
+        before, checkpoints, writes = await run.state(), rows(path, "checkpoints"), rows(path, "writes")
+        await database.saver.aprune([thread_id(run.thread)])
+        assert rows(path, "checkpoints") < checkpoints
+        assert rows(path, "writes") < writes
+        assert await run.state() == before
+        state = await run.ask("How old is it then?")
+    assert state.report and state.report.text == "Old. [1]"
+    assert before.findings.keys() <= state.findings.keys()
+
+
+async def test_pruning_can_delete_whole_threads(tmp_path: Path) -> None:
+    path = tmp_path / "runs.sqlite"
+    async with open_database(path) as database:
+        await two_questions(tmp_path, database).ask()
+        await database.saver.aprune([thread_id("lab")], strategy="delete")
+        assert [rows(path, table) for table in ("checkpoints", "writes", "store")] == [0, 0, 0]
+
+
+async def test_pruning_in_an_unknown_way_deletes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "runs.sqlite"
+    async with open_database(path) as database:
+        await two_questions(tmp_path, database).ask()
+        before = rows(path, "checkpoints")
+        with pytest.raises(ValueError, match="'keep_latest' and 'delete'"):
+            await database.saver.aprune([thread_id("lab")], strategy="keep_oldest")
+        assert rows(path, "checkpoints") == before > 0
+
+
+async def test_another_process_that_closes_the_file_takes_nothing_away(tmp_path: Path) -> None:
+    path = tmp_path / "runs.sqlite"
+
+    def seen_from_outside() -> int:
+        command = [sys.executable, "-c", COUNT, str(path)]
+        return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+    # The server opens the file twice: for the saver and for the store.
+    async with open_database(path) as database, open_database(path):
+        run = two_questions(tmp_path, database)
+        await run.ask()
+        first = seen_from_outside()
+        await run.ask("How old is it then?")
+        assert seen_from_outside() > first > 0

@@ -1,0 +1,155 @@
+"""`langgraph dev` serves the graph of `langgraph.json`: no key, no network, no warning."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import AsyncIterator, Iterator
+from contextlib import closing
+from typing import Any
+
+import pytest
+from langgraph_sdk.client import LangGraphClient
+from server import GRAPH, Conversation, Server
+
+UNCLEAR = "Compare them?"
+QUESTION = "The Skerry Light and its keeper Ada Moran"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    server = Server(tmp_path_factory.mktemp("server"))
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+async def client(server: Server) -> AsyncIterator[LangGraphClient]:
+    async with server.client() as client:
+        yield client
+
+
+@pytest.fixture
+async def talk(client: LangGraphClient) -> Conversation:
+    return await Conversation(client).create()
+
+
+def pages(server: Server, thread: str) -> set[str]:
+    """Keys of the page texts that a thread has in the store."""
+    with closing(sqlite3.connect(server.data / "runs.sqlite")) as connection:
+        return {row[0] for row in connection.execute("SELECT key FROM store WHERE prefix = ?", (f"{thread}.pages",))}
+
+
+def test_it_starts_without_a_complaint(server: Server) -> None:
+    assert server.complaints() == []
+
+
+async def test_a_client_sees_schemas_in_which_everything_is_described(client: LangGraphClient) -> None:
+    assistants = await client.assistants.search(graph_id=GRAPH)
+    schemas: Any = await client.assistants.get_schemas(assistants[0]["assistant_id"])
+    for name, title, fields in (
+        ("input_schema", "Question", {"messages"}),
+        ("output_schema", "Report", {"messages", "report"}),
+    ):
+        schema = schemas[name]
+        assert (schema["title"], set(schema["properties"])) == (title, fields)
+        assert all(field["title"] and field["description"] for field in schema["properties"].values())
+    context = schemas["context_schema"]
+    limits = context["$defs"]["Limits"]
+    assert (context["title"], limits["title"]) == ("Settings", "Limits")
+    assert context["description"] and limits["description"]
+    assert context["properties"]["limits"]["$ref"] == "#/$defs/Limits"
+    assert "clock" not in context["properties"]
+    for schema in (context, limits):
+        lacking = [name for name, field in schema["properties"].items() if not field.get("description")]
+        assert lacking == []
+
+
+async def test_a_question_back_is_answered_by_resuming(talk: Conversation) -> None:
+    asked = await talk.ask(UNCLEAR)
+    thread = await talk.client.threads.get(talk.thread)
+    assert thread["status"] == "interrupted"
+    (interrupts,) = thread["interrupts"].values()
+    assert interrupts[0]["value"] == {"type": "clarification", "question": asked["messages"][-1]["content"]}
+    values = await talk.ask(None, command={"resume": QUESTION})
+    assert [message["type"] for message in values["messages"]] == ["human", "ai", "human", "ai"]
+    assert values["messages"][2]["content"] == QUESTION
+    assert values["run"]["status"] == "completed"
+    assert "1844. [" in values["report"]["text"]
+    assert (await talk.client.threads.get(talk.thread))["status"] == "idle"
+
+
+async def test_a_question_back_is_answered_by_a_plain_message(talk: Conversation) -> None:
+    await talk.ask(UNCLEAR)
+    values = await talk.ask(QUESTION)
+    assert [message["type"] for message in values["messages"]] == ["human", "ai", "human", "ai"]
+    assert values["run"]["question"] == UNCLEAR
+    assert "1844. [" in values["report"]["text"]
+    assert (await talk.client.threads.get(talk.thread))["status"] == "idle"
+
+
+async def test_a_finished_thread_takes_a_follow_up_and_keeps_what_was_found(talk: Conversation) -> None:
+    first = await talk.ask(QUESTION)
+    values = await talk.ask("How tall is the Skerry Light?")
+    assert values["run"]["id"] != first["run"]["id"]
+    assert values["run"]["question"] == "How tall is the Skerry Light?"
+    assert first["findings"].keys() <= values["findings"].keys()
+    assert [message["type"] for message in values["messages"]] == ["human", "ai", "human", "ai"]
+    assert "38 metres" in values["report"]["text"]
+
+
+async def test_packets_of_the_graph_and_its_branches_reach_the_client(talk: Conversation) -> None:
+    await talk.ask(QUESTION)
+    packets = talk.packets()
+    assert all({"type", "placement"} <= packet.keys() for packet in packets)
+    types = {packet["type"] for packet in packets}
+    assert {"deep_research_plan_delta", "research_agent_start", "message_delta", "citation_info"} <= types
+    branches = {part.event for part in talk.parts if part.event.startswith("custom|researcher:")}
+    tabs = {packet["placement"]["tab_index"] for packet in packets if packet["type"] == "research_agent_start"}
+    assert len(branches) >= len(tabs) == 3
+
+
+async def test_a_thread_goes_on_from_an_earlier_checkpoint(talk: Conversation) -> None:
+    await talk.ask(UNCLEAR)
+    first = await talk.ask(None, command={"resume": QUESTION})
+    history: Any = await talk.client.threads.get_history(talk.thread, limit=100)
+    assert history[0]["next"] == [] and history[-1]["next"] == ["__start__"]
+    asked = next(state for state in history if state["next"] == ["ask_user"])
+    # Without an answer it asks again; an answer given at once would be ignored for the one that is stored there.
+    await talk.ask(None, checkpoint_id=asked["checkpoint"]["checkpoint_id"])
+    assert (await talk.client.threads.get(talk.thread))["status"] == "interrupted"
+    again = await talk.ask(None, command={"resume": "The spring tide at Port Anlow"})
+    assert again["messages"][2]["content"] == "The spring tide at Port Anlow"
+    assert "5.2 metres" in again["report"]["text"] != first["report"]["text"]
+    assert again["findings"] and not again["findings"].keys() & first["findings"].keys()
+    longer: Any = await talk.client.threads.get_history(talk.thread, limit=100)
+    known, later = ([state["checkpoint"]["checkpoint_id"] for state in states] for states in (history, longer))
+    assert later[-len(known) :] == known
+
+
+async def test_deleting_and_copying_a_thread_takes_its_page_texts_along(server: Server, talk: Conversation) -> None:
+    await talk.ask(QUESTION)
+    kept = pages(server, talk.thread)
+    assert kept
+    copy = await talk.copy()
+    assert pages(server, copy.thread) == kept
+    await talk.client.threads.delete(talk.thread)
+    assert pages(server, talk.thread) == set()
+    assert pages(server, copy.thread) == kept
+    values = await copy.ask("How tall is the Skerry Light?")
+    assert "38 metres" in values["report"]["text"]
+    assert pages(server, talk.thread) == set()
+
+
+async def test_a_copy_of_a_waiting_thread_reads_for_itself(server: Server, talk: Conversation) -> None:
+    await talk.ask(UNCLEAR)
+    copy = await talk.copy()
+    values = await copy.ask(None, command={"resume": QUESTION})
+    assert "1844. [" in values["report"]["text"]
+    assert pages(server, copy.thread)
+    assert pages(server, talk.thread) == set()
+    assert (await talk.client.threads.get(talk.thread))["status"] == "interrupted"
+
+
+def test_all_of_this_was_done_without_a_complaint(server: Server) -> None:
+    assert server.complaints() == []

@@ -1,0 +1,177 @@
+"""Runs on the server are steered, stopped, taken back and survive kill -9, and nothing is paid for twice."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph_sdk.client import LangGraphClient
+from langgraph_sdk.schema import Command
+from server import GRAPH, Conversation, Server, said, until, write_config
+from server_graph import FOLDER, HOLD, NOTES
+
+QUESTION = "The Skerry Light and its keeper Ada Moran"
+SLOW = "its keeper Ada Moran (for"
+"""How the task begins that is made to wait."""
+OTHERS = {QUESTION, f"The Skerry Light (for the question: {QUESTION})"}
+
+
+class Desk:
+    """Where the models of a server note their calls and wait."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def hold(self, words: str) -> None:
+        """Let the models wait whose first message begins so."""
+        (self.folder / HOLD).write_text(words, "utf-8")
+
+    def release(self) -> None:
+        """Let all models answer."""
+        (self.folder / HOLD).unlink(missing_ok=True)
+
+    def calls(self, thread: str, role: str = "researcher") -> list[dict[str, Any]]:
+        """What a role was asked on a thread, in order."""
+        notes = self.folder / NOTES
+        calls = [json.loads(line) for line in notes.read_text("utf-8").splitlines()] if notes.exists() else []
+        return [call for call in calls if (call["thread"], call["role"]) == (thread, role)]
+
+    def counts(self, thread: str) -> Counter[str]:
+        """How many calls each task of a thread took."""
+        return Counter(call["first"] for call in self.calls(thread))
+
+    def finished(self, thread: str) -> dict[str, int]:
+        """How many calls each of the tasks took that do not wait."""
+        counts = self.counts(thread)
+        assert counts.keys() >= OTHERS
+        return {task: counts[task] for task in OTHERS}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("server")
+    server = Server(folder, write_config(folder), **{FOLDER: str(folder)})
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+async def client(server: Server) -> AsyncIterator[LangGraphClient]:
+    async with server.client() as client:
+        yield client
+
+
+@pytest.fixture
+def desk(server: Server) -> Iterator[Desk]:
+    desk = Desk(server.folder)
+    yield desk
+    desk.release()
+
+
+async def start_and_hold(talk: Conversation, desk: Desk) -> str:
+    """Start a run whose slow researcher waits and whose others are done; returns the run's id."""
+    desk.hold(SLOW)
+    started = await talk.client.runs.create(talk.thread, GRAPH, input=said(QUESTION))
+    await until(lambda: others_are_done(talk, desk))
+    return started["run_id"]
+
+
+async def others_are_done(talk: Conversation, desk: Desk) -> bool:
+    if not any(call["first"].startswith(SLOW) for call in desk.calls(talk.thread)):
+        return False
+    state = await talk.client.threads.get_state(talk.thread)
+    return sum(1 for task in state["tasks"] if task["name"] == "researcher" and task["result"]) == len(OTHERS)
+
+
+async def test_a_message_during_research_is_seen_in_the_next_turn(client: LangGraphClient, desk: Desk) -> None:
+    talk = await Conversation(client).create()
+    stopped = await start_and_hold(talk, desk)
+    before = desk.finished(talk.thread)
+    words = "Tides matter most."
+    steering = Command(update=said(words))
+    again = await client.runs.create(talk.thread, GRAPH, command=steering, multitask_strategy="interrupt")
+    await until(lambda: has_ended(talk, stopped))
+    desk.release()
+    await client.runs.join(talk.thread, again["run_id"])
+    values = await talk.values()
+    first, second = desk.calls(talk.thread, "orchestrator")[:2]
+    assert words not in first["prompt"]
+    assert words in second["prompt"]
+    assert desk.finished(talk.thread) == before
+    assert len(desk.calls(talk.thread, "planner")) == 1
+    assert "Ada Moran kept" in values["report"]["text"]
+    assert all(finding["ended"] == "done" for finding in values["findings"].values())
+
+
+async def has_ended(talk: Conversation, run: str) -> bool:
+    return (await talk.client.runs.get(talk.thread, run))["status"] not in ("pending", "running")
+
+
+async def test_two_threads_research_at_the_same_time(client: LangGraphClient, desk: Desk) -> None:
+    talks = [await Conversation(client).create() for _ in range(2)]
+    desk.hold(SLOW)
+    asked = [asyncio.create_task(talk.ask(QUESTION)) for talk in talks]
+    for talk in talks:
+        await until(lambda talk=talk: others_are_done(talk, desk))  # type: ignore[misc]
+    desk.release()
+    one, other = await asyncio.gather(*asked)
+    assert one["report"]["text"] == other["report"]["text"]
+    assert one["run"]["namespace"] != other["run"]["namespace"]
+    assert desk.counts(talks[0].thread) == desk.counts(talks[1].thread)
+
+
+async def test_the_recursion_limit_is_the_graphs_own(client: LangGraphClient, desk: Desk) -> None:
+    talk = await Conversation(client).create()
+    await talk.ask(QUESTION)
+    for role in ("clarifier", "orchestrator", "researcher"):
+        assert {call["recursion_limit"] for call in desk.calls(talk.thread, role)} == {500}
+
+
+async def test_a_run_that_is_rolled_back_leaves_no_trace(client: LangGraphClient, desk: Desk) -> None:
+    talk = await Conversation(client).create()
+    await start_and_hold(talk, desk)
+    desk.release()
+    question = "How tall is the Skerry Light?"
+    values = await talk.ask(question, multitask_strategy="rollback")
+    assert [message["content"] for message in values["messages"][:-1]] == [question]
+    assert {finding["question_id"] for finding in values["findings"].values()} == {values["run"]["id"]}
+
+
+async def test_deleting_an_old_run_takes_nothing_from_the_thread(client: LangGraphClient, desk: Desk) -> None:
+    talk = await Conversation(client).create()
+    await talk.ask(QUESTION)
+    (first,) = await client.runs.list(talk.thread)
+    values = await talk.ask("How tall is the Skerry Light?")
+    await client.runs.delete(talk.thread, first["run_id"])
+    assert await talk.values() == values
+
+
+async def test_killed_runs_go_on_and_no_finished_researcher_runs_again(server: Server, desk: Desk) -> None:
+    async with server.client() as client:
+        waiting, busy = [await Conversation(client).create() for _ in range(2)]
+        await waiting.ask("Compare them?")
+        await start_and_hold(busy, desk)
+    before = desk.finished(busy.thread)
+    server.kill()
+    server.forget()
+    desk.release()
+    server.start()
+    async with server.client() as client:
+        waiting, busy = [await Conversation(client, talk.thread).create() for talk in (waiting, busy)]
+        answered = await waiting.ask(None, command={"resume": QUESTION})
+        finished = await busy.ask(None)
+    assert "1844. [" in answered["report"]["text"]
+    assert "Ada Moran kept" in finished["report"]["text"]
+    assert desk.finished(busy.thread) == before
+    assert len(desk.calls(busy.thread, "planner")) == 1
+    assert len(desk.calls(waiting.thread, "clarifier")) == 1
+
+
+def test_all_of_this_was_done_without_a_complaint(server: Server) -> None:
+    assert server.complaints() == []
