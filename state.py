@@ -110,8 +110,6 @@ class Task(Record):
     """Place among the tasks of the cycle, from 0."""
     turn: int
     """Turn index of its packets."""
-    namespace: str
-    """Thread on which it was given."""
     date: str
     """Today's date in words, as frozen at the start of the question."""
     language: str
@@ -169,8 +167,6 @@ class Run(Record):
     """Date at the start, in words."""
     language: str
     """Language of the report."""
-    namespace: str
-    """Name under which the thread's pages are stored."""
     is_resumable: bool
     """Whether a checkpointer can hold the pause of a question to the user."""
     version: str

@@ -13,7 +13,7 @@ from langgraph.types import Command
 from deep_research.run.branch import ResearcherState
 from deep_research.run.errors import DeepResearchError
 from deep_research.run.packets import PacketError, Placement, SectionEnd, emit
-from deep_research.run.pages import fill_in, namespace_of
+from deep_research.run.pages import Pages
 from deep_research.state import Ending, Finding, Task
 from deep_research.tools.results import read_results
 
@@ -32,7 +32,7 @@ def write_what_there_is(state: ResearcherState, error: NodeError) -> Command[Lit
 
 async def keep_what_there_is(state: ResearcherState, error: NodeError) -> Command[Any]:
     """A finding that cannot be written is replaced by excerpts of what was found."""
-    notes = await fill_in(state.notes, get_store(), namespace_of(state.task))
+    notes = await Pages(get_store(), state.task.question_id).fill_in(state.notes)
     results = [result for note in notes if note.type == "tool" for result in read_results(note.text)]
     by_number = {result["document"]: result["text"][:EXCERPT_CHARACTERS] for result in reversed(results)}
     excerpts = "\n".join(f"{_one_line(text)} [{number}]" for number, text in sorted(by_number.items()))

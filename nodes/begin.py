@@ -65,7 +65,6 @@ async def _start(state: ResearchState, runtime: Runtime[Context], entry: Entry) 
         question=question_of(state.messages),
         date=f"{context.clock.now():%A, %B %d, %Y}",
         language=context.language or "the language of the request",
-        namespace=str(settings.get("thread_id") or question_id),
         # The only sign of a checkpointer that a node can see.
         is_resumable=settings.get("__pregel_checkpointer") is not None,
         version=await asyncio.to_thread(version, "deep-research"),

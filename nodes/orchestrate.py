@@ -150,7 +150,6 @@ def _tasks(state: ResearchState, order: Order, progress: Progress, context: Cont
             cycle=progress.cycle,
             position=position,
             turn=progress.turn,
-            namespace=run.namespace,
             date=run.date,
             language=run.language,
             thought=progress.thought,

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 from lab import QUESTION, REPORT, Lab, in_order, lab, research, search
 
+from deep_research.app.embed import thread_id
 from deep_research.run.conversation import mark_of
+from deep_research.run.pages import page_namespace
 
 
 async def test_a_question_becomes_a_report_with_numbered_sources(tmp_path: Path) -> None:
@@ -65,7 +67,7 @@ async def test_page_texts_are_in_the_store_and_not_in_the_state(tmp_path: Path) 
     assert state.report
     source = state.sources[state.report.sources[0]]
     assert state.run and run.graph.store
-    item = await run.graph.store.aget((state.run.namespace, "pages"), source.content_hash)
+    item = await run.graph.store.aget(page_namespace(thread_id(run.thread)), source.content_hash)
     assert item and "stands 38 metres tall" in item.value["text"]
     assert "stands 38 metres tall" not in repr(state)
 

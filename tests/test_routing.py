@@ -22,7 +22,6 @@ def run(**changes: Any) -> Run:
         "question": "Q?",
         "date": "today",
         "language": "English",
-        "namespace": "t",
         "is_resumable": True,
         "version": "0",
     }
@@ -37,7 +36,6 @@ def task(name: str) -> Task:
         cycle=0,
         position=0,
         turn=1,
-        namespace="t",
         date="today",
         language="English",
         seconds=1,

@@ -122,7 +122,7 @@ async def test_two_threads_research_at_the_same_time(client: LangGraphClient, de
     desk.release()
     one, other = await asyncio.gather(*asked)
     assert one["report"]["text"] == other["report"]["text"]
-    assert one["run"]["namespace"] != other["run"]["namespace"]
+    assert one["run"]["id"] != other["run"]["id"]
     assert desk.counts(talks[0].thread) == desk.counts(talks[1].thread)
 
 

@@ -15,7 +15,7 @@ from deep_research.run.branch import ResearcherState, ToolRequest
 from deep_research.run.calls import answer, call_ids, read_calls
 from deep_research.run.context import Context, context_of
 from deep_research.run.packets import Placement, ResearchAgentStart, emit, emit_thought
-from deep_research.run.pages import fill_in, namespace_of
+from deep_research.run.pages import Pages
 from deep_research.run.spending import total
 from deep_research.run.steps import Step, choose
 from deep_research.run.transcripts import fit
@@ -113,8 +113,7 @@ async def _ask(state: ResearcherState, runtime: Runtime[Context]) -> Reply:
         has_unread_results=bool(last and last.tool == "web_search" and last.found and not state.thinks),
         was_nudged=state.was_nudged,
     )
-    assert runtime.store is not None
-    notes = await fill_in(state.notes, runtime.store, namespace_of(task))
+    notes = await Pages(runtime.store, task.question_id).fill_in(state.notes)
     messages = [SystemMessage(system), HumanMessage(task.text), *notes, HumanMessage(reminder)]
     tools = [tool_schema(tool.name, tool.arguments) for tool in offered.values()] + [GENERATE_FINDING]
     tools += [] if profile.reasons else [THINK_TOOL]

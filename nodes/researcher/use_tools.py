@@ -7,7 +7,6 @@ from typing import Any
 
 from langchain_core.messages import AnyMessage
 from langgraph.runtime import Runtime
-from langgraph.store.base import BaseStore
 from pydantic import ValidationError
 from typing_extensions import TypedDict
 
@@ -26,7 +25,7 @@ from deep_research.run.packets import (
     document,
     emit,
 )
-from deep_research.run.pages import fill_in, keep_text, namespace_of, refer
+from deep_research.run.pages import Pages, refer
 from deep_research.run.spending import total
 from deep_research.state import Action, Source, Spent
 from deep_research.tools.offer import offered_tools
@@ -52,7 +51,7 @@ class UseToolsUpdate(TypedDict, total=False):
 async def use_tools(state: ResearcherState, runtime: Runtime[Context]) -> UseToolsUpdate:
     """Run the requested tool; whatever happens becomes the result of the call."""
     context, request = context_of(runtime), state.request
-    assert request is not None and runtime.store is not None
+    assert request is not None
     start = context.clock.seconds()
     inputs = _inputs(request)
     place = Placement(turn_index=state.task.turn, tab_index=state.task.position, sub_turn_index=state.step)
@@ -62,8 +61,11 @@ async def use_tools(state: ResearcherState, runtime: Runtime[Context]) -> UseToo
     new = [key for key in found if key not in state.numbered]
     numbers = {key: number for number, key in enumerate([*state.numbered, *new], 1)}
     sources = {hit.source.key: hit.source for hit in outcome.hits}
-    await _keep_texts(outcome, runtime.store, namespace_of(state.task))
-    reference = await keep_text(runtime.store, namespace_of(state.task), write_results(outcome, numbers))
+    pages = Pages(runtime.store, state.task.question_id)
+    for hit in outcome.hits:
+        if hit.source.content_hash:
+            await pages.keep(hit.text, hit.source.content_hash)
+    reference = await pages.keep(write_results(outcome, numbers))
     _report(runtime, place, request, [document(source) for source in sources.values()])
     return UseToolsUpdate(
         notes=[refer(request.id, reference)],
@@ -112,16 +114,9 @@ async def _run(tool: ResearchTool, request: ToolRequest) -> Outcome:
 
 async def _excerpts(state: ResearcherState, runtime: Runtime[Context]) -> dict[str, str]:
     """What earlier searches showed of each address."""
-    assert runtime.store is not None
-    notes = await fill_in(state.notes, runtime.store, namespace_of(state.task))
+    notes = await Pages(runtime.store, state.task.question_id).fill_in(state.notes)
     results = [result for note in notes if note.type == "tool" for result in read_results(note.text)]
     return {result["address"]: result["text"] for result in reversed(results)}
-
-
-async def _keep_texts(outcome: Outcome, store: BaseStore, namespace: str) -> None:
-    for hit in outcome.hits:
-        if hit.source.content_hash:
-            await keep_text(store, namespace, hit.text, hit.source.content_hash)
 
 
 def _inputs(request: ToolRequest) -> tuple[str, ...]:

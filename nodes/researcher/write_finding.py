@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
+from langchain_core.messages import HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
@@ -24,7 +24,7 @@ from deep_research.run.packets import (
     document,
     emit,
 )
-from deep_research.run.pages import fill_in, namespace_of
+from deep_research.run.pages import Pages
 from deep_research.run.transcripts import fit
 from deep_research.state import Finding, Spent
 from deep_research.tools.results import SHORTENERS
@@ -69,8 +69,7 @@ async def write_finding(state: ResearcherState, runtime: Runtime[Context]) -> Wr
 
 async def _ask(state: ResearcherState, runtime: Runtime[Context], place: Placement) -> Reply:
     context, task, limits = context_of(runtime), state.task, context_of(runtime).limits
-    assert runtime.store is not None
-    notes: list[AnyMessage] = await fill_in(state.notes, runtime.store, namespace_of(task))
+    notes = await Pages(runtime.store, task.question_id).fill_in(state.notes)
     reminder = render("write_finding", "reminder", task=task.text, reason=state.reason)
     system = SystemMessage(render("write_finding", "system"))
     messages = [system, HumanMessage(task.text), *notes, HumanMessage(reminder)]
