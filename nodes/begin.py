@@ -6,7 +6,6 @@ import asyncio
 import threading
 import uuid
 from importlib.metadata import version
-from typing import Any
 
 from langgraph.config import get_config
 from langgraph.runtime import Runtime
@@ -58,7 +57,6 @@ async def _start(state: ResearchState, runtime: Runtime[Context], entry: Entry) 
     notices = check_models(("clarifier", "planner", "orchestrator", "researcher", "writer"), context)
     started = context.clock.seconds()
     status = await _prepare_documents(context, runtime)
-    settings: dict[str, Any] = get_config().get("configurable", {})
     question_id = uuid.uuid4().hex
     run = Run(
         id=question_id,
@@ -66,7 +64,7 @@ async def _start(state: ResearchState, runtime: Runtime[Context], entry: Entry) 
         date=f"{context.clock.now():%A, %B %d, %Y}",
         language=context.language or "the language of the request",
         # The only sign of a checkpointer that a node can see.
-        is_resumable=settings.get("__pregel_checkpointer") is not None,
+        is_resumable=get_config().get("configurable", {}).get("__pregel_checkpointer") is not None,
         version=await asyncio.to_thread(version, "deep-research"),
         entry=entry,
         active_seconds=context.clock.seconds() - started,

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import closing
 from typing import Any
 
 import pytest
 from langgraph_sdk.client import LangGraphClient
-from server import GRAPH, Conversation, Server
+from server import GRAPH, ROOT, Conversation, Server
 
 UNCLEAR = "Compare them?"
 QUESTION = "The Skerry Light and its keeper Ada Moran"
@@ -149,6 +152,17 @@ async def test_a_copy_of_a_waiting_thread_reads_for_itself(server: Server, talk:
     assert pages(server, copy.thread)
     assert pages(server, talk.thread) == set()
     assert (await talk.client.threads.get(talk.thread))["status"] == "interrupted"
+
+
+def test_the_script_of_the_readme_prints_a_cited_report(server: Server) -> None:
+    scripts = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+    script = next(script for script in scripts if "langgraph_sdk" in script)
+    assert "http://127.0.0.1:2024" in script
+    here = script.replace("http://127.0.0.1:2024", server.url)
+    done = subprocess.run([sys.executable, "-c", here], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert "write_report" in done.stdout
+    assert "1844. [1](file://" in done.stdout
 
 
 def test_all_of_this_was_done_without_a_complaint(server: Server) -> None:
