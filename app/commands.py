@@ -2,193 +2,171 @@
 
 from __future__ import annotations
 
-import asyncio
-import sqlite3
 import sys
-import tempfile
 import uuid
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-import click
-from pydantic import ValidationError
-
-from deep_research.app.cli import INTERRUPTED, WAITING
+from deep_research.app.cli import DONE, FAILED, INTERRUPTED, REFUSED, WAITING, Format
+from deep_research.app.delivery import Output, check_output, deliver
 from deep_research.app.demo import QUESTION, write_documents
-from deep_research.app.embed import in_one_line, thread_id
-from deep_research.app.output import report_json, report_markdown, run_line, run_page
-from deep_research.app.progress import progress_view
-from deep_research.app.runs import Ended, RunBook, open_runs
-from deep_research.run.checkpoints import FILE_NAME, unusable
-from deep_research.run.context import Context
-from deep_research.run.errors import DeepResearchError
-from deep_research.run.limits import Limits
+from deep_research.app.embed import read_context
+from deep_research.app.interrupt import run_interruptibly
+from deep_research.app.live_view import progress_view
+from deep_research.app.options import data_folder, settings_of
+from deep_research.app.output import report_text, run_line, run_text
+from deep_research.app.progress import Progress
+from deep_research.app.runs import RunBook, Standing, open_runs
+from deep_research.app.terminal import RunName, ask, can_ask, complain, is_terminal, put_out, say
+from deep_research.run.conversation import clean
+from deep_research.run.errors import DeepResearchError, UserMistake
+
+Step = Callable[[RunBook, Progress], Awaitable[Standing]]
 
 
-def ask_question(
-    question: str,
-    *,
-    docs: tuple[Path, ...],
-    attach: tuple[Path, ...],
-    no_web: bool,
-    strategy: str,
-    model: str | None,
-    thread: str | None,
-    yes: bool,
-    review_plan: bool,
-    limit: tuple[str, ...],
-    out: Path | None,
-    output_format: str,
-    data_dir: Path | None,
-) -> None:
+def ask_question(question: str, *, thread: str | None, data_dir: Path | None, output: Output, **options: Any) -> int:
     """Put a question and print the report."""
-    del no_web, strategy  # documents are all that this version searches, and there is one strategy
-    given: dict[str, Any] = {"limits": _limits(limit)}
-    if docs or attach:
-        given["docs"] = (*docs, *attach)
-    if model:
-        given["models"] = model
-    if yes:
-        given["clarify"] = "assume"
-    if review_plan:
-        given["review_plan"] = True
-    context = _settings(data_dir, **given)
-    _run(_ask(question, thread or str(uuid.uuid4()), context, out, output_format), context)
+    name = _named(thread, data_dir)
+
+    def work() -> int:
+        given = settings_of(**options) | ({"data_dir": data_dir} if data_dir else {})
+        return _start(name, clean(question), given, output)
+
+    return _reported(name, work)
 
 
-def resume_run(thread: str, *, answer: str, out: Path | None, output_format: str, data_dir: Path | None) -> None:
+def resume_run(thread: str, *, answer: str, data_dir: Path | None, output: Output) -> int:
     """Go on with a run and print the report."""
-    context = _settings(data_dir)
-    _run(_resume(thread, answer, context, out, output_format), context)
+    name = _named(thread, data_dir)
+    return _reported(
+        name, lambda: _research(name, data_folder(data_dir), output, _going_on(name.thread, clean(answer)))
+    )
 
 
-def list_runs(data_dir: Path | None) -> None:
+def list_runs(data_dir: Path | None) -> int:
     """Print a line a run."""
+    name = RunName("", data_dir)
 
-    async def work() -> int:
-        async with open_runs(context) as book:
-            for name in await book.names():
-                ended = await book.read(name)
-                click.echo(run_line(ended.state, name, await book.is_unfinished(name)))
-        return 0
+    async def lines() -> list[str]:
+        async with open_runs(data_folder(data_dir)) as book:
+            return [await _line(book, thread) for thread in await book.ids()]
 
-    context = _settings(data_dir)
-    _run(work(), context)
+    def work() -> int:
+        found = run_interruptibly(lines(), _stopped(name))
+        put_out("\n".join(found)) if found else say('No runs yet; start one: deep-research ask "…" --docs FOLDER')
+        return DONE
+
+    return _reported(name, work)
 
 
-def show_run(thread: str, output_format: str, data_dir: Path | None) -> None:
+def show_run(thread: str, output_format: Format, data_dir: Path | None) -> int:
     """Print a run."""
+    name = RunName("", data_dir)
 
-    async def work() -> int:
-        async with open_runs(context) as book:
-            ended, name = await book.read(thread), thread_id(thread)
-            is_unfinished = await book.is_unfinished(thread)
-        state = ended.state
-        click.echo(report_json(state, name) if output_format == "json" else run_page(state, name, is_unfinished))
-        return 0
+    async def text() -> str:
+        async with open_runs(data_folder(data_dir)) as book:
+            return run_text(await book.read(clean(thread)), output_format)
 
-    context = _settings(data_dir)
-    _run(work(), context)
+    def work() -> int:
+        put_out(run_interruptibly(text(), _stopped(name)))
+        return DONE
+
+    return _reported(name, work)
 
 
-def run_demo(out: Path | None, output_format: str) -> None:
-    """Answer a question over the language reference, in a folder that is removed afterwards."""
-    with tempfile.TemporaryDirectory(prefix="deep-research-demo-") as folder:
-        documents = Path(folder) / "reference"
-        documents.mkdir()
+def run_demo(data_dir: Path | None, output: Output) -> int:
+    """Answer a question over the language reference, which is kept so that the citations can be opened."""
+    name = _named(None, data_dir)
+
+    def work() -> int:
+        folder = data_folder(data_dir)
+        documents = folder / "demo" / "python-reference"
         count = write_documents(documents)
-        click.echo(f"Question: {QUESTION}\nDocuments: {count} topics of the Python language reference", err=True)
-        context = _settings(Path(folder) / "data", docs=(documents,), models="extractive", clarify="off")
-        _run(_ask(QUESTION, "demo", context, out, output_format), context)
+        say(f"Question: {QUESTION}\nDocuments: {count} topics of the Python language reference in {documents}")
+        given = {"data_dir": folder, "docs": (documents,), "models": "extractive", "clarify": "off"}
+        return _start(name, QUESTION, given, output)
+
+    return _reported(name, work)
 
 
-async def _ask(question: str, thread: str, context: Context, out: Path | None, output_format: str) -> int:
-    async with open_runs(context) as book:
-        with progress_view(sys.stderr.isatty()) as view:
-            ended = await book.ask(thread, question, context, view)
-        return await _finish(book, thread, ended, context, out, output_format)
+def _named(thread: str | None, data_dir: Path | None) -> RunName:
+    # An argument that is no valid text holds characters that no database takes.
+    return RunName(clean(thread or "").strip() or str(uuid.uuid4()), data_dir)
 
 
-async def _resume(thread: str, answer: str, given: Context, out: Path | None, output_format: str) -> int:
-    async with open_runs(given) as book:
-        await book.read(thread)
-        context = (await book.settings(thread)).model_copy(update={"data_dir": given.data_dir})
-        with progress_view(sys.stderr.isatty()) as view:
-            ended = await book.resume(thread, answer, context, view)
-        return await _finish(book, thread, ended, context, out, output_format)
+def _start(name: RunName, question: str, given: dict[str, Any], output: Output) -> int:
+    async def step(book: RunBook, view: Progress) -> Standing:
+        return await book.ask(name.thread, question, given, view)
+
+    # What is wrong in the settings is said before a database is made.
+    return _research(name, read_context(given).data_dir, output, step)
 
 
-async def _finish(
-    book: RunBook, thread: str, ended: Ended, context: Context, out: Path | None, output_format: str
-) -> int:
-    """Ask the user what the run asks, as long as it asks, then print the report."""
-    while ended.question:
-        if not sys.stdin.isatty():
-            click.echo(
-                f"{ended.question}\n\nWaiting for your answer: deep-research resume {thread} --answer TEXT", err=True
-            )
-            return WAITING
-        click.echo(f"\n{ended.question}\n", err=True)
-        answer = await asyncio.to_thread(click.prompt, "Your answer", err=True)
-        with progress_view(sys.stderr.isatty()) as view:
-            ended = await book.resume(thread, answer, context, view)
-    text = report_json(ended.state, thread_id(thread)) if output_format == "json" else report_markdown(ended.state)
-    if out:
-        out.write_text(text + "\n", encoding="utf-8")
-        click.echo(f"Report written to {out}", err=True)
-    else:
-        click.echo(text)
-    return 0
+def _going_on(thread: str, answer: str) -> Step:
+    async def step(book: RunBook, view: Progress) -> Standing:
+        view.recall((await book.read(thread)).state)
+        return await book.resume(thread, answer, view)
+
+    return step
 
 
-def _run(work: Coroutine[Any, Any, int], context: Context) -> None:
-    """Carry out a command; errors become one line and an exit code."""
+def _research(name: RunName, data_dir: Path, output: Output, step: Step) -> int:
+    """Carry out a run up to its report, asking the user what it asks."""
+    check_output(output)
+    standing = _carry_out(name, data_dir, step)
+    while standing.asks and can_ask() and (answer := ask(standing.asks)):
+        standing = _carry_out(name, data_dir, _going_on(name.thread, answer))
+    text = report_text(standing, output.format)
+    if not standing.asks:
+        return DONE if deliver(text, output) else FAILED
+    if output.format == "json":
+        put_out(text)
+    if not can_ask():
+        say(f"\n{standing.asks}\n")
+    say(f"Waiting for your answer: {name.command('resume')} --answer TEXT")
+    return WAITING
+
+
+def _carry_out(name: RunName, data_dir: Path, step: Step) -> Standing:
+    async def work() -> Standing:
+        async with open_runs(data_dir) as book:
+            with progress_view(f"Run {name.thread}", is_terminal(sys.stderr)) as view:
+                return await step(book, view)
+
+    return run_interruptibly(work(), _stopped(name))
+
+
+async def _line(book: RunBook, thread: str) -> str:
     try:
-        code = asyncio.run(work)
+        return run_line(await book.read(thread))
+    except Exception as error:  # noqa: BLE001 - one run that cannot be read must not hide the others
+        return clean(f"{thread}  cannot be read: {' '.join(str(error).split())}")
+
+
+def _reported(name: RunName, work: Callable[[], int]) -> int:
+    """Carry out a command; what stops it becomes one line and an exit code."""
+    try:
+        return work()
     except KeyboardInterrupt:
-        click.echo("Stopped. What was found is kept; `deep-research runs` lists what `resume` can continue.", err=True)
-        code = INTERRUPTED
-    except DeepResearchError as error:
-        click.echo(f"Error: {error}", err=True)
-        code = error.exit_code
-    except sqlite3.Error as error:
-        click.echo(f"Error: {unusable(context.data_dir / FILE_NAME, error)}", err=True)
-        code = 2
+        say(_stopped(name))
+        return INTERRUPTED
+    except UserMistake as error:
+        complain(error)
+        return REFUSED
     except OSError as error:
-        click.echo(f"Error: {error.filename or 'file'}: {error.strerror or error}", err=True)
-        code = 2
+        complain(f"{error.filename or type(error).__name__}: {error.strerror or error}.{_go_on(name)}")
+        return REFUSED
+    except DeepResearchError as error:
+        complain(f"{error}{_go_on(name)}")
     except Exception as error:  # noqa: BLE001 - the last place before the user
-        click.echo(
-            f"Error: {type(error).__name__}: {error}. The run is kept; `deep-research resume` goes on.", err=True
-        )
-        code = 1
-    sys.exit(code)
+        complain(f"{type(error).__name__}: {error}.{_go_on(name)}")
+    return FAILED
 
 
-def _settings(data_dir: Path | None, **given: Any) -> Context:
-    try:
-        return Context(**(given | ({"data_dir": data_dir} if data_dir else {})))
-    except ValidationError as error:
-        _fail(in_one_line(error))
-        raise
+def _stopped(name: RunName) -> str:
+    return f"Stopped.{_go_on(name)}"
 
 
-def _limits(pairs: tuple[str, ...]) -> Limits:
-    try:
-        return Limits(**dict(_pair(pair) for pair in pairs))  # type: ignore[arg-type]
-    except ValidationError as error:
-        _fail(in_one_line(error).replace("setting", "limit"))
-        raise
-
-
-def _pair(pair: str) -> tuple[str, str]:
-    name, sign, value = pair.partition("=")
-    if not sign:
-        _fail(f"--limit takes NAME=VALUE, not {pair!r}.")
-    return name.strip().lower(), value.strip()
-
-
-def _fail(message: str) -> None:
-    click.echo(f"Error: {message}", err=True)
-    sys.exit(2)
+def _go_on(name: RunName) -> str:
+    return f" What was found is kept; go on: {name.command('resume')}" if name.thread else ""

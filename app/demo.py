@@ -10,6 +10,7 @@ QUESTION = "How do the except, else and finally clauses of a try statement work,
 
 def write_documents(folder: Path) -> int:
     """Write each topic of the reference as a text file; returns how many there are."""
+    folder.mkdir(parents=True, exist_ok=True)
     for name, text in topics.items():
         (folder / f"{name}.txt").write_text(text, encoding="utf-8")
     return len(topics)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import os
 import uuid
-from collections.abc import AsyncGenerator, Generator, Iterator
+from collections.abc import AsyncGenerator, Generator, Iterator, Mapping
 from contextlib import AsyncExitStack
 from functools import cache
 from pathlib import Path
@@ -17,12 +18,15 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+from pydantic_settings import SettingsError
 
 from deep_research.app.background import aiterate, background_loop, hand_over, iterate, wait_for
 from deep_research.graph.orchestrated import build_orchestrated_graph
 from deep_research.run.checkpoints import Database, open_database
 from deep_research.run.context import Context
 from deep_research.run.errors import SyncOnlySaver, UnknownSetting
+from deep_research.run.limits import ENVIRONMENT_PREFIX
 
 RECURSION_LIMIT = 500
 """Supersteps of a run; far above what the limits allow, so that only a defect reaches it."""
@@ -177,21 +181,28 @@ def _checked(settings: dict[str, Any]) -> dict[str, Any]:
     return settings
 
 
-def read_context(given: dict[str, Any]) -> Context:
+def read_context(given: Mapping[str, Any]) -> Context:
     """The settings from a dict; raises `UnknownSetting` in one line for a name or value that is not known."""
     try:
         return Context(**given)
     except ValidationError as error:
-        raise UnknownSetting(in_one_line(error)) from error
+        raise UnknownSetting(f"Wrong settings: {'; '.join(map(_in_words, error.errors()))}.") from error
+    except SettingsError as error:
+        # Its message is the only place that names the field.
+        field = str(error).split('"')[1]
+        raise UnknownSetting(f"Wrong settings: {_variable(field)}: this is no JSON.") from error
 
 
-def in_one_line(error: ValidationError) -> str:
-    """What is wrong with the settings, without pydantic's layout."""
-    faults = []
-    for fault in error.errors():
-        name = ".".join(str(part) for part in fault["loc"])
-        what = "there is no such setting" if fault["type"] == "extra_forbidden" else fault["msg"]
-        faults.append(
-            f"{name}: {what}" + ("" if fault["type"] == "extra_forbidden" else f" (given: {fault['input']!r})")
-        )
-    return f"Wrong settings: {'; '.join(faults)}."
+def _in_words(fault: ErrorDetails) -> str:
+    """One fault of the settings, without pydantic's layout; a value from the environment is named by its variable."""
+    *above, name = map(str, fault["loc"])
+    is_limit = above == ["limits"]
+    if fault["type"] == "extra_forbidden":
+        return f"{name}: there is no such {'limit' if is_limit else 'setting'}"
+    is_from_environment = os.environ.get(_variable(name)) == fault["input"]
+    place = _variable(name) if is_from_environment else f"limit {name}" if is_limit else ".".join([*above, name])
+    return f"{place}: {fault['msg']} (given: {fault['input']!r})"
+
+
+def _variable(name: str) -> str:
+    return f"{ENVIRONMENT_PREFIX}{name.upper()}"

@@ -3,76 +3,133 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
+from deep_research.app.cli import Format
+from deep_research.app.runs import Standing
+from deep_research.evidence.citations import cited_numbers
 from deep_research.run.conversation import clean
 from deep_research.run.spending import total
-from deep_research.state import Finding, ResearchState
+from deep_research.state import Finding, ResearchState, Source
 
 
-def report_markdown(state: ResearchState) -> str:
-    """The report as it was given to the user."""
-    return clean(state.messages[-1].text) if state.report else ""
+def report_text(standing: Standing, output_format: Format) -> str:
+    """The report as it was given to the user, or as data."""
+    if output_format == "json":
+        return _json(report_data(standing))
+    return clean(standing.state.messages[-1].text) if standing.state.report else ""
 
 
-def report_json(state: ResearchState, thread: str) -> str:
-    """The report as data."""
-    assert state.run is not None
-    run, report, spent = state.run, state.report, total(state.spending)
+def run_text(standing: Standing, output_format: Format) -> str:
+    """One run with its plan, its research and its report, for reading or as data."""
+    return _json(run_data(standing)) if output_format == "json" else run_page(standing)
+
+
+def report_data(standing: Standing) -> dict[str, Any]:
+    """The report, its sources, and how the run stands."""
+    state = standing.state
+    run, report = state.run, state.report
     sources = [state.sources[key] for key in report.sources] if report else []
-    data: dict[str, Any] = {
-        "thread": thread,
-        "question": run.question,
-        "status": run.status,
+    return {
+        "thread": standing.thread,
+        "name": standing.name,
+        "question": clean(standing.question),
+        "status": standing.status,
+        "asks": clean(standing.asks),
         "report": clean(report.text) if report else "",
-        "sources": [
-            {"n": number, "title": source.title, "location": source.location, "content_hash": source.content_hash}
-            for number, source in enumerate(sources, 1)
-        ],
-        "assumptions": run.assumptions,
-        "notices": run.notices,
-        "stop_reason": run.stop_reason,
-        "seconds": round(run.active_seconds, 3),
-        "spending": spent._asdict(),
+        "sources": [{"n": number, **_source(source)} for number, source in enumerate(sources, 1)],
+        "assumptions": run.assumptions if run else (),
+        "notices": run.notices if run else (),
+        "stop_reason": run.stop_reason if run else "",
+        "seconds": round(run.active_seconds, 3) if run else 0.0,
+        "spending": total(state.spending)._asdict(),
     }
+
+
+def run_data(standing: Standing) -> dict[str, Any]:
+    """The report's data, with the plan and what each researcher did."""
+    state = standing.state
+    research = [
+        {
+            **finding.model_dump(include={"cycle", "position", "task", "ended", "reason", "seconds"}),
+            "finding": clean(finding.numbered or finding.text),
+            "actions": [action.model_dump(exclude={"id"}) for action in finding.actions],
+            "sources": [_source(source) for source in _cited(state, finding)],
+        }
+        for finding in _findings(state)
+    ]
+    return {**report_data(standing), "plan": list(state.plan.steps) if state.plan else [], "research": research}
+
+
+def run_line(standing: Standing) -> str:
+    """One run in one line."""
+    name = f"[{standing.name}] " if standing.name else ""
+    words = " ".join(clean(name + standing.question).split())
+    return f"{standing.thread}  {_moment(standing)}  {standing.status:20} {words[:80]}"
+
+
+def run_page(standing: Standing) -> str:
+    """One run with its plan, its research and its report."""
+    state, run = standing.state, standing.state.run
+    lines = [
+        f"Run       {standing.thread}" + (f" [{standing.name}]" if standing.name else ""),
+        f"Question  {standing.question}",
+        f"Status    {standing.status}" + (f": {run.stop_reason}" if run and run.stop_reason else ""),
+    ]
+    if run:
+        lines.append(f"Time      {run.active_seconds:.1f} s at work, started {run.date}, version {run.version}")
+    spent = total(state.spending)
+    lines.append(
+        f"Spent     {spent.calls} model calls, {spent.tokens} tokens, {spent.searches} searches, "
+        f"{spent.fetches} documents opened"
+    )
+    if state.plan:
+        lines += ["", "Plan", *(f"  {number}. {step}" for number, step in enumerate(state.plan.steps, 1))]
+    if findings := _findings(state):
+        lines += ["", "Research", *(line for finding in findings for line in _finding_lines(state, finding))]
+    if standing.asks:
+        lines += ["", "It asks", *(f"  {line}" for line in standing.asks.splitlines())]
+    return clean("\n".join([*lines, "", report_text(standing, "md")]).rstrip())
+
+
+def _json(data: dict[str, Any]) -> str:
     return json.dumps(data, ensure_ascii=False, indent=2)
 
 
-def run_line(state: ResearchState, thread: str, is_unfinished: bool) -> str:
-    """One run in one line."""
-    if state.run is None:
-        return f"{thread}  not started"
-    question = " ".join(clean(state.run.question).split())
-    return f"{thread}  {_status(state, is_unfinished):20}  {question[:80]}"
+def _moment(standing: Standing) -> str:
+    return f"{datetime.fromisoformat(standing.changed).astimezone():%Y-%m-%d %H:%M}" if standing.changed else " " * 16
 
 
-def run_page(state: ResearchState, thread: str, is_unfinished: bool) -> str:
-    """One run with its plan, its research and its report."""
-    run = state.run
-    if run is None:
-        return f"Run {thread}: not started"
-    lines = [f"Run       {thread}", f"Question  {clean(run.question)}", f"Status    {_status(state, is_unfinished)}"]
-    lines.append(f"Time      {run.active_seconds:.1f} s at work, started {run.date}, version {run.version}")
-    if state.plan:
-        lines += ["", "Plan", *(f"  {number}. {step}" for number, step in enumerate(state.plan.steps, 1))]
-    findings = sorted(state.findings.values(), key=lambda finding: (finding.cycle, finding.position))
-    if findings:
-        lines += ["", "Research", *(line for finding in findings for line in _finding_lines(finding))]
-    spent = total(state.spending)
-    lines += ["", f"Spent     {spent.calls} model calls, {spent.tokens} tokens, {spent.searches} searches, "]
-    lines[-1] += f"{spent.fetches} documents opened"
-    return clean("\n".join([*lines, "", report_markdown(state)]).rstrip())
+def _source(source: Source) -> dict[str, str]:
+    fields = {"title": source.title, "location": source.location, "content_hash": source.content_hash}
+    if source.kind == "document":
+        fields["path"] = url2pathname(urlsplit(source.location).path)
+    return fields
 
 
-def _finding_lines(finding: Finding) -> list[str]:
+def _findings(state: ResearchState) -> list[Finding]:
+    """What was found for the present question, in the order of the tasks."""
+    question_id = state.run.id if state.run else ""
+    findings = [finding for finding in state.findings.values() if finding.question_id == question_id]
+    return sorted(findings, key=lambda finding: (finding.cycle, finding.position))
+
+
+def _cited(state: ResearchState, finding: Finding) -> list[Source]:
+    """The sources that the finding cites."""
+    numbered = {source.number: source for source in state.sources.values() if source.number}
+    return [numbered[number] for number in cited_numbers(finding.numbered or "", numbered)]
+
+
+def _finding_lines(state: ResearchState, finding: Finding) -> list[str]:
     ending = "" if finding.ended == "done" else f" – {finding.ended}: {finding.reason}"
     lines = [f"  {finding.cycle + 1}.{finding.position + 1} {finding.task}{ending}"]
     for action in finding.actions:
         lines.append(f"      {action.tool}: {' | '.join(action.inputs)} – {len(action.found)} sources")
         lines += [f"        {problem}" for problem in action.problems]
+    for source in _cited(state, finding):
+        place = _source(source).get("path", source.location)
+        lines.append(f"      cited: {source.title} – {place}")
     return lines
-
-
-def _status(state: ResearchState, is_unfinished: bool) -> str:
-    assert state.run is not None
-    return "stopped" if is_unfinished and state.run.status == "running" else state.run.status

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from langchain_core.messages import HumanMessage
-from langgraph.types import Command
+from langgraph.types import Command, StateSnapshot
 
-from deep_research.app.embed import ResearchGraph, build_graph, read_context, thread_config
+from deep_research.app.embed import ResearchGraph, build_graph, read_context, thread_config, thread_id
+from deep_research.models.resolve import check_models
 from deep_research.run.checkpoints import FILE_NAME, Database, open_database
 from deep_research.run.context import Context
-from deep_research.run.errors import UnknownThread
+from deep_research.run.conversation import check_question
+from deep_research.run.errors import UnknownSetting, UnknownThread, UserMistake
 from deep_research.run.pages import page_namespace
 from deep_research.state import ResearchState
+from deep_research.tools.offer import check_tools
 
 SETTINGS = "settings"
 """Key in the store under which a thread's settings are kept, so that it can be resumed without naming them again."""
@@ -23,12 +27,33 @@ SETTINGS = "settings"
 OnPacket = Callable[[dict[str, Any]], None]
 
 
-class Ended(NamedTuple):
-    """How a run ended, for now."""
+class Standing(NamedTuple):
+    """How a run stands."""
 
+    thread: str
+    """Its id."""
+    name: str
+    """The name that the user gave it; empty if none."""
     state: ResearchState
-    question: str
+    asks: str
     """What the run asks the user; empty if it is not waiting."""
+    is_unfinished: bool
+    """Whether something of the run is still to be done."""
+    changed: str
+    """When it last changed (ISO 8601)."""
+
+    @property
+    def status(self) -> str:
+        """Where the run stands, in a word; one that is unfinished and asks nothing was stopped."""
+        if self.asks:
+            return "waiting"
+        return "stopped" if self.is_unfinished or self.state.run is None else self.state.run.status
+
+    @property
+    def question(self) -> str:
+        """The question, also of a run that was stopped before it began."""
+        run, messages = self.state.run, self.state.messages
+        return run.question if run else messages[-1].text
 
 
 class RunBook(NamedTuple):
@@ -36,62 +61,119 @@ class RunBook(NamedTuple):
 
     graph: ResearchGraph
     database: Database
+    data_dir: Path
 
-    async def ask(self, thread: str, question: str, context: Context, on_packet: OnPacket) -> Ended:
-        """Put a question, a follow-up or an answer to a thread."""
+    async def ask(self, thread: str, words: str, given: Mapping[str, Any], on_packet: OnPacket) -> Standing:
+        """Put a question, a follow-up, an answer or a word on the way to a thread.
+
+        The thread's earlier settings hold where none is given. A call that is refused leaves no trace of a new thread.
+        """
+        snapshot = await self._snapshot(thread)
+        context = await self._settled(thread, given)
+        check_question([HumanMessage(words)], context.limits.question_characters)
+        check_tools(context)
+        check_models(("clarifier", "planner", "orchestrator", "researcher", "writer"), context)
         await self._remember(thread, context)
-        return await self._run(thread, {"messages": [HumanMessage(question)]}, context, on_packet)
+        try:
+            return await self._run(thread, _message(snapshot, words), context, on_packet)
+        except UserMistake:
+            if not snapshot.values:
+                await self.database.saver.adelete_thread(thread_id(thread))
+            raise
 
-    async def resume(self, thread: str, answer: str, context: Context, on_packet: OnPacket) -> Ended:
+    async def resume(self, thread: str, answer: str, on_packet: OnPacket) -> Standing:
         """Go on with a run that was stopped, or answer one that waits; a finished one is only read."""
-        ended = await self.read(thread)
-        if ended.question and not answer:
-            return ended
-        go_on: Command[Any] | None = Command(resume=answer) if ended.question else None
-        if go_on is None and not await self.is_unfinished(thread):
-            return ended
-        return await self._run(thread, go_on, context, on_packet)
+        standing = await self.read(thread)
+        context = await self._settled(thread, {})
+        if answer and not standing.asks:
+            raise UnknownSetting(f"The run {thread!r} asks nothing: leave out --answer.")
+        if answer:
+            check_question([HumanMessage(answer)], context.limits.question_characters)
+            return await self._run(thread, Command(resume=answer), context, on_packet)
+        if standing.asks or not standing.is_unfinished:
+            return standing
+        return await self._run(thread, None, context, on_packet)
 
-    async def read(self, thread: str) -> Ended:
-        """Where a thread stands; raises `UnknownThread` if there is none of this name."""
-        snapshot = await self.graph.aget_state(thread_config(thread))
+    async def read(self, thread: str) -> Standing:
+        """How a thread stands; raises `UnknownThread` if there is none of this name."""
+        snapshot = await self._snapshot(thread)
         if not snapshot.values:
             raise UnknownThread(f"There is no run {thread!r}; `deep-research runs` lists all.")
         waiting = snapshot.interrupts[0].value if snapshot.interrupts else {}
-        return Ended(ResearchState(**snapshot.values), str(waiting.get("question") or waiting.get("plan") or ""))
+        return Standing(
+            thread=thread_id(thread),
+            name=(await self._kept(thread)).get("name", ""),
+            state=ResearchState(**snapshot.values),
+            asks=_asked(waiting),
+            is_unfinished=_is_unfinished(snapshot),
+            changed=snapshot.created_at or "",
+        )
 
-    async def is_unfinished(self, thread: str) -> bool:
-        """Whether something of the run is still to be done."""
-        return bool((await self.graph.aget_state(thread_config(thread))).next)
-
-    async def settings(self, thread: str) -> Context:
-        """The settings that the thread was last started with."""
-        item = await self.database.store.aget(self._place(thread), SETTINGS)
-        return read_context(json.loads(item.value["json"])) if item else Context()
-
-    async def names(self) -> list[str]:
+    async def ids(self) -> list[str]:
         """Ids of all threads, the latest first."""
         return await self.database.saver.thread_ids()
 
-    async def _run(self, thread: str, message: Any, context: Context, on_packet: OnPacket) -> Ended:
+    async def _snapshot(self, thread: str) -> StateSnapshot:
+        snapshot: StateSnapshot = await self.graph.aget_state(thread_config(thread))
+        return snapshot
+
+    async def _run(self, thread: str, message: Any, context: Context, on_packet: OnPacket) -> Standing:
         stream = self.graph.astream(
-            message, thread_config(thread), context=context, stream_mode="custom", subgraphs=True, version="v2"
+            message,
+            thread_config(thread),
+            context=context,
+            stream_mode="custom",
+            subgraphs=True,
+            version="v2",
+            # A kill then repeats nothing but the calls under way; else it may repeat the step before them too.
+            durability="sync",
         )
         async for part in stream:
             on_packet(part["data"])
         return await self.read(thread)
 
-    async def _remember(self, thread: str, context: Context) -> None:
-        settings = context.model_dump_json(exclude_defaults=True, exclude={"data_dir"})
-        await self.database.store.aput(self._place(thread), SETTINGS, {"json": settings}, index=False)
+    async def _settled(self, thread: str, given: Mapping[str, Any]) -> Context:
+        """The settings that are given, and where none is, what was given for the thread before."""
+        kept = json.loads((await self._kept(thread)).get("json", "{}"))
+        limits = {**kept.get("limits", {}), **given.get("limits", {})}
+        return read_context({**kept, **given, "limits": limits, "data_dir": self.data_dir})
 
-    @staticmethod
-    def _place(thread: str) -> tuple[str, str]:
-        return page_namespace(thread_config(thread)["configurable"]["thread_id"])
+    async def _kept(self, thread: str) -> dict[str, str]:
+        item = await self.database.store.aget(page_namespace(thread_id(thread)), SETTINGS)
+        return dict(item.value) if item else {}
+
+    async def _remember(self, thread: str, context: Context) -> None:
+        settings = context.model_dump_json(exclude_unset=True, exclude={"data_dir"})
+        name = "" if thread == thread_id(thread) else thread
+        value = {"json": settings, "name": name or (await self._kept(thread)).get("name", "")}
+        await self.database.store.aput(page_namespace(thread_id(thread)), SETTINGS, value, index=False)
 
 
 @asynccontextmanager
-async def open_runs(context: Context) -> AsyncIterator[RunBook]:
-    """The runs of the data folder."""
-    async with open_database(context.data_dir / FILE_NAME) as database:
-        yield RunBook(build_graph(checkpointer=database.saver, store=database.store), database)
+async def open_runs(data_dir: Path) -> AsyncIterator[RunBook]:
+    """The runs of a data folder."""
+    async with open_database(data_dir / FILE_NAME) as database:
+        yield RunBook(build_graph(checkpointer=database.saver, store=database.store), database, data_dir)
+
+
+def _message(snapshot: StateSnapshot, words: str) -> Any:
+    """How words enter a thread: as an answer, as a word to a run on its way, or as a question."""
+    if snapshot.interrupts:
+        return Command(resume=words)
+    if not _is_unfinished(snapshot):
+        return {"messages": [HumanMessage(words)]}
+    # New input would throw away what finished researchers of the round brought.
+    last = snapshot.values["messages"][-1]
+    is_repeated = isinstance(last, HumanMessage) and last.text == words
+    return None if is_repeated else Command(update={"messages": [HumanMessage(words)]})
+
+
+def _is_unfinished(snapshot: StateSnapshot) -> bool:
+    # After a kill between two steps every task has its result, `next` is empty and the tasks are still there.
+    return bool(snapshot.next or snapshot.tasks)
+
+
+def _asked(waiting: dict[str, Any]) -> str:
+    if "plan" in waiting:
+        return f"{waiting['plan']}\n\nIs this plan good? Write yes, or what should be different."
+    return str(waiting.get("question", ""))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from datetime import datetime
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 
+@runtime_checkable
 class Clock(Protocol):
     """Tells the date and measures seconds."""
 

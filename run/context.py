@@ -13,7 +13,7 @@ from pydantic import Field, InstanceOf, WithJsonSchema, field_validator
 from pydantic.json_schema import SkipJsonSchema
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from deep_research.run.clock import SystemClock
+from deep_research.run.clock import Clock, SystemClock
 from deep_research.run.limits import ENVIRONMENT_PREFIX, Limits
 
 Role = Literal["clarifier", "planner", "orchestrator", "researcher", "writer"]
@@ -25,6 +25,7 @@ class Context(BaseSettings):
 
     model_config = SettingsConfigDict(
         env_prefix=ENVIRONMENT_PREFIX,
+        env_ignore_empty=True,
         extra="forbid",
         frozen=True,
         use_attribute_docstrings=True,
@@ -59,7 +60,7 @@ class Context(BaseSettings):
     """Id of the session, for tracing only."""
     limits: Limits = Field(default_factory=Limits, title="Limits")
     """How much time, how many calls, how long a text."""
-    clock: SkipJsonSchema[Any] = Field(default_factory=SystemClock, exclude=True, repr=False)
+    clock: SkipJsonSchema[InstanceOf[Clock]] = Field(default_factory=SystemClock, exclude=True, repr=False)
     """The clock that the run goes by."""
 
     @field_validator("docs", mode="before")

@@ -13,6 +13,7 @@ class Limits(BaseSettings):
 
     model_config = SettingsConfigDict(
         env_prefix=ENVIRONMENT_PREFIX,
+        env_ignore_empty=True,
         extra="forbid",
         frozen=True,
         use_attribute_docstrings=True,

@@ -17,7 +17,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command
 
 import deep_research
-from deep_research.app.embed import build_graph, thread_config
+from deep_research.app.embed import build_graph, read_context, thread_config
 from deep_research.run.errors import SyncOnlySaver, UnknownModel, UnknownSetting
 
 LEFT_WITHIN = 2.0
@@ -177,6 +177,15 @@ def test_settings_come_from_the_environment_and_the_call_wins(monkeypatch: pytes
     assert (given.language, given.limits.max_cycles) == ("Welsh", 5)
     partly = deep_research.Context(limits={"max_iterations": 2})  # type: ignore[arg-type]
     assert (partly.limits.max_cycles, partly.limits.max_iterations) == (3, 2)
+
+
+def test_an_empty_variable_counts_as_none_and_a_clock_is_no_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DEEP_RESEARCH_MAX_CYCLES", "")
+    monkeypatch.setenv("DEEP_RESEARCH_DOCS", "")
+    assert deep_research.Context().limits.max_cycles == 8
+    monkeypatch.setenv("DEEP_RESEARCH_CLOCK", "abc")
+    with pytest.raises(UnknownSetting, match=r"CLOCK.*Clock"):
+        read_context({})
 
 
 async def test_two_researchers_really_work_at_the_same_time(tmp_path: Path) -> None:

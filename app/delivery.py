@@ -1,0 +1,51 @@
+"""Where a report goes, and what becomes of it if it cannot go there."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+from deep_research.app.cli import Format
+from deep_research.app.terminal import complain, put_out, say
+from deep_research.run.errors import UserMistake
+
+
+class OutputUnwritable(UserMistake):
+    """The report could not be written where it is wanted."""
+
+
+class Output(NamedTuple):
+    """Where the report goes."""
+
+    path: Path | None
+    """The file; none: standard output."""
+    format: Format
+
+
+def check_output(output: Output) -> None:
+    """Raise `OutputUnwritable` if it can be told before the run that the report could not be written."""
+    path = output.path
+    if path is None:
+        return
+    if path.is_dir():
+        raise OutputUnwritable(f"--out {str(path)!r}: this is a folder; name a file.")
+    if not path.exists() and not path.parent.is_dir():
+        raise OutputUnwritable(f"--out {str(path)!r}: there is no folder {str(path.parent)!r}.")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise OutputUnwritable(f"--out {str(path)!r}: there is no permission to write it.")
+
+
+def deliver(text: str, output: Output) -> bool:
+    """Write the report, or print it where it cannot be written; returns whether it went where it was wanted."""
+    if output.path is None:
+        put_out(text)
+        return True
+    try:
+        output.path.write_text(text + "\n", encoding="utf-8")
+    except OSError as error:
+        complain(f"--out {str(output.path)!r}: {error.strerror}. The report is printed instead.")
+        put_out(text)
+        return False
+    say(f"Report written to {output.path}")
+    return True

@@ -1,0 +1,108 @@
+"""Draws a run on a terminal while it works."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.live import Live
+from rich.text import Text
+
+from deep_research.app.progress import PlainLines, Progress, count_sources, describe, is_report_start, shorten
+from deep_research.run.conversation import clean
+from deep_research.state import ResearchState
+
+SHOWN_RESEARCHERS = 6
+"""Researchers in the view; the latest stay."""
+
+
+def progress_view(title: str, is_terminal: bool) -> Progress:
+    """The view that fits the output."""
+    return LiveView(title) if is_terminal and os.environ.get("TERM") != "dumb" else PlainLines(title)
+
+
+@dataclass
+class Researcher:
+    """What is known of one researcher."""
+
+    task: str
+    doing: str = "starts"
+    is_done: bool = False
+    sources: set[str] = field(default_factory=set)
+
+
+class LiveView(Progress):
+    """Time, sources, plan and researchers, redrawn in place."""
+
+    def __init__(self, title: str) -> None:
+        super().__init__(title)
+        self.plan, self.indexing, self.is_writing = "", "", False
+        self.researchers: dict[tuple[int, int], Researcher] = {}
+        self.start = time.monotonic()
+        self.live = Live(self, console=Console(stderr=True), refresh_per_second=4, transient=True)
+
+    def __enter__(self) -> Self:
+        self.live.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self.live.__exit__(*error)
+
+    def tell(self, words: str) -> None:
+        """Print something above the view."""
+        self.live.console.print(Text(clean(words)))
+
+    def take(self, packet: dict[str, Any]) -> None:
+        """Take a packet into the view."""
+        kind, place = packet["type"], packet["placement"]
+        branch = (place["turn_index"], place["tab_index"])
+        if kind == "deep_research_plan_start":
+            self.plan = ""
+        elif kind == "deep_research_plan_delta":
+            self.plan += packet["content"]
+        elif kind == "documents_indexed":
+            self.indexing = f"{packet['done']} of {packet['total']} documents indexed"
+        elif kind == "research_agent_start":
+            self.researchers[branch] = Researcher(shorten(packet["research_task"]))
+        elif is_report_start(packet):
+            self.is_writing = True
+        elif branch in self.researchers:
+            _follow(self.researchers[branch], packet)
+
+    def recall(self, state: ResearchState) -> None:
+        """Show the plan, what was found for the question, and the tasks under way."""
+        self.plan = state.plan.text if state.plan else ""
+        for finding in state.findings.values():
+            if state.run and finding.question_id == state.run.id:
+                # Rounds count from 1 in the order in which they are shown; a negative one stands before them all.
+                place = (finding.cycle - len(state.findings), finding.position)
+                self.researchers[place] = Researcher(shorten(finding.task), finding.ended, True, set(finding.sources))
+        for task in state.tasks:
+            self.researchers[task.turn, task.position] = Researcher(shorten(task.text), "goes on, or has finished")
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """The view as it stands."""
+        researchers = list(self.researchers.values())
+        sources = set().union(*(researcher.sources for researcher in researchers))
+        yield Text(f"{time.monotonic() - self.start:.0f} s, {count_sources(len(sources))}", style="bold")
+        if not self.plan:
+            yield Text(self.indexing or "reading the documents", style="dim")
+        else:
+            yield Text(clean(self.plan).strip(), style="cyan")
+        for researcher in researchers[-SHOWN_RESEARCHERS:]:
+            style = "green" if researcher.is_done else "yellow"
+            # A line each, however narrow the terminal: a line that wraps pushes others out of sight.
+            yield Text.assemble(("● ", style), researcher.task, no_wrap=True, overflow="ellipsis")
+            yield Text(f"  {researcher.doing}", style="dim", no_wrap=True, overflow="ellipsis")
+        if self.is_writing:
+            yield Text("writing the report", style="bold green")
+
+
+def _follow(researcher: Researcher, packet: dict[str, Any]) -> None:
+    kind = packet["type"]
+    researcher.doing = describe(packet) or researcher.doing
+    researcher.sources |= {document["document_id"] for document in packet.get("documents", ())}
+    researcher.is_done = researcher.is_done or kind in ("intermediate_report_cited_docs", "error")

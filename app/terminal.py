@@ -1,0 +1,87 @@
+"""What is said to the user and asked of them, without harm to the terminal or to a pipe."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import NamedTuple, TextIO
+
+import click
+
+from deep_research.run.conversation import clean
+from deep_research.run.errors import DeepResearchError
+
+
+class Unprintable(DeepResearchError):
+    """Standard output takes nothing more."""
+
+
+class RunName(NamedTuple):
+    """A run as the user names it on the command line."""
+
+    thread: str
+    data_dir: Path | None
+    """The data folder, where it was given as an option."""
+
+    def command(self, verb: str) -> str:
+        """The command line that does this with the run."""
+        words = ["deep-research", verb, self.thread]
+        return shlex.join([*words, "--data-dir", str(self.data_dir)] if self.data_dir else words)
+
+
+def put_out(text: str) -> None:
+    """Print to standard output; a reader who has hung up is no error. Raises `Unprintable`."""
+    try:
+        click.echo(clean(text))
+    except BrokenPipeError:
+        _abandon(sys.stdout)
+    except OSError as error:
+        _abandon(sys.stdout)
+        raise Unprintable(f"The output could not be printed: {error.strerror}.") from error
+
+
+def say(words: str) -> None:
+    """Print for the person who watches; whether anybody does makes no difference to the run."""
+    try:
+        click.echo(clean(words), err=True)
+    except OSError:
+        _abandon(sys.stderr)
+
+
+def complain(words: object) -> None:
+    """Say what is wrong, in one line."""
+    say(f"Error: {' '.join(str(words).split())}")
+
+
+def ask(words: str) -> str:
+    """Ask until there is an answer; empty if the user ends the input instead."""
+    say(f"\n{words}\n")
+    while True:
+        try:
+            click.echo("Your answer: ", nl=False, err=True)
+            line = sys.stdin.readline()
+        except KeyboardInterrupt:
+            say("")
+            raise
+        if not line:
+            say("")
+            return ""
+        if answer := clean(line).strip():
+            return answer
+
+
+def can_ask() -> bool:
+    """Whether somebody sits there who can read a question and answer it."""
+    return is_terminal(sys.stdin) and is_terminal(sys.stderr)
+
+
+def is_terminal(stream: TextIO | None) -> bool:
+    """Whether the stream is there and is a terminal."""
+    return stream is not None and stream.isatty()
+
+
+def _abandon(stream: TextIO) -> None:
+    # The interpreter flushes both streams at its end and would complain about what is left in them.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -1,0 +1,219 @@
+"""The command line as a user meets it: questions, answers, reports, pipes and terminals."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from command import Desk, Ended, Terminal, desk_in, seconds_since
+from lab import DOCUMENTS, QUESTION
+
+ESCAPES = "\x1b\x9b\x07\x08"
+HEAVY = ("langgraph", "langchain_core", "pydantic", "rich", "sqlite3")
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return desk_in(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Desk:
+    """A desk whose run `light` is finished."""
+    return desk_in(tmp_path_factory.mktemp("library"))
+
+
+@pytest.fixture(scope="module")
+def light(library: Desk) -> Ended:
+    return library.run("ask", QUESTION, "--docs", "docs", "--model", "extractive", "--thread", "light")
+
+
+def test_help_takes_well_under_a_second_and_imports_nothing_heavy(desk: Desk) -> None:
+    def timed() -> float:
+        start = time.monotonic()
+        assert desk.run("--help").code == 0
+        return seconds_since(start)
+
+    assert min(timed() for _ in range(3)) < 0.7
+    script = (
+        "import sys\nfrom deep_research.app.cli import cli\n"
+        "cli.main(['ask', '--help'], standalone_mode=False)\nprint('modules', *sys.modules)"
+    )
+    shown = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    text, modules = shown.split("modules ")
+    assert all(option in text for option in ("--docs", "--attach", "--no-web", "--limit NAME=VALUE", "--thread"))
+    assert not {module.split(".")[0] for module in modules.split()} & set(HEAVY)
+
+
+def test_a_pipe_gets_the_report_alone_and_the_progress_beside_it(light: Ended) -> None:
+    assert light.code == 0
+    assert light.out.startswith("The Skerry Light was lit for the first time in 1844. [1](file://")
+    assert "## Sources" in light.out
+    lines = light.err.splitlines()
+    assert lines[:3] == ["Run light", "documents indexed: 4 of 4", "plan:"]
+    assert "[1.1] searching: What is known about the Skerry Light and its keeper? | Skerry Light" in lines
+    assert re.search(r"^\[1\.1\] found \d sources$", light.err, re.MULTILINE)
+    assert re.search(r"^\[1\.1\] done, cites \d sources$", light.err, re.MULTILINE)
+    assert lines[-1] == "writing the report"
+
+
+def test_a_run_is_found_by_the_name_that_it_was_given(library: Desk, light: Ended) -> None:
+    (line,) = library.call("runs").out.splitlines()
+    assert re.fullmatch(r"[0-9a-f-]{36}  \d{4}-\d\d-\d\d \d\d:\d\d  completed +\[light\] " + re.escape(QUESTION), line)
+    by_id, by_name = library.call("show", line.split()[0]), library.call("show", "light")
+    assert by_id.code == 0
+    assert by_id.out == by_name.out
+
+
+def test_a_run_shows_what_was_asked_done_spent_and_found(library: Desk, light: Ended) -> None:
+    page = library.call("show", "light").out
+    assert f"Question  {QUESTION}\nStatus    completed\n" in page
+    assert re.search(r"Spent     \d+ model calls, \d+ tokens, \d+ searches", page)
+    assert "Plan\n  1. What is known about the Skerry Light and its keeper?\n" in page
+    assert "\n  1.1 What is known about the Skerry Light and its keeper?\n      internal_search: " in page
+    assert f"cited: Ada Moran – {library.docs / 'keeper.md'}" in page
+    assert page.endswith(light.out)
+
+
+def test_programs_read_a_run_as_json(library: Desk, light: Ended) -> None:
+    shown = json.loads(library.call("show", "light", "--format", "json").out)
+    assert (shown["question"], shown["status"], shown["name"], shown["asks"]) == (QUESTION, "completed", "light", "")
+    assert shown["report"].startswith("The Skerry Light was lit for the first time in 1844. [1]")
+    assert [source["n"] for source in shown["sources"]] == [1, 2, 3]
+    assert shown["sources"][0]["title"] == "Skerry Light"
+    assert Path(shown["sources"][0]["path"]).read_text("utf-8") == DOCUMENTS["lighthouse.md"]
+    assert shown["plan"][0] == shown["research"][0]["task"] == QUESTION
+    assert shown["research"][0]["actions"][0]["tool"] == "internal_search"
+    assert shown["spending"]["searches"] > 0
+    resumed = json.loads(library.call("resume", "light", "--format", "json").out)
+    assert resumed == {key: value for key, value in shown.items() if key not in ("plan", "research")}
+
+
+def test_a_reader_who_hangs_up_sees_no_traceback(library: Desk, light: Ended) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        assert library.run("show", "light", stdout=writing) == Ended(0, "", "")
+        answer = library.run("ask", "Who is Ada Moran?", "--docs", "docs", "--thread", "hung-up", stderr=writing)
+    finally:
+        os.close(writing)
+    assert answer.code == 0
+    assert answer.out.startswith("Ada Moran kept the Skerry Light")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_a_report_that_cannot_be_printed_is_kept(library: Desk, light: Ended) -> None:
+    with Path("/dev/full").open("w") as full:
+        ended = library.run("resume", "light", stdout=full)
+    assert ended.code == 1
+    (line,) = ended.err.splitlines()
+    assert line.startswith("Error: The output could not be printed: No space left on device.")
+    assert line.endswith("deep-research resume light")
+
+
+def test_without_a_terminal_a_question_back_waits_for_the_answer(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = desk.run("ask", "Compare them?", "--docs", "docs", "--thread", "my pair", "--data-dir", "my data")
+    assert (ended.code, ended.out) == (3, "")
+    assert "1. Which subject, person, place or document is it about?" in ended.err
+    line = ended.err.splitlines()[-1]
+    assert line == "Waiting for your answer: deep-research resume 'my pair' --data-dir 'my data' --answer TEXT"
+    program, *arguments = shlex.split(line.removeprefix("Waiting for your answer: "))
+    monkeypatch.chdir(desk.folder)
+    answered = desk.call(*[word.replace("TEXT", "The Skerry Light and Port Anlow") for word in arguments])
+    assert program == "deep-research"
+    assert answered.code == 0
+    assert "Port Anlow is the harbour next to the Skerry Light." in answered.out
+
+
+def test_a_waiting_run_says_so_wherever_it_is_looked_at(desk: Desk) -> None:
+    asked = desk.call("ask", "Compare them?", "--docs", str(desk.docs), "--thread", "pair", "--format", "json")
+    assert asked.code == 3
+    assert json.loads(asked.out)["status"] == "waiting"
+    assert "Which subject" in json.loads(asked.out)["asks"]
+    assert " waiting " in desk.call("runs").out
+    assert "It asks\n  I would be glad" in desk.call("show", "pair").out
+    assert desk.call("resume", "pair").code == 3
+    assert desk.call("resume", "pair", "--answer", "\u200b").code == 2
+    assert "Ada Moran" in desk.call("ask", "Ada Moran", "--thread", "pair").out
+
+
+def test_with_yes_nothing_is_asked_and_the_report_states_what_was_assumed(desk: Desk) -> None:
+    ended = desk.call("ask", "Compare them?", "--docs", str(desk.docs), "--yes")
+    assert ended.code == 0
+    assert "- Assumed, because nobody could be asked: " in ended.out
+
+
+def test_a_plan_can_be_reviewed_from_the_command_line(desk: Desk) -> None:
+    ended = desk.call("ask", QUESTION, "--docs", str(desk.docs), "--review-plan", "--thread", "plan")
+    assert ended.code == 3
+    assert "Is this plan good? Write yes, or what should be different." in ended.err
+    assert desk.call("resume", "plan", "--answer", "yes").out.startswith("The Skerry Light")
+
+
+def test_a_follow_up_keeps_the_settings_of_its_thread(desk: Desk) -> None:
+    first = ("--docs", str(desk.docs), "--thread", "talk", "--limit", "max_cycles=2")
+    assert desk.call("ask", "When was the Skerry Light lit?", *first).code == 0
+    ended = desk.call("ask", "Who is Ada Moran?", "--thread", "talk")
+    assert ended.code == 0
+    assert "She was born in Tralee." in ended.out
+    assert len(desk.call("runs").out.splitlines()) == 1
+
+
+def test_on_a_terminal_the_question_back_is_answered_right_there(desk: Desk) -> None:
+    report = desk.folder / "report.md"
+    # The report goes to a file, so that a stray character of the prompt would show.
+    with report.open("wb") as file:
+        terminal = Terminal(desk, "ask", "Compare them?", "--docs", "docs", stdout=file)
+        terminal.wait_for("Your answer: ")
+        terminal.write("\nThe Skerry Light and Port Anlow\n")
+        assert terminal.end() == 0
+    written = report.read_text("utf-8")
+    assert written == written.strip() + "\n"
+    assert "Port Anlow is the harbour next to the Skerry Light." in written
+    assert "Which subject, person, place or document is it about?" in terminal.seen
+    assert re.search(r"\d s, \d sources", terminal.seen)
+    assert "1. Compare them? The Skerry Light and Port Anlow" in terminal.seen
+    assert terminal.raw.rindex("\x1b[?25h") > terminal.raw.rindex("\x1b[?25l"), "the cursor is shown again"
+
+
+def test_input_that_ends_instead_of_an_answer_leaves_the_run_waiting(desk: Desk) -> None:
+    terminal = Terminal(desk, "ask", "Compare them?", "--docs", "docs", "--thread", "pair")
+    terminal.wait_for("Your answer: ")
+    terminal.write("\x04")
+    assert terminal.end() == 3
+    assert terminal.seen.rstrip().endswith("Waiting for your answer: deep-research resume pair --answer TEXT")
+
+
+def test_control_characters_never_reach_the_terminal(desk: Desk) -> None:
+    # A lone surrogate stands for an argument that is no valid UTF-8.
+    evil = f"Skerry\x1b[31m \x9b2J\x07Light{ESCAPES}"
+    (desk.docs / "evil.md").write_text(f"# Evil {evil}\n\nThe Skerry Light was painted {evil} in 1850.\n", "utf-8")
+    ended = desk.call(
+        "ask", f"When was the Skerry Light painted?{ESCAPES}\udcff", "--docs", str(desk.docs), "--thread", evil
+    )
+    shown = [*ended[1:], *desk.call("show", evil)[1:], *desk.call("runs")[1:], *desk.call("show", f"no{evil}")[1:]]
+    shown += desk.call("show", evil, "--format", "json")[1:]
+    assert "1850" in ended.out
+    assert not [text for text in shown if set(text) & set(ESCAPES)]
+
+
+def test_the_demo_needs_nothing_and_its_citations_can_be_opened(desk: Desk) -> None:
+    ended = desk.call("demo", "--format", "json")
+    assert ended.code == 0
+    answer = json.loads(ended.out)
+    assert "try" in answer["report"]
+    assert all(Path(source["path"]).is_file() for source in answer["sources"])
+    assert desk.call("runs").out.startswith(answer["thread"])
+
+
+def test_a_data_folder_without_runs_says_how_to_start_one(desk: Desk) -> None:
+    ended = desk.call("runs")
+    assert (ended.code, ended.out) == (0, "")
+    assert ended.err.startswith("No runs yet; start one: deep-research ask")

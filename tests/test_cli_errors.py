@@ -1,0 +1,217 @@
+"""Bad input at the command line: one clear line, the right exit code, and nothing lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from pathlib import Path
+
+import pytest
+from command import Desk, Ended, desk_in
+
+WHEN = "When was the Skerry Light lit?"
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    monkeypatch.chdir(tmp_path)
+    return desk_in(tmp_path)
+
+
+def complaint(ended: Ended, code: int = 2) -> str:
+    """The one line that says what is wrong."""
+    assert (ended.code, ended.out) == (code, "")
+    (line,) = ended.err.splitlines()
+    assert line.startswith("Error: ")
+    return line.removeprefix("Error: ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["", "--docs", "docs"], "The question is empty"),
+        ([" \n\t", "--docs", "docs"], "The question is empty"),
+        (["\u200b\u2060\ufeff", "--docs", "docs"], "The question is empty"),
+        (["x" * 32_001, "--docs", "docs"], "The question has 32001 characters; at most 32000 are accepted"),
+        ([WHEN, "--docs", "docs", "--limit", "question_characters=9"], "(limit question_characters)"),
+        ([WHEN], "There is nothing to search: name a folder of documents by --docs"),
+        ([WHEN, "--docs", "nowhere"], "nowhere: there is no such folder or file (setting `docs`, option `--docs`)"),
+        ([WHEN, "--attach", "none.md"], "none.md: there is no such folder or file"),
+        ([WHEN, "--docs", "empty"], "empty: there is no document in it that can be read"),
+        ([WHEN, "--docs", "broken"], "broken.pdf: "),
+        ([WHEN, "--attach", "picture.png"], "picture.png: its format cannot be read; these can: "),
+        ([WHEN, "--docs", "docs", "--limit", "nonsense=1"], "nonsense: there is no such limit"),
+        ([WHEN, "--docs", "docs", "--limit", "max_cycles=abc"], "limit max_cycles: Input should be a valid integer"),
+        ([WHEN, "--docs", "docs", "--limit", "max_cycles=0"], "limit max_cycles: Input should be greater than or"),
+        ([WHEN, "--docs", "docs", "--limit", "max_cycles"], "--limit takes NAME=VALUE, not 'max_cycles'."),
+        ([WHEN, "--docs", "docs", "--model", "gpt-nonsense"], "Unknown model 'gpt-nonsense' for the clarifier"),
+        ([WHEN, "--docs", "docs", "--out", "nowhere/report.md"], "--out 'nowhere/report.md': there is no folder"),
+        ([WHEN, "--docs", "docs", "--out", "picture.png/report.md"], "there is no folder 'picture.png'"),
+    ],
+)
+def test_a_wrong_call_gets_one_line_and_leaves_no_run(desk: Desk, arguments: list[str], words: str) -> None:
+    (desk.folder / "empty").mkdir()
+    (desk.folder / "broken").mkdir()
+    (desk.folder / "broken" / "broken.pdf").write_bytes(b"%PDF-1.4\n nothing more")
+    (desk.folder / "picture.png").write_bytes(b"\x89PNG")
+    ended = desk.call("ask", *arguments)
+    assert words in [line for line in ended.err.splitlines() if line.startswith("Error: ")][-1]
+    if "broken" not in arguments:
+        assert words in complaint(ended)
+    assert desk.call("runs").err.startswith("No runs yet")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("DEEP_RESEARCH_MAX_CYCLES", "abc", "Input should be a valid integer"),
+        ("DEEP_RESEARCH_WINDOW", "-1", "Input should be greater than 0"),
+        ("DEEP_RESEARCH_CLARIFY", "perhaps", "Input should be 'ask', 'assume' or 'off'"),
+        ("DEEP_RESEARCH_LIMITS", "max_cycles=3", "this is no JSON"),
+    ],
+)
+def test_a_wrong_value_in_the_environment_is_named_by_its_variable(
+    desk: Desk, name: str, value: str, words: str
+) -> None:
+    for command in (["ask", WHEN, "--docs", "docs"], ["runs"], ["show", "light"], ["resume", "light"]):
+        line = complaint(desk.call(*command, **{name: value}))
+        assert f"{name}: " in line
+        assert words in line
+    assert not desk.data.exists()
+
+
+def test_what_is_given_in_the_call_wins_over_the_environment(desk: Desk) -> None:
+    environment = {"DEEP_RESEARCH_MAX_CYCLES": "abc", "DEEP_RESEARCH_MODELS": "nonsense", "DEEP_RESEARCH_DOCS": "none"}
+    given = ("--limit", "max_cycles=2", "--model", "extractive", "--docs", "docs", "--data-dir", "elsewhere")
+    assert desk.call("ask", WHEN, *given, **environment).code == 0
+    assert (desk.folder / "elsewhere" / "runs.sqlite").is_file()
+    assert not desk.data.exists()
+
+
+def test_settings_can_come_from_the_environment_alone(desk: Desk) -> None:
+    environment = {"DEEP_RESEARCH_DOCS": str(desk.docs), "DEEP_RESEARCH_MAX_SEARCHES": "2"}
+    ended = desk.call("ask", WHEN, "--format", "json", **environment)
+    assert ended.code == 0
+    assert "max_searches" in json.loads(ended.out)["stop_reason"]
+
+
+@pytest.mark.parametrize("verb", ["show", "resume"])
+def test_an_unknown_run_is_named(desk: Desk, verb: str) -> None:
+    assert complaint(desk.call(verb, "nobody")) == "There is no run 'nobody'; `deep-research runs` lists all."
+
+
+def test_an_answer_to_a_run_that_asks_nothing_is_refused(desk: Desk) -> None:
+    assert desk.call("ask", WHEN, "--docs", "docs", "--thread", "light").code == 0
+    line = complaint(desk.call("resume", "light", "--answer", "Yes."))
+    assert line == "The run 'light' asks nothing: leave out --answer."
+
+
+def foreign(file: Path) -> None:
+    with sqlite3.connect(file) as connection:
+        connection.execute("CREATE TABLE addresses (name TEXT)")
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (lambda file: file.write_bytes(b"this is no database" * 99), "cannot be used: file is not a database"),
+        (foreign, "is a database of another program"),
+    ],
+)
+@pytest.mark.parametrize("command", [["ask", WHEN, "--docs", "docs"], ["resume", "one"], ["runs"], ["show", "one"]])
+def test_a_corrupt_or_foreign_database_is_named_and_left_alone(
+    desk: Desk, spoil: object, words: str, command: list[str]
+) -> None:
+    assert callable(spoil)
+    desk.data.mkdir()
+    file = desk.data / "runs.sqlite"
+    spoil(file)
+    before = file.read_bytes()
+    line = complaint(desk.call(*command))
+    assert words in line
+    assert str(file) in line
+    assert "(setting data_dir)" in line
+    assert file.read_bytes() == before
+
+
+def test_a_data_folder_that_cannot_be_written_is_named(desk: Desk) -> None:
+    # Not even root may write there.
+    folder = Path("/sys/deep-research")
+    if not folder.parent.is_dir():
+        pytest.skip("there is no /sys here")
+    for command in (["ask", WHEN, "--docs", "docs"], ["runs"]):
+        line = complaint(desk.call(*command, "--data-dir", str(folder)))
+        assert "'/sys/deep-research/runs.sqlite' cannot be opened: " in line
+        assert "(setting data_dir)" in line
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_a_report_that_cannot_be_written_is_printed_instead(desk: Desk) -> None:
+    ended = desk.call("ask", WHEN, "--docs", "docs", "--out", "/dev/full")
+    assert ended.code == 1
+    assert ended.out.startswith("The Skerry Light was lit for the first time in 1844.")
+    assert ended.err.splitlines()[-1] == (
+        "Error: --out '/dev/full': No space left on device. The report is printed instead."
+    )
+
+
+def test_a_report_is_written_to_a_file_in_place_of_standard_output(desk: Desk) -> None:
+    ended = desk.call("ask", WHEN, "--docs", "docs", "--out", "report.md")
+    assert (ended.code, ended.out) == (0, "")
+    assert ended.err.endswith("Report written to report.md\n")
+    assert "## Sources" in (desk.folder / "report.md").read_text("utf-8")
+
+
+def test_a_file_that_may_not_be_written_is_found_out_before_the_run(desk: Desk) -> None:
+    if os.geteuid() == 0:
+        pytest.skip("root may write everywhere")
+    report = desk.folder / "report.md"
+    report.write_text("earlier", "utf-8")
+    report.chmod(0o400)
+    line = complaint(desk.call("ask", WHEN, "--docs", "docs", "--out", "report.md"))
+    assert line == "--out 'report.md': there is no permission to write it."
+    assert report.read_text("utf-8") == "earlier"
+
+
+def test_documents_that_cannot_be_read_are_listed_with_the_reason(desk: Desk) -> None:
+    (desk.docs / "broken.pdf").write_bytes(b"%PDF-1.4\n nothing more")
+    (desk.docs / "empty.md").write_bytes(b"")
+    (desk.docs / "huge.txt").write_text("x" * 5000)
+    (desk.docs / "link.md").symlink_to("/etc/hostname")
+    (desk.docs / "binary.txt").write_bytes(bytes(range(256)) * 10)
+    given = ("--docs", "docs", "--limit", "max_document_bytes=4000", "--limit", "parse_seconds=20")
+    ended = desk.call("ask", WHEN, *given)
+    assert ended.code == 0
+    notes = ended.out.split("## Notes")[1]
+    for name, reason in {
+        "broken.pdf": "broken PDF",
+        "empty.md": "empty",
+        "huge.txt": "limit max_document_bytes",
+        "link.md": "a link that does not stay in the folder",
+        "binary.txt": "not a text file",
+    }.items():
+        (line,) = [line for line in notes.splitlines() if f"docs/{name} " in line]
+        assert line.startswith("- Not read: ")
+        assert reason in line
+
+
+def test_one_run_that_cannot_be_read_does_not_hide_the_others(desk: Desk) -> None:
+    for name in ("first", "second"):
+        assert desk.call("ask", WHEN, "--docs", "docs", "--thread", name).code == 0
+    spoiled = desk.call("runs").out.split()[0]
+    with sqlite3.connect(desk.data / "runs.sqlite") as connection:
+        connection.execute("UPDATE checkpoints SET checkpoint = X'C1' WHERE thread_id = ?", (spoiled,))
+    connection.close()
+    bad, good = desk.call("runs").out.splitlines()
+    assert bad.startswith(f"{spoiled}  cannot be read: ")
+    assert "[first]" in good
+    assert complaint(desk.call("show", "second"), 1)
+
+
+def test_a_wrong_call_of_the_real_command_has_no_traceback(desk: Desk) -> None:
+    assert "limit max_cycles" in complaint(desk.run("ask", WHEN, "--docs", "docs", "--limit", "max_cycles=abc"))
+    unknown = desk.run("ask", WHEN, "--nonsense")
+    assert unknown.code == 2
+    assert unknown.err.splitlines()[-1].startswith("Error: No such option")
