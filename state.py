@@ -42,7 +42,7 @@ class Source(Record):
     content_hash: str = ""
     """SHA-256 (hex) of the full text in the store; empty as long as only an excerpt was seen."""
     read_at: str = ""
-    """Date on which the text was read (ISO 8601); empty as long as it was not."""
+    """When the text was read (ISO 8601); empty as long as it was not."""
     number: int = 0
     """Number in this thread, from 1; 0 as long as no finding cites it."""
 
@@ -200,6 +200,8 @@ class Progress(Record):
     """Reminders that were given once and are not given again."""
     thought: str = ""
     """The latest thought, kept for the research that follows it."""
+    opening: int = 0
+    """Messages of the conversation when the orchestrator began; later ones stand in the transcript."""
     seen_messages: int = 0
     """Messages of the conversation that the orchestrator has been shown."""
     turn: int = 1

@@ -29,7 +29,7 @@ from deep_research.run.errors import SyncOnlySaver, UnknownSetting
 from deep_research.run.limits import ENVIRONMENT_PREFIX
 
 RECURSION_LIMIT = 500
-"""Supersteps of a run; far above what the limits allow, so that only a defect reaches it."""
+"""Supersteps of a run; several times what the default limits allow."""
 
 Strategy = Literal["orchestrated"]
 
@@ -79,6 +79,26 @@ class ResearchGraph(CompiledStateGraph[Any, Any, Any, Any]):
     def get_state_history(self, *args: Any, **settings: Any) -> Iterator[Any]:
         """The states of a thread, the latest first, as LangGraph's `get_state_history`."""
         yield from iterate(lambda: super(ResearchGraph, self).aget_state_history(*args, **settings), self._loop())
+
+    async def aget_state_history(self, *args: Any, **settings: Any) -> AsyncGenerator[Any, None]:
+        """The states of a thread, the latest first, as LangGraph's `aget_state_history`."""
+        home = self._home()
+        states = (
+            super().aget_state_history(*args, **settings)
+            if home is None
+            else aiterate(lambda: super(ResearchGraph, self).aget_state_history(*args, **settings), home)
+        )
+        async for state in states:
+            yield state
+
+    def bulk_update_state(self, *args: Any, **settings: Any) -> Any:
+        """Change a thread's state in several steps, as LangGraph's `bulk_update_state`."""
+        loop = self._loop()
+        return wait_for(super().abulk_update_state(*args, **settings), loop)
+
+    async def abulk_update_state(self, *args: Any, **settings: Any) -> Any:
+        """Change a thread's state in several steps, as LangGraph's `abulk_update_state`."""
+        return await self._at_home(super().abulk_update_state(*args, **settings))
 
     def update_state(self, *args: Any, **settings: Any) -> Any:
         """Change a thread's state, as LangGraph's `update_state`."""

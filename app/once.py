@@ -25,7 +25,8 @@ def research(question: str, **settings: Any) -> Answer:
     """Research a question and return the report; nothing is asked back and nothing is kept.
 
     `settings` are the fields of `Context`, for example `docs=["folder"]` or `models="extractive"`. Raises
-    `UserMistake` if the question or a setting has to change, `RunFailed` if a model fails.
+    `UserMistake` if the question or a setting has to change, `RunFailed` if a model writes nothing or falls silent;
+    errors of a model's own client are raised as they are.
     """
     context = read_context({"clarify": "assume", **settings})
     state = build_graph().invoke(

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
-from deep_research.evidence.rendering import link_citations, source_list
+from deep_research.evidence.rendering import link_citations, plain_line, source_list
 from deep_research.state import Report, Source
 
 UNCITED = "*This text cites no source.*"
 UNRESEARCHED = "*No source was consulted for this text.*"
+
+
+_CITATION = re.compile(r" ?\[\d+\](?:\([^)\s]*\))?")
+
+
+def read_body(document: str) -> str:
+    """The words of a document made by `write_document`: no citations, no sources, no notes."""
+    body = re.split(r"^## (?:Sources|Notes)$", document, maxsplit=1, flags=re.MULTILINE)[0]
+    return _CITATION.sub("", body).strip()
 
 
 def write_document(report: Report, cited: Sequence[Source], notes: Sequence[str], was_researched: bool) -> str:
@@ -23,5 +33,5 @@ def write_document(report: Report, cited: Sequence[Source], notes: Sequence[str]
         parts.insert(0, UNCITED if was_researched else UNRESEARCHED)
     parts.append(source_list(cited, "Sources").strip())
     if notes:
-        parts.append("\n".join(["## Notes", "", *(f"- {' '.join(note.split())}" for note in notes)]))
+        parts.append("\n".join(["## Notes", "", *(f"- {plain_line(note)}" for note in notes)]))
     return "\n\n".join(part for part in parts if part)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from deep_research.evidence.known import KnownMarkers
 from deep_research.evidence.markers import Marker
+from deep_research.evidence.protected import settle_fences
 
 
 class NumberedFinding(NamedTuple):
@@ -29,13 +30,13 @@ def number_finding(text: str, local: Mapping[int, str], numbers: Mapping[str, in
     """Replace a researcher's local numbers by the thread's; new sources get the next ones as the text cites them.
 
     `local` says which source a local number names, `numbers` which number a source has. A number once given stays;
-    a source that is not cited gets none.
+    a source that is not cited gets none. A code fence that never closes is taken for text.
     """
     given = dict(numbers)
     following = next_number(given.values())
     markers = KnownMarkers(local)
     written: list[str] = []
-    for part in markers.feed(text) + markers.finish():
+    for part in markers.feed(settle_fences(text)) + markers.finish():
         if isinstance(part, Marker):
             for key in (keys := dict.fromkeys(local[number] for number in part.numbers)):
                 if key not in given:

@@ -18,6 +18,24 @@ def fence_after(fence: str, line: str) -> str:
     return "" if closing and closing[1].startswith(fence) else fence
 
 
+def settle_fences(text: str) -> str:
+    """Return the text with the marks of code fences that never close taken off: a text that was cut off is no code."""
+    lines = text.split("\n")
+    while (opened := _unclosed(lines)) is not None:
+        lines[opened] = lines[opened].replace("```", "").replace("~~~", "").strip("`~ ")
+    return "\n".join(lines)
+
+
+def _unclosed(lines: list[str]) -> int | None:
+    fence, opened = "", None
+    for place, line in enumerate(lines):
+        after = fence_after(fence, line)
+        if after and not fence:
+            opened = place
+        fence = after
+    return opened if fence else None
+
+
 class LinkTarget:
     """Reads what follows `](` and says whether it makes a link: an address in parentheses, perhaps with a title.
 

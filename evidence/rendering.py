@@ -37,6 +37,11 @@ def source_list(sources: Iterable[Source], heading: str) -> str:
     return "\n".join([f"## {heading}", "", *lines, ""]) if lines else ""
 
 
+def plain_line(text: str) -> str:
+    """Return untrusted text as one line in which nothing is markup."""
+    return _escaped(_visible(text)).replace("\\_", "_")
+
+
 def _linked(part: Part, links: Mapping[int, str]) -> str:
     if not isinstance(part, Marker):
         return part
@@ -61,7 +66,11 @@ def _title(source: Source) -> str:
         title = _visible(_place(source.location) or source.location)
     if len(title) > _LONGEST_TITLE:
         title = title[: _LONGEST_TITLE - 1].rstrip() + "…"
-    return _SPECIAL.sub(r"\\\g<0>", title.translate(_BRACKETS))
+    return _escaped(title)
+
+
+def _escaped(text: str) -> str:
+    return _SPECIAL.sub(r"\\\g<0>", text.translate(_BRACKETS))
 
 
 def _visible(text: str) -> str:

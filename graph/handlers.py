@@ -17,6 +17,8 @@ from deep_research.run.pages import Pages
 from deep_research.state import Ending, Finding, Task
 from deep_research.tools.results import read_results
 
+_HARMLESS = str.maketrans("[]【】［］`~<>", "()()()'-‹›")
+"""What an excerpt may not hold: marks of citations, of code, and of tags."""
 EXCERPT_CHARACTERS = 600
 """Characters of each result that stand in for a finding that could not be written."""
 
@@ -85,4 +87,4 @@ def _tell(task: Task, reason: str) -> None:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.replace("[", "(").replace("]", ")").split())
+    return " ".join(text.translate(_HARMLESS).split())

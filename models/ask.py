@@ -8,12 +8,15 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any, NamedTuple
 
 from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage
+from langchain_core.messages.utils import count_tokens_approximately
 from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.constants import TAG_NOSTREAM
 
+from deep_research.evidence.document import read_body
 from deep_research.models.arguments import whole_message
 from deep_research.models.resolve import profile_of, resolve_model
 from deep_research.run.context import Context, Role
+from deep_research.run.conversation import mark_of
 from deep_research.run.errors import ModelFailed
 from deep_research.state import Spent
 
@@ -37,8 +40,8 @@ class Request(NamedTuple):
     """`any`: a tool has to be called; `auto`: the model may answer in words."""
     max_tokens: int | None = None
     """Output tokens."""
-    idle_seconds: float | None = None
-    """Seconds of silence after which the call counts as broken off."""
+    is_long: bool = False
+    """Whether the answer is a finding or a report, which may take its time."""
 
 
 async def ask_model(request: Request, context: Context, on_text: Callable[[str], None] | None = None) -> Reply:
@@ -52,14 +55,19 @@ async def ask_model(request: Request, context: Context, on_text: Callable[[str],
     if whole is None:
         raise ModelFailed(f"The {request.role}'s model broke off without an answer.")
     message = whole_message(whole) if isinstance(whole, AIMessageChunk) else whole
-    return Reply(message, context.clock.seconds() - start, {uuid.uuid4().hex: _spent(request.role, message)})
+    return Reply(
+        message, context.clock.seconds() - start, {uuid.uuid4().hex: _spent(request.role, request.messages, message)}
+    )
 
 
 async def _parts(request: Request, context: Context) -> AsyncIterator[AIMessage]:
-    stream = _bound(request, context).astream(list(request.messages), _config(request.role, context))
+    messages = [_shown(message) for message in request.messages]
+    stream = _bound(request, context).astream(messages, _config(request.role, context))
     iterator = aiter(stream)
+    limit = "report_idle_seconds" if request.is_long else "idle_seconds"
+    seconds: float = getattr(context.limits, limit)
     while True:
-        silence = asyncio.timeout(request.idle_seconds)
+        silence = asyncio.timeout(seconds)
         try:
             async with silence:
                 part = await anext(iterator)
@@ -68,12 +76,15 @@ async def _parts(request: Request, context: Context) -> AsyncIterator[AIMessage]
         except TimeoutError as error:
             if not silence.expired():
                 raise
-            raise ModelFailed(
-                f"The {request.role}'s model was silent for {request.idle_seconds:g} s (report_idle_seconds)."
-            ) from error
+            raise ModelFailed(f"The {request.role}'s model was silent for {seconds:g} s ({limit}).") from error
         # A model that cannot stream hands over its whole message at once.
         if isinstance(part, AIMessage):
             yield part
+
+
+def _shown(message: AnyMessage) -> AnyMessage:
+    """An earlier report without its citations: its numbers are not those of the findings beside it."""
+    return message.model_copy(update={"content": read_body(message.text)}) if mark_of(message) == "report" else message
 
 
 def _bound(request: Request, context: Context) -> Runnable[Any, Any]:
@@ -105,10 +116,15 @@ def _config(role: Role, context: Context) -> RunnableConfig:
     }
 
 
-def _spent(role: Role, message: AIMessage) -> Spent:
+def _spent(role: Role, messages: Sequence[AnyMessage], message: AIMessage) -> Spent:
     usage = message.usage_metadata
     if usage is None:
-        return Spent(role=role)
+        # Some servers do not count; without an estimate a limit on tokens would never be reached.
+        return Spent(
+            role=role,
+            input_tokens=count_tokens_approximately(messages),
+            output_tokens=count_tokens_approximately([message]),
+        )
     return Spent(
         role=role,
         input_tokens=usage["input_tokens"],

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from langchain_core.messages import AnyMessage, HumanMessage
+from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 from typing_extensions import TypedDict
 
-from deep_research.run.conversation import clean
+from deep_research.run.context import Context, context_of
+from deep_research.run.conversation import clean, fault_in, latest_of
 from deep_research.state import ResearchState, Run
 
 
@@ -19,11 +21,13 @@ class AskUserUpdate(TypedDict):
     run: Run
 
 
-async def ask_user(state: ResearchState) -> AskUserUpdate:
+async def ask_user(state: ResearchState, runtime: Runtime[Context]) -> AskUserUpdate:
     """Pause until there is an answer: words, or `{"answer": words}`; anything else is asked for again."""
-    answer = ""
-    while not answer:
-        answer = _words(interrupt({"type": "clarification", "question": state.messages[-1].text}))
+    asked = {"type": "clarification", "question": latest_of("clarification", state.messages)}
+    answer = _words(interrupt(asked))
+    # An error would not do: LangGraph keeps the refused answer and would give it again.
+    while fault := fault_in(answer, context_of(runtime).limits.question_characters):
+        answer = _words(interrupt({**asked, "refused": fault}))
     assert state.run is not None
     return {"messages": [HumanMessage(answer)], "run": state.run.model_copy(update={"status": "running"})}
 

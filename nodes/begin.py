@@ -7,6 +7,7 @@ import threading
 import uuid
 from importlib.metadata import version
 
+from langchain_core.messages import AnyMessage, BaseMessage, RemoveMessage
 from langgraph.config import get_config
 from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
@@ -14,7 +15,7 @@ from typing_extensions import TypedDict
 
 from deep_research.models.resolve import check_models
 from deep_research.run.context import Context, context_of
-from deep_research.run.conversation import check_question, entry_of, question_of
+from deep_research.run.conversation import check_question, entry_of, question_of, refused
 from deep_research.run.packets import DocumentsIndexed, Placement, emit
 from deep_research.run.plans import read_review
 from deep_research.state import Entry, Plan, Progress, Report, ResearchState, Run, Task
@@ -28,6 +29,7 @@ LISTED = 20
 class BeginUpdate(TypedDict, total=False):
     """What `begin` writes."""
 
+    messages: list[BaseMessage]
     run: Run
     plan: Plan | None
     progress: Progress
@@ -42,16 +44,20 @@ async def begin(state: ResearchState, runtime: Runtime[Context]) -> BeginUpdate:
     context = context_of(runtime)
     check_question(state.messages, context.limits.question_characters)
     entry = entry_of(state.messages, state.run)
+    drop = refused(state.messages, context.limits.question_characters)
     if state.run is None or entry == "follow_up":
-        return await _start(state, runtime, entry)
-    update = BeginUpdate(run=state.run.model_copy(update={"entry": entry, "status": "running"}), tasks=[])
+        return await _start([m for m in state.messages if m not in drop], runtime, entry, drop)
+    run = state.run.model_copy(update={"entry": entry, "status": "running"})
+    update = BeginUpdate(run=run, tasks=[], messages=_removed(drop))
     if entry == "plan_reply" and state.plan:
         review = read_review(state.plan, state.messages[-1].text, context.limits.max_plan_steps)
         update["plan"] = review.plan if review else state.plan
     return update
 
 
-async def _start(state: ResearchState, runtime: Runtime[Context], entry: Entry) -> BeginUpdate:
+async def _start(
+    messages: list[AnyMessage], runtime: Runtime[Context], entry: Entry, drop: list[AnyMessage]
+) -> BeginUpdate:
     context = context_of(runtime)
     check_tools(context)
     notices = check_models(("clarifier", "planner", "orchestrator", "researcher", "writer"), context)
@@ -60,7 +66,7 @@ async def _start(state: ResearchState, runtime: Runtime[Context], entry: Entry) 
     question_id = uuid.uuid4().hex
     run = Run(
         id=question_id,
-        question=question_of(state.messages),
+        question=question_of(messages),
         date=f"{context.clock.now():%A, %B %d, %Y}",
         language=context.language or "the language of the request",
         # The only sign of a checkpointer that a node can see.
@@ -71,6 +77,7 @@ async def _start(state: ResearchState, runtime: Runtime[Context], entry: Entry) 
         notices=(*notices, *_left_out(status)),
     )
     return BeginUpdate(
+        messages=_removed(drop),
         run=run,
         plan=None,
         progress=Progress(),
@@ -79,6 +86,10 @@ async def _start(state: ResearchState, runtime: Runtime[Context], entry: Entry) 
         spending=Overwrite({}),
         report=None,
     )
+
+
+def _removed(messages: list[AnyMessage]) -> list[BaseMessage]:
+    return [RemoveMessage(id=str(message.id)) for message in messages]
 
 
 async def _prepare_documents(context: Context, runtime: Runtime[Context]) -> LibraryStatus:

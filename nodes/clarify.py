@@ -13,6 +13,7 @@ from deep_research.run.conversation import latest, marked
 from deep_research.run.packets import MessageDelta, MessageStart, Placement, emit
 from deep_research.state import ResearchState, Run, Spent
 from deep_research.tools.control import GENERATE_PLAN
+from deep_research.tools.offer import offered_tools
 
 
 class ClarifyUpdate(TypedDict, total=False):
@@ -29,9 +30,8 @@ async def clarify(state: ResearchState, runtime: Runtime[Context]) -> ClarifyUpd
     assert run is not None
     if context.clarify == "off":
         return {}
-    system = render(
-        "clarify", "system", date=run.date, language=run.language, has_documents=bool(context.docs), has_web=False
-    )
+    offered = list(offered_tools(context, {}))
+    system = render("clarify", "system", date=run.date, language=run.language, offered=offered)
     conversation = latest(state.messages, context.limits.context_messages)
     request = Request("clarifier", [SystemMessage(system), *conversation], [GENERATE_PLAN], tool_choice="auto")
     reply = await ask_model(request, context)

@@ -16,7 +16,7 @@ from deep_research.run.context import Context, context_of
 from deep_research.run.conversation import latest
 from deep_research.run.decisions import PENDING, Order, decide
 from deep_research.run.packets import Placement, TopLevelBranching, emit, emit_thought
-from deep_research.run.spending import allowance, limit_reached
+from deep_research.run.spending import allowance, for_round, limit_reached
 from deep_research.run.transcripts import earlier_findings, fit, with_findings
 from deep_research.state import Progress, ResearchState, Run, Spent, Task
 from deep_research.tools.control import GENERATE_REPORT, RESEARCH_AGENT, THINK_TOOL
@@ -39,7 +39,9 @@ async def orchestrate(state: ResearchState, runtime: Runtime[Context]) -> Orches
     reasons = profile_of("orchestrator", context).reasons
     max_cycles = context.limits.max_cycles_reasoning if reasons else context.limits.max_cycles
     limit = limit_reached(context.limits, state.spending, run.active_seconds)
-    if limit or progress.cycle >= max_cycles - 1:
+    if not limit and progress.cycle >= max_cycles - 1:
+        limit = f"the last of {max_cycles} cycles was reached ({'max_cycles_reasoning' if reasons else 'max_cycles'})"
+    if limit:
         run = run.model_copy(update={"stop_reason": limit})
         return {"run": run, "progress": progress.model_copy(update={"decision": "report"})}
     steering = _steering(state)
@@ -79,10 +81,9 @@ async def _ask(
         first_results=progress.calls == 1,
         nudges=progress.nudges,
     )
-    seen = progress.seen_messages or len(state.messages)
     messages = [
         SystemMessage(system),
-        *latest(state.messages[:seen], limits.context_messages),
+        *latest(state.messages[: progress.opening or len(state.messages)], limits.context_messages),
         *earlier_findings(state.findings, run.id),
         *with_findings(state.transcript, state.findings),
         *steering,
@@ -99,13 +100,18 @@ def _carry_out(state: ResearchState, reply: Reply, runtime: Runtime[Context]) ->
     tools = {"research_agent", "generate_report", "think_tool"}
     calls = read_calls(reply.message, tools, call_ids(state.transcript) | set(state.findings))
     has_findings = any(finding.ended != "failed" for finding in state.findings.values())
-    order = decide(calls, progress, context.limits, has_findings)
+    order = decide(calls, progress, for_round(context.limits, state.spending), has_findings)
     transcript = _entries(calls.message, order)
     if order.uses_plan:
         message, order = _from_plan(state, order, context)
         transcript += _entries(message, order)
     progress = order.progress.model_copy(
-        update={"calls": progress.calls + 1, "seen_messages": len(state.messages), "decision": order.decision}
+        update={
+            "calls": progress.calls + 1,
+            "opening": progress.opening or len(state.messages),
+            "seen_messages": len(state.messages),
+            "decision": order.decision,
+        }
     )
     if progress.thought and progress.thought != state.progress.thought:
         emit_thought(runtime.stream_writer, Placement(turn_index=state.progress.turn), progress.thought)
@@ -129,7 +135,8 @@ def _from_plan(state: ResearchState, order: Order, context: Context) -> tuple[AI
     """Let the plan's next steps be the tasks, as if the model had asked for them."""
     assert state.plan is not None and state.run is not None
     asked = {finding.task for finding in state.findings.values() if finding.question_id == state.run.id}
-    steps = [step for step in state.plan.steps if step not in asked][: context.limits.max_parallel_researchers]
+    most = for_round(context.limits, state.spending).max_parallel_researchers
+    steps = [step for step in state.plan.steps if step not in asked][:most]
     if not steps:
         return AIMessage(""), order._replace(decision="report")
     tasks = tuple((f"plan-{state.run.id[:8]}-{state.progress.cycle}-{n}", step) for n, step in enumerate(steps))

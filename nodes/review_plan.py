@@ -8,7 +8,8 @@ from langgraph.types import interrupt
 from typing_extensions import TypedDict
 
 from deep_research.run.context import Context, context_of
-from deep_research.run.plans import Review, read_review
+from deep_research.run.conversation import fault_in
+from deep_research.run.plans import read_review
 from deep_research.state import Plan, ResearchState, Run
 
 
@@ -22,11 +23,13 @@ class ReviewPlanUpdate(TypedDict):
 
 async def review_plan(state: ResearchState, runtime: Runtime[Context]) -> ReviewPlanUpdate:
     """Pause until the plan is approved, edited or rejected; a reply that says nothing is asked for again."""
-    assert state.plan is not None
-    review: Review | None = None
-    while review is None:
-        reply = interrupt({"type": "plan", "plan": state.plan.text, "steps": list(state.plan.steps)})
-        review = read_review(state.plan, reply, context_of(runtime).limits.max_plan_steps)
-    assert state.run is not None
+    assert state.plan is not None and state.run is not None
+    limits = context_of(runtime).limits
+    asked = {"type": "plan", "plan": state.plan.text, "steps": list(state.plan.steps)}
+    review = read_review(state.plan, interrupt(asked), limits.max_plan_steps)
+    # An error would not do: LangGraph keeps the refused reply and would give it again.
+    while fault := fault_in(review.text if review else "", limits.question_characters):
+        review = read_review(state.plan, interrupt({**asked, "refused": fault}), limits.max_plan_steps)
+    assert review is not None
     run = state.run.model_copy(update={"status": "running"})
     return {"messages": [HumanMessage(review.text)], "plan": review.plan, "run": run}

@@ -9,6 +9,7 @@ from typing_extensions import TypedDict
 
 from deep_research.evidence.citations import CitationStream, Cited, Piece
 from deep_research.evidence.document import write_document
+from deep_research.evidence.hygiene import without_links
 from deep_research.evidence.rendering import link_citations
 from deep_research.evidence.shrink import cited_sentences, first_cited_sentence
 from deep_research.models.ask import Request, ask_model
@@ -49,7 +50,8 @@ class ReportWriter:
     def finish(self) -> Report:
         """No more words come; returns the report."""
         self._pass_on(self.citations.finish())
-        return Report(text=self.text.strip(), sources=self.citations.cited, dropped_markers=self.citations.dropped)
+        text, invented = without_links(self.text.strip())
+        return Report(text=text, sources=self.citations.cited, dropped_markers=self.citations.dropped + invented)
 
     def _pass_on(self, pieces: list[Piece]) -> None:
         for piece in pieces:
@@ -122,13 +124,13 @@ def _request(state: ResearchState, context: Context, written: str) -> Request:
         plan=state.plan.text,
     )
     partial = [AIMessage(written)] if written else []
-    seen = state.progress.seen_messages or len(state.messages)
+    progress = state.progress
     messages = [
         SystemMessage(system),
-        *state.messages[:seen],
+        *state.messages[: progress.opening or len(state.messages)],
         *earlier_findings(state.findings, run.id),
         *with_findings(state.transcript, state.findings),
-        *state.messages[seen:],
+        *(state.messages[progress.seen_messages :] if progress.opening else []),
         *partial,
         HumanMessage(reminder),
     ]
@@ -137,7 +139,7 @@ def _request(state: ResearchState, context: Context, written: str) -> Request:
         "writer",
         fit(messages, room, (cited_sentences, first_cited_sentence)),
         max_tokens=limits.report_tokens,
-        idle_seconds=limits.report_idle_seconds,
+        is_long=True,
     )
 
 

@@ -59,7 +59,8 @@ def read_calls(message: AIMessage, tools: Collection[str], taken: Collection[str
             refused.append(Refusal(call_id, f"Not run: {fault}."))
         else:
             accepted.append(Call(call_id, name, arguments))
-    clean = AIMessage(content=message.content, tool_calls=calls, id=message.id)
+    # Only the words are kept of the content: its blocks for tool calls bear the ids as the model gave them.
+    clean = AIMessage(content=message.text, tool_calls=calls, id=message.id)
     return Calls(clean, tuple(accepted), tuple(refused))
 
 

@@ -31,16 +31,21 @@ def last_mark(messages: Sequence[AnyMessage]) -> str:
     return next((mark_of(message) for message in reversed(messages) if isinstance(message, AIMessage)), "")
 
 
+def latest_of(mark: str, messages: Sequence[AnyMessage]) -> str:
+    """The words of the assistant's latest message of this kind."""
+    return next((message.text for message in reversed(messages) if mark_of(message) == mark), "")
+
+
 def entry_of(messages: Sequence[AnyMessage], run: Run | None) -> Entry:
     """How the latest message comes in, told by the assistant's message before it and by the run so far."""
     mark = last_mark(messages)
-    if mark == "clarification":
-        return "answer"
     if run is None:
-        return "question"
+        return "answer" if mark == "clarification" else "question"
     if run.status in ("completed", "completed_with_gaps"):
         return "follow_up"
-    return "plan_reply" if mark == "plan" else "continuation"
+    if run.status == "waiting":
+        return "plan_reply" if mark == "plan" else "answer"
+    return "continuation"
 
 
 def question_of(messages: Sequence[AnyMessage]) -> str:
@@ -60,17 +65,28 @@ def latest(messages: Sequence[AnyMessage], user_messages: int) -> list[AnyMessag
     return list(messages[places[-user_messages] :]) if len(places) > user_messages else list(messages)
 
 
+def refused(messages: Sequence[AnyMessage], max_characters: int) -> list[AnyMessage]:
+    """The user's earlier messages that were refused when they came in; a thread keeps its input even then."""
+    return [m for m in messages[:-1] if isinstance(m, HumanMessage) and fault_in(m.text, max_characters)]
+
+
 def check_question(messages: Sequence[AnyMessage], max_characters: int) -> None:
     """Refuse a message that says nothing or too much."""
     last = messages[-1] if messages else None
-    text = last.text if isinstance(last, HumanMessage) else ""
+    if fault := fault_in(last.text if isinstance(last, HumanMessage) else "", max_characters):
+        raise QuestionRefused(fault)
+
+
+def fault_in(text: str, max_characters: int) -> str:
+    """What is wrong with words that say nothing or too much; empty if nothing is."""
     if not any(unicodedata.category(character) not in _INVISIBLE for character in text):
-        raise QuestionRefused("The question is empty: say in words what is to be researched.")
+        return "The question is empty: say in words what is meant."
     if len(text) > max_characters:
-        raise QuestionRefused(
+        return (
             f"The question has {len(text)} characters; at most {max_characters} are accepted "
             "(limit question_characters)."
         )
+    return ""
 
 
 def clean(text: str) -> str:

@@ -39,13 +39,15 @@ class Limits(BaseSettings):
     researcher_seconds: float = Field(default=720, gt=0)
     """Active seconds after which a researcher starts to write."""
     researcher_seconds_hard: float = Field(default=1800, gt=0)
-    """Active seconds after which a researcher's running call is cut."""
+    """Active seconds after which a researcher is cut, its writing included."""
     tool_seconds: float = Field(default=600, gt=0)
     """Seconds that one batch of tool calls may take."""
+    idle_seconds: float = Field(default=60, gt=0)
+    """Seconds of silence in the stream of any other answer before the call counts as broken off."""
     report_idle_seconds: float = Field(default=300, gt=0)
-    """Seconds of silence in the stream of a report before the call counts as broken off."""
+    """Seconds of silence in the stream of a finding or a report before the call counts as broken off."""
     writing_share: float = Field(default=0.2, ge=0, lt=1)
-    """Share of `max_tokens` that is kept for writing the report."""
+    """Share that is kept for writing: of `max_tokens` for the report, of `researcher_seconds_hard` for a finding."""
     max_tokens: int | None = Field(default=None, gt=0)
     """Tokens of a run, input and output; unlimited if not set."""
     max_searches: int | None = Field(default=None, gt=0)

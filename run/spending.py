@@ -62,6 +62,19 @@ def limit_reached(limits: Limits, spending: Mapping[str, Spent], active_seconds:
     return ""
 
 
+def for_round(limits: Limits, spending: Mapping[str, Spent]) -> Limits:
+    """The limits of the next round: no more researchers than searches are left for them."""
+    if limits.max_searches is None:
+        return limits
+    left = max(1, limits.max_searches - total(spending).searches)
+    return limits.model_copy(update={"max_parallel_researchers": min(limits.max_parallel_researchers, left)})
+
+
+def seconds_left(limits: Limits, seconds: float) -> float:
+    """Seconds that a researcher's call may take before it is cut, the share for writing left out."""
+    return limits.researcher_seconds_hard * (1 - limits.writing_share) - seconds
+
+
 def allowance(limits: Limits, spending: Mapping[str, Spent], researchers: int) -> Allowance:
     """One researcher's part of what remains, the share for writing left out."""
     spent = total(spending)

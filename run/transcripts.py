@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import cast
 
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from langchain_core.messages.tool import tool_call
@@ -12,6 +11,13 @@ from langchain_core.messages.utils import count_tokens_approximately
 from deep_research.state import Finding
 
 INTERRUPTED = "Not run: the research was interrupted. Ask again if it is still needed."
+
+FAILED = "The research failed"
+INCOMPLETE = "(Incomplete"
+EARLIER = "deep_research_earlier"
+"""Mark of the message that stands for the findings of earlier questions."""
+REPORT_CHARACTERS = 1000
+"""Characters that are left of an earlier report when a prompt does not fit."""
 
 Shorten = Callable[[str], str]
 
@@ -22,8 +28,8 @@ def result_of(finding: Finding | None) -> str:
         return INTERRUPTED
     text = finding.text if finding.numbered is None else finding.numbered
     if finding.ended == "failed":
-        return f"The research failed: {finding.reason}. Try another approach, or go on. {text}".strip()
-    return f"(Incomplete: {finding.reason}.)\n{text}" if finding.ended == "partial" else text
+        return f"{FAILED}: {finding.reason}. Try another approach, or go on. {text}".strip()
+    return f"{INCOMPLETE}: {finding.reason}.)\n{text}" if finding.ended == "partial" else text
 
 
 def with_findings(transcript: Sequence[AnyMessage], findings: Mapping[str, Finding]) -> list[AnyMessage]:
@@ -43,23 +49,54 @@ def earlier_findings(findings: Mapping[str, Finding], question_id: str) -> list[
         return []
     calls = [tool_call(name="research_agent", args={"task": finding.task}, id=finding.id) for finding in earlier]
     results = [ToolMessage(result_of(finding), tool_call_id=finding.id) for finding in earlier]
-    return [AIMessage("", tool_calls=calls), *results]
+    return [AIMessage("", tool_calls=calls, additional_kwargs={EARLIER: True}), *results]
 
 
 def fit(messages: Sequence[AnyMessage], tokens: int, shorteners: Sequence[Shorten]) -> list[AnyMessage]:
-    """Shorten tool results, the oldest first, until the messages have at most `tokens` tokens.
+    """Shorten results, the oldest first, until the messages have at most `tokens` tokens.
 
-    The first of `shorteners` is tried on all results before the next. Results of the newest round stay whole.
+    The first of `shorteners` is tried on all results before the next, and at last the assistant's older reports are
+    cut. Results of the newest round of work stay whole, and so do the user's words, whatever the number of tokens.
     """
     fitted = list(messages)
-    newest = max((n for n, m in enumerate(fitted) if isinstance(m, AIMessage) and m.tool_calls), default=len(fitted))
-    excess = count_tokens_approximately(fitted) - tokens
-    for shorten in shorteners:
+    newest = max((place for place, message in enumerate(fitted) if _works(message)), default=len(fitted))
+    excess = tokens_of(fitted) - tokens
+    for shorten in (*map(_below_head, shorteners), _cut):
+        kind = AIMessage if shorten is _cut else ToolMessage
         for place, message in enumerate(fitted[:newest]):
             if excess <= 0:
                 return fitted
-            if isinstance(message, ToolMessage):
-                shorter = ToolMessage(shorten(cast(str, message.content)), tool_call_id=message.tool_call_id)
-                excess -= count_tokens_approximately([message]) - count_tokens_approximately([shorter])
+            if isinstance(message, kind) and message.text:
+                shorter = message.model_copy(update={"content": shorten(message.text)})
+                excess -= tokens_of([message]) - tokens_of([shorter])
                 fitted[place] = shorter
     return fitted
+
+
+def tokens_of(messages: Sequence[AnyMessage]) -> int:
+    """Tokens, estimated: four characters each, and one for each character beyond ASCII."""
+    beyond = sum(1 for message in messages for character in message.text if not character.isascii())
+    return int(count_tokens_approximately(messages) + beyond * 3 / 4)
+
+
+def _works(message: AnyMessage) -> bool:
+    """Whether the message asks for research or a tool of this question, not only for a thought or the report."""
+    if not isinstance(message, AIMessage) or message.additional_kwargs.get(EARLIER):
+        return False
+    return any(call["name"] not in ("think_tool", "generate_report") for call in message.tool_calls)
+
+
+def _below_head(shorten: Shorten) -> Shorten:
+    """Keep the line that says how the research ended."""
+
+    def shorten_body(text: str) -> str:
+        if text.startswith((FAILED, INTERRUPTED)):
+            return text
+        head, line_break, body = text.partition("\n") if text.startswith(INCOMPLETE) else ("", "", text)
+        return f"{head}{line_break}{shorten(body)}"
+
+    return shorten_body
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= REPORT_CHARACTERS else f"{text[:REPORT_CHARACTERS]} […]"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from deep_research.evidence.document import UNCITED, UNRESEARCHED, write_document
+from deep_research.evidence.document import UNCITED, UNRESEARCHED, read_body, write_document
+from deep_research.evidence.hygiene import without_links
+from deep_research.evidence.protected import settle_fences
 from deep_research.evidence.shrink import cited_sentences, first_cited_sentence
 from deep_research.state import Report, Source
 
@@ -46,3 +48,45 @@ def test_a_report_without_citations_says_so_first(was_researched: bool, opening:
 def test_a_finding_shrinks_to_its_cited_sentences(text: str, cited: str, first: str) -> None:
     assert cited_sentences(text) == cited
     assert first_cited_sentence(text) == first
+
+
+@pytest.mark.parametrize(
+    ("text", "plain", "invented"),
+    [
+        ("a [b](http://x.y/z) c", "a b c", 0),
+        ("![b](http://x.y/z_(1).png)", "b", 0),
+        ("![b](x)", "b", 0),
+        ("a [1](http://x.y) [^2](/p) [1, 2](#q) b", "a    b", 3),
+        ("[1] [2, 3] [1](2023) [see](p 5)", "[1] [2, 3] [1](2023) [see](p 5)", 0),
+        ("`[b](http://x)` [b](http://x)", "`[b](http://x)` b", 0),
+        ("```\n[b](http://x)\n```\n[b](http://x)", "```\n[b](http://x)\n```\nb", 0),
+        ("", "", 0),
+    ],
+)
+def test_links_and_images_are_reduced_to_their_words(text: str, plain: str, invented: int) -> None:
+    assert without_links(text) == (plain, invented)
+
+
+def test_a_documents_words_can_be_read_back_without_citations_sources_and_notes() -> None:
+    report = Report(text="Lit in 1844 [1].\n\n## More\n\nTall. [1]", sources=("k",))
+    document = write_document(report, [SOURCE], ["note"], was_researched=True)
+    assert read_body(document) == "Lit in 1844.\n\n## More\n\nTall."
+
+
+def test_what_a_note_quotes_is_no_markup() -> None:
+    report = Report(text="Words.", sources=())
+    written = write_document(report, [], ["Not read: ![x](http://e.io/p).pdf <b> max_cycles"], was_researched=True)
+    assert written.endswith("- Not read: !\\[x\\](http\\://e.io/p).pdf \\<b\\> max_cycles")
+
+
+@pytest.mark.parametrize(
+    ("text", "settled"),
+    [
+        ("a\n```py\n[1]", "a\npy\n[1]"),
+        ("```\nx\n```\n~~~\n[1]", "```\nx\n```\n\n[1]"),
+        ("```\nx\n```", "```\nx\n```"),
+        ("no code", "no code"),
+    ],
+)
+def test_a_fence_that_never_closes_is_taken_for_text(text: str, settled: str) -> None:
+    assert settle_fences(text) == settled

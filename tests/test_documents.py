@@ -29,7 +29,7 @@ def test_a_search_finds_passages_in_all_kinds_of_files(place: Place) -> None:
     assert best.source.address == "docs:papers/old/Velm bridge.txt"
     assert best.source.key == best.source.location == (place.docs / "old" / "Velm bridge.txt").as_uri()
     assert best.source.key.endswith("/old/Velm%20bridge.txt")
-    assert (best.source.kind, best.source.read_at) == ("document", "2031-05-06")
+    assert (best.source.kind, best.source.read_at) == ("document", "2031-05-06T07:08:00")
     assert library.search("salt trade", 5)[0].source.title == "Salt"
     assert library.search("menu", 5) == []
 

@@ -66,9 +66,9 @@ async def test_a_researcher_that_hangs_is_cut_at_its_deadline_and_writes_from_it
     assert (light.ended, keeper.ended, tide.ended) == ("partial", "done", "done")
     assert "researcher_seconds_hard" in light.reason
     assert light.numbered == "Cut, but lit in 1844. [1]"
-    assert "ended early" in run.calls("researcher")[-1].text or any(
-        "ended early" in asked.text for asked in run.calls("researcher")
-    )
+    told = [asked.text for asked in run.calls("researcher") if "ended early" in asked.messages[-1].text]
+    assert len(told) == 1
+    assert "researcher_seconds_hard" in told[0]
 
 
 @pytest.mark.behaviour("O-35")

@@ -24,6 +24,7 @@ DEFAULTS = {
     "researcher_seconds": 720,
     "researcher_seconds_hard": 1800,
     "tool_seconds": 600,
+    "idle_seconds": 60,
     "report_idle_seconds": 300,
     "writing_share": 0.2,
     "max_tokens": None,

@@ -150,7 +150,7 @@ class Library:
             address=root.address(path),
             kind="document",
             content_hash=content_hash,
-            read_at=self._context.clock.now().date().isoformat(),
+            read_at=self._context.clock.now().isoformat(timespec="seconds"),
         )
 
 

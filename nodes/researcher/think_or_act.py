@@ -16,7 +16,7 @@ from deep_research.run.calls import answer, call_ids, read_calls
 from deep_research.run.context import Context, context_of
 from deep_research.run.packets import Placement, ResearchAgentStart, emit, emit_thought
 from deep_research.run.pages import Pages
-from deep_research.run.spending import total
+from deep_research.run.spending import seconds_left, total
 from deep_research.run.steps import Step, choose
 from deep_research.run.transcripts import fit
 from deep_research.state import Ending, Spent
@@ -49,8 +49,13 @@ async def think_or_act(state: ResearcherState, runtime: Runtime[Context]) -> Thi
     reason = _limit(state, context)
     if reason:
         return {"ended": "partial", "reason": reason, "request": None}
-    async with asyncio.timeout(context.limits.researcher_seconds_hard - state.seconds):
-        reply = await _ask(state, runtime)
+    left = seconds_left(context.limits, state.seconds)
+    try:
+        async with asyncio.timeout(left):
+            reply = await _ask(state, runtime)
+    except TimeoutError:
+        reason = "its time was over (researcher_seconds_hard)"
+        return {"ended": "partial", "reason": reason, "request": None, "seconds": state.seconds + left}
     tools = {*offered_tools(context, {}), "generate_report", "think_tool"}
     calls = read_calls(reply.message, tools, call_ids(state.notes))
     step = choose(calls, state, context.limits)

@@ -26,7 +26,7 @@ from deep_research.run.packets import (
     emit,
 )
 from deep_research.run.pages import Pages, refer
-from deep_research.run.spending import total
+from deep_research.run.spending import seconds_left, total
 from deep_research.state import Action, Source, Spent
 from deep_research.tools.offer import offered_tools
 from deep_research.tools.outcome import Outcome, ResearchTool, ToolFailed
@@ -79,19 +79,19 @@ async def use_tools(state: ResearcherState, runtime: Runtime[Context]) -> UseToo
             Action(id=request.id, tool=request.tool, inputs=inputs, found=tuple(found), problems=outcome.problems)
         ],
         sources=sources,
-        spending={request.id: Spent(role=request.tool, searches=outcome.searches, fetches=outcome.fetches)},
+        # The ids of calls are unique within one researcher only.
+        spending={f"{state.task.id}/{request.id}": _spent(request, outcome)},
     )
 
 
 async def _carry_out(state: ResearcherState, request: ToolRequest, runtime: Runtime[Context]) -> Outcome:
     context = context_of(runtime)
-    used, task = total(state.spending), state.task
-    if task.searches is not None and request.tool != "open_url" and used.searches >= task.searches:
-        return Outcome(problems=("Not run: no searches are left (max_searches). Write down what was found.",))
-    if task.fetches is not None and request.tool == "open_url" and used.fetches >= task.fetches:
-        return Outcome(problems=("Not run: no pages are left to open (max_fetches). Write down what was found.",))
+    left, what = _left(state, request)
+    if left is not None and left <= 0:
+        return Outcome(problems=(f"Not run: {what}. Write down what was found.",))
+    request = request.model_copy(update={"arguments": _first(request.arguments, left)})
     tool = offered_tools(context, await _excerpts(state, runtime))[request.tool]
-    seconds = min(context.limits.tool_seconds, context.limits.researcher_seconds_hard - state.seconds)
+    seconds = min(context.limits.tool_seconds, seconds_left(context.limits, state.seconds))
     try:
         async with asyncio.timeout(seconds):
             return await _run(tool, request)
@@ -100,7 +100,23 @@ async def _carry_out(state: ResearcherState, request: ToolRequest, runtime: Runt
     except ToolFailed as failure:
         return Outcome(problems=(str(failure),))
     except Exception as error:  # noqa: BLE001 - whatever a tool raises becomes the result of its call
-        return Outcome(problems=(f"The tool failed: {type(error).__name__}: {error}",))
+        # Only its kind is told: a foreign error's text may hold addresses or keys.
+        return Outcome(problems=(f"The tool failed ({type(error).__name__}).",))
+
+
+def _left(state: ResearcherState, request: ToolRequest) -> tuple[int | None, str]:
+    """How many queries or addresses the researcher may still use, and what to say when there are none."""
+    used, task = total(state.spending), state.task
+    if request.tool == "open_url":
+        most, spent, what = task.fetches, used.fetches, "no pages are left to open (max_fetches)"
+    else:
+        most, spent, what = task.searches, used.searches, "no searches are left (max_searches)"
+    return (None if most is None else most - spent), what
+
+
+def _first(arguments: dict[str, Any], count: int | None) -> dict[str, Any]:
+    """The arguments with at most so many entries in each list."""
+    return {name: value[:count] if isinstance(value, list) else value for name, value in arguments.items()}
 
 
 async def _run(tool: ResearchTool, request: ToolRequest) -> Outcome:
@@ -117,6 +133,10 @@ async def _excerpts(state: ResearcherState, runtime: Runtime[Context]) -> dict[s
     notes = await Pages(runtime.store, state.task.question_id).fill_in(state.notes)
     results = [result for note in notes if note.type == "tool" for result in read_results(note.text)]
     return {result["address"]: result["text"] for result in reversed(results)}
+
+
+def _spent(request: ToolRequest, outcome: Outcome) -> Spent:
+    return Spent(role=request.tool, searches=outcome.searches, fetches=outcome.fetches)
 
 
 def _inputs(request: ToolRequest) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from deep_research.models.ask import Reply, Request, ask_model
 from deep_research.models.resolve import profile_of
 from deep_research.prompts import render
 from deep_research.run.branch import ResearcherState
+from deep_research.run.calls import was_cut_off
 from deep_research.run.context import Context, context_of
 from deep_research.run.errors import ModelFailed
 from deep_research.run.packets import (
@@ -28,6 +29,8 @@ from deep_research.run.pages import Pages
 from deep_research.run.transcripts import fit
 from deep_research.state import Finding, Spent
 from deep_research.tools.results import SHORTENERS
+
+CUT_OFF = "it was cut off at the output limit (finding_tokens)"
 
 
 class WriteFindingUpdate(TypedDict):
@@ -50,6 +53,7 @@ async def write_finding(state: ResearcherState, runtime: Runtime[Context]) -> Wr
     documents = [document(state.sources[key]) for key in cited]
     emit(runtime.stream_writer, FindingCitedDocuments(placement=place, cited_docs=documents))
     emit(runtime.stream_writer, SectionEnd(placement=place))
+    was_cut = was_cut_off(reply.message)
     finding = Finding(
         id=task.id,
         question_id=task.question_id,
@@ -58,8 +62,8 @@ async def write_finding(state: ResearcherState, runtime: Runtime[Context]) -> Wr
         position=task.position,
         text=text,
         sources=tuple(state.numbered),
-        ended=state.ended or "done",
-        reason=state.reason,
+        ended="partial" if was_cut else state.ended or "done",
+        reason=state.reason or (CUT_OFF if was_cut else ""),
         seconds=state.seconds + reply.seconds,
         actions=tuple(state.actions),
         thought=task.thought,
@@ -82,7 +86,7 @@ async def _ask(state: ResearcherState, runtime: Runtime[Context], place: Placeme
         "researcher",
         fit(messages, room, SHORTENERS),
         max_tokens=limits.finding_tokens,
-        idle_seconds=limits.report_idle_seconds,
+        is_long=True,
     )
-    async with asyncio.timeout(limits.researcher_seconds_hard):
+    async with asyncio.timeout(limits.researcher_seconds_hard - state.seconds):
         return await ask_model(request, context, tell)
