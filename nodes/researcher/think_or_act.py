@@ -55,16 +55,16 @@ async def think_or_act(state: ResearcherState, runtime: Runtime[Context]) -> Thi
             reply = await _ask(state, runtime)
     except TimeoutError:
         reason = "its time was over (researcher_seconds_hard)"
-        return {"ended": "partial", "reason": reason, "request": None, "seconds": state.seconds + left}
+        return {"ended": "partial", "reason": reason, "request": None, "seconds": state.seconds + max(left, 0)}
     tools = {*offered_tools(context, {}), "generate_report", "think_tool"}
     calls = read_calls(reply.message, tools, call_ids(state.notes))
     step = choose(calls, state, context.limits)
     if step.thought:
         place = placement.model_copy(update={"sub_turn_index": state.step})
         emit_thought(runtime.stream_writer, place, step.thought)
-    notes: list[AnyMessage] = [calls.message, *answer(calls.message, step.answers)] if step.answers else []
-    if step.request and not step.answers:
-        notes = [calls.message]
+    # A message without calls had no effect and is not shown again.
+    has_effect = bool(step.answers or step.request)
+    notes: list[AnyMessage] = [calls.message, *answer(calls.message, step.answers)] if has_effect else []
     return _update(state, step, notes, reply)
 
 
