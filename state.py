@@ -114,6 +114,8 @@ class Task(Record):
     """Today's date in words, as frozen at the start of the question."""
     language: str
     """Language of all prose."""
+    docs: tuple[str, ...]
+    """The user's folders and files."""
     seconds: float
     """Active seconds until it must start writing."""
     tokens: int | None
@@ -169,6 +171,8 @@ class Run(Record):
     """Language of the report."""
     is_resumable: bool
     """Whether a checkpointer can hold the pause of a question to the user."""
+    docs: tuple[str, ...] = ()
+    """The user's folders and files, absolute: a run that is resumed searches what it was given."""
     version: str
     """Version of the code that started it."""
     entry: Entry = "question"

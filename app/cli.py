@@ -60,7 +60,7 @@ def cli() -> None:
 )
 @click.option("--no-web", is_flag=True, help="Search your documents only (this version has no web search yet).")
 @click.option("--strategy", type=click.Choice(["orchestrated"]), default="orchestrated", show_default=True)
-@click.option("--model", metavar="NAME", help="Model for all roles; `extractive` needs no key and no network.")
+@click.option("--model", metavar="NAME", help="Model for all roles: `extractive`, which needs no key and no network.")
 @click.option("--thread", metavar="NAME", help="Name of the run; a known name continues its conversation.")
 @click.option("--yes", is_flag=True, help="Never ask back; state assumptions in the report.")
 @click.option("--review-plan", is_flag=True, help="Show the plan for approval first.")

@@ -71,6 +71,7 @@ async def _start(
         language=context.language or "the language of the request",
         # The only sign of a checkpointer that a node can see.
         is_resumable=get_config().get("configurable", {}).get("__pregel_checkpointer") is not None,
+        docs=tuple(str(path.expanduser().absolute()) for path in context.docs),
         version=await asyncio.to_thread(version, "deep-research"),
         entry=entry,
         active_seconds=context.clock.seconds() - started,

@@ -159,6 +159,7 @@ def _tasks(state: ResearchState, order: Order, progress: Progress, context: Cont
             turn=progress.turn,
             date=run.date,
             language=run.language,
+            docs=run.docs,
             thought=progress.thought,
             **share._asdict(),
         )

@@ -144,7 +144,8 @@ def _request(state: ResearchState, context: Context, written: str) -> Request:
 
 
 def _notes(run: Run) -> list[str]:
-    notes = [f"Assumed, because nobody could be asked: {assumption}" for assumption in run.assumptions]
+    unasked = "Nobody could be asked, so the question was taken as it stands. What stayed open:"
+    notes = [f"{unasked} {assumption}" for assumption in run.assumptions]
     if run.stop_reason:
         notes.append(f"Research ended early: {run.stop_reason}.")
     return [*notes, *run.notices]

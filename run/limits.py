@@ -20,9 +20,9 @@ class Limits(BaseSettings):
         title="Limits",
     )
 
-    max_cycles: int = Field(default=8, ge=1)
+    max_cycles: int = Field(default=8, ge=2)
     """Orchestrator cycles of a model that does not reason; the last one writes the report."""
-    max_cycles_reasoning: int = Field(default=4, ge=1)
+    max_cycles_reasoning: int = Field(default=4, ge=2)
     """Orchestrator cycles of a reasoning model; the last one writes the report."""
     max_parallel_researchers: int = Field(default=3, ge=1, le=20)
     """Researchers that work at the same time."""

@@ -21,6 +21,11 @@ class Review(NamedTuple):
     """The reply in words, for the conversation."""
 
 
+def is_approval(words: str) -> bool:
+    """Whether words say yes to a plan."""
+    return words.strip().lower().rstrip(".!") in _APPROVALS
+
+
 def read_plan(text: str, max_steps: int) -> Plan:
     """Parse a plan; the text stays as written unless it has more than `max_steps` steps."""
     steps = _items(text, _NUMBERED) or _items(text, _BULLET) or [" ".join(text.split())]
@@ -44,7 +49,7 @@ def read_review(plan: Plan, reply: Any, max_steps: int) -> Review | None:
     words = str(reply or "").strip()
     if not words:
         return None
-    if words.lower().rstrip(".!") in _APPROVALS:
+    if is_approval(words):
         return Review(plan.model_copy(update={"review": "approved"}), words)
     return Review(plan.model_copy(update={"review": "rejected", "comment": words}), words)
 

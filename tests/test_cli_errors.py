@@ -36,7 +36,10 @@ def complaint(ended: Ended, code: int = 2) -> str:
         (["x" * 32_001, "--docs", "docs"], "The question has 32001 characters; at most 32000 are accepted"),
         ([WHEN, "--docs", "docs", "--limit", "question_characters=9"], "(limit question_characters)"),
         ([WHEN], "There is nothing to search: name a folder of documents by --docs"),
-        ([WHEN, "--docs", "nowhere"], "nowhere: there is no such folder or file (setting `docs`, option `--docs`)"),
+        (
+            [WHEN, "--docs", "nowhere"],
+            "nowhere: there is no such folder or file (setting `docs`, options `--docs`",
+        ),
         ([WHEN, "--attach", "none.md"], "none.md: there is no such folder or file"),
         ([WHEN, "--docs", "empty"], "empty: there is no document in it that can be read"),
         ([WHEN, "--docs", "broken"], "broken.pdf: "),

@@ -194,10 +194,11 @@ def test_a_finding_quotes_word_for_word_with_a_marker_after_each_sentence() -> N
         assert text in (OTHER, SHIP, CAPTAIN)[int(number) - 1]
 
 
-def test_bracketed_numbers_of_a_document_are_never_quoted() -> None:
+def test_bracketed_numbers_of_a_document_are_never_quoted_in_brackets() -> None:
     assert sentences("It rose by half then.[12] It fell again later. [3][4] It held [5] in the end.") == [
         "It rose by half then.",
         "It fell again later.",
+        "It held (5) in the end.",
     ]
 
 

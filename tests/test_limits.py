@@ -47,7 +47,13 @@ DEFAULTS = {
     "parse_seconds": 15,
 }
 LEAST = {"decision_tokens": 16, "finding_tokens": 16, "report_tokens": 16, "page_characters": 200}
-LEAST |= {"pages_characters": 200, "max_continuations": 0, "writing_share": 0}
+LEAST |= {
+    "max_cycles": 2,
+    "max_cycles_reasoning": 2,
+    "pages_characters": 200,
+    "max_continuations": 0,
+    "writing_share": 0,
+}
 ABOVE_ZERO = {name for name in DEFAULTS if name.endswith("_seconds") or name.startswith("researcher_seconds")}
 ABOVE_ZERO |= {"max_seconds", "max_tokens", "max_searches", "max_fetches"}
 

@@ -38,6 +38,7 @@ def task(name: str) -> Task:
         turn=1,
         date="today",
         language="English",
+        docs=(),
         seconds=1,
         tokens=None,
         searches=None,

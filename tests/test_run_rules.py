@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from lab import every_call_has_one_result
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 
+from deep_research.models.extractive.reading import question_in
 from deep_research.models.scripted import broken_call, call, calls
 from deep_research.run.calls import answer, read_calls
 from deep_research.run.conversation import clean, entry_of, latest, marked, question_of
@@ -145,3 +146,11 @@ def test_a_prompt_is_shortened_from_its_oldest_result_and_no_more_than_needed() 
     assert results(fit(messages, 800, [short])) == [50, 50, 2000]
     assert results(fit(messages, 10, [short])) == [50, 50, 2000]
     assert results(fit(messages, 800, [lambda text: text[:1500], short])) == [50, 50, 2000]
+
+
+@pytest.mark.parametrize("reply", ["yes", "Looks good!", "ok", "1. Only Oslo"])
+def test_a_word_on_the_plan_is_no_part_of_the_question(reply: str) -> None:
+    shown = [HumanMessage("Who built Petra?"), marked("1. Petra", "plan"), HumanMessage(reply)]
+    assert question_in(shown) == "Who built Petra?"
+    commented = [*shown[:2], HumanMessage("Look at the tombs as well")]
+    assert question_in(commented) == "Who built Petra?\nLook at the tombs as well"

@@ -192,3 +192,12 @@ def test_older_reports_are_cut_when_nothing_else_helps_and_the_users_words_never
 def test_characters_beyond_ascii_count_as_a_token_each() -> None:
     assert tokens_of([HumanMessage("光" * 1000)]) >= 1000
     assert tokens_of([HumanMessage("a" * 1000)]) < 300
+
+
+async def test_a_run_that_is_resumed_without_documents_searches_those_it_was_given(tmp_path: Path) -> None:
+    run = lab(tmp_path, clarifier=["Which light?"])
+    await run.ask()
+    bare = run.context.model_copy(update={"docs": (), "data_dir": tmp_path / "another"})
+    await run.graph.ainvoke(Command(resume="The Skerry Light"), thread_config(run.thread), context=bare)
+    state = await run.state()
+    assert state.report and [Path(key).name for key in state.report.sources] == ["lighthouse.md"]

@@ -151,7 +151,7 @@ async def test_an_answer_that_says_nothing_is_asked_for_again(tmp_path: Path) ->
 async def test_without_a_checkpointer_nothing_is_asked_and_the_assumption_is_stated(tmp_path: Path) -> None:
     run = lab(tmp_path, clarifier=["Which light do you mean?"], graph=build_graph())
     result = await run.graph.ainvoke({"messages": [HumanMessage(QUESTION)]}, context=run.context)
-    assert "nobody could be asked: Which light do you mean?" in result["messages"][-1].text
+    assert "What stayed open: Which light do you mean?" in result["messages"][-1].text
     assert "Which light do you mean?" in run.calls("writer")[0].messages[-1].text
     assert "Which light do you mean?" in run.calls("planner")[0].messages[-1].text
 
@@ -159,7 +159,7 @@ async def test_without_a_checkpointer_nothing_is_asked_and_the_assumption_is_sta
 async def test_a_user_who_does_not_want_to_be_asked_reads_the_assumption(tmp_path: Path) -> None:
     run = lab(tmp_path, clarifier=["Which light do you mean?"], clarify="assume")
     state = await run.ask()
-    assert "nobody could be asked: Which light do you mean?" in state.messages[-1].text
+    assert "What stayed open: Which light do you mean?" in state.messages[-1].text
 
 
 @pytest.mark.behaviour("O-11")

@@ -79,6 +79,9 @@ class Library:
         terms = terms_of(query)
         if not terms:
             return []
+        if not all(root.store.file.exists() for root in self._roots):
+            # The run began with another data folder.
+            self.refresh()
         titles = mentions(query)
         candidates = {
             (passage.source.key, passage.start): passage

@@ -69,4 +69,4 @@ def _resolved(path: Path) -> Path:
 
 def unreadable(path: Path, words: str) -> DocumentsUnreadable:
     """The error for this folder or file."""
-    return DocumentsUnreadable(f"{path}: {words} (setting `docs`, option `--docs`)")
+    return DocumentsUnreadable(f"{path}: {words} (setting `docs`, options `--docs` and `--attach`)")

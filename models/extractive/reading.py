@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolCall, ToolMessage
 
 from deep_research.run.conversation import mark_of
+from deep_research.run.plans import is_approval
 
 REMINDER = "<reminder>"
 FENCED = re.compile(r"<(data-[0-9a-f]+)>\s*(\{.*?\})\s*</\1>", re.DOTALL)
@@ -51,11 +52,15 @@ def is_reminder(message: BaseMessage) -> bool:
 def question_in(messages: Sequence[BaseMessage]) -> str:
     """The user's words since the last report, or the task of a researcher."""
     words: list[str] = []
+    is_about_plan = False
     for message in messages:
-        if isinstance(message, AIMessage) and mark_of(message) == "report":
-            words = []
+        if isinstance(message, AIMessage):
+            is_about_plan = mark_of(message) == "plan"
+            words = [] if mark_of(message) == "report" else words
         elif isinstance(message, HumanMessage) and not is_reminder(message):
-            words.append(message.text.strip())
+            # A yes or no to the plan, or a plan of the user's own, is no part of the question.
+            says_nothing_new = is_about_plan and (is_approval(message.text) or STEP.search(message.text))
+            words += [] if says_nothing_new else [message.text.strip()]
     return "\n".join(words)
 
 

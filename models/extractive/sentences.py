@@ -9,12 +9,13 @@ from deep_research.models.extractive.vocabulary import ABBREVIATIONS, CLOSING_AB
 LONGEST = 600
 CLOSERS = r"[\"'”’»)\]」』]*"
 BOUNDARY = re.compile(rf"[.!?]{CLOSERS}(?=\s|\[\^?\d)|[。！？]{CLOSERS}")
+REFERENCE = re.compile(r"\[(\^?\d[\d,\s–-]*)\]")
 REFERENCES = re.compile(r"^(?:\s*\[\^?\d+\])+")
 COMPLETE = re.compile(rf"[.!?。！？]{CLOSERS}$")
 DOTTED = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]")
 LINE_MARK = re.compile(r"^\s*(?:[-*+•]\s+|\d{1,3}[.)]\s+|>\s*)")
 NO_PROSE = re.compile(r"^\s*(?:#{1,6}\s|[-=*_]{3,}\s*$|\|)")
-DEBRIS = re.compile(r"\[\^?\d[\d,\s–-]*\]|\]\(|\||```|\{\{|\}\}|</?[a-zA-Z]|https?://|�|\*\*|__")
+DEBRIS = re.compile(r"\]\(|\||```|\{\{|\}\}|</?[a-zA-Z]|https?://|�|\*\*|__")
 OPENING = re.compile(r"^[\"'“„«(¿¡「『]*(?:[^\W_a-zß-öø-ÿ])")
 
 
@@ -42,7 +43,8 @@ def _blocks(text: str) -> list[tuple[str, bool]]:
 def _split(block: str) -> list[str]:
     ends = [match.end() for match in BOUNDARY.finditer(block) if not _is_inside(block, match)]
     pieces = [block[start:end] for start, end in zip([0, *ends], [*ends, len(block)], strict=True)]
-    return [REFERENCES.sub("", piece).strip() for piece in pieces]
+    # A number in brackets would be read as a citation of ours.
+    return [REFERENCE.sub(r"(\1)", REFERENCES.sub("", piece)).strip() for piece in pieces]
 
 
 def _is_inside(block: str, match: re.Match[str]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 from langchain_core.messages import AnyMessage
@@ -90,6 +91,7 @@ async def _carry_out(state: ResearcherState, request: ToolRequest, runtime: Runt
     if left is not None and left <= 0:
         return Outcome(problems=(f"Not run: {what}. Write down what was found.",))
     request = request.model_copy(update={"arguments": _first(request.arguments, left)})
+    context = context.model_copy(update={"docs": tuple(map(Path, state.task.docs))})
     tool = offered_tools(context, await _excerpts(state, runtime))[request.tool]
     seconds = min(context.limits.tool_seconds, seconds_left(context.limits, state.seconds))
     try:
