@@ -30,7 +30,7 @@ def wait_for(coroutine: Coroutine[Any, Any, Value], loop: asyncio.AbstractEventL
     future = asyncio.run_coroutine_threadsafe(coroutine, loop)
     try:
         return future.result()
-    except BaseException:
+    except BaseException:  # Ctrl-C as well has to stop what runs on the other thread
         future.cancel()
         raise
 
