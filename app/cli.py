@@ -22,7 +22,6 @@ WAITING = 3
 INTERRUPTED = 130
 """Exit code after Ctrl-C."""
 
-PATH = click.Path(path_type=Path)
 DATA_DIR = click.option(
     "--data-dir", type=click.Path(path_type=Path, file_okay=False), help="Folder for runs and document indexes."
 )
