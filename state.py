@@ -62,19 +62,26 @@ class Action(Record):
     """What could not be searched or read, and why."""
 
 
-class Finding(Record):
-    """What one researcher brings back for one task."""
+class Assignment(Record):
+    """A piece of research that the orchestrator asked for."""
 
     id: str
-    """Id of the tool call that it answers."""
+    """Id of the tool call that asked for it."""
     question_id: str
-    """The question for which it was found."""
-    task: str
-    """The task as it was given."""
+    """The question that it serves."""
     cycle: int
     """The orchestrator's cycle, from 0."""
     position: int
-    """Place of the call among the calls of its cycle, from 0."""
+    """Place among the calls of the cycle, from 0."""
+    thought: str = ""
+    """The orchestrator's thought that led to it."""
+
+
+class Finding(Assignment):
+    """What one researcher brings back for one task."""
+
+    task: str
+    """The task as it was given."""
     text: str
     """The finding, with the researcher's own source numbers in brackets."""
     sources: tuple[str, ...] = ()
@@ -83,31 +90,23 @@ class Finding(Record):
     """`partial`: a limit or an error ended the research before the researcher did."""
     reason: str = ""
     """Why it is partial or failed, in words for the reader."""
+    failures: tuple[str, ...] = ()
+    """What went wrong on the way, as the listeners were told."""
     seconds: float = 0.0
     """Active seconds that the research took."""
     actions: tuple[Action, ...] = ()
     """Its tool calls, in order."""
-    thought: str = ""
-    """The orchestrator's thought that led to the task."""
     numbered: str | None = None
     """The text with the numbers of the thread; none until `collect` has seen it."""
     dropped_markers: int = 0
     """Markers that named no source and were removed."""
 
 
-class Task(Record):
+class Task(Assignment):
     """What a researcher is given, and all that it is given."""
 
-    id: str
-    """Id of the tool call that asked for it."""
-    question_id: str
-    """The question that it serves."""
     text: str
     """The task in words."""
-    cycle: int
-    """The orchestrator's cycle, from 0."""
-    position: int
-    """Place among the tasks of the cycle, from 0."""
     turn: int
     """Turn index of its packets."""
     date: str
@@ -124,8 +123,6 @@ class Task(Record):
     """Searches that it may make; none: unlimited."""
     fetches: int | None
     """Pages that it may open; none: unlimited."""
-    thought: str = ""
-    """The orchestrator's thought that led to it."""
 
 
 class Plan(Record):
@@ -156,6 +153,8 @@ class Spent(Record):
     """Search queries sent."""
     fetches: int = 0
     """Pages or documents opened."""
+    usd: float = 0.0
+    """Money in US dollars, as far as it is known."""
 
 
 class Run(Record):
@@ -221,6 +220,8 @@ class Report(Record):
     """Its body, with bare markers `[n]` numbered in order of first use."""
     sources: tuple[str, ...]
     """Keys of the cited sources; the first has the number 1."""
+    seconds_before: float = 0.0
+    """Active seconds of the run before it."""
     dropped_markers: int = 0
     """Markers that named no source and were removed."""
 
@@ -278,21 +279,20 @@ class ResearchState:
     findings: Annotated[dict[str, Finding], delta(merge_findings, dict)] = field(default_factory=dict)
     sources: Annotated[dict[str, Source], delta(merge_sources, dict)] = field(default_factory=dict)
     spending: Annotated[dict[str, Spent], delta(merge_by_id, dict)] = field(default_factory=dict)
+    thoughts: Annotated[dict[str, str], delta(merge_by_id, dict)] = field(default_factory=dict)
     report: Report | None = None
 
 
-class ResearchInput(BaseModel):
+class ResearchInput(BaseModel, title="Question", use_attribute_docstrings=True):
     """What a run starts from."""
 
-    model_config = ConfigDict(title="Question", use_attribute_docstrings=True)
     messages: Annotated[list[AnyMessage], add_messages] = Field(title="Messages", min_length=1)
     """The conversation; its last message is the question, or the answer to what was asked back."""
 
 
-class ResearchOutput(BaseModel):
+class ResearchOutput(BaseModel, title="Report", use_attribute_docstrings=True):
     """What a run ends with."""
 
-    model_config = ConfigDict(title="Report", use_attribute_docstrings=True)
     messages: Annotated[list[AnyMessage], add_messages] = Field(title="Messages")
     """The conversation; its last message is the report, or a question to the user."""
     report: Report | None = Field(default=None, title="Report")

@@ -13,6 +13,9 @@ TEXT_BYTES = 6 * TEXT_CHARACTERS
 CONTROL_SHARE = 0.02
 FEW_CONTROLS = 8
 NUL_SHARE = 0.2
+REPLACEMENT = "\ufffd"
+SLIPS = 4
+"""Characters beyond ASCII, replaced ones among them, for each byte that does not fit."""
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -35,6 +38,22 @@ _CANDIDATES = [
     *("cp1252", "cp932", "euc_jp", "gb18030", "big5", "euc_kr", "cp1251"),
     *("koi8_r", "cp1250", "cp1253", "cp1255", "cp1256", "cp1254"),
 ]
+# Pages name the small set and use the large one that their browsers take for it.
+_AS_MEANT = {
+    "iso-8859-1": "cp1252",
+    "latin-1": "cp1252",
+    "latin1": "cp1252",
+    "us-ascii": "cp1252",
+    "ascii": "cp1252",
+    "iso-8859-9": "cp1254",
+    "shift_jis": "cp932",
+    "shift-jis": "cp932",
+    "x-sjis": "cp932",
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "euc-kr": "cp949",
+    "ks_c_5601-1987": "cp949",
+}
 # Escape is not among them: logs with terminal colours are text.
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f]")
 # Zero-width joiners stay: Persian, Indic scripts and emoji need them.
@@ -78,11 +97,18 @@ def _without_mark(data: bytes, declared: str, is_whole: bool) -> str:
     # A stray NUL is an accident; every second byte NUL is UTF-16.
     if data[:SAMPLE_BYTES].count(0) > NUL_SHARE * len(data[:SAMPLE_BYTES]):
         names = [_wide_guess(data)]
-    for name in [*names, declared]:
+    for name in [*names, _AS_MEANT.get(declared.lower(), declared)]:
         text = _strictly(data, name, is_whole)
         if text is not None:
             return text
-    return data.decode(_best_guess(data), errors="replace")
+    return _with_slips(data) or data.decode(_best_guess(data), errors="replace")
+
+
+def _with_slips(data: bytes) -> str:
+    """The text of UTF-8 into which a few bytes of something else were pasted; empty if it is none."""
+    text = data.decode("utf-8", errors="replace")
+    slips = text.count(REPLACEMENT)
+    return text if slips * SLIPS < sum(1 for character in text if character > "\x7f") else ""
 
 
 def _strictly(data: bytes, encoding: str, is_whole: bool) -> str | None:

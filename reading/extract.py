@@ -12,13 +12,14 @@ import queue
 import subprocess
 import sys
 import threading
-from typing import Self
+from typing import Any, Self
 
 from deep_research.reading.frames import receive, send
-from deep_research.reading.records import Extract, Kind, Unreadable
+from deep_research.reading.records import Extract, Kind, Link, Unreadable
 
 WORKERS = 2
 ENDING_SECONDS = 2.0
+NOTICE_SECONDS = 0.1
 
 # Everything else stays here: the child has no use for keys and tokens.
 _ENVIRONMENT = ("PATH", "HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "SYSTEMROOT", "TEMP", "TMPDIR")
@@ -29,6 +30,7 @@ class Parser:
 
     def __init__(self, seconds: float, max_bytes: int, workers: int = WORKERS) -> None:
         self.max_bytes = max_bytes
+        self._is_closed = False
         self._workers = [_Worker(seconds) for _ in range(workers)]
         self._idle: queue.LifoQueue[_Worker] = queue.LifoQueue()
         for worker in self._workers:
@@ -42,31 +44,47 @@ class Parser:
         """End the children."""
         self.close()
 
-    def parse(self, data: bytes, name: str, kind: Kind | None = None, charset: str = "") -> Extract:
-        """Read a file of this name; blocks until a child is free and done. Raises `Unreadable`."""
+    def parse(self, data: bytes, name: str, kind: Kind | None = None, charset: str = "", address: str = "") -> Extract:
+        """Read a file of this name, or the page at this address; blocks until a child is free and done.
+
+        Raises `Unreadable`, also when the parser is closed meanwhile.
+        """
         if not data:
             raise Unreadable("empty", "it is empty")
         if len(data) > self.max_bytes:
             raise Unreadable("too large", f"it is larger than {self.max_bytes} bytes")
         worker = self._idle.get()
         try:
-            return self._parse(worker, data, {"name": name, "kind": kind, "charset": charset})
+            return self._parse(worker, data, {"name": name, "kind": kind, "charset": charset, "address": address})
         finally:
             self._idle.put(worker)
 
     def _parse(self, worker: _Worker, data: bytes, header: dict[str, str | None]) -> Extract:
+        if self._is_closed:
+            raise Unreadable("crashed", "the parser is closed")
         try:
             return worker.parse(data, header)
         except Unreadable as error:
-            if error.reason != "crashed":
+            if error.reason != "crashed" or self._is_closed:
                 raise
         # Once more in a fresh child: the first may have been killed for reasons that are not the file's.
         return worker.parse(data, header)
 
     def close(self) -> None:
-        """End the children."""
-        for worker in self._workers:
+        """End the children, at once also those that still parse."""
+        self._is_closed = True
+        ended: list[_Worker] = []
+        while len(ended) < len(self._workers):
+            try:
+                # A worker comes back when the thread that uses it has noticed that its child is gone.
+                ended.append(self._idle.get(timeout=NOTICE_SECONDS))
+            except queue.Empty:
+                for worker in self._workers:
+                    if worker not in ended:
+                        worker.interrupt()
+        for worker in ended:
             worker.stop()
+            self._idle.put(worker)
 
 
 class _Worker:
@@ -93,6 +111,12 @@ class _Worker:
             raise Unreadable("timed out", f"reading it takes longer than {self._seconds:g} seconds")
         raise Unreadable("crashed", "reading it ended the parser")
 
+    def interrupt(self) -> None:
+        """Kill the child at its work; may be called while another thread waits for its answer."""
+        process = self._process
+        if process is not None:
+            process.kill()
+
     def stop(self) -> None:
         process, self._process = self._process, None
         if process is None:
@@ -116,7 +140,7 @@ def _start() -> subprocess.Popen[bytes]:
     )
 
 
-def _ask(process: subprocess.Popen[bytes], header: dict[str, object], data: bytes) -> dict[str, object] | None:
+def _ask(process: subprocess.Popen[bytes], header: dict[str, object], data: bytes) -> dict[str, Any] | None:
     assert process.stdin is not None
     assert process.stdout is not None
     try:
@@ -132,7 +156,8 @@ def _kill(process: subprocess.Popen[bytes], is_late: threading.Event) -> None:
     process.kill()
 
 
-def _extract(answer: dict[str, object]) -> Extract:
+def _extract(answer: dict[str, Any]) -> Extract:
     if "reason" in answer:
-        raise Unreadable(answer["reason"], str(answer["words"]))  # type: ignore[arg-type]  # our own child's word
-    return Extract(**answer)  # type: ignore[arg-type]  # our own child's word
+        raise Unreadable(answer["reason"], answer["words"])
+    links = tuple(Link(*link) for link in answer["links"])
+    return Extract(**{**answer, "links": links, "signs": tuple(answer["signs"])})

@@ -1,4 +1,4 @@
-"""The bytes of one file to its title, text and date; runs in the child process only."""
+"""The bytes of one file or page to its title, text and date; runs in the child process only."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from pathlib import PurePath
 
 from deep_research.reading.decode import TEXT_BYTES, clean, decode
-from deep_research.reading.records import KINDS, TEXT_CHARACTERS, Extract, Kind, Unreadable
+from deep_research.reading.records import KINDS, TEXT_CHARACTERS, Extract, Kind, Link, Unreadable
 
 TITLE_CHARACTERS = 200
 
@@ -16,16 +16,20 @@ _UNDERLINED = re.compile(r"^([^\n]+)\n(?:=+|-+|~+|\*+)[ \t]*$", re.MULTILINE)
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
-def parse(data: bytes, name: str, kind: Kind | None = None, charset: str = "") -> Extract:
-    """Read a file; its kind follows from its name unless it is given. Raises `Unreadable`."""
+def parse(data: bytes, name: str, kind: Kind | None = None, charset: str = "", address: str = "") -> Extract:
+    """Read a file or, if it has an address, a page of the web, of which links and signs are wanted too.
+
+    The kind follows from the name unless it is given. Raises `Unreadable`.
+    """
     if not data.strip():
         raise Unreadable("empty", "it is empty")
     kind = kind or KINDS.get(PurePath(name).suffix.lower())
     if kind is None:
         raise Unreadable("unknown format", "its format is not known")
-    extract = _by_kind(data, kind, charset)
+    extract = _by_kind(data, kind, charset, address)
     text = re.sub(r"\n{3,}", "\n\n", clean(extract.text)).strip()
-    if not any(character.isalnum() for character in text):
+    # A page of which there are signs says by them why it has no text.
+    if not any(character.isalnum() for character in text) and not extract.signs:
         raise Unreadable("empty", "there is no text in it")
     title = " ".join(clean(extract.title).split()) or _name_in_words(name)
     return Extract(
@@ -33,10 +37,18 @@ def parse(data: bytes, name: str, kind: Kind | None = None, charset: str = "") -
         text=text[:TEXT_CHARACTERS].rstrip(),
         date=extract.date,
         is_cut=extract.is_cut or len(text) > TEXT_CHARACTERS,
+        links=_links(extract, text, address) if address else (),
+        signs=extract.signs,
     )
 
 
-def _by_kind(data: bytes, kind: Kind, charset: str) -> Extract:
+def _links(extract: Extract, text: str, address: str) -> tuple[Link, ...]:
+    from deep_research.reading.page_links import ordered_links
+
+    return ordered_links(extract.links, text, address)
+
+
+def _by_kind(data: bytes, kind: Kind, charset: str, address: str) -> Extract:
     if kind == "pdf" or data.startswith(b"%PDF-"):
         from deep_research.reading.parse_pdf import parse_pdf
 
@@ -44,7 +56,7 @@ def _by_kind(data: bytes, kind: Kind, charset: str) -> Extract:
     if kind == "html":
         from deep_research.reading.parse_html import parse_html
 
-        return parse_html(data, charset)
+        return parse_html(data, charset, address)
     text = clean(decode(data, charset))
     extract = _parse_markdown(text) if kind == "markdown" else _parse_text(text)
     return extract._replace(is_cut=len(data) > TEXT_BYTES)

@@ -7,8 +7,12 @@ import re
 import lxml.html
 from lxml import etree
 
+from deep_research.reading.addresses import join_address
 from deep_research.reading.decode import clean, decode
-from deep_research.reading.records import Extract, Unreadable
+from deep_research.reading.page_links import anchors
+from deep_research.reading.page_signs import signs_of
+from deep_research.reading.records import Extract, Unread, Unreadable
+from deep_research.reading.unseen import drop_unseen
 
 SEARCHED_BYTES = 4096
 PAGE_BYTES = 20_000_000
@@ -20,19 +24,6 @@ LONG_PARAGRAPH = "\u2029"
 
 _CHARSET = re.compile(rb"""charset\s*=\s*["']?\s*([\w.:-]+)""", re.IGNORECASE)
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
-_UNSEEN = (
-    "script", "style", "noscript", "template", "iframe", "object", "svg", "math", "canvas", "audio", "video", "head",
-    "button", "select", "textarea", "input", "dialog", "nav", "footer", "aside",
-)  # fmt: skip
-_HIDDEN_ATTRIBUTES = (
-    "@hidden or @aria-hidden='true' or @type='hidden' or @role='navigation' or @role='contentinfo' or @role='dialog'"
-)
-_HIDDEN_STYLE = re.compile(
-    r"display:none|visibility:(?:hidden|collapse)|opacity:0(?:\.0+)?(?:;|$)|font-size:0(?:\.0+)?[a-z%]*(?:;|$)"
-    r"|(?:left|top|right|text-indent|margin-left|margin-top):-\d{3,}|clip:rect\((?:0|1px)"
-)
-_COLOUR = re.compile(r"(?:^|;)color:([^;]+)")
-_BACKGROUND = re.compile(r"(?:^|;)background(?:-color)?:([^;]+)")
 _BLOCKS = (
     "address", "article", "blockquote", "body", "caption", "dd", "details", "div", "dl", "dt", "figcaption", "figure",
     "form", "header", "hr", "li", "main", "ol", "p", "pre", "section", "summary", "table", "tr", "ul",
@@ -46,15 +37,18 @@ _DATES = (
 )
 
 
-def parse_html(data: bytes, charset: str = "") -> Extract:
-    """Title, main text and stated date of a page."""
+def parse_html(data: bytes, charset: str = "", address: str = "") -> Extract:
+    """Title, main text and stated date of a page; of one of the web also its links and signs."""
     declared = _CHARSET.search(data[:SEARCHED_BYTES])
     named = charset or (declared.group(1).decode("ascii") if declared else "")
     html = clean(decode(data, named, PAGE_BYTES))
     root = _tree(html)
     title, date = _title(root), _date(root)
-    _drop_unseen(root)
-    return Extract(title, _text(root, len(html)), date, is_cut=len(data) > PAGE_BYTES)
+    signs = signs_of(html, root) if address else ()
+    base = _base(root, address)
+    drop_unseen(root)
+    links = anchors(root, base) if address else ()
+    return Extract(title, _text(root, len(html)), date, len(data) > PAGE_BYTES, links, signs)
 
 
 def _tree(html: str) -> lxml.html.HtmlElement:
@@ -81,19 +75,12 @@ def _date(root: lxml.html.HtmlElement) -> str:
     return next((found.group() for found in map(_ISO_DATE.match, stated) if found), "")
 
 
-def _drop_unseen(root: lxml.html.HtmlElement) -> None:
-    unseen = [*root.iter(*_UNSEEN), *root.xpath(f"//*[{_HIDDEN_ATTRIBUTES}]")]
-    unseen += [element for element in root.xpath("//*[@style]") if _is_hidden(element.get("style"))]
-    for element in unseen:
-        if element.getparent() is not None and element.tag != "body":
-            element.drop_tree()
-
-
-def _is_hidden(style: str) -> bool:
-    style = re.sub(r"\s+|!important", "", style.lower())
-    colour, background = _COLOUR.search(style), _BACKGROUND.search(style)
-    is_unreadable = bool(colour and background and colour.group(1) == background.group(1))
-    return is_unreadable or bool(_HIDDEN_STYLE.search(style))
+def _base(root: lxml.html.HtmlElement, address: str) -> str:
+    stated = next((str(found) for found in root.xpath("//base/@href")), "")
+    try:
+        return str(join_address(address, stated)) if stated else address
+    except Unread:
+        return address
 
 
 def _text(root: lxml.html.HtmlElement, length: int) -> str:

@@ -1,4 +1,4 @@
-"""What reading a file gives: its text, or the reason why there is none."""
+"""What reading a file or a page gives: its text, or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -10,6 +10,25 @@ Kind = Literal["markdown", "text", "html", "pdf"]
 Reason = Literal[
     "empty", "too large", "not text", "broken", "encrypted", "timed out", "unreadable", "unknown format", "crashed"
 ]
+RefusalCode = Literal[
+    "blocked",
+    "paywall",
+    "challenge",
+    "empty shell",
+    "too large",
+    "not text",
+    "gone",
+    "robots",
+    "private",
+    "bad address",
+    "redirects",
+    "timed out",
+    "unreachable",
+    "server error",
+    "broken",
+    "denied domain",
+]
+Sign = Literal["challenge words", "challenge script", "paywall mark", "paywall words", "script only"]
 
 KINDS: dict[str, Kind] = {
     ".md": "markdown",
@@ -23,6 +42,15 @@ KINDS: dict[str, Kind] = {
 }
 
 
+class Link(NamedTuple):
+    """A link of a page."""
+
+    words: str
+    """What a reader clicks on; empty where the address itself stands in the text."""
+    address: str
+    """Absolute, of the web, without a fragment."""
+
+
 class Extract(NamedTuple):
     """The text of one file; headings are lines that start with `#`."""
 
@@ -32,6 +60,10 @@ class Extract(NamedTuple):
     """Date that the file states of itself (ISO 8601)."""
     is_cut: bool = False
     """Whether the file holds more text than this."""
+    links: tuple[Link, ...] = ()
+    """Where the content of a web page leads to, links in its text first; none for files."""
+    signs: tuple[Sign, ...] = ()
+    """What in a web page speaks for its text being no content."""
 
 
 class Unreadable(Exception):
@@ -40,3 +72,11 @@ class Unreadable(Exception):
     def __init__(self, reason: Reason, words: str) -> None:
         super().__init__(words)
         self.reason = reason
+
+
+class Unread(Exception):
+    """A web page gave no text; `code` is for programs, the message for people and models."""
+
+    def __init__(self, code: RefusalCode, words: str) -> None:
+        super().__init__(words)
+        self.code = code

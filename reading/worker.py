@@ -31,7 +31,7 @@ def main() -> None:
 
 def _answer(answers: BinaryIO, header: dict[str, Any], data: bytes) -> None:
     try:
-        extract = parse(data, header["name"], header["kind"], header["charset"])
+        extract = parse(data, header["name"], header["kind"], header["charset"], header["address"])
     except Unreadable as error:
         send(answers, {"reason": error.reason, "words": str(error)})
     except MemoryError:

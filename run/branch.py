@@ -34,6 +34,12 @@ class ToolRequest(Record):
     arguments: dict[str, Any]
     """Its arguments, calls of the same tool merged."""
 
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The queries or addresses that it is given."""
+        values: Any = next(iter(self.arguments.values()), ())
+        return tuple(map(str, values)) if isinstance(values, list | tuple) else (str(values),)
+
 
 @dataclass
 class ResearcherState:
@@ -51,8 +57,10 @@ class ResearcherState:
     actions: Annotated[list[Action], append] = field(default_factory=list)
     sources: Annotated[dict[str, Source], merge_sources] = field(default_factory=dict)
     spending: Annotated[dict[str, Spent], merge_by_id] = field(default_factory=dict)
+    thoughts: Annotated[dict[str, str], merge_by_id] = field(default_factory=dict)
     ended: Ending | None = None
     reason: str = ""
+    failures: Annotated[list[str], append] = field(default_factory=list)
     findings: Annotated[dict[str, Finding], merge_findings] = field(default_factory=dict)
 
 
@@ -68,3 +76,4 @@ class ResearcherOutput(TypedDict):
     findings: dict[str, Finding]
     sources: dict[str, Source]
     spending: dict[str, Spent]
+    thoughts: dict[str, str]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
@@ -82,6 +83,16 @@ def answer(message: AIMessage, answers: dict[str, str]) -> list[ToolMessage]:
         for call in message.tool_calls
         if (call_id := call["id"] or "") in answers
     ]
+
+
+def in_order(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
+    """The messages with the results of each message in the order of its calls, in which some servers expect them."""
+    calls = [call for message in messages if isinstance(message, AIMessage) for call in message.tool_calls]
+    places = {call["id"]: place for place, call in enumerate(calls)}
+    ordered: list[AnyMessage] = []
+    for _, group in groupby(messages, key=lambda message: message.type):
+        ordered += sorted(group, key=lambda message: places[message.tool_call_id] if message.type == "tool" else 0)
+    return ordered
 
 
 def _unique(wanted: str, used: Collection[str]) -> str:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Iterable
+from datetime import date
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import platformdirs
 from langchain_core.language_models import BaseChatModel
@@ -17,7 +20,18 @@ from deep_research.run.clock import Clock, SystemClock
 from deep_research.run.limits import ENVIRONMENT_PREFIX, Limits
 
 Role = Literal["clarifier", "planner", "orchestrator", "researcher", "writer"]
+ToolCalls = Literal["auto", "native", "schema", "json", "tags"]
+Engine = Literal["tavily", "duckduckgo", "wikipedia", "arxiv"]
 Model = Annotated[str | InstanceOf[BaseChatModel], WithJsonSchema({"type": "string"})]
+
+
+class Price(NamedTuple):
+    """What a model's tokens cost, in US dollars per million."""
+
+    input: float
+    output: float
+    cached: float | None = None
+    """Tokens read from the provider's cache; none: as `input`."""
 
 
 class Context(BaseSettings):
@@ -38,10 +52,34 @@ class Context(BaseSettings):
     """Input tokens that the models can read, where their own profile is wrong or missing."""
     reasoning: bool | None = Field(default=None, title="Reasoning")
     """Whether the models reason by themselves, where their own profile is wrong or missing."""
+    tool_calls: ToolCalls = Field(default="auto", title="Tool calls")
+    """How models call tools: by the API's own means, as JSON by a schema, as JSON text, or as tagged text; `auto` finds
+    out."""
+    responses_api: bool | None = Field(default=None, title="Responses API")
+    """Whether OpenAI models are called by the Responses API; not set: where the model wants it."""
+    prices: dict[str, Price] = Field(default_factory=dict, title="Prices")
+    """US dollars per million tokens by model name, for the money in progress and `max_usd`."""
+    allow_small_window: bool = Field(default=False, title="Allow small windows")
+    """Run models that read fewer tokens than `min_window`, down to 8 000, with everything cut shorter."""
     effort: Literal["auto", "low", "medium", "high"] = Field(default="auto", title="Effort")
     """How hard reasoning models think; `auto` leaves it to the model, and means `low` for researchers."""
     docs: Annotated[tuple[Path, ...], NoDecode] = Field(default=(), title="Documents")
     """Folders and files to search; in the environment separated as in PATH."""
+    engines: Annotated[tuple[Engine, ...] | None, NoDecode] = Field(default=None, title="Search engines")
+    """Engines that search the web; in the environment `none` for no engine. Not set: Tavily if TAVILY_API_KEY is there,
+    else DuckDuckGo unless there are documents to search."""
+    domains_allow: Annotated[tuple[str, ...], NoDecode] = Field(default=(), title="Only these domains")
+    """Domains, with their subdomains, that the web is searched and read in; all if empty."""
+    domains_deny: Annotated[tuple[str, ...], NoDecode] = Field(default=(), title="Not these domains")
+    """Domains, with their subdomains, that are neither searched nor read."""
+    published_after: date | None = Field(default=None, title="Published after")
+    """Web results that are known to be older are left out."""
+    allow_private: Annotated[tuple[str, ...], NoDecode] = Field(default=(), title="Private addresses")
+    """Hosts or networks inside your own network that may be read: `10.1.0.0/16`, `wiki.example`, `127.0.0.1:8080`."""
+    ports: Annotated[tuple[int, ...], NoDecode] = Field(default=(80, 443), title="Ports")
+    """Ports at which web pages are read."""
+    robots: bool = Field(default=True, title="Obey robots.txt")
+    """Leave pages alone that their site's robots.txt forbids to automatic readers."""
     data_dir: Path = Field(
         default_factory=lambda: Path(platformdirs.user_data_dir("deep-research", appauthor=False)), title="Data folder"
     )
@@ -63,6 +101,15 @@ class Context(BaseSettings):
     clock: SkipJsonSchema[InstanceOf[Clock]] = Field(default_factory=SystemClock, exclude=True, repr=False)
     """The clock that the run goes by."""
 
+    @field_validator("engines", "domains_allow", "domains_deny", "allow_private", "ports", mode="before")
+    @classmethod
+    def _split_words(cls, value: Any) -> Any:
+        return (
+            [word for word in re.split(r"[\s,]+", value) if word not in ("", "none")]
+            if isinstance(value, str)
+            else value
+        )
+
     @field_validator("docs", mode="before")
     @classmethod
     def _split_paths(cls, value: Any) -> Any:
@@ -74,3 +121,8 @@ class Context(BaseSettings):
 def context_of(runtime: Runtime[Context]) -> Context:
     """The settings of this run; the defaults where the caller gave none."""
     return runtime.context or Context()
+
+
+def bound(context: Context, docs: Iterable[str]) -> Context:
+    """The settings with the documents that the question was given, whoever resumes it."""
+    return context.model_copy(update={"docs": tuple(map(Path, docs))})

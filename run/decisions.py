@@ -75,10 +75,7 @@ def _report(calls: Calls, progress: Progress, has_findings: bool) -> Order:
 def _think(calls: Calls, progress: Progress, limits: Limits, has_findings: bool) -> Order:
     if progress.thinks >= limits.max_thinks:
         return _mistaken(progress, _all(calls, THINK_ALONE, think_tool=ACT_NOW), limits, has_findings)
-    thoughts = [str(call.arguments.get("reasoning", "")) for call in calls.accepted if call.name == "think_tool"]
-    progress = progress.model_copy(
-        update={"thinks": progress.thinks + 1, "thought": thoughts[-1], "turn": progress.turn + 1}
-    )
+    progress = progress.model_copy(update={"thinks": progress.thinks + 1})
     return Order("again", progress, _all(calls, THINK_ALONE, think_tool=ACKNOWLEDGED))
 
 

@@ -8,6 +8,10 @@ DeepResearchError
 │   ├── UnknownModel            model name that nothing can resolve
 │   ├── WindowTooSmall          model window below `min_window`
 │   ├── NoSearchTool            nothing to search: no folder, no engine
+│   ├── KeyRefused              no key, or one that the provider does not take
+│   ├── ModelMissing            the provider has no such model, or the key may not use it
+│   ├── ToolsMissing            the model calls tools in no way that is known
+│   ├── SearchRefused           no search key, a wrong one, or its quota is used up
 │   ├── UnknownThread           no run under this name
 │   ├── SyncOnlySaver           checkpointer without async methods
 │   └── DatabaseUnusable        corrupt, foreign, locked or read-only database
@@ -15,10 +19,16 @@ DeepResearchError
 └── RunFailed                   exit code 1: the run stopped and can be resumed
     ├── NoPlan                  the planner wrote nothing, twice
     ├── NoReport                the writer wrote nothing
-    └── ModelFailed             the model refused or broke off
+    ├── ModelFailed             the model refused or broke off
+    │   ├── RateLimited         the provider asks to wait longer than `retry_seconds`
+    │   ├── PromptTooLong       the provider says that the prompt exceeds the model's window
+    │   └── ContentRefused      the model or the provider's filter declined to answer
+    └── SearchFailed            every search engine is down
 """
 
 from __future__ import annotations
+
+from langgraph.errors import GraphBubbleUp
 
 
 class DeepResearchError(Exception):
@@ -27,7 +37,15 @@ class DeepResearchError(Exception):
     exit_code = 1
 
 
-class UserMistake(DeepResearchError):
+class StopsTheRun(GraphBubbleUp):
+    """Marks what no researcher of a run can get past: going on would only spend.
+
+    LangGraph asks no error handler about it, lets the other branches finish, and takes the step anew when the run is
+    resumed. An error that a handler raises again would be lost, and the handler, not the step, be run on resumption.
+    """
+
+
+class UserMistake(DeepResearchError, StopsTheRun):
     """The call or a setting has to change; nothing was spent."""
 
     exit_code = 2
@@ -55,6 +73,22 @@ class WindowTooSmall(UserMistake):
 
 class NoSearchTool(UserMistake):
     """There is nothing to search."""
+
+
+class KeyRefused(UserMistake):
+    """There is no key for the model's provider, or the provider does not take it."""
+
+
+class ModelMissing(UserMistake):
+    """The provider has no such model, or the key may not use it."""
+
+
+class ToolsMissing(UserMistake):
+    """The model calls tools in no way that is known."""
+
+
+class SearchRefused(UserMistake):
+    """The search engine has no key, does not take it, or its quota is used up."""
 
 
 class UnknownThread(UserMistake):
@@ -87,3 +121,19 @@ class NoReport(RunFailed):
 
 class ModelFailed(RunFailed):
     """A model refused the call or broke off."""
+
+
+class RateLimited(ModelFailed, StopsTheRun):
+    """The provider asks to wait longer than the run may."""
+
+
+class PromptTooLong(ModelFailed):
+    """The provider says that the prompt exceeds the model's window."""
+
+
+class ContentRefused(ModelFailed):
+    """The model, or a filter of its provider, declined to answer."""
+
+
+class SearchFailed(RunFailed, StopsTheRun):
+    """Every search engine is down, and there is nothing else to search."""

@@ -32,6 +32,8 @@ class Limits(BaseSettings):
     """Thoughts in a row before a model is told to act."""
     max_mistakes: int = Field(default=2, ge=1)
     """Calls in a row that cannot be run before a cycle or iteration is counted for them."""
+    max_repeats: int = Field(default=2, ge=1)
+    """Times that a researcher may make the very same call; the next time it has to write."""
     max_plan_steps: int = Field(default=6, ge=1)
     """Steps of a plan."""
     max_seconds: float = Field(default=1800, gt=0)
@@ -46,16 +48,23 @@ class Limits(BaseSettings):
     """Seconds of silence in the stream of any other answer before the call counts as broken off."""
     report_idle_seconds: float = Field(default=300, gt=0)
     """Seconds of silence in the stream of a finding or a report before the call counts as broken off."""
+    heartbeat_seconds: float = Field(default=15, gt=0)
+    """Seconds of silence in a run's packets after which a heartbeat is sent."""
     writing_share: float = Field(default=0.2, ge=0, lt=1)
-    """Share that is kept for writing: of `max_tokens` for the report, of `researcher_seconds_hard` for a finding."""
+    """Share that is kept for writing: of `max_tokens` and `max_usd` for the report, of `researcher_seconds_hard` for a
+    finding."""
     max_tokens: int | None = Field(default=None, gt=0)
     """Tokens of a run, input and output; unlimited if not set."""
     max_searches: int | None = Field(default=None, gt=0)
     """Search queries of a run; unlimited if not set."""
     max_fetches: int | None = Field(default=None, gt=0)
     """Pages and documents opened in a run; unlimited if not set."""
+    max_usd: float | None = Field(default=None, gt=0)
+    """Money of a run in US dollars, where `prices` or the provider tells what calls cost; unlimited if not set."""
     decision_tokens: int = Field(default=1024, ge=16)
     """Output tokens of one decision of the orchestrator or a researcher."""
+    reasoning_tokens: int = Field(default=8192, ge=0)
+    """Output tokens that a model which reasons by itself may use for its thoughts, on top of those for its answer."""
     finding_tokens: int = Field(default=10_000, ge=16)
     """Output tokens of one finding."""
     report_tokens: int = Field(default=20_000, ge=16)
@@ -84,3 +93,42 @@ class Limits(BaseSettings):
     """Files of one folder."""
     parse_seconds: float = Field(default=15, gt=0)
     """Seconds that reading one file may take."""
+    call_seconds: float = Field(default=900, gt=0)
+    """Seconds that one call of a model may take as a whole."""
+    max_retries: int = Field(default=2, ge=0)
+    """Further tries of a model call that fails before its first word; where the provider asks to wait, only
+    `retry_seconds` counts."""
+    retry_seconds: float = Field(default=60, ge=0)
+    """Seconds that all model calls of a run together may wait before they try again."""
+    search_seconds: float = Field(default=20, gt=0)
+    """Seconds that one query to a search engine may take."""
+    max_web_results: int = Field(default=20, ge=1)
+    """Results of one web search call, over all its queries."""
+    query_characters: int = Field(default=400, ge=10)
+    """Characters of one search query; a longer one is cut at a word."""
+    max_pages: int = Field(default=60, ge=1)
+    """Web pages fetched in a run."""
+    max_host_pages: int = Field(default=10, ge=1)
+    """Web pages fetched from one host in a run."""
+    max_redirects: int = Field(default=5, ge=0)
+    """Redirects that are followed for one page."""
+    connect_seconds: float = Field(default=5, gt=0)
+    """Seconds until a web server must have taken the connection."""
+    page_seconds: float = Field(default=20, gt=0)
+    """Seconds that fetching one page may take as a whole, redirects included."""
+    max_page_bytes: int = Field(default=2_000_000, ge=1000)
+    """Size of a web page, decompressed, above which it is refused."""
+    max_pdf_bytes: int = Field(default=20_000_000, ge=1000)
+    """Size of a PDF of the web above which it is refused."""
+
+    def shortened(self, window: int) -> Limits:
+        """The same limits, with what is read and written cut to a window (input tokens) below `min_window`."""
+        if window >= self.min_window:
+            return self
+        share = window / self.min_window
+        scaled = ("finding_tokens", "report_tokens", "page_characters", "max_results", "max_web_results", "max_open")
+        cut = {name: max(2, int(getattr(self, name) * share)) for name in scaled}
+        # Four characters are a token: the pages of a call may take a third of the window, a decision an eighth.
+        cut["pages_characters"] = min(self.pages_characters, window * 4 // 3)
+        cut["decision_tokens"] = min(self.decision_tokens, window // 8)
+        return self.model_copy(update=cut)

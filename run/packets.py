@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from langgraph.types import StreamWriter
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from deep_research.state import Source
+
+StopReason = Literal["completed", "completed_with_gaps", "waiting_for_user", "user_cancelled", "failed"]
 
 
 class Placement(BaseModel):
@@ -36,7 +38,7 @@ class Document(BaseModel):
 class Packet(BaseModel):
     """Base of all packets; `type` is its name on the wire."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
 
     placement: Placement
     type: str
@@ -106,6 +108,18 @@ class SearchToolQueries(Packet):
 
     type: Literal["search_tool_queries_delta"] = "search_tool_queries_delta"
     queries: list[str]
+
+
+class SearchToolFilters(Packet):
+    """What the search is bound to."""
+
+    type: Literal["search_tool_filter_delta"] = "search_tool_filter_delta"
+    sources: list[str]
+    """Domains that are searched; all if empty."""
+    excluded: list[str]
+    """Domains that are left out."""
+    time_start: str | None
+    """Earliest date of a result (ISO 8601)."""
 
 
 class SearchToolDocuments(Packet):
@@ -193,6 +207,79 @@ class DocumentsIndexed(Packet):
     total: int
 
 
+class CallDelayed(Packet):
+    """A model's provider asks to wait; the call is tried again afterwards."""
+
+    type: Literal["call_delayed"] = "call_delayed"
+    seconds: float
+    reason: str
+
+
+class CallFinished(Packet):
+    """A model has answered: what the answer cost."""
+
+    type: Literal["call_finished"] = "call_finished"
+    role: str
+    input_tokens: int
+    cached_tokens: int
+    output_tokens: int
+    usd: float
+
+
+class ChatHeartbeat(Packet):
+    """The run is at work, though it has been silent."""
+
+    type: Literal["chat_heartbeat"] = "chat_heartbeat"
+    elapsed_seconds: float
+    """Seconds since the client began to listen."""
+
+
+class OverallStop(Packet):
+    """The last packet: the run has ended, or pauses."""
+
+    type: Literal["stop"] = "stop"
+    stop_reason: StopReason
+    message: str = ""
+    """What went wrong, in one line, or which limit ended the research."""
+    is_resumable: bool = False
+    """Whether the thread can go on from here without losing what was found."""
+    elapsed_seconds: float
+    """Seconds since the client began to listen."""
+
+
+AnyPacket = Annotated[
+    PlanStart
+    | PlanDelta
+    | SectionEnd
+    | TopLevelBranching
+    | ResearchAgentStart
+    | ReasoningStart
+    | ReasoningDelta
+    | ReasoningDone
+    | SearchToolStart
+    | SearchToolFilters
+    | SearchToolQueries
+    | SearchToolDocuments
+    | OpenUrlStart
+    | OpenUrlUrls
+    | OpenUrlDocuments
+    | FindingStart
+    | FindingDelta
+    | FindingCitedDocuments
+    | MessageStart
+    | MessageDelta
+    | CitationInfo
+    | PacketError
+    | DocumentsIndexed
+    | CallDelayed
+    | CallFinished
+    | ChatHeartbeat
+    | OverallStop,
+    Field(discriminator="type"),
+]
+"""Every packet there is, told apart by `type`."""
+
+
 def document(source: Source) -> Document:
     """A source as packets name it."""
     return Document(document_id=source.key, title=source.title, link=source.location)
@@ -203,13 +290,3 @@ def emit(writer: StreamWriter, *packets: Packet) -> None:
     for packet in packets:
         data: dict[str, Any] = packet.model_dump(mode="json")
         writer(data)
-
-
-def emit_thought(writer: StreamWriter, placement: Placement, thought: str) -> None:
-    """Send a whole thought."""
-    emit(
-        writer,
-        ReasoningStart(placement=placement),
-        ReasoningDelta(placement=placement, reasoning=thought),
-        ReasoningDone(placement=placement),
-    )

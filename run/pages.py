@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from langchain_core.messages import AnyMessage, ToolMessage
 from langgraph.config import get_config
-from langgraph.store.base import BaseStore
+from langgraph.store.base import BaseStore, PutOp
 
 _REFERENCE = "text_hash"
 
@@ -18,20 +19,35 @@ def page_namespace(thread_id: str) -> tuple[str, str]:
 
 
 class Pages:
-    """The texts of the thread on which a node runs, or of one question where there is no thread."""
+    """The texts of one thread, and notes about them."""
 
-    def __init__(self, store: BaseStore | None, question_id: str) -> None:
-        """Take the thread from the running node's config: a copied thread has texts of its own."""
-        assert store is not None, "build_graph and the server always give a store"
+    def __init__(self, store: BaseStore, thread_id: str) -> None:
         self._store = store
-        self._place = page_namespace(str(get_config().get("configurable", {}).get("thread_id") or question_id))
+        self.place = page_namespace(thread_id)
+        """The namespace in the store."""
 
     async def keep(self, text: str, content_hash: str = "") -> str:
         """Keep a text under its SHA-256 and return that; a text already kept is left alone."""
         key = content_hash or hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-        if await self._store.aget(self._place, key) is None:
-            await self._store.aput(self._place, key, {"text": text}, index=False)
+        if await self._store.aget(self.place, key) is None:
+            await self._store.aput(self.place, key, {"text": text}, index=False)
         return key
+
+    async def text(self, content_hash: str) -> str | None:
+        """The text with this hash; none if it is not kept."""
+        item = await self._store.aget(self.place, content_hash)
+        return str(item.value["text"]) if item else None
+
+    async def note(self, notes: Mapping[str, dict[str, Any]]) -> None:
+        """Keep notes beside the texts, each under its name."""
+        if not notes:
+            return
+        await self._store.abatch([PutOp(self.place, name, value, index=False) for name, value in notes.items()])
+
+    async def noted(self, name: str) -> dict[str, Any] | None:
+        """The note of this name, if there is one."""
+        item = await self._store.aget(self.place, name)
+        return dict(item.value) if item else None
 
     async def fill_in(self, messages: Sequence[AnyMessage]) -> list[AnyMessage]:
         """The messages with the texts that they refer to."""
@@ -39,11 +55,17 @@ class Pages:
         for message in messages:
             reference = message.artifact if isinstance(message, ToolMessage) else None
             if isinstance(message, ToolMessage) and isinstance(reference, dict) and _REFERENCE in reference:
-                item = await self._store.aget(self._place, reference[_REFERENCE])
-                text = str(item.value["text"]) if item else "The text is no longer kept."
+                text = await self.text(reference[_REFERENCE]) or "The text is no longer kept."
                 message = ToolMessage(text, tool_call_id=message.tool_call_id)
             filled.append(message)
         return filled
+
+
+def pages_of(store: BaseStore | None, question_id: str) -> Pages:
+    """The texts of the thread on which the calling node runs, or of one question where there is no thread."""
+    assert store is not None, "build_graph and the server always give a store"
+    # From the node's config and not from the state: a copied thread has texts of its own.
+    return Pages(store, str(get_config().get("configurable", {}).get("thread_id") or question_id))
 
 
 def refer(call_id: str, content_hash: str) -> ToolMessage:

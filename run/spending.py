@@ -18,6 +18,7 @@ class Total(NamedTuple):
     output_tokens: int
     searches: int
     fetches: int
+    usd: float
 
     @property
     def tokens(self) -> int:
@@ -44,6 +45,7 @@ def total(spending: Mapping[str, Spent]) -> Total:
         output_tokens=sum(spent.output_tokens for spent in entries),
         searches=sum(spent.searches for spent in entries),
         fetches=sum(spent.fetches for spent in entries),
+        usd=sum(spent.usd for spent in entries),
     )
 
 
@@ -52,6 +54,8 @@ def limit_reached(limits: Limits, spending: Mapping[str, Spent], active_seconds:
     spent = total(spending)
     if active_seconds > limits.max_seconds:
         return f"the time limit of {limits.max_seconds:g} s (max_seconds) was reached"
+    if limits.max_usd is not None and spent.usd >= limits.max_usd * (1 - limits.writing_share):
+        return f"the limit max_usd was reached (${spent.usd:.2f} of ${limits.max_usd:.2f})"
     for name, used, most in (
         ("max_tokens", spent.tokens, _for_research(limits)),
         ("max_searches", spent.searches, limits.max_searches),

@@ -13,6 +13,9 @@ ONE_KIND = "Not run: one kind of tool a message. Call it again alone."
 MERGED = "Run together with the first call of this message; the results stand there."
 
 
+REPEATED = "Not run: this very call was made {} times before. Write down what was found."
+
+
 class Step(NamedTuple):
     """What comes next in one researcher."""
 
@@ -22,7 +25,6 @@ class Step(NamedTuple):
     iterations: int = 0
     """Iterations that the message has used up; a tool call is counted when it has run."""
     thinks: int = 0
-    thought: str = ""
     was_nudged: bool = False
     is_finished: bool = False
 
@@ -42,14 +44,17 @@ def choose(calls: Calls, state: ResearcherState, limits: Limits) -> Step:
     if first.name == "think_tool":
         return _think(same, answers, state, limits)
     answers |= {call.id: MERGED for call in same[1:]}
-    return Step(answers, ToolRequest(id=first.id, tool=first.name, arguments=_merged(same)))
+    request = ToolRequest(id=first.id, tool=first.name, arguments=_merged(same))
+    made = sum(1 for action in state.actions if (action.tool, action.inputs) == (request.tool, request.inputs))
+    if made >= limits.max_repeats:
+        return Step(answers | {first.id: REPEATED.format(made)}, is_finished=True)
+    return Step(answers, request)
 
 
 def _think(same: list[Call], answers: dict[str, str], state: ResearcherState, limits: Limits) -> Step:
     if state.thinks >= limits.max_thinks:
         return Step(answers | {call.id: ACT_NOW for call in same}, iterations=1, thinks=state.thinks)
-    thought = str(same[-1].arguments.get("reasoning", ""))
-    return Step(answers | {call.id: ACKNOWLEDGED for call in same}, thinks=state.thinks + 1, thought=thought)
+    return Step(answers | {call.id: ACKNOWLEDGED for call in same}, thinks=state.thinks + 1)
 
 
 def _merged(calls: list[Call]) -> dict[str, Any]:

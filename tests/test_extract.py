@@ -18,7 +18,7 @@ from pypdf import PdfReader, PdfWriter
 
 from deep_research.reading.decode import clean, decode
 from deep_research.reading.extract import Parser
-from deep_research.reading.records import TEXT_CHARACTERS, Unreadable
+from deep_research.reading.records import TEXT_CHARACTERS, Extract, Unreadable
 
 PARAGRAPH = "The harbour was deepened in 1893 and again in 1911, so that larger ships could enter it at low tide. " * 4
 
@@ -69,12 +69,12 @@ def reason_of(parser: Parser, data: bytes, name: str) -> str:
 
 def test_markdown_keeps_its_headings_and_takes_its_title_from_the_first(parser: Parser) -> None:
     extract = parser.parse(b"# The harbour\n\nDeep.\n\n## Its depth\n\n12 m\n", "a.md")
-    assert extract == ("The harbour", "# The harbour\n\nDeep.\n\n## Its depth\n\n12 m", "", False)
+    assert extract == Extract("The harbour", "# The harbour\n\nDeep.\n\n## Its depth\n\n12 m", "", False)
 
 
 def test_front_matter_gives_title_and_date_and_is_not_text(parser: Parser) -> None:
     extract = parser.parse(b"---\ntitle: 'Harbour works'\ndate: 2021-03-04T10:00\n---\n\n# Other\n\nDeep.\n", "a.md")
-    assert extract == ("Harbour works", "# Other\n\nDeep.", "2021-03-04", False)
+    assert extract == Extract("Harbour works", "# Other\n\nDeep.", "2021-03-04", False)
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,9 @@ def test_a_short_page_and_a_huge_page_keep_all_their_text(parser: Parser) -> Non
 def test_a_pdf_gives_joined_lines_title_and_date(parser: Parser) -> None:
     data = pdf_of("The harbour was deep-", "ened in 1893 and once more in 1911.", title="Harbour works")
     extract = parser.parse(data, "a.pdf")
-    assert extract == ("Harbour works", "The harbour was deepened in 1893 and once more in 1911.", "2021-03-04", False)
+    assert extract == Extract(
+        "Harbour works", "The harbour was deepened in 1893 and once more in 1911.", "2021-03-04", False
+    )
 
 
 def test_a_pdf_whose_title_says_nothing_is_named_after_its_first_line(parser: Parser) -> None:

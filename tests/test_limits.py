@@ -19,6 +19,7 @@ DEFAULTS = {
     "max_iterations": 8,
     "max_thinks": 2,
     "max_mistakes": 2,
+    "max_repeats": 2,
     "max_plan_steps": 6,
     "max_seconds": 1800,
     "researcher_seconds": 720,
@@ -30,7 +31,9 @@ DEFAULTS = {
     "max_tokens": None,
     "max_searches": None,
     "max_fetches": None,
+    "max_usd": None,
     "decision_tokens": 1024,
+    "reasoning_tokens": 8192,
     "finding_tokens": 10_000,
     "report_tokens": 20_000,
     "max_continuations": 4,
@@ -45,6 +48,20 @@ DEFAULTS = {
     "max_document_bytes": 50_000_000,
     "max_documents": 200_000,
     "parse_seconds": 15,
+    "heartbeat_seconds": 15,
+    "call_seconds": 900,
+    "max_retries": 2,
+    "retry_seconds": 60,
+    "search_seconds": 20,
+    "max_web_results": 20,
+    "query_characters": 400,
+    "max_pages": 60,
+    "max_host_pages": 10,
+    "max_redirects": 5,
+    "connect_seconds": 5,
+    "page_seconds": 20,
+    "max_page_bytes": 2_000_000,
+    "max_pdf_bytes": 20_000_000,
 }
 LEAST = {"decision_tokens": 16, "finding_tokens": 16, "report_tokens": 16, "page_characters": 200}
 LEAST |= {
@@ -53,9 +70,17 @@ LEAST |= {
     "pages_characters": 200,
     "max_continuations": 0,
     "writing_share": 0,
+    "max_retries": 0,
+    "reasoning_tokens": 0,
+    "retry_seconds": 0,
+    "max_redirects": 0,
+    "query_characters": 10,
+    "max_page_bytes": 1000,
+    "max_pdf_bytes": 1000,
 }
 ABOVE_ZERO = {name for name in DEFAULTS if name.endswith("_seconds") or name.startswith("researcher_seconds")}
-ABOVE_ZERO |= {"max_seconds", "max_tokens", "max_searches", "max_fetches"}
+ABOVE_ZERO |= {"max_seconds", "max_tokens", "max_searches", "max_fetches", "max_usd"}
+ABOVE_ZERO -= {"retry_seconds"}
 
 
 def test_the_defaults_are_those_of_the_specification() -> None:
@@ -105,7 +130,7 @@ SPENDING = {
     "a": Spent(role="writer", input_tokens=100, cached_tokens=40, output_tokens=20),
     "b": Spent(role="internal_search", searches=2),
     "c": Spent(role="open_url", fetches=3),
-    "d": Spent(role="planner", output_tokens=5),
+    "d": Spent(role="planner", output_tokens=5, usd=0.5),
 }
 
 
@@ -117,6 +142,7 @@ def test_spending_is_added_up_over_models_and_tools() -> None:
         "output_tokens": 25,
         "searches": 2,
         "fetches": 3,
+        "usd": 0.5,
     }
     assert total(SPENDING).tokens == 125
     assert total({}).tokens == 0
@@ -134,6 +160,8 @@ def test_spending_is_added_up_over_models_and_tools() -> None:
         ({"max_searches": 3}, 0, ""),
         ({"max_fetches": 3}, 0, "max_fetches"),
         ({"max_fetches": 4}, 0, ""),
+        ({"max_usd": 0.62}, 0, "max_usd was reached ($0.50 of $0.62)"),
+        ({"max_usd": 0.63}, 0, ""),
     ],
 )
 def test_a_limit_that_is_reached_is_named(limits: dict[str, Any], seconds: float, words: str) -> None:

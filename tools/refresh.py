@@ -85,4 +85,6 @@ def _read(outdated: Outdated, file: FoundFile, parser: Parser) -> Entry:
     except Unreadable as error:
         return entry._replace(reason=str(error))
     content_hash = hashlib.sha256(extract.text.encode()).hexdigest()
-    return entry._replace(**extract._asdict(), content_hash=content_hash)
+    return entry._replace(
+        title=extract.title, text=extract.text, date=extract.date, is_cut=extract.is_cut, content_hash=content_hash
+    )

@@ -1,0 +1,159 @@
+"""The one HTTP client of all pages: it connects to checked numbers, and speaks to the name.
+
+It is a bare connection pool: no cookies, no redirects, no proxies, no passwords from the environment. Certificates
+are checked against the system's authorities, or those of `SSL_CERT_FILE`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from importlib.metadata import version
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+from deep_research.reading.addresses import Address, IPAddress
+from deep_research.reading.body import ENCODINGS, Body
+from deep_research.reading.records import Unread
+
+if TYPE_CHECKING:
+    import httpcore2
+
+AGENT = "deep-research"
+HEADER_BYTES = 65_536
+TRIED_NUMBERS = 3
+TOO_LARGE = 431
+
+_ACCEPTED = "text/html, application/xhtml+xml, application/pdf;q=0.9, text/*;q=0.9, */*;q=0.1"
+
+
+class Answer(NamedTuple):
+    """What a server answered, up to its body."""
+
+    status: int
+    headers: dict[str, str]
+    """By names in lower case; of several with one name the first."""
+    body: Body
+
+
+class Connections:
+    """Makes one connection for each request; an asynchronous context manager that serves several callers at once."""
+
+    def __init__(self, connect_seconds: float) -> None:
+        self._connect_seconds = connect_seconds
+        self._pool: httpcore2.AsyncConnectionPool | None = None
+        self._agent = ""
+
+    async def __aenter__(self) -> Self:
+        """Load the client and the certificates, which takes a moment."""
+        self._agent = f"{AGENT}/{await asyncio.to_thread(version, AGENT)}"
+        self._pool = await asyncio.to_thread(_pool)
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        """Close whatever is open."""
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            await pool.aclose()
+
+    @asynccontextmanager
+    async def get(self, address: Address, numbers: Sequence[IPAddress]) -> AsyncIterator[Answer]:
+        """Ask for an address at the first of these numbers that takes the connection. Raises `Unread`."""
+        with _translated():
+            response = await self._send(address, numbers)
+        try:
+            headers = _headers(response)
+            encoding = headers.get("content-encoding", "")
+            yield Answer(response.status, headers, Body(_chunks(response), encoding))
+        finally:
+            await response.aclose()
+
+    async def _send(self, address: Address, numbers: Sequence[IPAddress]) -> httpcore2.Response:
+        import httpcore2
+
+        assert self._pool is not None
+        *others, last = numbers[:TRIED_NUMBERS]
+        for number in others:
+            try:
+                return await self._pool.handle_async_request(self._request(address, number))
+            except (httpcore2.ConnectError, httpcore2.ConnectTimeout):
+                continue
+        return await self._pool.handle_async_request(self._request(address, last))
+
+    def _request(self, address: Address, number: IPAddress) -> httpcore2.Request:
+        import httpcore2
+
+        headers = [
+            ("Host", address.authority),
+            ("User-Agent", self._agent),
+            ("Accept", _ACCEPTED),
+            ("Accept-Encoding", ", ".join(ENCODINGS)),
+        ]
+        url = httpcore2.URL(scheme=address.scheme, host=str(number), port=address.port, target=address.target)
+        # Only the connection goes to the number: name indication and certificate are those of the host.
+        extensions = {"timeout": {"connect": self._connect_seconds}, "sni_hostname": address.host}
+        return httpcore2.Request("GET", url, headers=headers, extensions=extensions)
+
+
+def _pool() -> httpcore2.AsyncConnectionPool:
+    import httpcore2
+
+    from deep_research.reading.small_reads import SmallReads
+
+    return httpcore2.AsyncConnectionPool(
+        ssl_context=httpcore2.default_ssl_context(),
+        max_connections=None,
+        # No connection outlives its request: a second name at the same number must show a certificate of its own.
+        max_keepalive_connections=0,
+        network_backend=SmallReads(),
+    )
+
+
+def _headers(response: httpcore2.Response) -> dict[str, str]:
+    if sum(len(name) + len(value) + 4 for name, value in response.headers) > HEADER_BYTES:
+        raise _headers_too_large()
+    headers: dict[str, str] = {}
+    for name, value in response.headers:
+        headers.setdefault(name.decode("ascii").lower(), value.decode("utf-8", errors="replace"))
+    return headers
+
+
+def _headers_too_large() -> Unread:
+    return Unread("too large", f"its headers are larger than {HEADER_BYTES} bytes")
+
+
+async def _chunks(response: httpcore2.Response) -> AsyncIterator[bytes]:
+    with _translated():
+        async for chunk in response.aiter_stream():
+            yield chunk
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """Turn what the client raises into refusals; its words stay inside."""
+    import httpcore2
+
+    try:
+        yield
+    except (httpcore2.TimeoutException, httpcore2.NetworkError, httpcore2.ProtocolError, OSError) as error:
+        raise _refusal(error) from error
+
+
+def _refusal(error: BaseException) -> Unread:
+    import httpcore2
+
+    causes = list(_causes(error))
+    if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):
+        return Unread("unreachable", "its certificate is not valid for its name")
+    if any(getattr(cause, "error_status_hint", 0) == TOO_LARGE for cause in causes):
+        return _headers_too_large()
+    if isinstance(error, httpcore2.ConnectError | httpcore2.ConnectTimeout):
+        return Unread("unreachable", "its server takes no connection")
+    return Unread("broken", "its server broke off or does not speak HTTP")
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__

@@ -1,0 +1,199 @@
+"""Fetches web pages through the guard: every hop checked, every number pinned, everything limited."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import socket
+from collections import defaultdict
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple, Self, TypeVar
+
+from deep_research.reading.addresses import Address, IPAddress, join_address, parse_address
+from deep_research.reading.connection import AGENT, Answer, Connections
+from deep_research.reading.policy import Policy
+from deep_research.reading.records import Kind, RefusalCode, Unread
+from deep_research.reading.robots import ROBOTS_BYTES, Robots
+from deep_research.reading.sniff import SNIFFED_BYTES, charset_of, kind_of, refuse_label
+from deep_research.run.context import Context
+
+__all__ = ["Fetched", "Fetcher", "Resolver", "Unread", "look_up"]
+
+ROBOTS_SHARE = 0.25
+"""Share of a page's seconds that its robots.txt may take."""
+PAUSE_SHARE = 0.025
+"""Share of a page's seconds that a server in trouble is given before it is asked again."""
+
+Resolver = Callable[[str, int], Awaitable[list[str]]]
+"""From a name and a port to IP addresses in text form; raises `OSError`."""
+
+_REDIRECTS = (301, 302, 303, 307, 308)
+_REFUSED: tuple[RefusalCode, str] = ("blocked", "its server refuses it")
+_STATUSES: dict[int, tuple[RefusalCode, str]] = {
+    401: ("blocked", "its server wants a login"),
+    402: ("paywall", "its server wants to be paid"),
+    404: ("gone", "there is no such page"),
+    410: ("gone", "the page was taken away"),
+    429: ("blocked", "its server was asked too often"),
+    451: ("blocked", "its server withholds it for legal reasons"),
+}
+
+Result = TypeVar("Result")
+
+
+class Fetched(NamedTuple):
+    """The bytes of a page."""
+
+    address: str
+    """Where they were found in the end."""
+    kind: Kind
+    charset: str
+    """What the server declares; empty if nothing."""
+    data: bytes
+
+
+class Fetcher:
+    """Fetches pages, several at once; an asynchronous context manager. Raises `UnknownSetting` when made."""
+
+    def __init__(self, context: Context, resolve: Resolver | None = None) -> None:
+        self._limits = context.limits
+        self._policy = Policy(context)
+        self._resolve = resolve or look_up
+        self._connections = Connections(self._limits.connect_seconds)
+        self._obeys_robots = context.robots
+        self._robots: dict[str, Robots] = {}
+        self._robots_locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    async def __aenter__(self) -> Self:
+        """Open the client."""
+        await self._connections.__aenter__()
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        """Close the client and its connections."""
+        await self._connections.__aexit__(*error)
+
+    async def fetch(self, address: str) -> Fetched:
+        """The page at an address, within `page_seconds`. Raises `Unread`."""
+        first = parse_address(address)
+        seconds = self._limits.page_seconds
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._follow(first, self._receive, self._obeys_robots)
+        except TimeoutError as error:
+            raise Unread("timed out", f"it takes longer than {seconds:g} seconds (limit page_seconds)") from error
+
+    async def _follow(
+        self, here: Address, receive: Callable[[Address, Answer], Awaitable[Result]], obeys_robots: bool
+    ) -> Result:
+        most = self._limits.max_redirects
+        for _ in range(most + 1):
+            self._policy.check_name(here)
+            if obeys_robots:
+                await self._obey_robots(here)
+            found = await self._ask(here, receive)
+            if not isinstance(found, Address):
+                return found
+            here = found
+        raise Unread("redirects", f"it redirects more than {most} times (limit max_redirects)")
+
+    async def _ask(self, here: Address, receive: Callable[[Address, Answer], Awaitable[Result]]) -> Result | Address:
+        numbers = await self._numbers(here)
+        try:
+            return await self._ask_once(here, numbers, receive)
+        except Unread as refusal:
+            if refusal.code != "server error":
+                raise
+        await asyncio.sleep(PAUSE_SHARE * self._limits.page_seconds)
+        return await self._ask_once(here, numbers, receive)
+
+    async def _ask_once(
+        self, here: Address, numbers: list[IPAddress], receive: Callable[[Address, Answer], Awaitable[Result]]
+    ) -> Result | Address:
+        async with self._connections.get(here, numbers) as answer:
+            if answer.status in _REDIRECTS:
+                return _redirected(here, answer)
+            _refuse_status(answer)
+            return await receive(here, answer)
+
+    async def _numbers(self, here: Address) -> list[IPAddress]:
+        """The addresses to connect to, looked up once and all of them checked."""
+        literal = here.number
+        numbers = [literal] if literal else await self._looked_up(here)
+        self._policy.check_numbers(here, numbers)
+        return numbers
+
+    async def _looked_up(self, here: Address) -> list[IPAddress]:
+        try:
+            async with asyncio.timeout(self._limits.connect_seconds):
+                texts = await self._resolve(here.host, here.port)
+            numbers = [ipaddress.ip_address(text.partition("%")[0]) for text in texts]
+        except (OSError, ValueError) as error:
+            raise Unread("unreachable", f"the name {here.host} leads nowhere") from error
+        if not numbers:
+            raise Unread("unreachable", f"the name {here.host} leads nowhere")
+        return list(dict.fromkeys(numbers))
+
+    async def _receive(self, here: Address, answer: Answer) -> Fetched:
+        label = answer.headers.get("content-type", "")
+        refuse_label(label)
+        kind = kind_of(label, await answer.body.upto(SNIFFED_BYTES))
+        limits = self._limits
+        most, limit = (
+            (limits.max_pdf_bytes, "max_pdf_bytes") if kind == "pdf" else (limits.max_page_bytes, "max_page_bytes")
+        )
+        data = await answer.body.upto(most + 1)
+        if len(data) > most:
+            raise Unread("too large", f"it is larger than {most} bytes (limit {limit})")
+        return Fetched(str(here), kind, charset_of(label), data)
+
+    async def _obey_robots(self, here: Address) -> None:
+        async with self._robots_locks[here.site]:
+            if here.site not in self._robots:
+                self._robots[here.site] = await self._read_robots(here)
+        # Hostile rules by the thousand take a while.
+        if not await asyncio.to_thread(self._robots[here.site].allows, here.target):
+            raise Unread("robots", f"{here.host} forbids it to automatic readers (setting robots)")
+
+    async def _read_robots(self, here: Address) -> Robots:
+        try:
+            async with asyncio.timeout(ROBOTS_SHARE * self._limits.page_seconds):
+                data = await self._follow(here._replace(target="/robots.txt"), _receive_robots, obeys_robots=False)
+        except (Unread, TimeoutError):
+            # A site that cannot say what it forbids forbids nothing.
+            data = b""
+        return await asyncio.to_thread(Robots, data.decode("utf-8-sig", errors="replace"), AGENT)
+
+
+async def look_up(host: str, port: int) -> list[str]:
+    """The IP addresses of a name, as the system knows them."""
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return [str(place[0]) for *_, place in found]
+
+
+async def _receive_robots(_here: Address, answer: Answer) -> bytes:
+    return await answer.body.upto(ROBOTS_BYTES)
+
+
+def _redirected(here: Address, answer: Answer) -> Address:
+    location = answer.headers.get("location", "")
+    if not location:
+        raise Unread("redirects", "it redirects to nowhere")
+    there = join_address(str(here), location)
+    if here.scheme == "https" and there.scheme == "http":
+        raise Unread("redirects", f"it redirects from https to http ({there.host})")
+    return there
+
+
+def _refuse_status(answer: Answer) -> None:
+    status = answer.status
+    if answer.headers.get("cf-mitigated") == "challenge":
+        raise Unread("challenge", "its site asks for a proof that the reader is human")
+    if 200 <= status < 300:
+        return
+    if status >= 500:
+        raise Unread("server error", f"its server is in trouble (status {status})")
+    if status >= 400:
+        code, words = _STATUSES.get(status, _REFUSED)
+        raise Unread(code, f"{words} (status {status})")
+    raise Unread("broken", f"its server answers with status {status}, which means nothing here")

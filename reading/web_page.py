@@ -1,0 +1,103 @@
+"""Reads web pages: fetched through the guard, parsed in child processes, told apart from mere look-alikes."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import NamedTuple, Self
+from urllib.parse import unquote
+
+from deep_research.reading.addresses import parse_address
+from deep_research.reading.extract import WORKERS, Parser
+from deep_research.reading.fetch import Fetched, Fetcher, Resolver
+from deep_research.reading.records import Extract, Link, Reason, RefusalCode, Unread, Unreadable
+from deep_research.run.context import Context
+
+EMPTY_CHARACTERS = 50
+LITTLE_CHARACTERS = 250
+SHORT_CHARACTERS = 1500
+
+_CODES: dict[Reason, RefusalCode] = {
+    "empty": "empty shell",
+    "too large": "too large",
+    "not text": "not text",
+    "timed out": "timed out",
+}
+
+
+class WebPage(NamedTuple):
+    """A page of the web as it was read."""
+
+    address: str
+    """Where it was found in the end; this is what is cited."""
+    title: str
+    text: str
+    """The main part without anything hidden; headings are lines that start with `#`."""
+    date: str
+    """Date that it states of itself (ISO 8601); empty if none."""
+    links: tuple[Link, ...]
+    """Where its content leads to, 200 pages at most, links in its text first."""
+    is_cut: bool
+    """Whether the page holds more text than this."""
+
+
+class WebReader:
+    """Reads pages, several at once; an asynchronous context manager. Raises `UnknownSetting` when made."""
+
+    def __init__(self, context: Context, resolve: Resolver | None = None) -> None:
+        limits = context.limits
+        self._fetcher = Fetcher(context, resolve)
+        self._parser = Parser(limits.parse_seconds, max(limits.max_page_bytes, limits.max_pdf_bytes))
+        # Threads of its own: parsing waits for its children, and others wait for the common threads.
+        self._threads = ThreadPoolExecutor(WORKERS, "parse")
+
+    async def __aenter__(self) -> Self:
+        """Open the client; parsers are started when there is something to parse."""
+        await self._fetcher.__aenter__()
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        """Close the connections and end the parsers."""
+        await self._fetcher.__aexit__(*error)
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        await asyncio.to_thread(self._parser.close)
+
+    async def read(self, address: str) -> WebPage:
+        """The page at an address. Raises `Unread`, whose `code` says why there is none."""
+        fetched = await self._fetcher.fetch(address)
+        parse = partial(
+            self._parser.parse, fetched.data, _name(fetched.address), fetched.kind, fetched.charset, fetched.address
+        )
+        try:
+            extract = await asyncio.get_running_loop().run_in_executor(self._threads, parse)
+        except Unreadable as error:
+            raise Unread(_code(error, fetched), str(error)) from error
+        if fetched.kind == "html":
+            _refuse_empty(extract)
+        return WebPage(fetched.address, extract.title, extract.text, extract.date, extract.links, extract.is_cut)
+
+
+def _name(address: str) -> str:
+    parts = parse_address(address)
+    last = parts.target.partition("?")[0].rstrip("/").rpartition("/")[2]
+    return unquote(last) or parts.host
+
+
+def _code(error: Unreadable, fetched: Fetched) -> RefusalCode:
+    if error.reason == "empty" and fetched.kind == "pdf":
+        return "not text"
+    return _CODES.get(error.reason, "broken")
+
+
+def _refuse_empty(extract: Extract) -> None:
+    """Refuse a page that stands in the place of the one that was wanted. Raises `Unread`."""
+    length, signs = len(extract.text), set(extract.signs)
+    if length < SHORT_CHARACTERS and {"challenge words", "challenge script"} <= signs:
+        raise Unread("challenge", "its site asks for a proof that the reader is human")
+    if length < SHORT_CHARACTERS and {"paywall mark", "paywall words"} & signs:
+        raise Unread("paywall", f"only the first {length} characters can be read without a subscription")
+    if length < EMPTY_CHARACTERS:
+        raise Unread("empty shell", f"there are only {length} characters of text in it")
+    if length < LITTLE_CHARACTERS and "script only" in signs:
+        raise Unread("empty shell", "there is no text in it without running its scripts")

@@ -1,0 +1,300 @@
+"""Which addresses of the web may be read: how they are written, where they lead, what the settings open."""
+
+from __future__ import annotations
+
+import ipaddress
+
+import pytest
+
+from deep_research.reading.addresses import join_address, parse_address
+from deep_research.reading.networks import NEVER, NOT_PUBLIC, is_never_open, is_public
+from deep_research.reading.policy import Policy
+from deep_research.reading.records import Unread
+from deep_research.run.context import Context
+from deep_research.run.errors import UnknownSetting
+
+LET_THROUGH_ELSEWHERE = [
+    *(
+        "100.64.0.1",
+        "192.0.0.8",
+        "192.88.99.1",
+        "168.63.129.16",
+        "::127.0.0.1",
+        "64:ff9b::7f00:1",
+        "64:ff9b::a9fe:a9fe",
+    ),
+    *("64:ff9b:1::1", "2002:7f00:1::", "2002:a9fe:a9fe::", "2001::1", "2001:db8::1", "100::1", "fec0::1", "3fff::1"),
+    *("5f00::1", "100:0:0:1::1", "2001:0:4136:e378:8000:63bf:3fff:fdd2", "64:ff9b::808:808"),
+]
+"""Addresses that other guards were measured to let through."""
+PLAIN = [
+    *(
+        "0.0.0.0",
+        "0.1.2.3",
+        "10.0.0.1",
+        "127.0.0.1",
+        "127.255.255.254",
+        "169.254.169.254",
+        "172.16.0.1",
+        "172.31.255.255",
+    ),
+    *("192.168.1.1", "192.0.2.1", "198.18.0.1", "198.19.255.255", "198.51.100.1", "203.0.113.1", "224.0.0.1"),
+    *("239.255.255.255", "240.0.0.1", "255.255.255.255", "::", "::1", "::ffff:127.0.0.1", "::ffff:8.8.8.8"),
+    *("::ffff:0:127.0.0.1", "fc00::1", "fd00:ec2::254", "fe80::1", "ff02::1", "2001:2::1", "2001:10::1", "2001:20::1"),
+    *("4000::1", "fd20:ce::254", "100.100.100.200", "3ffe::1"),
+]
+PUBLIC = ["1.1.1.1", "100.63.255.255", "172.32.0.1", "192.0.1.1", "223.255.255.255", "2606:4700::1111", "2a00:1450::1"]
+
+
+def refusal(address: str, context: Context | None = None, *numbers: str) -> str:
+    """The code with which an address is refused whose name leads to these numbers; empty if it is not."""
+    policy = Policy(context or Context())
+    try:
+        parts = parse_address(address)
+        policy.check_name(parts)
+        policy.check_numbers(parts, [ipaddress.ip_address(number) for number in numbers or (parts.host,)])
+    except Unread as error:
+        assert str(error)
+        return error.code
+    return ""
+
+
+@pytest.mark.parametrize("number", [*LET_THROUGH_ELSEWHERE, *PLAIN])
+@pytest.mark.fault("R3")
+def test_no_address_outside_the_public_internet_is_read(number: str) -> None:
+    written = f"[{number}]" if ":" in number else number
+    assert refusal(f"http://{written}/") == "private"
+    assert refusal("http://pages.example/", None, number) == "private"
+    assert refusal("https://pages.example/", None, "1.1.1.1", number) == "private"
+
+
+@pytest.mark.parametrize("network", sorted({*NOT_PUBLIC, *NEVER}))
+def test_both_ends_of_every_network_of_the_table_are_refused(network: str) -> None:
+    whole = ipaddress.ip_network(network)
+    assert not is_public(whole[0])
+    assert not is_public(whole[-1])
+
+
+@pytest.mark.parametrize("number", PUBLIC)
+def test_the_public_internet_is_read(number: str) -> None:
+    written = f"[{number}]" if ":" in number else number
+    assert refusal(f"https://{written}/") == ""
+    assert refusal("http://pages.example/", None, number) == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "ftp://a.example/",
+            "file:///etc/passwd",
+            "javascript:alert(1)",
+            "data:text/html,x",
+            "//a.example/",
+            "a.example",
+        ),
+        *("http:a.example", "http:/a.example", "http://", "http:///x", "http://:80/", "http://?x", "https://#x"),
+        *("http://user@a.example/", "http://user:word@a.example/", "http://a.example@127.0.0.1/", "http://@a.example/"),
+        *("http://a.example\\@127.0.0.1/", "http:\\\\a.example", "http://a.example/\\x", " http://a.example/"),
+        *(
+            "http://a.example/ x",
+            "http://a.exa\tmple/",
+            "http://a.example/\r\nHost: b",
+            "http://a.example/\x00",
+            "\x01",
+        ),
+        *("http://a.example./", "http://localhost./", "http://127.0.0.1./", "http://a..example/", "http://.example/"),
+        *("http://[fe80::1%25eth0]/", "http://[fe80::1%eth0]/", "http://[::1", "http://::1/", "http://[1.2.3.4]/"),
+        *("http://a.example:0/", "http://a.example:65536/", "http://a.example:/", "http://a.example:８０/"),
+        *("http://a.example:80:80/", "http://a%2eexample/", "http://127%2e0%2e0%2e1/", "http://-a.example/"),
+        *("http://a_.-.example/", "http://" + "a" * 64 + ".example/", "http://" + "a." * 130 + "example/"),
+        *(
+            "http://a.example/" + "x" * 4000,
+            "http://a.example/\ud800",
+            "http://a\u2100b.example/",
+            "http://a，b.example/",
+        ),
+    ],
+)
+@pytest.mark.fault("R1")
+def test_an_address_that_can_be_read_in_two_ways_is_refused(text: str) -> None:
+    assert refusal(text, None, "1.1.1.1") == "bad address"
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        *(
+            "2130706433",
+            "0x7f000001",
+            "0x7f.1",
+            "0177.0.0.1",
+            "127.1",
+            "0",
+            "127.0.0.01",
+            "1.2.3.4.5",
+            "0x",
+            "256.1.1.1",
+        ),
+        *("a.1", "１２７.１", "2130706433."),
+    ],
+)
+@pytest.mark.fault("R1")
+def test_a_number_in_an_unusual_form_is_refused_before_it_is_looked_up(host: str) -> None:
+    assert refusal(f"http://{host}/", None, "1.1.1.1") == "bad address"
+
+
+@pytest.mark.parametrize("host", ["①②⑦.⓪.⓪.①", "127。0。0。1", "１２７.０.０.１", "127.0.0.1", "[::ffff:7f00:1]"])
+def test_other_digits_and_dots_mean_the_same_number(host: str) -> None:
+    assert refusal(f"http://{host}/") == "private"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("HTTPS://Wiki.Example:443", "https://wiki.example/"),
+        ("http://wiki.example:443/a#b", "http://wiki.example:443/a"),
+        (
+            "https://de.wiki.example/wiki/Häfen?q=ö&r=%C3%B6",
+            "https://de.wiki.example/wiki/H%C3%A4fen?q=%C3%B6&r=%C3%B6",
+        ),
+        ("https://Bücher.example/", "https://xn--bcher-kva.example/"),
+        ("https://exam\u00adple.example/", "https://example.example/"),
+        ("http://[2606:4700:0:0::1111]:80/", "http://[2606:4700::1111]/"),
+        ("http://my_wiki.example?a=//b@c", "http://my_wiki.example/?a=//b@c"),
+        ("https://wiki.example//b/../c", "https://wiki.example//b/../c"),
+    ],
+)
+def test_an_address_has_one_form(text: str, shown: str) -> None:
+    assert str(parse_address(text)) == shown
+    assert parse_address(shown) == parse_address(text)
+
+
+@pytest.mark.fault(30)
+@pytest.mark.parametrize(
+    ("reference", "joined"),
+    [
+        ("//other.example/x", "https://other.example/x"),
+        ("/x", "https://wiki.example/x"),
+        ("x y\n", "https://wiki.example/a/x%20y"),
+        ("?page=2", "https://wiki.example/a/b?page=2"),
+        ("http://other.example", "http://other.example/"),
+    ],
+)
+def test_a_reference_is_joined_to_the_address_of_its_page(reference: str, joined: str) -> None:
+    assert str(join_address("https://wiki.example/a/b?page=1", reference)) == joined
+
+
+@pytest.mark.parametrize("reference", ["/\\other.example", "http://[", "\x7f", "file:///x", "//user@b.example"])
+def test_a_reference_that_can_be_read_in_two_ways_is_refused(reference: str) -> None:
+    with pytest.raises(Unread) as caught:
+        join_address("https://wiki.example/a/b", reference)
+    assert caught.value.code == "bad address"
+
+
+@pytest.mark.parametrize(
+    ("entries", "address", "numbers", "code"),
+    [
+        (["10.1.0.0/16"], "http://10.1.2.3/", [], ""),
+        (["10.1.0.0/16"], "http://10.2.2.3/", [], "private"),
+        (["10.1.0.0/16"], "http://wiki.example/", ["10.1.2.3"], ""),
+        (["10.1.0.0/16"], "http://wiki.example/", ["10.1.2.3", "10.2.2.3"], "private"),
+        (["10.1.0.0/16"], "http://10.1.2.3:8080/", [], "bad address"),
+        (["10.1.0.0/16:8080"], "http://10.1.2.3:8080/", [], ""),
+        (["10.1.0.0/16:8080"], "http://10.1.2.3/", [], "private"),
+        (["127.0.0.1:8080"], "http://127.0.0.1:8080/", [], ""),
+        (["127.0.0.1:8080"], "http://127.0.0.2:8080/", [], "private"),
+        (["127.0.0.1:8080"], "http://public.example:8080/", ["1.1.1.1"], "bad address"),
+        (["127.0.0.1"], "http://[::ffff:127.0.0.1]/", [], "private"),
+        (["[::1]:8080"], "http://[::1]:8080/", [], ""),
+        (["::1"], "http://[::1]/", [], ""),
+        (["fd00::/8"], "http://[fd12::1]/", [], ""),
+        (["[fd00::/8]:8080"], "http://[fd12::1]:8080/", [], ""),
+        (["Wiki.Example"], "https://wiki.example/", ["192.168.7.7"], ""),
+        (["wiki.example"], "https://inner.wiki.example/", ["192.168.7.7"], "private"),
+        (["wiki.example:8443"], "https://wiki.example:8443/", ["192.168.7.7"], ""),
+        (["wiki.example:8443"], "https://other.example:8443/", ["192.168.7.7"], "private"),
+        (["wiki.example", "0.0.0.0/0", "::/0"], "http://wiki.example/", ["169.254.169.254"], "private"),
+        (["wiki.example"], "http://wiki.example/", ["fe80::1"], "private"),
+        (["wiki.example"], "http://wiki.example/", ["::ffff:169.254.169.254"], "private"),
+        (["wiki.example", "::/0"], "http://wiki.example/", ["64:ff9b::a9fe:a9fe"], "private"),
+        (["wiki.example", "::/0"], "http://wiki.example/", ["2002:a9fe:a9fe::"], "private"),
+        (["100.64.0.0/10", "fc00::/7"], "http://100.100.100.200/", [], "private"),
+        (["100.64.0.0/10", "fc00::/7"], "http://[fd00:ec2::254]/", [], "private"),
+    ],
+)
+@pytest.mark.fault("R4")
+def test_an_entry_of_allow_private_opens_that_and_nothing_more(
+    entries: list[str], address: str, numbers: list[str], code: str
+) -> None:
+    assert refusal(address, Context(allow_private=tuple(entries)), *numbers) == code
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        *(
+            "10.1.0.0/33",
+            "10.1.2.3/16",
+            "http://wiki.example",
+            "wiki.example/x",
+            "wiki.example:0",
+            "wiki.example:99999",
+        ),
+        *(
+            "wiki.example:x",
+            "[::1",
+            "::1]:80",
+            "127.1",
+            "a b",
+            "169.254.169.254",
+            "fe80::/64",
+            "168.63.129.16:80",
+        ),
+    ],
+)
+def test_an_entry_that_opens_nothing_known_is_a_mistake_of_the_user(entry: str) -> None:
+    with pytest.raises(UnknownSetting, match="allow_private"):
+        Policy(Context(allow_private=(entry,)))
+
+
+def test_no_word_opens_everything() -> None:
+    for word in ("true", "1.example", "all"):
+        assert refusal("http://127.0.0.1/", Context(allow_private=(word,))) == "private"
+
+
+@pytest.mark.parametrize("number", ["169.254.169.254", "fe80::1", "168.63.129.16", "fd00:ec2::254", "::ffff:a9fe:a9fe"])
+@pytest.mark.fault("R4")
+def test_the_metadata_of_clouds_is_never_open(number: str) -> None:
+    assert is_never_open(ipaddress.ip_address(number))
+
+
+def test_further_ports_are_read_where_the_setting_names_them() -> None:
+    assert refusal("http://pages.example:8080/", None, "1.1.1.1") == "bad address"
+    assert refusal("http://pages.example:8080/", Context(ports=(80, 8080)), "1.1.1.1") == ""
+    assert refusal("http://pages.example:8080/", Context(ports=(80, 8080)), "127.0.0.1") == "private"
+
+
+@pytest.mark.parametrize(
+    ("host", "allow", "deny", "code"),
+    [
+        ("wiki.example", ["wiki.example"], [], ""),
+        ("de.wiki.example", ["*.wiki.example"], [], ""),
+        ("mywiki.example", ["wiki.example"], [], "denied domain"),
+        ("other.example", ["Wiki.example"], [], "denied domain"),
+        ("spam.example", [], [".spam.example"], "denied domain"),
+        ("a.spam.example", ["spam.example"], ["a.spam.example"], "denied domain"),
+        ("xn--bcher-kva.example", [], ["bücher.example"], "denied domain"),
+    ],
+)
+def test_domains_are_allowed_and_denied_with_their_subdomains(
+    host: str, allow: list[str], deny: list[str], code: str
+) -> None:
+    context = Context(domains_allow=tuple(allow), domains_deny=tuple(deny))
+    assert refusal(f"https://{host}/", context, "1.1.1.1") == code
+
+
+@pytest.mark.parametrize("setting", ["domains_allow", "domains_deny"])
+def test_a_domain_that_is_none_is_a_mistake_of_the_user(setting: str) -> None:
+    with pytest.raises(UnknownSetting, match=f"{setting}: 'https://wiki.example/'"):
+        Policy(Context.model_validate({setting: ("https://wiki.example/",)}))

@@ -1,0 +1,268 @@
+"""One request after the other: where it goes, what it carries, which refusal its answer brings."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import subprocess
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+import web_pages
+from hypothesis import given
+from hypothesis import strategies as st
+from web import Web, hostile_web
+
+from deep_research.reading.addresses import parse_address
+from deep_research.reading.fetch import Fetcher, Resolver, Unread, look_up
+from deep_research.run.context import Context
+from deep_research.run.limits import Limits
+
+NAME = "pages.example"
+
+
+@pytest.fixture(scope="module")
+def web() -> Iterator[Web]:
+    with hostile_web() as web:
+        yield web
+
+
+@pytest.fixture
+def quiet(web: Web) -> Web:
+    web.requests.clear()
+    web.robots = None
+    return web
+
+
+@asynccontextmanager
+async def fetching(web: Web, resolve: Resolver | None = None, **settings: Any) -> AsyncIterator[Fetcher]:
+    """A fetcher that may read this web, by number and by name."""
+    limits = Limits(page_seconds=5, **settings.pop("limits", {}))
+    settings = {"allow_private": (web.place, f"{NAME}:{web.port}"), "robots": False, **settings}
+    async with Fetcher(Context(limits=limits, **settings), resolve) as fetcher:
+        yield fetcher
+
+
+async def refusal(fetcher: Fetcher, address: str) -> str:
+    with pytest.raises(Unread) as caught:
+        await fetcher.fetch(address)
+    assert str(caught.value)
+    return caught.value.code
+
+
+@given(
+    st.text(st.sampled_from("hps:/@?#[]%.\\x0 \taé。１")), st.sampled_from(["", "http://", "https://a", "http://[::1]"])
+)
+@pytest.mark.fault("R1", "R2")
+def test_a_text_is_an_address_that_all_read_alike_or_it_is_refused(text: str, begin: str) -> None:
+    try:
+        address = parse_address(begin + text)
+    except Unread as error:
+        assert error.code == "bad address"
+        return
+    assert parse_address(str(address)) == address
+    assert urlsplit(str(address)).hostname == address.host
+    assert urlsplit(str(address)).port in (address.port, None)
+
+
+class Names:
+    """A resolver that gives another answer each time."""
+
+    def __init__(self, *answers: list[str]) -> None:
+        self.answers = list(answers)
+        self.asked: list[tuple[str, int]] = []
+
+    async def __call__(self, host: str, port: int) -> list[str]:
+        self.asked.append((host, port))
+        return self.answers.pop(0)
+
+
+async def test_a_page_is_fetched_with_its_final_address_kind_and_charset(quiet: Web) -> None:
+    quiet.publish("/page", "<p>Häfen", content_type="text/HTML; charset='utf-8'")
+    async with fetching(quiet) as fetcher:
+        fetched = await fetcher.fetch(quiet.url("/redirect?/page#top"))
+    assert fetched == (quiet.url("/page"), "html", "utf-8", "<p>Häfen".encode())
+
+
+@pytest.mark.fault("R6")
+async def test_a_request_carries_nothing_but_who_asks_for_what(quiet: Web, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    quiet.publish("/cookie", "", 302, set_cookie="id=1; Path=/", location="/plain")
+    quiet.publish("/plain", "Deep water.", content_type="text/plain", set_cookie="id=2; Path=/")
+    async with fetching(quiet) as fetcher:
+        await fetcher.fetch(quiet.url("/cookie"))
+        await fetcher.fetch(quiet.url("/plain"))
+    assert [request.target for request in quiet.requests] == ["/cookie", "/plain", "/plain"]
+    for request in quiet.requests:
+        assert request.headers.keys() == {"host", "user-agent", "accept", "accept-encoding"}
+        assert request.headers["host"] == quiet.place
+        assert request.headers["user-agent"].startswith("deep-research/0.")
+        assert request.headers["accept-encoding"] == "gzip, deflate"
+
+
+@pytest.mark.fault("R2", "R3")
+async def test_a_name_is_looked_up_once_and_the_connection_goes_to_the_checked_number(quiet: Web) -> None:
+    quiet.publish("/page", "Deep water.")
+    names = Names(["127.0.0.1"], ["10.0.0.1"])
+    async with fetching(quiet, names) as fetcher:
+        fetched = await fetcher.fetch(quiet.url("/page", NAME))
+    assert names.asked == [(NAME, quiet.port)]
+    assert fetched.address == quiet.url("/page", NAME)
+    assert quiet.requests[0].headers["host"] == f"{NAME}:{quiet.port}"
+
+
+@pytest.mark.fault("R3")
+async def test_each_hop_is_looked_up_and_checked_anew(quiet: Web) -> None:
+    names = Names(["127.0.0.1"], ["169.254.169.254"])
+    async with fetching(quiet, names) as fetcher:
+        assert await refusal(fetcher, quiet.url("/redirect?/page", NAME)) == "private"
+    assert len(names.asked) == 2
+    assert len(quiet.requests) == 1
+
+
+@pytest.mark.fault("R3")
+async def test_one_private_answer_among_public_ones_is_enough_to_refuse(quiet: Web) -> None:
+    names = Names(["1.1.1.1", "127.0.0.1"])
+    async with fetching(quiet, names, ports=(quiet.port,), allow_private=()) as fetcher:
+        assert await refusal(fetcher, quiet.url("/page", NAME)) == "private"
+    assert quiet.requests == []
+
+
+async def test_a_number_that_takes_no_connection_is_followed_by_the_next(quiet: Web) -> None:
+    quiet.publish("/page", "Deep water.")
+    async with fetching(quiet, Names(["127.0.0.2", "127.0.0.1"])) as fetcher:
+        assert (await fetcher.fetch(quiet.url("/page", NAME))).data == b"Deep water."
+
+
+@pytest.mark.fault("R4")
+async def test_a_page_on_loopback_is_read_only_where_allow_private_says_so(quiet: Web) -> None:
+    address = quiet.publish("/public-looking", web_pages.ARTICLE)
+    async with fetching(quiet, allow_private=()) as fetcher:
+        assert await refusal(fetcher, address) == "bad address"
+    async with fetching(quiet, allow_private=(), ports=(quiet.port,)) as fetcher:
+        assert await refusal(fetcher, address) == "private"
+        assert await refusal(fetcher, quiet.url("/public-looking", "[::1]")) == "private"
+    assert quiet.requests == []
+    async with fetching(quiet) as fetcher:
+        assert (await fetcher.fetch(address)).kind == "html"
+
+
+@pytest.mark.parametrize("answer", [["127.0.0.1"], ["::1"], ["fe80::1%eth0"], ["::ffff:127.0.0.1"]])
+async def test_what_a_name_leads_to_is_checked_not_how_it_is_written(quiet: Web, answer: list[str]) -> None:
+    async with fetching(quiet, Names(answer), ports=(quiet.port,), allow_private=()) as fetcher:
+        assert await refusal(fetcher, quiet.url("/", "innocent.example")) == "private"
+
+
+async def test_a_name_that_leads_nowhere_is_unreachable(quiet: Web) -> None:
+    async def fail(host: str, port: int) -> list[str]:
+        raise OSError("no such name")
+
+    for names in (fail, Names([]), Names(["no number"])):
+        async with fetching(quiet, names) as fetcher:
+            assert await refusal(fetcher, quiet.url("/", NAME)) == "unreachable"
+    async with fetching(quiet, Names(["127.0.0.2"])) as fetcher:
+        assert await refusal(fetcher, quiet.url("/", NAME)) == "unreachable"
+
+
+async def test_the_system_is_asked_for_names_by_default() -> None:
+    assert await look_up("127.0.0.1", 80) == ["127.0.0.1"]
+
+
+async def test_domains_are_checked_on_every_hop(quiet: Web) -> None:
+    async with fetching(quiet, Names(["127.0.0.1"]), domains_deny=("127.0.0.1",)) as fetcher:
+        assert await refusal(fetcher, quiet.url("/page")) == "denied domain"
+        assert await refusal(fetcher, quiet.url(f"/redirect?{quiet.url('/page')}", NAME)) == "denied domain"
+    assert len(quiet.requests) == 1
+
+
+@pytest.mark.fault(29)
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [
+        *((401, "blocked"), (402, "paywall"), (403, "blocked"), (404, "gone"), (410, "gone"), (429, "blocked")),
+        *((451, "blocked"), (406, "blocked"), (300, "broken"), (304, "broken")),
+    ],
+)
+async def test_each_status_has_its_code_and_is_not_asked_twice(quiet: Web, status: int, code: str) -> None:
+    async with fetching(quiet) as fetcher:
+        assert await refusal(fetcher, quiet.url(f"/status?{status}")) == code
+    assert len(quiet.requests) == 1
+
+
+@pytest.mark.fault(29)
+async def test_a_server_in_trouble_is_asked_once_more(quiet: Web) -> None:
+    async with fetching(quiet) as fetcher:
+        assert (await fetcher.fetch(quiet.url("/flaky"))).data == web_pages.ARTICLE.encode()
+        assert quiet.asked("/flaky") == 2
+        assert await refusal(fetcher, quiet.url("/status?503")) == "server error"
+    assert quiet.asked("/status") == 2
+
+
+async def test_robots_txt_is_obeyed_and_read_once(quiet: Web) -> None:
+    quiet.publish("/open/page", "Deep water.")
+    quiet.robots = "User-agent: *\nDisallow: /\nAllow: /open/\n"
+    async with fetching(quiet, robots=True) as fetcher:
+        codes = await asyncio.gather(*(refusal(fetcher, quiet.url(f"/closed/{number}")) for number in range(4)))
+        assert (await fetcher.fetch(quiet.url("/open/page"))).data == b"Deep water."
+        assert await refusal(fetcher, quiet.url("/redirect?/open/page")) == "robots"
+    assert codes == ["robots"] * 4
+    assert [request.target for request in quiet.requests] == ["/robots.txt", "/open/page"]
+
+
+@pytest.mark.parametrize(
+    "path", ["/status?404", "/status?500", "/silence", "/redirect?/redirect", "/endless", "/babble"]
+)
+async def test_a_site_without_readable_robots_txt_forbids_nothing(quiet: Web, path: str) -> None:
+    quiet.publish("/page", "Deep water.")
+    quiet.publish("/robots.txt", "", 302, location=path)
+    try:
+        async with fetching(quiet, robots=True, limits={"max_redirects": 2}) as fetcher:
+            assert (await fetcher.fetch(quiet.url("/page"))).data == b"Deep water."
+    finally:
+        del quiet.pages["/robots.txt"]
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> tuple[str, str]:
+    """A certificate for `NAME` alone, and its key."""
+    place, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
+    wanted = ["-subj", f"/CN={NAME}", "-addext", f"subjectAltName=DNS:{NAME}", "-days", "2", "-nodes"]
+    kind = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]
+    command = ["openssl", *kind, "-keyout", str(key), "-out", str(place), *wanted]
+    subprocess.run(command, check=True, capture_output=True, timeout=30)
+    return str(place), str(key)
+
+
+@pytest.mark.fault("R3")
+async def test_the_certificate_is_checked_for_the_name_while_the_connection_goes_to_the_number(
+    certificate: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(*certificate)
+    indicated: list[str | None] = []
+    tls.sni_callback = lambda _socket, name, _context: indicated.append(name)
+    with hostile_web(tls) as web:
+        web.publish("/page", "Deep water.")
+        web.publish("/down", "", 302, location=f"http://{NAME}:{web.port}/page")
+        settings: dict[str, Any] = {
+            "allow_private": (web.place, "pages.example", "wrong.example"),
+            "ports": (web.port,),
+        }
+        always: Resolver = lambda host, port: asyncio.sleep(0, ["127.0.0.1"])  # noqa: E731 - as short as it gets
+        async with fetching(web, always, **settings) as fetcher:
+            assert await refusal(fetcher, web.url("/page", NAME)) == "unreachable"
+        monkeypatch.setenv("SSL_CERT_FILE", certificate[0])
+        async with fetching(web, always, **settings) as fetcher:
+            assert (await fetcher.fetch(web.url("/page", NAME))).data == b"Deep water."
+            assert web.requests[-1].headers["host"] == f"{NAME}:{web.port}"
+            assert indicated[-1] == NAME
+            with pytest.raises(Unread, match="certificate") as caught:
+                await fetcher.fetch(web.url("/page", "wrong.example"))
+            assert caught.value.code == "unreachable"
+            assert await refusal(fetcher, web.url("/page")) == "unreachable"
+            assert await refusal(fetcher, web.url("/down", NAME)) == "redirects"

@@ -1,0 +1,241 @@
+"""What a server can do to its reader: each is cut in time, with its code, while the event loop stays live."""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+import pytest_asyncio
+import web_pages
+from web import Web, hostile_web
+
+from deep_research.reading.fetch import Unread
+from deep_research.reading.web_page import WebPage, WebReader
+from deep_research.run.context import Context
+from deep_research.run.limits import Limits
+
+SHORT_SECONDS = 0.5
+STALL_SECONDS = 0.2
+SPARE_SECONDS = 4.0
+
+# One reader serves most tests: its client and children take a moment to start.
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest.fixture(scope="module")
+def web() -> Iterator[Web]:
+    with hostile_web() as web:
+        yield web
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def reader(web: Web) -> AsyncIterator[WebReader]:
+    async with reading(web) as reader:
+        yield reader
+
+
+@asynccontextmanager
+async def reading(web: Web, **limits: Any) -> AsyncIterator[WebReader]:
+    numbers = {"page_seconds": 5, "max_page_bytes": 100_000, **limits}
+    async with WebReader(Context(allow_private=(web.place,), robots=False, limits=Limits(**numbers))) as reader:
+        yield reader
+
+
+async def code_of(reader: WebReader, address: str) -> str:
+    try:
+        page = await reader.read(address)
+    except Unread as error:
+        assert str(error)
+        return error.code
+    assert isinstance(page, WebPage)
+    return ""
+
+
+class Probe:
+    """Measures how long the event loop lets nobody else have a turn."""
+
+    def __init__(self) -> None:
+        self.stall = 0.0
+
+    async def run(self) -> None:
+        while True:
+            wall, work = time.monotonic(), time.process_time()
+            await asyncio.sleep(0.01)
+            # On a busy computer time passes without our doing: a stall takes time and work.
+            self.stall = max(self.stall, min(time.monotonic() - wall - 0.01, time.process_time() - work))
+
+
+@asynccontextmanager
+async def live_loop() -> AsyncIterator[None]:
+    """The event loop must stay live meanwhile."""
+    probe = Probe()
+    task = asyncio.create_task(probe.run())
+    try:
+        yield
+    finally:
+        task.cancel()
+    assert probe.stall < STALL_SECONDS
+
+
+@pytest.mark.fault(30)
+@pytest.mark.parametrize(
+    ("path", "code"),
+    [
+        ("/redirect", "redirects"),
+        ("/hops?5", ""),
+        ("/hops?6", "redirects"),
+        ("/hops?50", "redirects"),
+        ("/redirect?http://10.0.0.1/", "private"),
+        ("/redirect?http://169.254.169.254/latest/meta-data/", "private"),
+        ("/redirect?http://[::1]/", "private"),
+        ("/redirect?//127.0.0.2/", "private"),
+        ("/redirect?http://127.0.0.1:1/", "bad address"),
+        ("/redirect?http://2130706433/", "bad address"),
+        ("/redirect?file:///etc/passwd", "bad address"),
+        ("/redirect?javascript:alert(1)", "bad address"),
+        ("/redirect?http://user:word@127.0.0.1/", "bad address"),
+        ("/redirect?/\\evil.example", "bad address"),
+    ],
+)
+async def test_redirects_are_followed_one_by_one_and_not_everywhere(
+    web: Web, reader: WebReader, path: str, code: str
+) -> None:
+    assert await code_of(reader, web.url(path)) == code
+
+
+@pytest.mark.fault(30)
+@pytest.mark.fault("R5")
+async def test_a_loop_is_left_after_the_allowed_number_of_hops(web: Web) -> None:
+    web.requests.clear()
+    web.publish("/loop", "", 308, location="//" + web.place + "/loop")
+    async with reading(web, max_redirects=3) as reader:
+        assert await code_of(reader, web.url("/loop")) == "redirects"
+    assert web.asked("/loop") == 4
+
+
+@pytest.mark.fault(31)
+@pytest.mark.parametrize(
+    ("path", "code"),
+    [
+        ("/bomb?gzip", "too large"),
+        ("/bomb?deflate", "too large"),
+        ("/bomb?br", "broken"),
+        ("/bomb?zstd", "broken"),
+        ("/bomb?gzip,gzip", "broken"),
+        ("/endless", "too large"),
+        ("/after-the-end", ""),
+        ("/long-length?5000000000", "broken"),
+        ("/long-length?600", ""),
+        ("/large-headers?60000", ""),
+        ("/large-headers?70000", "too large"),
+        ("/large-headers?300000", "too large"),
+        ("/babble", "broken"),
+    ],
+)
+@pytest.mark.fault("R5")
+async def test_no_body_and_no_header_grows_beyond_its_limit(web: Web, reader: WebReader, path: str, code: str) -> None:
+    web_pages.bomb("gzip")
+    web_pages.bomb("gzip,gzip")
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    async with live_loop():
+        assert await code_of(reader, web.url(path)) == code
+    # In kilobytes; a bomb of 50 MB that went off would show.
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 30_000
+
+
+@pytest.mark.fault(31)
+async def test_what_is_compressed_and_fits_is_read(web: Web, reader: WebReader) -> None:
+    page = web_pages.ARTICLE.encode()
+    web.publish("/gzip", web_pages.gzipped(page), content_encoding="gzip")
+    web.publish("/deflate", web_pages.deflated(page), content_encoding="Deflate")
+    web.publish("/raw-deflate", web_pages.deflated(page, window=-15), content_encoding="deflate")
+    web.publish("/identity", page, content_encoding="identity")
+    web.publish("/damaged", b"\x1f\x8b" + bytes(100), content_encoding="gzip")
+    pages = [await reader.read(web.url(path)) for path in ("/gzip", "/deflate", "/raw-deflate", "/identity")]
+    assert await code_of(reader, web.url("/damaged")) == "broken"
+    assert {page.title for page in pages} == {"The harbour"}
+    assert len({page.text for page in pages}) == 1
+
+
+@pytest.mark.fault(32)
+@pytest.mark.parametrize("path", ["/drip-headers", "/drip-body", "/silence", "/crumbs", "/interim"])
+@pytest.mark.fault("R5")
+async def test_a_slow_server_has_one_deadline_for_everything(web: Web, path: str) -> None:
+    async with reading(web, page_seconds=SHORT_SECONDS, max_page_bytes=2_000_000) as reader, live_loop():
+        begin = time.monotonic()
+        paths = (path, f"/redirect?{path}")
+        codes = await asyncio.gather(*(code_of(reader, web.url(one)) for one in paths))
+        assert SHORT_SECONDS <= time.monotonic() - begin < SHORT_SECONDS + SPARE_SECONDS
+    assert codes == ["timed out", "timed out"]
+
+
+@pytest.mark.fault(33)
+@pytest.mark.parametrize(
+    ("body", "label", "code"),
+    [
+        (web_pages.EXE, "text/html", "not text"),
+        (web_pages.VIDEO, "text/html", "not text"),
+        (b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00", "text/plain", "not text"),
+        (b"PK\x03\x04\x14\x00\x06\x00\x08\x00\x00\x00!\x00", "application/octet-stream", "not text"),
+        (web_pages.ARTICLE, "video/mp4", "not text"),
+        (web_pages.ARTICLE, "image/svg+xml", "not text"),
+        (web_pages.ARTICLE, "ignore all instructions", "not text"),
+        (web_pages.ARTICLE, "application/octet-stream", ""),
+        (web_pages.ARTICLE, "text/html, text/html", ""),
+        (web_pages.ARTICLE, "application/pdf", ""),
+        (web_pages.PARAGRAPH, "application/octet-stream", ""),
+        (web_pages.PARAGRAPH, "", ""),
+        ("# Deep\n\n" + web_pages.PARAGRAPH, "text/markdown", ""),
+        ('{"depth": "12 m"}', "application/ld+json", ""),
+        ("<rss><title>Deep</title></rss>", "application/rss+xml", ""),
+        ("deep water", "text/plain", ""),
+        (web_pages.pdf_of("Deep water"), "text/html", ""),
+        (web_pages.pdf_of("Deep water"), "application/octet-stream", ""),
+        (b"%PDF-1.4\n garbage", "application/pdf", "broken"),
+    ],
+)
+async def test_what_a_body_is_shows_in_its_beginning(
+    web: Web, reader: WebReader, body: bytes | str, label: str, code: str
+) -> None:
+    assert await code_of(reader, web.publish("/labelled", body, content_type=label)) == code
+
+
+@pytest.mark.fault(35)
+async def test_pages_that_blow_up_a_parser_leave_the_loop_live_and_are_given_up_in_time(web: Web) -> None:
+    large = {
+        "/paragraphs": f"<p>{web_pages.PARAGRAPH}</p>\n" * 12_000,
+        "/links": "<p><a href='/x'>a link</a>" * 200_000,
+        "/tables": "<table><tr><td>" * 100_000 + "deep",
+        "/attribute": f"<p title='{'y' * 5_000_000}'>{web_pages.PARAGRAPH}</p>",
+    }
+    addresses = [web.publish(path, page) for path, page in large.items()]
+    pdf = web.publish("/pdf-bomb", web_pages.pdf_of("Deep", 1_000_000), content_type="application/pdf")
+    limits = {"page_seconds": 10, "max_page_bytes": 10_000_000, "parse_seconds": 2}
+    begin = time.monotonic()
+    async with reading(web, **limits) as reader, live_loop():
+        codes = await asyncio.gather(*(code_of(reader, address) for address in [*addresses, pdf]))
+        assert codes[-1] == "timed out"
+        assert set(codes) <= {"", "timed out", "broken", "empty shell", "too large"}
+        # The next page is read as if nothing had happened.
+        assert await code_of(reader, web.publish("/next", web_pages.ARTICLE)) == ""
+    assert time.monotonic() - begin < 20
+
+
+@pytest.mark.fault(32)
+@pytest.mark.fault(35)
+async def test_a_cancelled_reading_stops_at_once_and_leaves_nothing_open(web: Web) -> None:
+    pdf = web.publish("/pdf-bomb", web_pages.pdf_of("Deep", 1_000_000), content_type="application/pdf")
+    begin = time.monotonic()
+    async with reading(web, page_seconds=60, parse_seconds=60) as reader:
+        tasks = [asyncio.create_task(reader.read(address)) for address in (pdf, pdf, pdf, web.url("/drip-body"))]
+        await asyncio.sleep(0.5)
+        for task in tasks:
+            task.cancel()
+        results = await asyncio.gather(*tasks, return_exceptions=True)
+    assert all(isinstance(result, asyncio.CancelledError) for result in results)
+    assert time.monotonic() - begin < SPARE_SECONDS

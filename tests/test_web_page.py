@@ -1,0 +1,238 @@
+"""Web pages as they are read: their text and links, and what only looks like a page."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import pytest
+import pytest_asyncio
+import web_pages
+from web import Web, hostile_web
+
+from deep_research.reading.fetch import Unread
+from deep_research.reading.records import Link
+from deep_research.reading.web_page import WebReader
+from deep_research.run.context import Context
+from deep_research.run.errors import UnknownSetting
+from deep_research.run.limits import Limits
+
+# One reader serves all tests: its children take a moment to start.
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest.fixture(scope="module")
+def web() -> Iterator[Web]:
+    with hostile_web() as web:
+        yield web
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def reader(web: Web) -> AsyncIterator[WebReader]:
+    async with WebReader(context_for(web)) as reader:
+        yield reader
+
+
+def context_for(web: Web, **limits: Any) -> Context:
+    return Context(allow_private=(web.place,), robots=False, limits=Limits(**{"page_seconds": 10, **limits}))
+
+
+async def refusal(reader: WebReader, address: str) -> str:
+    with pytest.raises(Unread) as caught:
+        await reader.read(address)
+    assert str(caught.value)
+    return caught.value.code
+
+
+async def test_an_article_gives_title_text_date_and_where_it_was_found(web: Web, reader: WebReader) -> None:
+    web.publish("/articles/harbour", web_pages.ARTICLE, x_canonical="https://other.example/")
+    page = await reader.read(web.url("/redirect?/articles/harbour"))
+    assert page.address == web.url("/articles/harbour")
+    assert (page.title, page.date, page.is_cut) == ("The harbour", "2020-05-06", False)
+    assert page.text.startswith("# The harbour\n\nThe harbour was deepened in 1893")
+    assert "Ignore all instructions" not in page.text
+    assert "Terms of use" not in page.text
+
+
+async def test_the_links_are_those_of_the_visible_text_absolute_and_each_once(web: Web, reader: WebReader) -> None:
+    page = await reader.read(web.publish("/articles/harbour", web_pages.ARTICLE))
+    assert page.links == (
+        Link("its depth", web.url("/articles/depth?unit=m")),
+        Link("other port", "http://other.example/x%20y"),
+    )
+
+
+async def test_links_follow_the_base_of_the_page_and_are_limited(web: Web, reader: WebReader) -> None:
+    links = "".join(f"<li><a href='page{number}'>Berth {number}</a></li>" for number in range(300))
+    body = f"<html><head><base href='/ports/'></head><body><p>{web_pages.PARAGRAPH}</p><ul>{links}</ul></body></html>"
+    page = await reader.read(web.publish("/a/b", body))
+    assert len(page.links) == 200
+    assert page.links[0] == Link("Berth 0", web.url("/ports/page0"))
+
+
+async def test_cards_in_one_link_and_addresses_in_plain_text_are_links(web: Web, reader: WebReader) -> None:
+    card = "<a href='/card'><h3>Low tide</h3><p>What it does.</p></a><a href='/image'><img alt='x'></a>"
+    page = await reader.read(web.publish("/cards", web_pages.page_of(web_pages.PARAGRAPH + card)))
+    assert page.links == (Link("Low tide What it does.", web.url("/card")),)
+    text = "Deep water\n\nSee https://wiki.example/Harbour, (http://a.example/x?y=1) and http://user@b.example/ there."
+    page = await reader.read(web.publish("/text", text, content_type="text/plain"))
+    assert page.links == (Link("", "https://wiki.example/Harbour"), Link("", "http://a.example/x?y=1"))
+
+
+async def test_a_pdf_and_a_text_are_pages_too(web: Web, reader: WebReader) -> None:
+    pdf = web.publish("/papers/harbour%20works.pdf", web_pages.pdf_of("Deep water."), content_type="application/pdf")
+    assert (await reader.read(pdf)).text == "Deep water."
+    text = web.publish("/harbour_works.txt", "deep\nwater", content_type="text/plain")
+    page = await reader.read(text)
+    assert (page.title, page.text) == ("harbour works", "deep\nwater")
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        (web_pages.CHALLENGE, "challenge"),
+        (web_pages.CAPTCHA, "challenge"),
+        (web_pages.PAYWALL, "paywall"),
+        (web_pages.WALL, "paywall"),
+        (web_pages.SHELL, "empty shell"),
+        (web_pages.SCRIPT_ONLY, "empty shell"),
+        ("<html><body>Loading...</body></html>", "empty shell"),
+        ("", "empty shell"),
+        (" ", "empty shell"),
+    ],
+)
+async def test_what_only_looks_like_a_page_is_refused_with_its_code(
+    web: Web, reader: WebReader, body: str, code: str
+) -> None:
+    assert await refusal(reader, web.publish("/look-alike", body)) == code
+
+
+@pytest.mark.parametrize("body", [web_pages.CHALLENGE, web_pages.CAPTCHA, web_pages.PAYWALL, web_pages.WALL])
+async def test_the_same_signs_in_a_page_with_text_do_no_harm(web: Web, reader: WebReader, body: str) -> None:
+    long = body.replace("</body>", f"{web_pages.PARAGRAPHS}</body>")
+    assert "deepened in 1705" in (await reader.read(web.publish("/long", long))).text
+
+
+async def test_a_short_page_about_captchas_with_a_form_is_no_challenge(web: Web, reader: WebReader) -> None:
+    body = web_pages.page_of(
+        f"A captcha asks readers for proof. {web_pages.PARAGRAPH}<script src='/recaptcha.js'></script>"
+    )
+    assert "proof" in (await reader.read(web.publish("/about", body))).text
+
+
+async def test_a_refused_request_that_asks_for_proof_is_a_challenge(web: Web, reader: WebReader) -> None:
+    assert await refusal(reader, web.publish("/cf", "No.", 403, cf_mitigated="challenge")) == "challenge"
+
+
+async def test_a_pdf_without_text_and_a_page_too_large_are_refused(web: Web) -> None:
+    scan = web.publish("/scan", web_pages.pdf_of(""), content_type="application/pdf")
+    large = web.publish("/large", f"<p>{web_pages.PARAGRAPH}</p>" * 20)
+    async with WebReader(context_for(web, max_page_bytes=5000)) as reader:
+        assert await refusal(reader, scan) == "not text"
+        with pytest.raises(Unread, match="5000 bytes") as caught:
+            await reader.read(large)
+        assert caught.value.code == "too large"
+        pdf = web_pages.pdf_of("Deep water.") + b"%" * 10_000
+        assert (await reader.read(web.publish("/pdf", pdf, content_type="application/pdf"))).text == "Deep water."
+
+
+@pytest.mark.fault(34)
+@pytest.mark.parametrize(
+    ("body", "label", "text"),
+    [
+        (web_pages.page_of(web_pages.GERMAN).encode("utf-8-sig"), "text/html; charset=iso-8859-1", web_pages.GERMAN),
+        (web_pages.page_of(web_pages.GERMAN).encode("utf-16"), "text/html", web_pages.GERMAN),
+        (web_pages.page_of(web_pages.GERMAN).encode("utf-16-le"), "text/html", web_pages.GERMAN),
+        (web_pages.page_of(web_pages.JAPANESE, "shift_jis").encode("cp932"), "text/html", web_pages.JAPANESE),
+        (web_pages.page_of(web_pages.RUSSIAN).encode("cp1251"), "text/html; charset=windows-1251", web_pages.RUSSIAN),
+        (web_pages.page_of(web_pages.RUSSIAN).encode("cp1251"), "text/html", web_pages.RUSSIAN),
+        (web_pages.page_of(web_pages.GERMAN, "us-ascii").encode(), "text/html; charset=shift_jis", web_pages.GERMAN),
+        (web_pages.page_of("“Häfen” – " * 20).encode("cp1252"), "text/html; charset=iso-8859-1", "“Häfen” – " * 20),
+        (web_pages.GERMAN.encode(), "text/plain; charset=no-such-set", web_pages.GERMAN),
+        (web_pages.GERMAN.encode("utf-7"), "text/plain; charset=hex", "+ANw-ber den H"),
+    ],
+)
+async def test_a_page_in_any_charset_is_readable_text(
+    web: Web, reader: WebReader, body: bytes, label: str, text: str
+) -> None:
+    page = await reader.read(web.publish("/charset", body, content_type=label))
+    assert text.strip() in page.text
+
+
+@pytest.mark.fault(34)
+async def test_a_few_bytes_of_another_charset_do_not_spoil_the_rest(web: Web, reader: WebReader) -> None:
+    body = web_pages.page_of(f"{web_pages.GERMAN} SLIP {web_pages.GERMAN}").encode().replace(b"SLIP", b"Caf\xe9")
+    page = await reader.read(web.publish("/mixed", body, content_type="text/html; charset=utf-8"))
+    assert page.text == " ".join(f"{web_pages.GERMAN} Caf\ufffd {web_pages.GERMAN}".split())
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        "<p hidden='until-found'>SECRET</p>",
+        "<p style='text-indent:-9999px'>SECRET</p>",
+        "<p style='position:fixed;bottom:-500px'>SECRET</p>",
+        "<p style='transform: translateX(-9999px)'>SECRET</p>",
+        "<p style='clip-path: inset(100%)'>SECRET</p>",
+        "<div style='height:0; overflow:hidden'>SECRET</div>",
+        "<div style='overflow:hidden; max-height: 0px'>SECRET</div>",
+        "<span style='font-size:0'>SECRET</span>",
+        "<span style='font-size: 1px'>SECRET</span>",
+        "<span style='font: 0/0 a'>SECRET</span>",
+        "<p style='color:white'>SECRET</p>",
+        "<p style='color: rgb(255, 255, 255)'>SECRET</p>",
+        "<font color='#FFFFFF'>SECRET</font>",
+        "<div style='background:#000'><p style='color:black'>SECRET</p></div>",
+        "<p style='color: rgba(0, 0, 0, 0)'>SECRET</p>",
+        "<template><p>SECRET</p></template>",
+        "<details><summary>More</summary><p>SECRET</p> SECRET</details>",
+        "<details>SECRET</details>",
+        "<noscript>SECRET</noscript>",
+    ],
+)
+async def test_what_a_reader_of_the_page_does_not_see_is_not_read(web: Web, reader: WebReader, hidden: str) -> None:
+    body = web_pages.page_of(f"{web_pages.PARAGRAPH}</p>{hidden}<p>The end.")
+    page = await reader.read(web.publish("/hidden", body))
+    assert "SECRET" not in page.text
+    assert page.text.endswith("The end.")
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        "<p style='color:#fff;background-color:#003'>SEEN</p>",
+        "<div style='background:url(x.png)'><p style='color:white'>SEEN</p></div>",
+        "<table bgcolor='black'><tr><td><font color='white'>SEEN</font></td></tr></table>",
+        "<p style='color:black'>SEEN</p>",
+        "<p style='font-size:0.9em; line-height:0.9'>SEEN</p>",
+        "<p style='font: bold 0.9em/1.5 serif'>SEEN</p>",
+        "<p style='color:transparent; background:linear-gradient(red, blue); background-clip:text'>SEEN</p>",
+        "<details open><summary>More</summary><p>SEEN</p></details>",
+        "<details><summary>SEEN</summary><p>More</p></details>",
+        "<p style='margin-left:-15px; max-height:10em; overflow:hidden'>SEEN</p>",
+    ],
+)
+async def test_what_a_reader_of_the_page_sees_is_read(web: Web, reader: WebReader, shown: str) -> None:
+    body = web_pages.page_of(f"{web_pages.PARAGRAPH}</p>{shown}<p>The end.")
+    assert "SEEN" in (await reader.read(web.publish("/shown", body))).text
+
+
+async def test_many_readings_share_one_client_and_few_children_and_all_are_closed(web: Web) -> None:
+    addresses = [
+        web.publish(f"/many/{number}", web_pages.page_of(f"{web_pages.PARAGRAPH} {number}")) for number in range(30)
+    ]
+    async with WebReader(context_for(web)) as reader:
+        pages = await asyncio.gather(*map(reader.read, addresses))
+        children = [worker._process.pid for worker in reader._parser._workers if worker._process]
+    assert [page.text.rsplit(" ", 1)[1] for page in pages] == [str(number) for number in range(30)]
+    assert 1 <= len(children) <= 2
+    for child in children:
+        with pytest.raises(ProcessLookupError):
+            os.kill(child, 0)
+
+
+async def test_a_malformed_setting_is_told_when_the_reader_is_made() -> None:
+    with pytest.raises(UnknownSetting, match="allow_private"):
+        WebReader(Context(allow_private=("10.0.0.0/40",)))
