@@ -7,8 +7,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from langgraph.store.memory import InMemoryStore
 from shelf import BRIDGE, HARBOUR, LONG, Place
 
+from deep_research.run.pages import Pages
+from deep_research.tools.desk import Desk
 from deep_research.tools.internal_search import InternalSearch, InternalSearchArguments
 from deep_research.tools.library import Library
 from deep_research.tools.open_url import OpenUrl, OpenUrlArguments
@@ -49,7 +52,7 @@ async def test_nothing_but_blanks_is_an_error(place: Place) -> None:
     with pytest.raises(ToolFailed, match="at least one query"):
         await InternalSearch(Library(context), context).run(InternalSearchArguments(queries=[" "]))
     with pytest.raises(ToolFailed, match="at least one address"):
-        await OpenUrl(Library(context), context, {}).run(OpenUrlArguments(urls=[]))
+        await OpenUrl(Library(context), context, desk({})).run(OpenUrlArguments(urls=[]))
 
 
 def search_tool(place: Place, **limits: float) -> InternalSearch:
@@ -83,7 +86,11 @@ async def test_a_search_without_results_suggests_other_words(place: Place) -> No
 
 
 def open_tool(place: Place, excerpts: dict[str, str] | None = None, **limits: float) -> OpenUrl:
-    return OpenUrl(place.indexed(**limits), place.context(**limits), excerpts or {})
+    return OpenUrl(place.indexed(**limits), place.context(**limits), desk(excerpts or {}))
+
+
+def desk(excerpts: dict[str, str]) -> Desk:
+    return Desk(Pages(InMemoryStore(), "thread"), "question", excerpts)
 
 
 async def test_an_opened_document_is_shown_whole(place: Place) -> None:

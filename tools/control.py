@@ -13,29 +13,34 @@ class GeneratePlan(BaseModel):
 
 
 class ResearchAgent(BaseModel):
-    """Give one topic to a research agent, which sees nothing but the task."""
+    """Give one topic to a research agent, which sees nothing but the task. Returns its findings with source numbers."""
 
     task: str = Field(description="One or two descriptive sentences: what to find out and in which direction to look.")
 
 
 class GenerateReport(BaseModel):
-    """Everything has been researched, or no cycles are left: write the report."""
+    """Everything has been researched, or no cycles are left: have the report written."""
 
 
 class GenerateFinding(BaseModel):
-    """The topic has been researched: write down the findings."""
+    """The topic has been researched: go on to write down the findings."""
 
 
 class ThinkTool(BaseModel):
     """Reason between two rounds and before the report: key results, gaps, next steps."""
 
-    reasoning: str = Field(description="The thought, in paragraphs.")
+    reasoning: str = Field(description="The thought, in one to three paragraphs.")
 
 
 def tool_schema(name: str, arguments: type[BaseModel]) -> dict[str, Any]:
     """What a model is told of a tool, in the form of the OpenAI API."""
     schema = arguments.model_json_schema()
-    parameters = {"type": "object", "properties": schema.get("properties", {}), "required": schema.get("required", [])}
+    # Pydantic titles every argument with its own name.
+    properties = {
+        name: {key: value for key, value in field.items() if key != "title"}
+        for name, field in schema.get("properties", {}).items()
+    }
+    parameters = {"type": "object", "properties": properties, "required": schema.get("required", [])}
     description = inspect.cleandoc(arguments.__doc__ or "")
     return {"type": "function", "function": {"name": name, "description": description, "parameters": parameters}}
 

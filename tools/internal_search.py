@@ -17,12 +17,12 @@ from deep_research.tools.ranking import Passage
 
 
 class InternalSearchArguments(BaseModel):
-    """Search the user's own documents. Returns passages with the addresses that `open_url` reads in full."""
+    """Search the user's own documents by words. Returns passages, the best first, with addresses for `open_url`."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
     queries: Lines
-    """Short queries of a few telling words, each about one thing; names as they are likely to be written."""
+    """Short queries of a few telling words, no common ones, each about one thing; names as the documents write them."""
 
 
 class InternalSearch:

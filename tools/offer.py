@@ -2,26 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from pydantic import BaseModel
 
 from deep_research.run.context import Context
 from deep_research.run.errors import NoSearchTool
-from deep_research.tools.internal_search import InternalSearch
+from deep_research.tools.desk import Desk
+from deep_research.tools.engines.choose import choose_engines
+from deep_research.tools.internal_search import InternalSearch, InternalSearchArguments
 from deep_research.tools.library import Library
-from deep_research.tools.open_url import OpenUrl
+from deep_research.tools.open_url import OpenUrl, OpenUrlArguments
 from deep_research.tools.outcome import ResearchTool
+from deep_research.tools.web_search import WebSearch, WebSearchArguments
 
 
 def check_tools(context: Context) -> None:
-    """Refuse a run that has nothing to search."""
-    if not context.docs:
+    """Refuse a run that has nothing to search, or an engine without its key."""
+    if not choose_engines(context) and not context.docs:
         raise NoSearchTool(
-            "There is nothing to search: name a folder of documents by --docs, docs or DEEP_RESEARCH_DOCS."
+            "There is nothing to search: name a folder of documents by --docs, docs or DEEP_RESEARCH_DOCS, "
+            "or a search engine by --engine, engines or DEEP_RESEARCH_ENGINES."
         )
 
 
-def offered_tools(context: Context, excerpts: Mapping[str, str]) -> dict[str, ResearchTool]:
-    """The research tools by name; `excerpts` by address tell `open_url` which part of a long text is wanted."""
+def offered_tools(context: Context) -> dict[str, type[BaseModel]]:
+    """The arguments of the research tools, by the tool's name."""
+    tools: dict[str, type[BaseModel]] = {}
+    if context.docs:
+        tools[InternalSearch.name] = InternalSearchArguments
+    if choose_engines(context):
+        tools[WebSearch.name] = WebSearchArguments
+    return {**tools, OpenUrl.name: OpenUrlArguments}
+
+
+def research_tool(name: str, context: Context, desk: Desk) -> ResearchTool:
+    """One of the offered tools, ready for a call."""
+    if name == WebSearch.name:
+        return WebSearch(context)
     library = Library(context)
-    tools: list[ResearchTool] = [InternalSearch(library, context), OpenUrl(library, context, excerpts)]
-    return {tool.name: tool for tool in tools}
+    return InternalSearch(library, context) if name == InternalSearch.name else OpenUrl(library, context, desk)

@@ -3,39 +3,41 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 
 from pydantic import BaseModel, ConfigDict
 
+from deep_research.reading.web_page import WebReader
 from deep_research.run.context import Context
 from deep_research.tools.arguments import Lines, distinct
+from deep_research.tools.desk import Desk
 from deep_research.tools.library import Library
 from deep_research.tools.outcome import Hit, Outcome, ToolFailed
+from deep_research.tools.web_pages import WebPages
 from deep_research.tools.window import window
 
 LEAST_CHARACTERS = 200
 
 
 class OpenUrlArguments(BaseModel):
-    """Read documents in full that a search has found."""
+    """Read what a search has found or a page you have read links to; of long texts, the part around what was shown."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
     urls: Lines
-    """Addresses exactly as a search result states them."""
+    """Addresses exactly as a result or one of its links states them, without anything else."""
 
 
 class OpenUrl:
-    """Opens the documents of a library."""
+    """Opens documents of a library and pages of the web."""
 
     name = "open_url"
     arguments: type[BaseModel] = OpenUrlArguments
 
-    def __init__(self, library: Library, context: Context, excerpts: Mapping[str, str]) -> None:
-        """Remember what searches showed of each address: long documents are opened at that place."""
+    def __init__(self, library: Library, context: Context, desk: Desk) -> None:
         self._library = library
+        self._context = context
         self._limits = context.limits
-        self._excerpts = excerpts
+        self._desk = desk
 
     async def run(self, arguments: BaseModel) -> Outcome:
         """Open each address; raises `ToolFailed` if none could be read."""
@@ -43,7 +45,7 @@ class OpenUrl:
         if not asked:
             raise ToolFailed("open_url needs at least one address, exactly as a search result states it.")
         addresses = asked[: self._limits.max_open]
-        read = [await self._open(address) for address in addresses]
+        read = await self._open_all(addresses)
         hits = distinct([one for one in read if isinstance(one, Hit)], lambda hit: hit.source.key)
         shown, dropped = _fitting(hits, self._limits.pages_characters)
         problems = [one for one in read if isinstance(one, str)] + dropped
@@ -53,15 +55,36 @@ class OpenUrl:
             raise ToolFailed(" ".join(problems))
         return Outcome(shown, tuple(problems), fetches=len(addresses))
 
-    async def _open(self, address: str) -> Hit | str:
-        """What was read at this address, or why nothing was."""
+    async def _open_all(self, addresses: list[str]) -> list[Hit | str]:
+        """What was read at each address, or why nothing was."""
+        pages = WebPages(self._context, self._desk.pages, self._desk.question_id)
+        async with WebReader(self._context) as reader:
+            opened = [
+                pages.read(address, reader) if _is_web(address) else self._read_document(address)
+                for address in addresses
+            ]
+            read = await asyncio.gather(*opened)
+        return [
+            one if isinstance(one, str) else self._windowed(one, asked)
+            for one, asked in zip(read, addresses, strict=True)
+        ]
+
+    async def _read_document(self, address: str) -> Hit | str:
         # The library blocks on SQLite, which the server's event loop refuses.
         document = await asyncio.to_thread(self._library.read, address)
         if document is None:
             return f"No document has the address {address!r}; use addresses exactly as a search result states them."
-        excerpt = self._excerpts.get(address, "") or self._excerpts.get(document.source.address, "")
-        shown = window(document.text, excerpt, self._limits.page_characters)
-        return Hit(document.source, shown, document.text, document.date)
+        return Hit(document.source, document.text, document.text, document.date)
+
+    def _windowed(self, hit: Hit, asked: str) -> Hit:
+        """The part of a text around what a search showed of it."""
+        excerpts = self._desk.excerpts
+        excerpt = excerpts.get(asked, "") or excerpts.get(hit.source.address, "")
+        return hit._replace(excerpt=window(hit.text, excerpt, self._limits.page_characters))
+
+
+def _is_web(address: str) -> bool:
+    return address.lower().startswith(("http:", "https:"))
 
 
 def _fitting(hits: list[Hit], characters: int) -> tuple[tuple[Hit, ...], list[str]]:

@@ -20,6 +20,8 @@ class Hit(NamedTuple):
     """The whole text that `source.content_hash` names; empty if only the excerpt is known."""
     date: str = ""
     """Date of the source as it states it (ISO 8601), if it does."""
+    links: tuple[tuple[str, str], ...] = ()
+    """Where the text leads: the words of each link and its address."""
 
 
 class Outcome(NamedTuple):
@@ -32,6 +34,9 @@ class Outcome(NamedTuple):
     """Queries that were sent."""
     fetches: int = 0
     """Documents that were opened."""
+    fault: str = ""
+    """Why asking again is of no use, in one line that names the setting or the cause; empty unless nothing at all could
+    be searched, and nothing will be."""
 
 
 class ResearchTool(Protocol):

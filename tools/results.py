@@ -5,35 +5,61 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 from deep_research.prompts import fence
-from deep_research.tools.outcome import Outcome
+from deep_research.tools.outcome import Hit, Outcome
+from deep_research.tools.window import CUT
+
+
+class Link(TypedDict):
+    """A link as a model reads it."""
+
+    words: NotRequired[str]
+    address: str
 
 
 class Result(TypedDict):
-    """One result as a model reads it."""
+    """One result as a model reads it; what is not known is left out."""
 
     document: int
     title: str
     address: str
-    date: str
+    date: NotRequired[str]
+    is_whole: NotRequired[bool]
+    """Whether the text is all that the source says, so that opening it would bring nothing more."""
     text: str
+    links: NotRequired[list[Link]]
+    """Where the text leads; `open_url` takes these addresses."""
 
 
 def write_results(outcome: Outcome, numbers: Mapping[str, int]) -> str:
     """The results of a tool call for the model; `numbers` by source key."""
-    results = [
-        Result(
-            document=numbers[hit.source.key],
-            title=hit.source.title,
-            address=hit.source.address,
-            date=hit.date,
-            text=hit.excerpt,
-        )
-        for hit in outcome.hits
-    ]
-    return _write(results, list(outcome.problems))
+    return _write([_result(hit, numbers[hit.source.key]) for hit in outcome.hits], list(outcome.problems))
+
+
+def _result(hit: Hit, number: int) -> Result:
+    # What tells whether a text is worth reading stands before it.
+    result = Result(
+        document=number,
+        title=hit.source.title,
+        address=hit.source.address,
+        date=hit.date,
+        is_whole=bool(hit.text) and hit.excerpt.strip() == hit.text.strip(),
+        text=hit.excerpt,
+        links=[_link(words, address) for words, address in hit.links],
+    )
+    if not result["date"]:
+        del result["date"]
+    if not result["is_whole"]:
+        del result["is_whole"]
+    if not result["links"]:
+        del result["links"]
+    return result
+
+
+def _link(words: str, address: str) -> Link:
+    return Link(words=words, address=address) if words else Link(address=address)
 
 
 def read_results(text: str) -> list[Result]:
@@ -46,7 +72,16 @@ def shorten_results(text: str, characters: int) -> str:
     results, problems = _read(text)
     if not results:
         return text
-    return _write([Result(**{**result, "text": result["text"][:characters]}) for result in results], problems)
+    return _write([_shortened(result, characters) for result in results], problems)
+
+
+def _shortened(result: Result, characters: int) -> Result:
+    short = Result(**result)
+    short.pop("links", None)
+    if len(result["text"]) > characters:
+        short["text"] = f"{result['text'][:characters]} {CUT}"
+        short.pop("is_whole", None)
+    return short
 
 
 def _write(results: list[Result], problems: list[str]) -> str:

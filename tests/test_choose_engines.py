@@ -1,0 +1,54 @@
+"""Which search engines a run uses, and what keeps it from starting."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from search_api import KEY
+
+from deep_research.run.context import Context
+from deep_research.run.errors import SearchRefused
+from deep_research.tools.engines.choose import choose_engines
+
+
+@pytest.mark.parametrize(
+    ("key", "settings", "names"),
+    [
+        ("", {}, ["duckduckgo"]),
+        (KEY, {}, ["tavily"]),
+        ("", {"docs": (Path("papers"),)}, []),
+        (KEY, {"docs": (Path("papers"),)}, ["tavily"]),
+        (KEY, {"engines": ()}, []),
+        ("", {"engines": "wikipedia, arxiv wikipedia"}, ["wikipedia", "arxiv"]),
+    ],
+)
+def test_a_run_searches_by_the_engines_of_its_settings_or_by_what_can_be_had(
+    monkeypatch: pytest.MonkeyPatch, key: str, settings: dict[str, Any], names: list[str]
+) -> None:
+    monkeypatch.setenv("TAVILY_API_KEY", key)
+    assert [engine.name for engine in choose_engines(Context(**settings))] == names
+
+
+@pytest.mark.fault(25)
+@pytest.mark.parametrize(
+    ("variables", "named"),
+    [
+        ({}, "TAVILY_API_KEY"),
+        ({"TAVILY_API_KEY": " "}, "TAVILY_API_KEY"),
+        ({"TAVILY_API_KEY": "tvly-schlüssel"}, "TAVILY_API_KEY"),
+        ({"TAVILY_API_KEY": "tvly a"}, "TAVILY_API_KEY"),
+        ({"TAVILY_API_KEY": KEY, "TAVILY_BASE_URL": "api.tavily.com"}, "TAVILY_BASE_URL"),
+        ({"TAVILY_API_KEY": KEY, "TAVILY_BASE_URL": "https://me:secret@search.example"}, "TAVILY_BASE_URL"),
+    ],
+)
+def test_an_engine_that_cannot_work_is_refused_before_anything_is_asked(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], named: str
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(SearchRefused, match=named) as refusal:
+        choose_engines(Context(engines=("tavily",)))
+    assert "tvly" not in str(refusal.value)
+    assert "secret" not in str(refusal.value)

@@ -1,0 +1,267 @@
+"""DuckDuckGo, Wikipedia and arXiv, each at the edge of its library."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from ddgs.engines import ENGINES
+from ddgs.exceptions import DDGSException, RatelimitException, TimeoutException
+from search_api import Answer, Loopback, Request, SearchApi, closed_port, found, search_api, serving
+from shelf import FixedClock
+
+from deep_research.run.context import Context
+from deep_research.run.limits import Limits
+from deep_research.tools.engines.arxiv import Arxiv
+from deep_research.tools.engines.duckduckgo import DuckDuckGo
+from deep_research.tools.engines.engine import EngineBusy, EngineFailed, Found, SearchEngine
+from deep_research.tools.engines.pace import ask
+from deep_research.tools.engines.wikipedia import Wikipedia
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture
+def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[SearchApi]:
+    with search_api() as api:
+        for name, value in api.environment().items():
+            monkeypatch.setenv(name, value)
+        yield api
+
+
+async def failure(engine: SearchEngine, query: str = "q") -> EngineFailed:
+    with pytest.raises(EngineFailed) as failed:
+        await engine.search(query, 5)
+    return failed.value
+
+
+class Duck:
+    """In the place of ddgs' client, which asks the network past Python's own sockets."""
+
+    def __init__(self, results: list[dict[str, str]] | None = None, error: Exception | None = None) -> None:
+        self.results, self.error, self.asked = results or [], error, list[dict[str, Any]]()
+
+    def __call__(self, seconds: float) -> Duck:
+        self.seconds = seconds
+        return self
+
+    def text(self, query: str, **options: Any) -> list[dict[str, Any]]:
+        self.asked.append({"query": query, **options})
+        if self.error:
+            raise self.error
+        return self.results
+
+
+async def test_duckduckgo_alone_is_asked_with_domains_and_dates() -> None:
+    duck = Duck([{"title": "A", "href": "https://a.example/", "body": "Words."}])
+    context = Context(
+        domains_allow=("a.example", "b.example"),
+        domains_deny=("c.example",),
+        published_after=date(2030, 1, 2),
+        clock=FixedClock(),
+        limits=Limits(search_seconds=7),
+    )
+    assert await DuckDuckGo(context, duck).search("tides", 9) == [Found("A", "https://a.example/", "Words.")]
+    assert duck.asked == [
+        {
+            "query": "tides site:a.example OR site:b.example -site:c.example",
+            "backend": "duckduckgo",
+            "region": "wt-wt",
+            "max_results": 9,
+            "timelimit": "2030-01-02..2031-05-06",
+        }
+    ]
+    assert duck.seconds == 7
+
+
+async def test_domains_that_make_a_query_too_long_are_left_to_the_filter() -> None:
+    duck = Duck()
+    await DuckDuckGo(Context(domains_deny=tuple(f"site{n}.example" for n in range(99))), duck).search("tides", 9)
+    assert duck.asked[0]["query"] == "tides"
+    assert duck.asked[0]["timelimit"] is None
+
+
+def test_the_installed_library_still_has_the_one_engine_that_it_is_told_to_ask() -> None:
+    assert "duckduckgo" in ENGINES["text"]
+
+
+@pytest.mark.fault(26, 28)
+@pytest.mark.parametrize(
+    ("error", "words", "is_lasting"),
+    [
+        (TimeoutException("operation timed out"), "did not answer", False),
+        (RatelimitException("202 Ratelimit"), "fewer requests", False),
+        (DDGSException("No results found."), "turns automatic queries away", False),
+        (DDGSException("ConnectError: ConnectError('https://secret.example refused')"), "cannot be reached", True),
+        (DDGSException("DNSError: DNSError('x')"), "cannot be reached", True),
+        (DDGSException("BodyError: BodyError('x')"), "broke off", True),
+    ],
+)
+async def test_failures_of_duckduckgo_are_told_in_our_words(error: Exception, words: str, is_lasting: bool) -> None:
+    failed = await failure(DuckDuckGo(Context(), Duck(error=error)))
+    assert words in failed.words
+    assert "secret" not in failed.words
+    assert failed.is_lasting == is_lasting
+
+
+@pytest.mark.fault(28)
+async def test_a_library_that_hangs_holds_up_nobody() -> None:
+    release = threading.Event()
+
+    class Hanging(Duck):
+        def text(self, query: str, **options: Any) -> list[dict[str, Any]]:
+            release.wait(30)
+            return []
+
+    start = time.monotonic()
+    with pytest.raises(EngineFailed, match=r"did not answer within 0\.1 s"):
+        await ask(DuckDuckGo(Context(), Hanging()), "q", 5, 0.1)
+    assert time.monotonic() - start < 2
+    left = [thread for thread in threading.enumerate() if thread.name == "search"]
+    assert all(thread.daemon for thread in left)
+    release.set()
+
+
+async def test_an_engine_that_wants_a_pause_between_requests_gets_it() -> None:
+    engine = DuckDuckGo(Context(), Duck())
+    engine.gap = 0.15
+    start = time.monotonic()
+    await asyncio.gather(*(ask(engine, query, 5, 5) for query in "abc"))
+    assert time.monotonic() - start >= 0.3
+
+
+ARTICLES = {
+    "batchcomplete": True,
+    "query": {
+        "pages": [
+            {"pageid": 2, "title": "Neap", "index": 2, "extract": "Small.", "fullurl": "https://w.example/Neap"},
+            {"pageid": 1, "title": "Tide", "index": 1, "extract": "Water. " * 999, "fullurl": "https://w.example/Tide"},
+        ]
+    },
+}
+PAPERS = """<?xml version="1.0" encoding="UTF-8"?>
+<feed xmlns="http://www.w3.org/2005/Atom" xmlns:opensearch="http://a9.com/-/spec/opensearch/1.1/">
+  <opensearch:totalResults>1</opensearch:totalResults>
+  <entry>
+    <id>http://arxiv.org/abs/2501.00001v2</id><title>On Tides</title><summary>We measure tides.</summary>
+    <updated>2025-02-03T04:05:06Z</updated><published>2025-01-01T00:00:00Z</published>
+    <author><name>Ada Moran</name></author>
+    <link href="https://arxiv.org/abs/2501.00001v2" rel="alternate" type="text/html"/>
+  </entry>
+</feed>"""
+LIBRARIES = [Wikipedia, Arxiv]
+
+
+def sent(request: Request) -> dict[str, str]:
+    return {name: value for name, (value,) in parse_qs(urlsplit(request.path).query).items()}
+
+
+def answering(**answer: Any) -> Any:
+    return serving(lambda request: Answer(**answer))
+
+
+async def test_wikipedia_is_asked_once_and_shows_introductions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", closed_port())
+    with answering(body=json.dumps(ARTICLES)) as server:
+        tide, neap = await Wikipedia(Context(), server.url).search("tides", 50)
+    assert (tide.title, tide.address, len(tide.excerpt)) == ("Tide", "https://w.example/Tide", 2000)
+    assert neap == Found("Neap", "https://w.example/Neap", "Small.")
+    (request,) = server.requests
+    assert (sent(request)["gsrsearch"], sent(request)["gsrlimit"]) == ("tides", "20")
+    assert request.headers["User-Agent"].startswith("deep-research")
+
+
+async def test_wikipedia_may_know_nothing_or_not_understand() -> None:
+    with answering(body='{"batchcomplete": true}') as server:
+        assert await Wikipedia(Context(), server.url).search("tides", 5) == []
+    for body in ('{"error": {"code": "x", "info": "secret"}}', "<html>", "[]"):
+        with answering(body=body) as server:
+            failed = await failure(Wikipedia(Context(), server.url))
+        assert failed.words == "Wikipedia did not understand the search."
+
+
+async def test_arxiv_is_asked_once_and_shows_abstracts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", closed_port())
+    with answering(body=PAPERS) as server:
+        papers = await Arxiv(Context(), server.url).search("tides: north-sea", 5)
+    assert papers == [Found("On Tides", "https://arxiv.org/abs/2501.00001v2", "We measure tides.", "2025-02-03")]
+    (request,) = server.requests
+    assert (sent(request)["search_query"], sent(request)["max_results"]) == ("tides  north sea", "5")
+
+
+async def test_a_paper_is_found_by_its_number() -> None:
+    with answering(body=PAPERS) as server:
+        await Arxiv(Context(), server.url).search("2501.00001", 5)
+    assert sent(server.requests[0])["id_list"] == "2501.00001"
+
+
+@pytest.mark.fault(26, 28)
+@pytest.mark.parametrize("engine", LIBRARIES)
+async def test_failures_of_libraries_are_told_in_our_words(engine: type[Wikipedia | Arxiv]) -> None:
+    def ask_at(server: Loopback) -> Any:
+        return failure(engine(Context(limits=Limits(search_seconds=0.3)), server.url))
+
+    with answering(status=503) as server:
+        busy = await ask_at(server)
+    assert (type(busy), busy.words) == (EngineBusy, f"{engine.title} is out of order (status 503).")
+    assert len(server.requests) == 1
+    with answering(delay=5) as server:
+        assert "did not answer in time" in (await ask_at(server)).words
+    down = await failure(engine(Context(), closed_port()))
+    assert (down.words, down.is_lasting) == (f"{engine.title} cannot be reached: check the network.", True)
+
+
+async def test_a_missing_package_is_named_with_the_way_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "arxiv", None)
+    failed = await failure(Arxiv(Context()))
+    assert 'pip install "deep-research[arxiv]"' in failed.words
+    assert failed.is_lasting
+
+
+# A process of its own, where nothing is imported yet, every warning is an error, and what blocks the loop raises.
+SEARCH = """
+import asyncio, sys, threading
+from blockbuster import blockbuster_ctx
+from deep_research.run.context import Context
+from deep_research.tools.engines.arxiv import Arxiv
+from deep_research.tools.engines.tavily import Tavily
+from deep_research.tools.engines.wikipedia import Wikipedia
+from deep_research.tools.web_search import WebSearch, WebSearchArguments
+
+def watch(event, arguments):
+    if event == "import" and arguments[0] in HEAVY and threading.current_thread() is threading.main_thread():
+        print("imported in the loop:", arguments[0])
+
+async def main(name, address):
+    engine = {"wikipedia": Wikipedia, "arxiv": Arxiv}[name](context, address)
+    search = WebSearch(context, [Tavily(context), engine])
+    with blockbuster_ctx():
+        outcome = await search.run(WebSearchArguments(queries=["tides"]))
+    print(len(outcome.hits), *outcome.problems)
+
+HEAVY = {"arxiv", "httpx", "langchain_community", "requests", "tavily"}
+context = Context()
+sys.addaudithook(watch)
+asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize(("name", "body", "hits"), [("wikipedia", json.dumps(ARTICLES), 3), ("arxiv", PAPERS, 2)])
+def test_searching_warns_of_nothing_and_never_holds_up_the_loop(
+    api: SearchApi, name: str, body: str, hits: int
+) -> None:
+    api.otherwise = Answer([found("https://a.example/")])
+    with answering(body=body) as server:
+        script = [sys.executable, "-W", "error", "-c", SEARCH, name, server.url]
+        ended = subprocess.run(script, cwd=ROOT.parent, capture_output=True, text=True, check=False)
+    assert (ended.stdout, ended.stderr) == (f"{hits}\n", "")

@@ -1,0 +1,160 @@
+"""Tavily's own client against a server on loopback that speaks its API."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import time
+from collections.abc import Iterator
+from datetime import date
+
+import pytest
+from search_api import KEY, Answer, SearchApi, closed_port, found, refused, search_api
+
+from deep_research.run.context import Context
+from deep_research.run.limits import Limits
+from deep_research.tools.engines.engine import EngineBusy, EngineFailed, Found
+from deep_research.tools.engines.failures import seconds_to_wait
+from deep_research.tools.engines.pace import ask
+from deep_research.tools.engines.tavily import Tavily
+
+
+@pytest.fixture
+def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[SearchApi]:
+    """A search server, and the environment that leads to it."""
+    with search_api() as api:
+        for name, value in api.environment().items():
+            monkeypatch.setenv(name, value)
+        yield api
+
+
+async def failure(answer: Answer, api: SearchApi) -> EngineFailed:
+    api.otherwise = answer
+    with pytest.raises(EngineFailed) as failed:
+        await Tavily(Context()).search("q", 5)
+    return failed.value
+
+
+async def test_tavily_is_sent_the_query_the_key_and_the_settings_and_nothing_else(
+    monkeypatch: pytest.MonkeyPatch, api: SearchApi
+) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "TAVILY_HTTP_PROXY"):
+        monkeypatch.setenv(name, closed_port())
+    context = Context(
+        domains_allow=("Bücher.example", "*.org.example"),
+        domains_deny=("bad.example",),
+        published_after=date(2025, 1, 2),
+    )
+    await Tavily(context).search("tides", 50)
+    (request,) = api.requests
+    assert request.json == {
+        "query": "tides",
+        "max_results": 20,
+        "include_domains": ["xn--bcher-kva.example", "org.example"],
+        "exclude_domains": ["bad.example"],
+        "start_date": "2025-01-02",
+    }
+    usual = {"Host", "Accept", "Accept-Encoding", "Connection", "Content-Length", "Content-Type"}
+    assert {name: value for name, value in request.headers.items() if name not in usual} == {
+        "Authorization": f"Bearer {KEY}",
+        "User-Agent": "deep-research (research assistant, run by its user)",
+        "X-Client-Source": "tavily-python",
+    }
+
+
+async def test_tavily_is_sent_a_list_of_domains_whole_or_not_at_all(api: SearchApi) -> None:
+    many = tuple(f"site{number}.example" for number in range(301))
+    await Tavily(Context(domains_allow=many, domains_deny=("org",))).search("tides", 5)
+    assert api.requests[0].json == {"query": "tides", "max_results": 5}
+
+
+async def test_results_of_tavily_may_lack_anything(api: SearchApi) -> None:
+    api.otherwise = Answer([found("https://a.example/"), {"url": None, "title": 3}, {}, "no result"])  # type: ignore[list-item]  # what a server may send
+    assert await Tavily(Context()).search("q", 5) == [
+        Found("A page", "https://a.example/", "What it says."),
+        Found("", "", ""),
+        Found("", "", ""),
+    ]
+
+
+@pytest.mark.fault(24)
+@pytest.mark.parametrize(
+    ("answer", "words", "setting"),
+    [
+        (refused(401), "does not take the key (status 401)", "TAVILY_API_KEY"),
+        (refused(403), "does not take the key (status 403)", "TAVILY_API_KEY"),
+        (refused(432), "used up (status 432)", "TAVILY_API_KEY"),
+        (refused(433), "used up (status 433)", "TAVILY_API_KEY"),
+        (refused(429, "You exceeded the usage limit of your plan."), "used up (status 429)", "TAVILY_API_KEY"),
+        (Answer(status=404, body="Not Found"), "not one of its search API", "TAVILY_BASE_URL"),
+        (Answer(status=302, headers={"Location": "/login"}, body=""), "not one of its search API", "TAVILY_BASE_URL"),
+        (Answer(body="<html>Please log in</html>"), "not one of its search API", "TAVILY_BASE_URL"),
+        (Answer(body="[]"), "not one of its search API", "TAVILY_BASE_URL"),
+        (Answer(body='{"error": "x"}'), "not one of its search API", "TAVILY_BASE_URL"),
+        (Answer(body='{"results": null}'), "not one of its search API", "TAVILY_BASE_URL"),
+    ],
+)
+async def test_what_asking_tavily_again_cannot_mend_names_its_setting(
+    api: SearchApi, answer: Answer, words: str, setting: str
+) -> None:
+    failed = await failure(answer, api)
+    assert words in failed.words
+    assert (failed.setting, failed.is_lasting) == (setting, True)
+    assert setting in failed.words
+    assert len(api.requests) == 1
+
+
+@pytest.mark.fault(28)
+@pytest.mark.parametrize(
+    ("answer", "seconds", "is_lasting"),
+    [
+        (refused(429), 1, False),
+        (refused(429, Retry_After="7"), 7, False),
+        (refused(500), 1, True),
+        (refused(503, Retry_After="2"), 2, True),
+        (Answer(hangs_up=True), 1, True),
+        (Answer(body="not gzip", headers={"Content-Encoding": "gzip"}), 1, True),
+    ],
+)
+async def test_what_may_pass_is_worth_a_second_try(
+    api: SearchApi, answer: Answer, seconds: float, is_lasting: bool
+) -> None:
+    failed = await failure(answer, api)
+    assert isinstance(failed, EngineBusy)
+    assert (failed.seconds, failed.is_lasting) == (seconds, is_lasting)
+
+
+@pytest.mark.fault(28)
+async def test_an_engine_out_of_order_is_asked_twice(api: SearchApi) -> None:
+    api.on("mends", refused(500, Retry_After="0"), Answer([found("https://a.example/")]))
+    api.on("stays", refused(500, Retry_After="0"))
+    assert len(await ask(Tavily(Context()), "mends", 5, 5)) == 1
+    with pytest.raises(EngineFailed, match="out of order"):
+        await ask(Tavily(Context()), "stays", 5, 5)
+    assert api.queries == ["mends", "mends", "stays", "stays"]
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [("7", 7), (" 0 ", 0), ("", 1), ("soon", 1), ("-3", 1), ("Wed, 21 Oct 2015 07:28:00 GMT", 0)],
+)
+def test_the_wait_that_a_server_asks_for_is_read(header: str, seconds: float) -> None:
+    assert seconds_to_wait(header) == seconds
+
+
+@pytest.mark.fault(26)
+async def test_a_server_that_takes_no_connection_is_given_up_early(
+    monkeypatch: pytest.MonkeyPatch, api: SearchApi
+) -> None:
+    with contextlib.ExitStack() as stack:
+        full = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
+        for _ in range(3):
+            waiting = stack.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(full.getsockname())
+        monkeypatch.setenv("TAVILY_BASE_URL", f"http://127.0.0.1:{full.getsockname()[1]}")
+        start = time.monotonic()
+        with pytest.raises(EngineFailed, match="cannot be reached") as failed:
+            await Tavily(Context(limits=Limits(connect_seconds=0.1, search_seconds=5))).search("q", 5)
+    assert failed.value.is_lasting
+    assert time.monotonic() - start < 3

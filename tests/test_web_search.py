@@ -1,0 +1,300 @@
+"""Searching the web, as a model calls it: Tavily's client against a server on loopback, and engines of the tests."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from datetime import date
+from typing import Any
+
+import pytest
+import tavily  # noqa: F401 - imported before anything is timed
+from search_api import KEY, Answer, SearchApi, closed_port, found, pages, refused, search_api
+
+from deep_research.run.context import Context
+from deep_research.run.limits import Limits
+from deep_research.tools.engines.engine import EngineFailed, Found
+from deep_research.tools.outcome import Outcome, ToolFailed
+from deep_research.tools.web_search import WebSearch, WebSearchArguments
+
+
+@pytest.fixture
+def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[SearchApi]:
+    """A search server, and the environment that leads to it."""
+    with search_api() as api:
+        for name, value in api.environment().items():
+            monkeypatch.setenv(name, value)
+        yield api
+
+
+class Shelf:
+    """An engine that has the same results for every query, or fails."""
+
+    title = "Shelf"
+    parallel, gap = 4, 0.0
+
+    def __init__(self, name: str, *results: Found, error: Exception | None = None) -> None:
+        self.name, self.results, self.error = name, list(results), error
+
+    async def search(self, query: str, count: int) -> list[Found]:
+        if self.error:
+            raise self.error
+        return self.results
+
+
+def settings(*, limits: dict[str, Any] | None = None, **values: Any) -> Context:
+    return Context(limits=Limits.model_validate(limits or {}), **values)
+
+
+async def search(*queries: str, tool: WebSearch | None = None, **values: Any) -> Outcome:
+    return await (tool or WebSearch(settings(**values))).run(WebSearchArguments(queries=list(queries)))
+
+
+def addresses(outcome: Outcome) -> list[str]:
+    return [hit.source.address for hit in outcome.hits]
+
+
+@pytest.mark.behaviour("O-59")
+@pytest.mark.parametrize(("given", "cleaned"), [("tides", ["tides"]), (["a\x00  b\n", None, " "], ["a b"])])
+def test_queries_come_in_many_forms_and_are_cleaned(given: object, cleaned: list[str]) -> None:
+    assert WebSearchArguments.model_validate({"queries": given}).queries == cleaned
+
+
+@pytest.mark.behaviour("O-59")
+async def test_nothing_but_blanks_is_an_error_and_asks_nobody(api: SearchApi) -> None:
+    with pytest.raises(ToolFailed, match="at least one query"):
+        await search(" ", "\x00")
+    assert api.requests == []
+
+
+@pytest.mark.behaviour("O-60")
+async def test_twenty_results_are_taken_from_the_queries_in_turn(api: SearchApi) -> None:
+    blank = [found("https://a.example/blank", "", " ")]
+    api.on("one", Answer([*blank, *pages("a.example", 29)]))
+    api.on("two", Answer(pages("b.example", 30)))
+    outcome = await search("one", "two")
+    assert len(outcome.hits) == 20
+    assert addresses(outcome)[:4] == [f"https://{site}.example/{number}" for number in (0, 1) for site in "ab"]
+    assert outcome.searches == 2
+    assert outcome.problems == ()
+
+
+async def test_a_result_with_a_title_or_an_excerpt_is_kept_as_a_source_that_was_not_read() -> None:
+    untitled = Found("", "https://Example.org/a?id=1&utm_source=x#part", "Words\n\x1b[2J\tof the page.", "2026-01-02")
+    bare = Found("\x00A\n title " + "x" * 300, "https://example.org/b", "")
+    first, second = (await search("q", tool=WebSearch(settings(), [Shelf("shelf", untitled, bare)]))).hits
+    assert first.source.model_dump(include={"key", "title", "location", "kind", "content_hash"}) == {
+        "key": "https://example.org/a?id=1",
+        "title": "https://example.org/a?id=1",
+        "location": "https://example.org/a?id=1",
+        "kind": "web",
+        "content_hash": "",
+    }
+    assert first.source.address == "https://Example.org/a?id=1&utm_source=x#part"
+    assert (first.excerpt, first.text, first.date) == ("Words [2J of the page.", "", "2026-01-02")
+    assert second.source.title.startswith("A title xx")
+    assert len(second.source.title) == 200
+
+
+@pytest.mark.behaviour("O-62")
+@pytest.mark.fault(27)
+async def test_one_page_is_shown_once_and_pages_that_differ_in_their_query_are_two(api: SearchApi) -> None:
+    video = "https://video.example/watch"
+    same = [found(f"{video}?v=1&utm_source={number}#t={number}") for number in range(10)]
+    api.on("one", Answer([*same, found(f"{video}?v=2")]))
+    api.on("two", Answer([found(f"{video}?v=2&fbclid=x"), found(f"{video}?v=1")]))
+    assert addresses(await search("one", "two")) == [f"{video}?v=1&utm_source=0#t=0", f"{video}?v=2&fbclid=x"]
+
+
+@pytest.mark.behaviour("O-63")
+async def test_when_some_queries_fail_the_results_of_the_others_are_shown(api: SearchApi) -> None:
+    api.on("good", Answer(pages("a.example", 2)))
+    api.on("odd", refused(400))
+    api.on("last", refused(432))
+    outcome = await search("good", "odd", "last")
+    assert len(outcome.hits) == 2
+    odd, last = outcome.problems
+    assert odd == "Tavily refused the search (status 400). Not searched: 'odd'."
+    assert last.startswith("The quota of the key for Tavily is used up (status 432)")
+    assert outcome.fault == ""
+
+
+@pytest.mark.behaviour("O-63")
+async def test_an_engine_that_fails_in_an_unknown_way_keeps_the_results_of_the_others() -> None:
+    broken = Shelf("broken", error=KeyError("https://secret.example/?key=1"))
+    good = Shelf("good", Found("A", "https://a.example/", "x"))
+    outcome = await search("q", tool=WebSearch(settings(), [broken, good]))
+    assert addresses(outcome) == ["https://a.example/"]
+    assert outcome.problems == ("Shelf failed (KeyError). Not searched: 'q'.",)
+
+
+async def test_the_engines_are_mixed_query_by_query() -> None:
+    one = Shelf("one", *(Found("T", f"https://one.example/{number}", "") for number in range(3)))
+    two = Shelf("two", *(Found("T", f"https://two.example/{number}", "") for number in range(3)))
+    outcome = await search("p", "q", tool=WebSearch(settings(limits={"max_web_results": 4}), [one, two]))
+    assert addresses(outcome) == [f"https://{name}.example/{number}" for number in (0, 1) for name in ("one", "two")]
+    assert outcome.searches == 4
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "ftp://a.example/",
+        "file:///etc/passwd",
+        "javascript:alert(1)",
+        "//a.example/",
+        "https:///path",
+        "",
+        "https://bank.example@evil.example/",
+        "https://a.example/\\b",
+        "https://a.example/\nb",
+        "https://a b.example/",
+        "https://[::1",
+    ],
+)
+async def test_only_plain_web_addresses_are_shown(address: str) -> None:
+    outcome = await search("q", tool=WebSearch(settings(), [Shelf("shelf", Found("T", address, "x"))]))
+    assert outcome.hits == ()
+    assert "unusable" in outcome.problems[0]
+
+
+@pytest.mark.parametrize(
+    ("allowed", "denied", "shown"),
+    [
+        ((), (), ["a", "b", "c", "d"]),
+        (("example.org",), (), ["a", "b"]),
+        (("EXAMPLE.org.", "https://bücher.example/x"), (), ["a", "b", "d"]),
+        (("*.example.org", "xn--bcher-kva.example"), ("www.example.org",), ["b", "d"]),
+        ((), (".example.org", "Bücher.Example"), ["c"]),
+        (("org",), (), ["a", "b", "c"]),
+    ],
+)
+async def test_the_lists_of_domains_bind_whatever_an_engine_answers(
+    api: SearchApi, allowed: tuple[str, ...], denied: tuple[str, ...], shown: list[str]
+) -> None:
+    sites = {"a": "www.Example.org", "b": "example.org", "c": "notexample.org", "d": "bücher.example"}
+    api.otherwise = Answer([found(f"https://{site}/", name) for name, site in sites.items()])
+    outcome = await search("q", domains_allow=allowed, domains_deny=denied)
+    assert [hit.source.title for hit in outcome.hits] == shown
+
+
+async def test_results_that_are_known_to_be_too_old_are_left_out(api: SearchApi) -> None:
+    api.otherwise = Answer(
+        [
+            found("https://a.example/old", published_date="Tue, 31 Dec 2024 23:00:00 GMT"),
+            found("https://a.example/new", published_date="2025-01-01T00:00:00Z"),
+            found("https://a.example/unknown", published_date="last week"),
+        ]
+    )
+    outcome = await search("q", published_after=date(2025, 1, 1))
+    assert [(hit.source.address[18:], hit.date) for hit in outcome.hits] == [("new", "2025-01-01"), ("unknown", "")]
+
+
+async def test_a_model_is_told_that_the_settings_hid_all_results(api: SearchApi) -> None:
+    api.otherwise = Answer(pages("a.example", 3))
+    (problem,) = (await search("q", domains_allow=("b.example",))).problems
+    assert problem.startswith("All results for 'q' are outside domains_allow")
+
+
+@pytest.mark.fault("R8")
+async def test_long_queries_are_cut_at_a_word_and_surplus_ones_dropped(api: SearchApi) -> None:
+    outcome = await search(
+        "harbour walls", "harbour works", "潮汐" * 20, "b", "c", limits={"query_characters": 12, "max_queries": 3}
+    )
+    assert sorted(api.queries) == ["b", "harbour", "潮汐" * 6]
+    assert outcome.problems[:2] == (
+        "Queries were cut to 12 characters (query_characters).",
+        "Only the first 3 of 4 queries were searched (max_queries).",
+    )
+
+
+@pytest.mark.fault(27)
+async def test_nothing_found_asks_for_other_words_and_is_no_fault(api: SearchApi) -> None:
+    outcome = await search("zeppelin", "airship")
+    assert outcome.problems == (
+        "Nothing on the web matches 'zeppelin', 'airship'; try other words, or fewer and more general ones.",
+    )
+    assert (outcome.fault, outcome.searches) == ("", 2)
+
+
+@pytest.mark.fault(26)
+async def test_an_engine_that_nobody_can_reach_is_named_and_not_asked_for_ever(
+    monkeypatch: pytest.MonkeyPatch, api: SearchApi
+) -> None:
+    monkeypatch.setenv("TAVILY_BASE_URL", closed_port())
+    outcome = await search("a", "b")
+    assert outcome.hits == ()
+    assert outcome.fault == "Tavily cannot be reached: check the network and TAVILY_BASE_URL."
+    assert outcome.problems == (f"{outcome.fault} Not searched: 'a', 'b'.",)
+
+
+@pytest.mark.fault(26)
+async def test_a_run_goes_on_with_the_engine_that_is_left(api: SearchApi) -> None:
+    down = Shelf("down", error=EngineFailed("Shelf cannot be reached.", is_lasting=True))
+    up = Shelf("up")
+    outcome = await search("q", tool=WebSearch(settings(), [down, up]))
+    assert outcome.fault == ""
+    assert outcome.problems[0] == "Shelf cannot be reached. Not searched: 'q'."
+
+
+@pytest.mark.fault(26)
+async def test_all_engines_down_is_a_fault_with_each_of_the_reasons() -> None:
+    one = Shelf("one", error=EngineFailed("One is down.", is_lasting=True))
+    two = Shelf("two", error=EngineFailed("Two is down.", is_lasting=True))
+    slow = Shelf("slow", error=EngineFailed("Three is slow."))
+    assert (await search("q", tool=WebSearch(settings(), [one, two]))).fault == "One is down. Two is down."
+    assert (await search("q", tool=WebSearch(settings(), [one, slow]))).fault == ""
+
+
+@pytest.mark.fault(28)
+async def test_a_slow_engine_is_given_up_and_the_other_queries_are_not(api: SearchApi) -> None:
+    api.on("slow", Answer(pages("a.example", 1), delay=30))
+    api.on("quick", Answer(pages("b.example", 1)))
+    start = time.monotonic()
+    outcome = await search("slow", "quick", limits={"search_seconds": 0.6})
+    assert time.monotonic() - start < 3
+    assert addresses(outcome) == ["https://b.example/0"]
+    assert outcome.problems == ("Tavily did not answer within 0.6 s (search_seconds). Not searched: 'slow'.",)
+
+
+@pytest.mark.fault(28)
+async def test_an_engine_is_asked_a_few_things_at_once_by_all_researchers_together(api: SearchApi) -> None:
+    api.otherwise = Answer(delay=0.05)
+    await asyncio.gather(*(search(*(f"{name}{number}" for number in range(3))) for name in "abc"))
+    assert len(api.requests) == 9
+    assert 2 <= api.server.most_at_once <= 4
+
+
+@pytest.mark.fault(28)
+async def test_everybody_waits_as_long_as_an_engine_asks_one_of_them(api: SearchApi) -> None:
+    api.on("first", refused(429, Retry_After="1"), Answer(pages("a.example", 1)))
+    start = time.monotonic()
+    early = asyncio.create_task(search("first"))
+    while not api.requests:
+        await asyncio.sleep(0.01)
+    await asyncio.sleep(0.2)
+    await search("other")
+    assert time.monotonic() - start >= 1
+    assert len((await early).hits) == 1
+    assert sorted(api.queries) == ["first", "first", "other"]
+
+
+@pytest.mark.fault(28)
+async def test_a_wait_that_is_too_long_is_told_at_once_and_nothing_more_is_sent(api: SearchApi) -> None:
+    api.on("a", refused(429, Retry_After="3600"))
+    start = time.monotonic()
+    first, second = await search("a"), await search("b")
+    assert time.monotonic() - start < 3
+    assert api.queries == ["a"]
+    for outcome in (first, second):
+        assert outcome.fault.startswith("Tavily asks to wait 3600 s")
+
+
+@pytest.mark.fault(24)
+async def test_a_key_that_the_server_repeats_is_shown_nowhere(api: SearchApi) -> None:
+    api.otherwise = refused(401, f"The key {KEY} is wrong.")
+    outcome = await search("q")
+    assert outcome.fault == "Tavily does not take the key (status 401): check TAVILY_API_KEY."
+    assert KEY not in repr(outcome)
+    assert len(api.requests) == 1

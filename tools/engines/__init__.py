@@ -1,0 +1,1 @@
+"""Engines that search the web, one class each."""

@@ -1,0 +1,88 @@
+"""Search in arXiv, through langchain-community and the package arxiv."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from types import SimpleNamespace
+from typing import Any
+
+from deep_research.run.context import Context
+from deep_research.tools.engines.community import without_notice
+from deep_research.tools.engines.engine import USER_AGENT, EngineBusy, EngineFailed, Found
+from deep_research.tools.engines.failures import DEFAULT_WAIT, failed_status, too_slow, unreachable
+from deep_research.tools.engines.threads import in_thread
+
+ADDRESS = "https://export.arxiv.org/api/query"
+# Both have a meaning in arXiv's queries that the words of a model do not have.
+_PLAIN = str.maketrans(":-", "  ")
+
+
+class Arxiv:
+    """Finds papers and shows their abstracts."""
+
+    name, title = "arxiv", "arXiv"
+    # Its terms of use: one request at a time, and one every three seconds.
+    parallel, gap = 1, 3.0
+
+    def __init__(self, context: Context, address: str = ADDRESS) -> None:
+        """`address` is that of arXiv's query API."""
+        self._seconds, self._address = context.limits.search_seconds, address
+
+    async def search(self, query: str, count: int) -> list[Found]:
+        """Papers with their abstracts; raises `EngineFailed`."""
+        return await in_thread(partial(self._search, query, count))
+
+    def _search(self, query: str, count: int) -> list[Found]:
+        try:
+            import arxiv
+            import requests
+        except ImportError:
+            words = 'Searching arXiv needs a package that is not installed: pip install "deep-research[arxiv]".'
+            raise EngineFailed(words, is_lasting=True) from None
+        with without_notice():
+            from langchain_community.utilities.arxiv import ArxivAPIWrapper
+
+        wrapper = ArxivAPIWrapper.model_validate({"top_k_results": count})
+        # Its own way of asking left the package long ago.
+        wrapper.arxiv_search = self._ask
+        try:
+            documents = wrapper.get_summaries_as_docs(query.translate(_PLAIN))
+        except arxiv.HTTPError as error:
+            raise failed_status(self.title, error.status) from None
+        except requests.Timeout:
+            raise too_slow(self.title) from None
+        except requests.ConnectionError:
+            raise unreachable(self.title) from None
+        except requests.RequestException:
+            raise EngineBusy(f"{self.title} broke off the connection.", DEFAULT_WAIT, is_lasting=True) from None
+        return [_found(document.metadata, document.page_content) for document in documents]
+
+    def _ask(self, query: str = "", *, max_results: int, id_list: Iterable[str] = ()) -> SimpleNamespace:
+        """What the wrapper expects of a search: something with results."""
+        import arxiv
+
+        client = arxiv.Client(page_size=max_results, delay_seconds=0, num_retries=0)
+        client.query_url_format = f"{self._address}?{{}}"
+        client._session = _session(self._seconds)
+        search = arxiv.Search(query, list(id_list), max_results)
+        return SimpleNamespace(results=lambda: client.results(search))
+
+
+def _session(seconds: float) -> Any:
+    """A session that waits for so long and uses no proxy of the environment; the package's own does neither."""
+    import requests
+
+    class Session(requests.Session):
+        def request(self, *arguments: Any, **options: Any) -> requests.Response:
+            return super().request(*arguments, **{**options, "timeout": seconds})
+
+    session = Session()
+    session.trust_env = False
+    session.headers["User-Agent"] = USER_AGENT
+    return session
+
+
+def _found(about: dict[str, Any], summary: str) -> Found:
+    address = about["Entry ID"].replace("http://", "https://", 1)
+    return Found(about["Title"], address, summary, about["Published"].isoformat())

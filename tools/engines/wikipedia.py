@@ -1,0 +1,112 @@
+"""Search in the English Wikipedia, through langchain-community."""
+
+from __future__ import annotations
+
+from functools import partial
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from deep_research.run.context import Context
+from deep_research.tools.engines.community import without_notice
+from deep_research.tools.engines.engine import USER_AGENT, EngineFailed, Found
+from deep_research.tools.engines.failures import failed_request, failed_status
+from deep_research.tools.engines.threads import in_thread
+
+if TYPE_CHECKING:
+    import httpx
+
+ADDRESS = "https://en.wikipedia.org/w/api.php"
+EXCERPT_CHARACTERS = 2000
+# What the API gives introductions of in one request.
+MOST_RESULTS = 20
+
+
+class Wikipedia:
+    """Finds articles and shows their introductions."""
+
+    name, title = "wikipedia", "Wikipedia"
+    parallel, gap = 2, 0.0
+
+    def __init__(self, context: Context, address: str = ADDRESS) -> None:
+        """`address` is that of the MediaWiki API."""
+        self._seconds, self._address = context.limits.search_seconds, address
+
+    async def search(self, query: str, count: int) -> list[Found]:
+        """Articles with their introductions; raises `EngineFailed`."""
+        return await in_thread(partial(self._search, query, count))
+
+    def _search(self, query: str, count: int) -> list[Found]:
+        import httpx
+
+        with without_notice():
+            from langchain_community.utilities.wikipedia import WikipediaAPIWrapper
+
+        with httpx.Client(trust_env=False, timeout=self._seconds, headers={"User-Agent": USER_AGENT}) as http:
+            # Constructed without checks, which would put the package `wikipedia` in the place of our client: that one
+            # sends queries over plain HTTP, waits for ever, and asks once for each article and each of its parts.
+            wrapper = WikipediaAPIWrapper.model_construct(
+                wiki_client=_Articles(http, self._address),
+                top_k_results=min(count, MOST_RESULTS),
+                doc_content_chars_max=EXCERPT_CHARACTERS,
+            )
+            documents = wrapper.load(query)
+        return [
+            Found(document.metadata["title"], document.metadata["source"], document.page_content)
+            for document in documents
+        ]
+
+
+class _Articles:
+    """What the wrapper asks of its client, out of one request."""
+
+    def __init__(self, http: httpx.Client, address: str) -> None:
+        self._http, self._address = http, address
+        self._pages: dict[str, SimpleNamespace] = {}
+
+    def search(self, query: str, results: int) -> list[str]:
+        """Titles, the best first."""
+        found = self._ask(query, results).get("query", {}).get("pages", [])
+        for page in sorted(found, key=lambda page: page["index"]):
+            introduction = page.get("extract", "")
+            self._pages[page["title"]] = SimpleNamespace(
+                summary=introduction, content=introduction, url=page["fullurl"]
+            )
+        return list(self._pages)
+
+    def page(self, title: str, **_options: bool) -> SimpleNamespace:
+        """The article of this title, which a search has found."""
+        return self._pages[title]
+
+    def _ask(self, query: str, results: int) -> dict[str, Any]:
+        import httpx
+
+        parameters = {
+            "action": "query",
+            "format": "json",
+            "formatversion": "2",
+            "generator": "search",
+            "gsrsearch": query,
+            "gsrlimit": str(results),
+            "prop": "extracts|info",
+            "exintro": "1",
+            "explaintext": "1",
+            "exlimit": "max",
+            "inprop": "url",
+        }
+        try:
+            response = self._http.get(self._address, params=parameters)
+        except httpx.HTTPError as error:
+            raise failed_request(Wikipedia.title, error) from None
+        if response.status_code != 200:
+            raise failed_status(Wikipedia.title, response.status_code, response.headers.get("Retry-After", ""))
+        return _read(response)
+
+
+def _read(response: httpx.Response) -> dict[str, Any]:
+    try:
+        answer = response.json()
+    except ValueError:
+        answer = None
+    if not isinstance(answer, dict) or "error" in answer:
+        raise EngineFailed(f"{Wikipedia.title} did not understand the search.")
+    return answer

@@ -1,0 +1,81 @@
+"""Web pages for the researchers of a thread: each fetched, parsed and stored once, whoever asks for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from deep_research.evidence.sources import source_key
+from deep_research.reading.fetch import Unread
+from deep_research.reading.web_page import WebPage, WebReader
+from deep_research.run.context import Context
+from deep_research.run.pages import Pages
+from deep_research.state import Source
+from deep_research.tools.addresses import Addresses
+from deep_research.tools.outcome import Hit
+
+MAX_LINKS = 20
+"""Links of a page that a model is shown and may follow."""
+
+
+class WebPages:
+    """Reads pages whose addresses were given, within the limits of the run."""
+
+    def __init__(self, context: Context, pages: Pages, question_id: str) -> None:
+        self._context = context
+        self._pages = pages
+        self._addresses = Addresses(pages, question_id)
+
+    async def read(self, asked: str, reader: WebReader) -> Hit | str:
+        """The page with its whole text as its excerpt, or why it was not read."""
+        address = await self._addresses.given(asked)
+        if not address:
+            return (
+                f"{asked!r} was not opened: neither the user nor a result nor a page that was read names this address; "
+                f"use addresses exactly as a search result states them."
+            )
+        async with self._addresses.alone(address):
+            record = await self._addresses.opened(address)
+            if record is None:
+                return await self._fetch(address, reader)
+            return str(record["failure"]) if "failure" in record else await self._hit(record)
+
+    async def _fetch(self, address: str, reader: WebReader) -> Hit | str:
+        limit = await self._addresses.count(address, self._context.limits)
+        if limit:
+            return f"{address!r} was not opened: {limit}."
+        try:
+            page = await reader.read(address)
+        except Unread as refusal:
+            words = f"{address!r} could not be read: {refusal} ({refusal.code})."
+            await self._addresses.remember_failure(address, words)
+            return words
+        return await self._hit(await self._kept(address, page))
+
+    async def _kept(self, address: str, page: WebPage) -> dict[str, Any]:
+        """Store what was read, unless another address has led to this page before."""
+        known = await self._addresses.opened(page.address)
+        if known and "failure" not in known:
+            await self._addresses.remember([address], known)
+            return known
+        is_given = bool(await self._addresses.given(page.address))
+        source = Source(
+            # A page that was found and then opened is one source, also where it has moved to.
+            key=source_key(page.address if is_given else address),
+            title=page.title or page.address,
+            location=page.address,
+            address=address,
+            kind="web",
+            content_hash=await self._pages.keep(page.text),
+            read_at=self._context.clock.now().isoformat(timespec="seconds"),
+        )
+        links = [list(link) for link in page.links[:MAX_LINKS]]
+        record = {"source": source.model_dump(), "date": page.date, "links": links}
+        await self._addresses.allow(target for _, target in links)
+        await self._addresses.remember([address, page.address], record)
+        return record
+
+    async def _hit(self, record: dict[str, Any]) -> Hit:
+        source = Source(**record["source"])
+        text = await self._pages.text(source.content_hash) or ""
+        links = tuple((str(words), str(target)) for words, target in record["links"])
+        return Hit(source, text, text, record["date"], links)
