@@ -8,9 +8,11 @@ from typing import Any
 from langchain_core.messages import AIMessage, AIMessageChunk, InvalidToolCall, ToolCall
 from langchain_core.messages.tool import invalid_tool_call, tool_call
 
+from deep_research.models.characters import sendable
 
-def whole_message(chunk: AIMessageChunk) -> AIMessage:
-    """The message that the chunks add up to.
+
+def whole_message(chunk: AIMessageChunk, text: str) -> AIMessage:
+    """The message that the chunks add up to, with `text` as its content.
 
     LangChain closes open brackets and quotes of arguments that were cut off, so that half a call looks like a whole
     one. Here arguments that are not a JSON object make an invalid call.
@@ -24,7 +26,7 @@ def whole_message(chunk: AIMessageChunk) -> AIMessage:
         else:
             calls.append(tool_call(name=part["name"] or "", args=arguments, id=part["id"]))
     return AIMessage(
-        content=chunk.content,
+        content=text,
         additional_kwargs=chunk.additional_kwargs,
         response_metadata=chunk.response_metadata,
         id=chunk.id,
@@ -37,8 +39,8 @@ def whole_message(chunk: AIMessageChunk) -> AIMessage:
 def _read(arguments: str) -> dict[str, Any] | None:
     """The object that the text holds; some servers send it as a JSON string once more."""
     try:
-        value = json.loads(arguments)
-        value = json.loads(value) if isinstance(value, str) else value
-    except ValueError:
+        value = json.loads(arguments, strict=False)
+        value = json.loads(value, strict=False) if isinstance(value, str) else value
+    except (ValueError, RecursionError):
         return None
-    return value if isinstance(value, dict) else None
+    return sendable(value) if isinstance(value, dict) else None

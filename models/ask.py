@@ -1,24 +1,31 @@
-"""One call of a role's model: streamed, timed, counted."""
+"""Asks a role's model: what it is shown, what is done when it fails, what it cost."""
 
 from __future__ import annotations
 
-import asyncio
+import json
 import uuid
-from collections.abc import AsyncIterator, Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
-from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage
+from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from langchain_core.messages.utils import count_tokens_approximately
-from langchain_core.runnables import Runnable, RunnableConfig
-from langgraph.constants import TAG_NOSTREAM
 
 from deep_research.evidence.document import read_body
-from deep_research.models.arguments import whole_message
-from deep_research.models.resolve import profile_of, resolve_model
+from deep_research.models.abilities import Ability, ability_of, other_ability
+from deep_research.models.attempt import stream_answer
+from deep_research.models.faults import in_our_words, kind_of
+from deep_research.models.prices import cost_of
+from deep_research.models.request import Request
+from deep_research.models.resolve import profile_of
+from deep_research.models.wordings import Kind
 from deep_research.run.context import Context, Role
 from deep_research.run.conversation import mark_of
-from deep_research.run.errors import ModelFailed
+from deep_research.run.telling import Teller
+from deep_research.run.transcripts import fit, tokens_of
 from deep_research.state import Spent
+
+CHARACTERS_PER_TOKEN = 4
+LEFT_OUT = "This result is left out: the model's provider refused to have it read."
 
 
 class Reply(NamedTuple):
@@ -29,57 +36,75 @@ class Reply(NamedTuple):
     spent: dict[str, Spent]
 
 
-class Request(NamedTuple):
-    """What a model is asked."""
+async def ask_model(request: Request, context: Context, teller: Teller) -> Reply:
+    """Call the role's model; `teller` hears thoughts and words as they come.
 
-    role: Role
-    messages: Sequence[AnyMessage]
-    tools: Sequence[dict[str, Any]] = ()
-    """Tool schemas; without any, the call carries no tool setting at all."""
-    tool_choice: str = "any"
-    """`any`: a tool has to be called; `auto`: the model may answer in words."""
-    max_tokens: int | None = None
-    """Output tokens."""
-    is_long: bool = False
-    """Whether the answer is a finding or a report, which may take its time."""
-
-
-async def ask_model(request: Request, context: Context, on_text: Callable[[str], None] | None = None) -> Reply:
-    """Call the role's model once; `on_text` receives the words as they come."""
+    A prompt that is too long, a result that the provider's filter refuses, and a server that has no tool calling are
+    met once each way. Raises errors of this package where the model's provider is known, and others as they are.
+    """
     start = context.clock.seconds()
-    whole: AIMessage | None = None
-    async for part in _parts(request, context):
-        whole = whole + part if isinstance(whole, AIMessageChunk) and isinstance(part, AIMessageChunk) else part
-        if on_text and part.text:
-            on_text(part.text)
-    if whole is None:
-        raise ModelFailed(f"The {request.role}'s model broke off without an answer.")
-    message = whole_message(whole) if isinstance(whole, AIMessageChunk) else whole
-    return Reply(
-        message, context.clock.seconds() - start, {uuid.uuid4().hex: _spent(request.role, request.messages, message)}
-    )
+    ability, tried = await _ability(request, context)
+    tools = len(json.dumps(list(request.tools))) // CHARACTERS_PER_TOKEN
+    room = profile_of(request.role, context).window - (request.max_tokens or 0) - tools
+    messages = fit([_shown(message) for message in request.messages], room, request.shorteners)
+    try:
+        message, tried_again = await _answer(request._replace(messages=messages), ability, context, teller)
+    finally:
+        # A call may break off, or be cut off, in the middle of a thought.
+        teller.end()
+    spent = _spent(request.role, messages, message, context)
+    teller.spent(spent)
+    costs = {uuid.uuid4().hex: cost for cost in (tried, tried_again, spent) if cost}
+    return Reply(message, context.clock.seconds() - start, costs)
 
 
-async def _parts(request: Request, context: Context) -> AsyncIterator[AIMessage]:
-    messages = [_shown(message) for message in request.messages]
-    stream = _bound(request, context).astream(messages, _config(request.role, context))
-    iterator = aiter(stream)
-    limit = "report_idle_seconds" if request.is_long else "idle_seconds"
-    seconds: float = getattr(context.limits, limit)
+async def _answer(
+    request: Request, ability: Ability, context: Context, teller: Teller
+) -> tuple[AIMessage, Spent | None]:
+    """The answer, and what it cost to find out anew how the model calls tools, if that had to be."""
+    met, tried = set[Kind | None](), None
     while True:
-        silence = asyncio.timeout(seconds)
         try:
-            async with silence:
-                part = await anext(iterator)
-        except StopAsyncIteration:
-            return
-        except TimeoutError as error:
-            if not silence.expired():
-                raise
-            raise ModelFailed(f"The {request.role}'s model was silent for {seconds:g} s ({limit}).") from error
-        # A model that cannot stream hands over its whole message at once.
-        if isinstance(part, AIMessage):
-            yield part
+            return await stream_answer(request, ability, context, teller), tried
+        except Exception as error:
+            kind, ours = kind_of(error), in_our_words(error, request.role, profile_of(request.role, context).name)
+            if kind in met or teller.has_started or not _has_remedy(kind, request, context):
+                if ours is None:
+                    raise
+                # Without the provider's own words, which may quote the key.
+                raise ours from None
+            met.add(kind)
+            if kind == "no_tools":
+                ability, tried = await other_ability(request.role, context, ability)
+            request = request._replace(messages=_eased(kind, request))
+
+
+def _has_remedy(kind: Kind | None, request: Request, context: Context) -> bool:
+    """Whether something can be done about a failure."""
+    if kind == "no_tools":
+        # Where the user has set how tools are called, the line that names the setting helps more.
+        return context.tool_calls == "auto"
+    return _eased(kind, request) != list(request.messages)
+
+
+def _eased(kind: Kind | None, request: Request) -> list[AnyMessage]:
+    """The messages without what a server may have stumbled over."""
+    if kind == "long":
+        return fit(request.messages, tokens_of(request.messages) // 2, request.shorteners)
+    return _without_newest_result(request.messages) if kind == "refused" else list(request.messages)
+
+
+def _without_newest_result(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
+    changed = list(messages)
+    place = max((place for place, message in enumerate(changed) if isinstance(message, ToolMessage)), default=None)
+    if place is not None:
+        changed[place] = changed[place].model_copy(update={"content": LEFT_OUT})
+    return changed
+
+
+async def _ability(request: Request, context: Context) -> tuple[Ability, Spent | None]:
+    needs_tools = bool(request.tools) or any(isinstance(message, ToolMessage) for message in request.messages)
+    return await ability_of(request.role, context, may_try=needs_tools)
 
 
 def _shown(message: AnyMessage) -> AnyMessage:
@@ -87,47 +112,21 @@ def _shown(message: AnyMessage) -> AnyMessage:
     return message.model_copy(update={"content": read_body(message.text)}) if mark_of(message) == "report" else message
 
 
-def _bound(request: Request, context: Context) -> Runnable[Any, Any]:
-    model = resolve_model(request.role, context)
-    settings: dict[str, Any] = {}
-    if request.max_tokens is not None:
-        settings["max_tokens"] = request.max_tokens
-    effort = _effort(request.role, context)
-    if effort:
-        settings["reasoning_effort"] = effort
-    if request.tools:
-        return model.bind_tools(list(request.tools), tool_choice=request.tool_choice, **settings)
-    return model.bind(**settings)
-
-
-def _effort(role: Role, context: Context) -> str:
-    if not profile_of(role, context).reasons:
-        return ""
-    if context.effort == "auto":
-        return "low" if role == "researcher" else ""
-    return context.effort
-
-
-def _config(role: Role, context: Context) -> RunnableConfig:
-    who = {"user_id": context.user, "session_id": context.session}
-    return {
-        "tags": [TAG_NOSTREAM, role],
-        "metadata": {"role": role, **{name: value for name, value in who.items() if value}},
-    }
-
-
-def _spent(role: Role, messages: Sequence[AnyMessage], message: AIMessage) -> Spent:
+def _spent(role: Role, messages: Sequence[AnyMessage], message: AIMessage, context: Context) -> Spent:
     usage = message.usage_metadata
     if usage is None:
         # Some servers do not count; without an estimate a limit on tokens would never be reached.
-        return Spent(
+        spent = Spent(
             role=role,
             input_tokens=count_tokens_approximately(messages),
             output_tokens=count_tokens_approximately([message]),
         )
-    return Spent(
-        role=role,
-        input_tokens=usage["input_tokens"],
-        cached_tokens=usage.get("input_token_details", {}).get("cache_read", 0),
-        output_tokens=usage["output_tokens"],
-    )
+    else:
+        spent = Spent(
+            role=role,
+            input_tokens=usage["input_tokens"],
+            cached_tokens=usage.get("input_token_details", {}).get("cache_read", 0),
+            output_tokens=usage["output_tokens"],
+        )
+    told = message.response_metadata.get("cost")
+    return spent.model_copy(update={"usd": cost_of(profile_of(role, context).name, spent, context.prices, told)})

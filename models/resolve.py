@@ -7,12 +7,15 @@ from typing import NamedTuple
 from langchain_core.language_models import BaseChatModel
 
 from deep_research.models.extractive import ExtractiveChatModel
+from deep_research.models.providers import default_model, make_model
 from deep_research.run.context import Context, Model, Role
-from deep_research.run.errors import UnknownModel, WindowTooSmall
+from deep_research.run.errors import WindowTooSmall
 
 EXTRACTIVE = "extractive"
 UNKNOWN_WINDOW = 128_000
 """Input tokens that a model without a profile is taken to read."""
+SMALL_WINDOW = 8_000
+"""Input tokens below which no run is possible, even where small windows are allowed."""
 
 
 class Profile(NamedTuple):
@@ -26,18 +29,19 @@ class Profile(NamedTuple):
     """Whether the window comes from the model's profile or the settings."""
     reasons: bool
     """Whether it reasons by itself, without the think tool."""
+    calls_tools: bool | None
+    """Whether it calls tools by the API's own means; none: not known before it was tried."""
 
 
 def resolve_model(role: Role, context: Context) -> BaseChatModel:
-    """The model that plays a role; made when it is needed, so that a missing key never stops an import."""
+    """The model that plays a role; made when it is needed, so that a missing key never stops an import.
+
+    Raises `UnknownModel`, or `KeyRefused` where a key is missing.
+    """
     model = _chosen(role, context)
     if isinstance(model, BaseChatModel):
         return model
-    if model == EXTRACTIVE:
-        return ExtractiveChatModel(role=role)
-    raise UnknownModel(
-        f"Unknown model {model!r} for the {role} (setting models): use {EXTRACTIVE!r} or pass a chat model instance."
-    )
+    return ExtractiveChatModel(role=role) if model == EXTRACTIVE else make_model(model, role, context)
 
 
 def profile_of(role: Role, context: Context) -> Profile:
@@ -47,19 +51,25 @@ def profile_of(role: Role, context: Context) -> Profile:
     window = context.window or known.get("max_input_tokens")
     reasons = known.get("reasoning_output", False) if context.reasoning is None else context.reasoning
     name = getattr(model, "model_name", None) or getattr(model, "model", None) or model._llm_type
-    return Profile(str(name), int(window or UNKNOWN_WINDOW), window is not None, bool(reasons))
+    return Profile(
+        str(name), int(window or UNKNOWN_WINDOW), window is not None, bool(reasons), known.get("tool_calling")
+    )
+
+
+def is_named(role: Role, context: Context) -> bool:
+    """Whether the role's model goes by a name, and is not an instance that an app has made."""
+    return isinstance(_chosen(role, context), str)
 
 
 def check_models(roles: tuple[Role, ...], context: Context) -> tuple[str, ...]:
-    """Refuse models that cannot do the work before any is called; returns what the reader should know."""
+    """Refuse models that cannot do the work before any is called; returns what the reader should know.
+
+    Raises `UnknownModel`, `KeyRefused` or `WindowTooSmall`.
+    """
     notices: dict[str, None] = {}
     for role in roles:
         profile = profile_of(role, context)
-        if profile.window < context.limits.min_window:
-            raise WindowTooSmall(
-                f"The {role}'s model {profile.name!r} reads {profile.window} tokens; {context.limits.min_window} are "
-                f"needed. Choose a larger model, or set window or the limit min_window if this is wrong."
-            )
+        _check_window(role, profile, context)
         if not profile.is_window_known:
             notices[f"The window of the model {profile.name} is not known; {UNKNOWN_WINDOW} tokens are assumed."] = None
         if _chosen(role, context) == EXTRACTIVE:
@@ -67,7 +77,17 @@ def check_models(roles: tuple[Role, ...], context: Context) -> tuple[str, ...]:
     return tuple(notices)
 
 
+def _check_window(role: Role, profile: Profile, context: Context) -> None:
+    usual = context.limits.min_window
+    least = min(usual, SMALL_WINDOW) if context.allow_small_window else usual
+    if profile.window < least:
+        way_out = "" if context.allow_small_window else f"set allow_small_window to work with {SMALL_WINDOW} or more, "
+        raise WindowTooSmall(
+            f"The {role}'s model {profile.name!r} reads {profile.window} tokens; {least} are needed. Choose a larger "
+            f"model, {way_out}or set window or the limit min_window if this is wrong."
+        )
+
+
 def _chosen(role: Role, context: Context) -> Model:
-    if isinstance(context.models, dict):
-        return context.models.get(role, EXTRACTIVE)
-    return context.models or EXTRACTIVE
+    named = context.models.get(role) if isinstance(context.models, dict) else context.models
+    return named or default_model() or EXTRACTIVE

@@ -1,0 +1,126 @@
+"""Reads what servers stream, and brings it into the one form that LangChain understands."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from deep_research.models.characters import sendable
+from deep_research.models.faults import AnswerBroken, AnswerRefused
+
+CUT = ("max_tokens", "model_length")
+"""What some servers call the finish reason `length`."""
+
+
+class Delta(NamedTuple):
+    """One piece of an answer."""
+
+    chunk: dict[str, Any]
+    """As OpenAI streams it."""
+    reasoning: str
+    """Words of the thought in it, which OpenAI's form has no place for."""
+
+
+class _Call(NamedTuple):
+    place: int | None
+    """Its index, as the server counts."""
+    id: str | None
+    """As the server named it."""
+
+
+class Deltas:
+    """Follows one answer to its end.
+
+    Servers give calls no index or all the same, repeat names, send ids for each piece or none, count tokens with every
+    chunk, and say twice that they are done. Added up as they are, such pieces would give garbage.
+    """
+
+    def __init__(self) -> None:
+        self.usage: dict[str, Any] | None = None
+        """The latest token counts; whoever sends several means the last."""
+        self._calls: list[_Call] = []
+        self._ids: set[str] = set()
+        self._has_begun = False
+        self._finish = ""
+
+    def read(self, chunk: Mapping[str, Any]) -> Delta | None:
+        """The piece of the answer in a chunk; none if there is none.
+
+        Raises `AnswerBroken` for an error in its place and `AnswerRefused` for a refusal.
+        """
+        self.usage = chunk.get("usage") or self.usage
+        choices = chunk.get("choices") or [{}]
+        choice = choices[0] if isinstance(choices, list) and isinstance(choices[0], dict) else {}
+        if error := chunk.get("error") or choice.get("error"):
+            raise AnswerBroken("an error in the place of an answer", error)
+        if not choice:
+            return None
+        self._has_begun = True
+        delta = sendable(choice.get("delta") or {})
+        if delta.get("refusal") or choice.get("finish_reason") == "content_filter":
+            raise AnswerRefused
+        if choice.get("finish_reason") == "error":
+            raise AnswerBroken("an error in the place of an answer")
+        reasoning = delta.get("reasoning_content") or delta.get("reasoning")
+        plain = {
+            "content": delta.get("content"),
+            "tool_calls": [self._call(call) for call in delta.get("tool_calls") or ()],
+        }
+        piece = {"delta": plain, "finish_reason": self._finished(choice.get("finish_reason"))}
+        return Delta({"model": chunk.get("model"), "choices": [piece]}, reasoning if isinstance(reasoning, str) else "")
+
+    def close(self) -> None:
+        """Raise `AnswerBroken` unless the server said that the answer is complete; `[DONE]` alone does not say so."""
+        if not self._finish:
+            raise AnswerBroken("an answer that broke off" if self._has_begun else "no answer at all")
+
+    def _finished(self, reason: str | None) -> str | None:
+        if not reason or self._finish:
+            return None
+        self._finish = "length" if reason.lower() in CUT else reason
+        return self._finish
+
+    def _call(self, call: Mapping[str, Any]) -> dict[str, Any]:
+        function = call.get("function") or {}
+        name, arguments = function.get("name"), function.get("arguments")
+        if arguments is not None and not isinstance(arguments, str):
+            arguments = json.dumps(arguments, ensure_ascii=False)
+        position, is_new = self._place(call.get("index"), call.get("id") or None, bool(name))
+        return {
+            "index": position,
+            "id": self._fresh_id(call.get("id")) if is_new else None,
+            "function": {"name": name if is_new else None, "arguments": arguments},
+        }
+
+    def _place(self, index: int | None, identifier: str | None, has_name: bool) -> tuple[int, bool]:
+        """Which call a piece belongs to, and whether it begins that call."""
+        known = [position for position, call in enumerate(self._calls) if index is None or call.place == index]
+        if known:
+            last = self._calls[known[-1]]
+            is_other = identifier != last.id if identifier else index is None
+            if not (has_name and is_other):
+                return known[-1], False
+        self._calls.append(_Call(index, identifier))
+        return len(self._calls) - 1, True
+
+    def _fresh_id(self, given: str | None) -> str:
+        identifier = given if given and given not in self._ids else f"call_{uuid.uuid4().hex}"
+        self._ids.add(identifier)
+        return identifier
+
+
+def as_chunk(answer: Any) -> dict[str, Any]:
+    """A whole answer of a server that does not stream, as one chunk; raises `AnswerBroken` if it is none."""
+    if not isinstance(answer, dict):
+        raise AnswerBroken("JSON that is no answer")
+    choices = answer.get("choices")
+    plain = [choice for choice in choices if isinstance(choice, dict)] if isinstance(choices, list) else []
+    return {
+        **answer,
+        "choices": [
+            {**choice, "delta": choice.get("message"), "finish_reason": choice.get("finish_reason") or "stop"}
+            for choice in plain[:1]
+        ],
+    }

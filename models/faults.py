@@ -1,0 +1,215 @@
+"""What went wrong in a model's call, in this package's own words."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from urllib.parse import urlsplit
+
+from deep_research.models.wordings import NAMES, STATUS, TOO_MANY, WINDOW, WORDINGS, Kind
+from deep_research.run.errors import (
+    ContentRefused,
+    DeepResearchError,
+    KeyRefused,
+    ModelFailed,
+    ModelMissing,
+    PromptTooLong,
+    RateLimited,
+)
+
+CHARACTERS = 4000
+"""Of a foreign message that are looked at."""
+TRANSIENT: dict[Kind, str] = {
+    "limited": "the provider asks to wait",
+    "unreachable": "the connection failed",
+    "slow": "no answer came in time",
+    "down": "the provider's server failed",
+    "broken": "the answer was broken",
+}
+"""What may be gone at the next try, in words for the user."""
+_PARAMETER = re.compile(r"[A-Za-z_][\w.\[\]]{0,40}")
+
+TEXTS: dict[Kind, tuple[type[DeepResearchError], str]] = {
+    "key": (KeyRefused, "{who} cannot be used: {host} does not take the key{http}; check {key}."),
+    "quota": (
+        KeyRefused,
+        "{who} cannot be used: no credit is left{http}; top up the account of {key}, or use another one.",
+    ),
+    "model": (
+        ModelMissing,
+        "{who} is not known at {host}, or the key may not use it{http}; check the setting models, and OPENAI_BASE_URL, "
+        "which often ends in /v1.",
+    ),
+    "long": (
+        PromptTooLong,
+        "{who} was sent more than it reads{window}{http}; set window to what it reads, or choose a larger model "
+        "(setting models).",
+    ),
+    "refused": (
+        ContentRefused,
+        "{who}, or a filter of its provider, declined to answer{http}; change the question or the setting models.",
+    ),
+    "no_tools": (
+        ModelFailed,
+        "{who} is served without tool calling{http}; set tool_calls to json or tags, or choose another model "
+        "(setting models).",
+    ),
+    "limited": (RateLimited, "{who} takes no more calls for now{http}; {when}."),
+    "unreachable": (
+        ModelFailed,
+        "{who} cannot be reached: the connection to {host} failed; is it up, and is OPENAI_BASE_URL right?",
+    ),
+    "slow": (ModelFailed, "{who} {silent}; raise idle_seconds if it needs longer."),
+    "down": (ModelFailed, "{who} failed at {host}{http}; try again later, or choose another model (setting models)."),
+    "broken": (
+        ModelFailed,
+        "{who} sent {what}{http}; try again, and check OPENAI_BASE_URL and the setting models.",
+    ),
+    "rejected": (
+        ModelFailed,
+        "{who} does not take the request{because}{http}; choose another model (setting models), or check "
+        "OPENAI_BASE_URL.",
+    ),
+}
+
+
+class AnswerBroken(Exception):
+    """A model's server sent something that is no whole answer."""
+
+    def __init__(self, what: str, body: object = None) -> None:
+        """`what` is for the user; `body`, the server's own words, is only looked at."""
+        super().__init__(what)
+        self.what = what
+        self.body = body
+
+
+class AnswerRefused(Exception):
+    """The model, or a filter, declined."""
+
+
+class AnswerSilent(TimeoutError):
+    """A stream went silent."""
+
+    def __init__(self, seconds: float, limit: str) -> None:
+        """`limit` is the setting that allowed so many seconds."""
+        super().__init__(f"was silent for {seconds:g} s ({limit})")
+        self.limit = limit
+
+
+def in_our_words(error: Exception, role: str, model: str) -> DeepResearchError | None:
+    """The error for the user, in one line; none if the error is not one of a model's call.
+
+    Nothing of the foreign message gets into it but numbers and the name of a parameter: the rest may quote the key.
+    """
+    if isinstance(error, DeepResearchError):
+        return error
+    kind = kind_of(error)
+    if kind is None:
+        return None
+    ours, text = TEXTS[kind]
+    return ours(text.format_map({"who": f"The {role}'s model {model!r}", **_facts(error)}))
+
+
+def is_transient(error: BaseException) -> bool:
+    """Whether the same call may succeed when it is made again."""
+    return kind_of(error) in TRANSIENT
+
+
+def no_tool_calling(error: BaseException) -> bool:
+    """Whether the server says that it cannot have this model call tools."""
+    return kind_of(error) == "no_tools"
+
+
+def is_told_to_wait(error: BaseException) -> bool:
+    """Whether the server has enough of calls for now, of ours or of everybody's."""
+    return kind_of(error) == "limited" or _status(error) == 529 or retry_after(error) is not None
+
+
+def reason_of(error: BaseException) -> str:
+    """Why a call is made again, in a few words for the user."""
+    status = _status(error)
+    words = TRANSIENT[kind_of(error) or "broken"]
+    return f"{words} (HTTP {status})" if status else words
+
+
+def retry_after(error: BaseException) -> float | None:
+    """Seconds that the server asks to wait before the next call; none if it does not say."""
+    headers = getattr(getattr(error, "response", None), "headers", None) or {}
+    told = headers.get("retry-after") or ""
+    try:
+        if milliseconds := headers.get("retry-after-ms"):
+            seconds = float(milliseconds) / 1000
+        elif told[:1].isalpha():
+            seconds = (parsedate_to_datetime(told) - datetime.now(UTC)).total_seconds()
+        else:
+            seconds = float(told)
+    except (ValueError, TypeError):
+        return None
+    return max(0.0, seconds) if math.isfinite(seconds) else None
+
+
+def kind_of(error: BaseException) -> Kind | None:
+    """What went wrong; none if the error does not come from a model's call."""
+    names = [cls.__name__ for cls in type(error).__mro__]
+    status = _status(error)
+    kind = next((NAMES[name] for name in names if name in NAMES), None)
+    if status is not None and kind in (None, "broken"):
+        kind = STATUS.get(status, "down" if status >= 500 else "rejected")
+    elif kind is None and "APIError" in names:
+        kind = "broken"
+    if kind is None or kind in ("slow", "unreachable"):
+        return kind
+    words = words_of(error)
+    if kind == "broken" and TOO_MANY.search(words):
+        return "limited"
+    return next((told for told, pattern in WORDINGS if pattern.search(words)), kind)
+
+
+def words_of(error: BaseException) -> str:
+    """The foreign message and body, to look for words in; never to be shown."""
+    body = getattr(error, "body", None)
+    return f"{error} {json.dumps(body, default=str) if body else ''}"[:CHARACTERS]
+
+
+def _status(error: BaseException) -> int | None:
+    """The HTTP status; some servers hide it in an answer that claims to be one of success."""
+    body = getattr(error, "body", None)
+    hidden = (body.get("code"), body.get("status")) if isinstance(body, Mapping) else ()
+    response = getattr(getattr(error, "response", None), "status_code", None)
+    for value in (getattr(error, "status_code", None), response, *hidden, getattr(error, "code", None)):
+        number = int(value) if isinstance(value, str) and value.isdecimal() else value
+        if isinstance(number, int) and 300 <= number < 600:
+            return number
+    return None
+
+
+def _facts(error: BaseException) -> dict[str, str]:
+    """What is safe to tell of an error."""
+    status, seconds, window = _status(error), retry_after(error), WINDOW.search(words_of(error))
+    parameter = str(getattr(error, "param", None) or "")
+    is_openai = type(error).__module__.split(".")[0] in ("openai", "langchain_openai", "deep_research")
+    return {
+        "host": _host(error) or "its server",
+        "http": f" (HTTP {status})" if status else "",
+        "key": "OPENAI_API_KEY" if is_openai else "the key of its provider",
+        "when": "try again later, or raise retry_seconds" if seconds is None else _when(seconds),
+        "window": f": {window[1]} tokens" if window else "",
+        "because": f" because of {parameter!r}" if _PARAMETER.fullmatch(parameter) else "",
+        "what": error.what if isinstance(error, AnswerBroken) else "an error in the place of an answer",
+        "silent": str(error) if isinstance(error, AnswerSilent) else "did not answer in time",
+    }
+
+
+def _when(seconds: float) -> str:
+    told = f"{math.ceil(seconds / 60)} min" if seconds > 90 else f"{math.ceil(seconds)} s"
+    return f"retry after {told}, which is longer than retry_seconds lets a run wait"
+
+
+def _host(error: BaseException) -> str:
+    """Host and port of the server, without anything secret that an address may hold."""
+    request = getattr(error, "request", None) or getattr(getattr(error, "response", None), "request", None)
+    return urlsplit(str(getattr(request, "url", ""))).netloc.rpartition("@")[2]

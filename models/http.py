@@ -1,0 +1,46 @@
+"""The HTTP client that all calls of an event loop share."""
+
+from __future__ import annotations
+
+import os
+import ssl
+from collections.abc import AsyncGenerator
+from typing import Any
+
+from openai import DefaultAsyncHttpxClient, Timeout
+
+CONNECT_SECONDS = 10.0
+"""Seconds until a model's server must have taken the connection."""
+
+
+class LoopClient(DefaultAsyncHttpxClient):
+    """Takes no proxy and no password from the environment, follows no redirect, and closes with its event loop."""
+
+    def __init__(self) -> None:
+        super().__init__(trust_env=False, follow_redirects=False, verify=_certificates())
+        self._life: AsyncGenerator[None, None] | None = None
+
+    async def send(self, *arguments: Any, **settings: Any) -> Any:
+        """See `httpx.AsyncClient.send`."""
+        if self._life is None:
+            self._life = self._until_the_loop_ends()
+            await anext(self._life)
+        return await super().send(*arguments, **settings)
+
+    async def _until_the_loop_ends(self) -> AsyncGenerator[None, None]:
+        """An open generator is what a loop closes before it ends, and connections can be closed on their loop only."""
+        try:
+            yield
+        finally:
+            await self.aclose()
+
+
+def timeouts(silence: float) -> Timeout:
+    """Limits on connecting, and on `silence` in seconds."""
+    return Timeout(silence, connect=CONNECT_SECONDS)
+
+
+def _certificates() -> ssl.SSLContext | bool:
+    """The certificates that the environment names for servers with an authority of their own; else the usual ones."""
+    is_named = os.environ.get("SSL_CERT_FILE") or os.environ.get("SSL_CERT_DIR")
+    return ssl.create_default_context() if is_named else True

@@ -1,0 +1,105 @@
+"""Tells a model in words, or by a JSON schema, which tools there are and how to write a call."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from deep_research.models.ladder.offer import Tool
+from deep_research.models.ladder.written import Writer, WrittenCall, as_tags
+
+_TYPES = {
+    "string": "text",
+    "integer": "whole number",
+    "number": "number",
+    "boolean": "true or false",
+    "array": "list",
+    "object": "object",
+}
+_KEPT = ("type", "description", "enum", "items")
+"""What is kept of a parameter's schema: servers differ in the rest, and some refuse it."""
+
+
+def described(tools: Iterable[Tool]) -> str:
+    """The tools, one a line, with their arguments below."""
+    return "\n".join(["Tools:", *map(_line, tools)])
+
+
+def instructions(write: Writer, tools: Iterable[Tool], *, is_forced: bool, has_answer: bool) -> str:
+    """How to write a call; `is_forced`: each message has to be one; `has_answer`: words go into the JSON as well."""
+    example = write([_example(tools)])
+    if write is as_tags:
+        form = f"A call is written like this, its arguments as one JSON object:\n{example}"
+        several = "Several calls stand one below the other. Their results come in the next message."
+    else:
+        form = f"Calls are written as one JSON object, with nothing before or after it:\n{example}"
+        several = "Several calls stand in one list. Their results come in the next message."
+    if is_forced:
+        return f"{form}\n{several} Every message of yours is such a call and nothing else."
+    if has_answer:
+        words = json.dumps({"answer": "…", "calls": []}, ensure_ascii=False)
+        return f"{form}\nTo answer in words instead of calling a tool, write:\n{words}"
+    return f"{form}\nTo answer in words instead of calling a tool, write plain text."
+
+
+def response_format(tools: Iterable[Tool], *, is_forced: bool) -> dict[str, Any]:
+    """The setting that makes a server hold the model to calls of these tools; with words beside them if not forced."""
+    calls = {"type": "array", "items": {"anyOf": [_call(tool) for tool in tools]}}
+    if is_forced:
+        schema = _object({"calls": {**calls, "minItems": 1}})
+    else:
+        schema = _object({"answer": {"type": "string"}, "calls": calls})
+    return {"type": "json_schema", "json_schema": {"name": "calls", "strict": True, "schema": schema}}
+
+
+def _line(tool: Tool) -> str:
+    arguments = [
+        f"  {name} ({_type(schema)}{'' if name in tool.required else ', optional'}): {schema.get('description', '')}"
+        for name, schema in tool.parameters.items()
+    ]
+    head = f"- {tool.name}: {tool.description}" + ("" if arguments else " It takes no arguments.")
+    return "\n".join([head, *(argument.rstrip(": ") for argument in arguments)])
+
+
+def _type(schema: dict[str, Any]) -> str:
+    if "enum" in schema:
+        return "one of " + ", ".join(json.dumps(value, ensure_ascii=False) for value in schema["enum"])
+    if schema.get("type") == "array":
+        return f"list of {_type(schema.get('items', {}))}"
+    return _TYPES.get(str(schema.get("type")), "any value")
+
+
+def _example(tools: Iterable[Tool]) -> WrittenCall:
+    """A call of the first tool that takes arguments; weak models follow what they see, not what they are told."""
+    offered = list(tools)
+    tool = next((tool for tool in offered if tool.parameters), offered[0])
+    return WrittenCall(tool.name, {name: _value(schema) for name, schema in tool.parameters.items()})
+
+
+def _value(schema: dict[str, Any]) -> Any:
+    if "enum" in schema:
+        return schema["enum"][0]
+    if schema.get("type") == "array":
+        return [_value(schema.get("items", {}))]
+    return {"integer": 1, "number": 1, "boolean": True, "object": {}}.get(str(schema.get("type")), "…")
+
+
+def _call(tool: Tool) -> dict[str, Any]:
+    arguments = {
+        name: _strict(schema) if name in tool.required else {"anyOf": [_strict(schema), {"type": "null"}]}
+        for name, schema in tool.parameters.items()
+    }
+    return _object({"name": {"type": "string", "enum": [tool.name]}, "arguments": _object(arguments)})
+
+
+def _object(properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+def _strict(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema in the form that strict servers take."""
+    kept = {key: schema[key] for key in _KEPT if key in schema}
+    if "items" in kept:
+        kept["items"] = _strict(kept["items"])
+    return kept

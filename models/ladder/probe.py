@@ -1,0 +1,160 @@
+"""Finds out by small calls what a model can do, and which rung of the ladder it stands on."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from langchain_core.language_models import BaseChatModel
+
+from deep_research.models.faults import kind_of
+from deep_research.models.ladder.rungs import Rung, rung_named
+from deep_research.models.ladder.thoughts import split
+from deep_research.models.ladder.trials import Call, Trials, streamed
+from deep_research.run.calls import was_cut_off
+
+STOP_TOKENS = 16
+WINDOW_TOKENS = 16_000
+"""Tokens of the longest prompt that is tried."""
+ANSWER_TOKENS = 1000
+"""Tokens of the window that are left free for the answer."""
+CHARACTERS_PER_TOKEN = 4
+NEEDLE = "marigold"
+_LINE = "The harbour log of day {} notes calm water, a light wind from the west and two ferries on time.\n"
+_SAMPLES = ("Hello! Who are you?", "What is 17 + 25? Think it over, then give the number alone.")
+
+
+class Choice(NamedTuple):
+    """The rung that a model stands on, and what it cost to find out."""
+
+    rung: Rung | None
+    """None if the model calls a tool in none of the four ways."""
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    begins_inside: bool
+    """Whether an answer began within a thought, without a tag that opens it; see `ThoughtFilter`."""
+
+
+class Check(NamedTuple):
+    """One thing that was looked at."""
+
+    name: str
+    """`tools`, `schema`, `stop`, `reasoning leak` or `window`."""
+    is_ok: bool
+    words: str
+    """What was found, and what to do about it, for the user."""
+
+
+class Examined(NamedTuple):
+    """What a model can do."""
+
+    checks: list[Check]
+    rung: Rung | None
+    """How it is asked to call tools; none if it calls them in no way."""
+    begins_inside: bool
+    """Whether an answer began within a thought, without a tag that opens it."""
+
+
+async def choose_rung(model: BaseChatModel, call: Call = streamed) -> Choice:
+    """Try the rungs from the top until one works: one call where tools are called by the API's own means.
+
+    `call` makes each call and lets foreign errors through: those that mean that a server cannot do something are
+    answers here, all others are raised.
+    """
+    trials = Trials(model, call)
+    rung = await trials.climb()
+    return Choice(rung, trials.calls, trials.input_tokens, trials.output_tokens, _begins_inside(trials))
+
+
+async def check_model(model: BaseChatModel, window: int | None, call: Call = streamed) -> Examined:
+    """Look at what a run needs of a model; `window` in input tokens, if it is known.
+
+    The check of the tools is passed if the model calls one in any way.
+    """
+    trials = Trials(model, call)
+    rung = await trials.climb()
+    checks = [_check_tools(rung), await _check_schema(trials), await _check_stop(trials)]
+    checks += [await _check_leak(trials), await _check_window(trials, window)]
+    return Examined(checks, rung, _begins_inside(trials))
+
+
+def _check_tools(rung: Rung | None) -> Check:
+    if rung is None:
+        words = "The model called a tool in none of the four ways; choose another model (setting models)."
+        return Check("tools", is_ok=False, words=words)
+    words = {
+        "native": "Tools are called by the API's own means.",
+        "schema": "No tool calls by the API's own means; they are asked for as JSON held to a schema.",
+        "json": "No tool calls by the API's own means; they are asked for as JSON text.",
+        "tags": "No tool calls by the API's own means and no JSON; they are asked for as tagged text.",
+    }[rung.name]
+    return Check("tools", is_ok=True, words=f"{words} Rung: {rung.name}.")
+
+
+async def _check_schema(trials: Trials) -> Check:
+    trial = await trials.try_rung(rung_named("schema"))
+    if trial.works:
+        return Check("schema", is_ok=True, words="Answers keep to a JSON schema.")
+    fault = "The server takes no JSON schema" if trial.is_refused else "The answer did not keep to the JSON schema"
+    return Check("schema", is_ok=False, words=f"{fault}; tool_calls=schema cannot be used.")
+
+
+async def _check_stop(trials: Trials) -> Check:
+    prompt = "Write the numbers from 1 to 200 in words, separated by commas."
+    message = await trials.ask(prompt, tokens=STOP_TOKENS, is_patient=False)
+    if was_cut_off(message):
+        return Check(
+            "stop", is_ok=True, words=f"An answer that is cut off at {STOP_TOKENS} tokens is reported as such."
+        )
+    told = message.response_metadata.get("finish_reason")
+    words = (
+        f"An answer limited to {STOP_TOKENS} tokens ended with finish_reason {told!r} instead of 'length': reports "
+        "that are cut off would be taken for whole ones; update the server, or choose another one (OPENAI_BASE_URL)."
+    )
+    return Check("stop", is_ok=False, words=words)
+
+
+async def _check_leak(trials: Trials) -> Check:
+    for sample in _SAMPLES:
+        await trials.ask(sample)
+    if _begins_inside(trials):
+        words = (
+            "Thoughts leak into the answers without a tag that opens them; answers are shown only once they are whole."
+        )
+    elif any(split(answer).thought for answer in trials.answers):
+        words = "Thoughts leak into the answers; they are told from the text by their tags."
+    else:
+        return Check("reasoning leak", is_ok=True, words="No thoughts in the text of answers.")
+    return Check("reasoning leak", is_ok=False, words=f"{words} The server's reasoning parser would mend it.")
+
+
+async def _check_window(trials: Trials, window: int | None) -> Check:
+    tokens = min(window or WINDOW_TOKENS, WINDOW_TOKENS)
+    try:
+        message = await trials.ask(_long_prompt(tokens))
+    except Exception as error:
+        # Every provider has errors of its own.
+        if kind_of(error) != "long":
+            raise
+        words = f"A prompt of about {tokens} tokens was refused as too long; set window to what the server reads."
+        return Check("window", is_ok=False, words=words)
+    if NEEDLE in split(message.text).text.lower():
+        return Check("window", is_ok=True, words=f"A prompt of about {tokens} tokens was read from its beginning.")
+    counted = message.usage_metadata["input_tokens"] if message.usage_metadata else 0
+    words = (
+        f"The beginning of a prompt of about {tokens} tokens did not reach the model"
+        f"{f' (the server counted {counted})' if counted else ''}: raise the server's own limit (Ollama: "
+        "OLLAMA_CONTEXT_LENGTH; llama.cpp: --ctx-size), or set window to it."
+    )
+    return Check("window", is_ok=False, words=words)
+
+
+def _long_prompt(tokens: int) -> str:
+    """A prompt that leaves room for the answer, with a word at its beginning that is asked for at its end."""
+    characters = max(tokens - ANSWER_TOKENS, ANSWER_TOKENS) * CHARACTERS_PER_TOKEN
+    lines = "".join(_LINE.format(day) for day in range(1, characters // len(_LINE) + 1))
+    return f"The word of this log is {NEEDLE}.\n\n{lines}\nWhat is the word of this log? Answer with the word alone."
+
+
+def _begins_inside(trials: Trials) -> bool:
+    return any(split(answer).began_inside for answer in trials.answers)

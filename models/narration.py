@@ -1,0 +1,103 @@
+"""Passes an answer on while it is streamed: thoughts as thoughts, words as words."""
+
+from __future__ import annotations
+
+from langchain_core.messages import AIMessage, AIMessageChunk
+from pydantic_core import from_json
+
+from deep_research.models.ladder.thoughts import Piece, ThoughtFilter
+from deep_research.models.reasoning import reasoning_of
+from deep_research.run.conversation import clean
+from deep_research.run.telling import Teller
+
+THINK_TOOL = "think_tool"
+ARGUMENT = "reasoning"
+
+
+class Narration:
+    """Follows the chunks of one answer."""
+
+    def __init__(self, teller: Teller, *, is_prose: bool, begins_inside: bool) -> None:
+        """`is_prose`: the text is told as it comes; else it is told by `finish` only, once its calls were taken out.
+
+        `begins_inside`: the text may begin within a thought; see `ThoughtFilter`.
+        """
+        self.text = ""
+        """The text so far, without thoughts that leaked into it."""
+        self._teller = teller
+        self._is_prose = is_prose
+        self._filter = ThoughtFilter(begins_inside=begins_inside, hides_calls=is_prose)
+        self._arguments: dict[int, StreamedThought] = {}
+        self._source = ""
+
+    def feed(self, chunk: AIMessage) -> None:
+        """Take the next chunk, or a whole message of a model that cannot stream."""
+        self._think("native", reasoning_of(chunk))
+        self._take(self._filter.feed(chunk.text))
+        for part in chunk.tool_call_chunks if isinstance(chunk, AIMessageChunk) else ():
+            index = part["index"] or 0
+            if part["name"] == THINK_TOOL:
+                self._arguments[index] = StreamedThought()
+            if index in self._arguments:
+                self._think(f"call {index}", self._arguments[index].feed(part["args"] or ""))
+
+    def finish_stream(self) -> None:
+        """No more chunks come."""
+        self._take(self._filter.finish())
+
+    def finish(self, message: AIMessage) -> None:
+        """Tell what the stream did not show of the answer's thoughts and words, and close the thoughts."""
+        if not self._is_prose and (words := self._apart("text", message.text)):
+            self._teller.text(words)
+        told = [argument.text for argument in self._arguments.values()]
+        for number, call in enumerate(call for call in message.tool_calls if call["name"] == THINK_TOOL):
+            thought, shown = str(call["args"].get(ARGUMENT, "")), told[number] if number < len(told) else ""
+            if thought.startswith(shown):
+                self._think(f"whole {number}" if not shown else self._source, thought[len(shown) :])
+        self._teller.end()
+
+    def _take(self, pieces: list[Piece]) -> None:
+        for piece in pieces:
+            if piece.kind == "thought":
+                self._think("leaked", piece.words)
+                continue
+            words = clean(piece.words)
+            self.text += words
+            if self._is_prose and words:
+                self._teller.text(words)
+
+    def _think(self, source: str, words: str) -> None:
+        if words := self._apart(source, words):
+            self._teller.thought(words)
+
+    def _apart(self, source: str, words: str) -> str:
+        """The words, set apart from what another source has told before them."""
+        words = clean(words)
+        if not words:
+            return ""
+        separator = "\n\n" if self._source and source != self._source else ""
+        self._source = source
+        return separator + words
+
+
+class StreamedThought:
+    """The text of a call of the think tool, as the JSON around it arrives in pieces."""
+
+    def __init__(self) -> None:
+        self.text = ""
+        """What was read so far."""
+        self._json = ""
+
+    def feed(self, piece: str) -> str:
+        """Take a piece of JSON; returns the words that it adds."""
+        self._json += piece
+        try:
+            read = from_json(self._json, allow_partial="trailing-strings")
+        except (ValueError, TypeError):
+            # Half of a surrogate pair, or no JSON at all: the whole message tells later.
+            return ""
+        text = read.get(ARGUMENT) if isinstance(read, dict) else None
+        if not isinstance(text, str) or not text.startswith(self.text):
+            return ""
+        words, self.text = text[len(self.text) :], text
+        return words

@@ -1,0 +1,192 @@
+"""A chat model at any server that speaks OpenAI's API, with what such servers add and do otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing
+from typing import Any
+
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
+from langchain_core.language_models import LanguageModelInput
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from langchain_openai import ChatOpenAI
+from openai import APIStatusError
+from pydantic import PrivateAttr
+from typing_extensions import override
+
+from deep_research.models.arguments import whole_message
+from deep_research.models.characters import sendable
+from deep_research.models.deltas import Deltas, as_chunk
+from deep_research.models.faults import AnswerBroken, AnswerRefused
+from deep_research.models.habits import Habits
+from deep_research.models.reasoning import REASONING
+
+OUTPUT_LIMITS = ("max_tokens", "max_completion_tokens")
+FINISH = {"max_output_tokens": "length", "content_filter": "content_filter"}
+"""Finish reasons of the Responses API in the words of the older one."""
+
+
+class OpenAIChat(ChatOpenAI):
+    """Calls `/chat/completions`, or `/responses` where the model or the setting wants it."""
+
+    reasons: bool | None = None
+    """Whether the model reasons, so that a summary of its thoughts can be asked for; not set: as its profile says."""
+    output_limit: str = "max_completion_tokens"
+    """What the server calls the limit on the tokens of an answer: OpenAI's new name, or `max_tokens`."""
+    _habits: Habits = PrivateAttr(default_factory=Habits)
+
+    @override
+    async def _astream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **settings: Any,
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        async with aclosing(self._call(messages, {**settings, "stop": stop, "stream": True})) as parts:
+            async for part in parts:
+                yield part
+
+    @override
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **settings: Any,
+    ) -> ChatResult:
+        whole: ChatGenerationChunk | None = None
+        async for part in self._call(messages, {**settings, "stop": stop, "stream": False}):
+            whole = part if whole is None else whole + part
+        if whole is None or not isinstance(whole.message, AIMessageChunk):
+            raise AnswerBroken("no answer at all")
+        message = whole_message(whole.message, whole.message.text)
+        return ChatResult(generations=[ChatGeneration(message=message, generation_info=whole.generation_info)])
+
+    async def _call(
+        self, messages: list[BaseMessage], settings: Mapping[str, Any]
+    ) -> AsyncGenerator[ChatGenerationChunk, None]:
+        """Make the call, and make it again where the server says what it does not take of it."""
+        while True:
+            known = self._habits.learned
+            is_response = self._use_responses_api({**settings, **self.model_kwargs})
+            reading = self._respond(messages, settings) if is_response else self._complete(messages, settings)
+            try:
+                async with aclosing(reading) as parts:
+                    async for part in parts:
+                        yield part
+                return
+            except APIStatusError as error:  # raised before the first part only
+                if not self._habits.learn(error, known):
+                    raise
+
+    async def _complete(
+        self, messages: list[BaseMessage], settings: Mapping[str, Any]
+    ) -> AsyncGenerator[ChatGenerationChunk, None]:
+        usage = {"stream_options": {"include_usage": True}} if settings["stream"] else {}
+        payload = self._get_request_payload(messages, **{**settings, **usage})
+        deltas = Deltas()
+        async with aclosing(self._chunks(payload)) as chunks:
+            async for chunk in chunks:
+                delta = deltas.read(chunk)
+                part = self._part(delta.chunk) if delta else None
+                if part and delta and delta.reasoning:
+                    part.message.additional_kwargs[REASONING] = delta.reasoning
+                if part:
+                    yield part
+        deltas.close()
+        last = self._part({"choices": [], "usage": deltas.usage})
+        if last and (cost := _cost(deltas.usage)) is not None:
+            last.message.response_metadata["cost"] = cost
+        if last:
+            yield last
+
+    async def _chunks(self, payload: dict[str, Any]) -> AsyncGenerator[dict[str, Any], None]:
+        raw = await self.async_client.with_raw_response.create(**payload)
+        response = raw.http_response
+        kind = response.headers.get("content-type", "")
+        if payload["stream"] and "json" not in kind and "html" not in kind:
+            async with raw.parse() as events:
+                try:
+                    async for event in events:
+                        yield event.model_dump(warnings=False)
+                except ValueError as error:
+                    raise AnswerBroken("a stream that is no JSON") from error
+            return
+        await response.aread()
+        try:
+            answer = response.json()
+        except ValueError as error:
+            raise AnswerBroken("a page instead of an answer" if "html" in kind else "no JSON") from error
+        yield as_chunk(answer)
+
+    def _part(self, chunk: dict[str, Any]) -> ChatGenerationChunk | None:
+        return self._convert_chunk_to_generation_chunk(chunk, AIMessageChunk, None)
+
+    async def _respond(
+        self, messages: list[BaseMessage], settings: Mapping[str, Any]
+    ) -> AsyncGenerator[ChatGenerationChunk, None]:
+        is_whole = False
+        try:
+            async for part in super()._astream_responses(messages, **settings):
+                is_whole = _check_response(part.message) or is_whole
+                yield part
+        except ValueError as error:  # LangChain's own way to say that the server reported an error
+            raise AnswerBroken("an error in the place of an answer", str(error)) from error
+        if not is_whole:
+            raise AnswerBroken("an answer that broke off")
+
+    @property
+    def _reasons(self) -> bool:
+        known = (self.profile or {}).get("reasoning_output", False)
+        return known if self.reasons is None else self.reasons
+
+    @override
+    def _get_request_payload(
+        self, input_: LanguageModelInput, *, stop: list[str] | None = None, **settings: Any
+    ) -> dict[str, Any]:
+        messages = self._convert_input(input_).to_messages()
+        payload: dict[str, Any] = super()._get_request_payload(messages, stop=stop, **settings)
+        payload.pop("temperature", None)
+        if not payload.get("tools"):
+            for name in ("tools", "tool_choice", "parallel_tool_calls"):
+                payload.pop(name, None)
+        if "input" in payload:
+            # Nothing refers to what the server would store, so it need not keep the conversation.
+            payload["store"] = False
+            if self._reasons:
+                payload["reasoning"] = {"summary": "auto", **payload.get("reasoning", {})}
+        else:
+            for name in OUTPUT_LIMITS:
+                if name in payload:
+                    payload[self.output_limit] = payload.pop(name)
+            if REASONING in self._habits.learned:
+                _repeat_thoughts(messages, payload["messages"])
+        return sendable(self._habits.apply(payload))
+
+
+def _repeat_thoughts(messages: list[BaseMessage], sent: list[dict[str, Any]]) -> None:
+    for message, plain in zip(messages, sent, strict=True):
+        if isinstance(message, AIMessage):
+            plain[REASONING] = message.additional_kwargs.get(REASONING, "")
+
+
+def _cost(usage: Mapping[str, Any] | None) -> float | None:
+    cost = (usage or {}).get("cost")
+    return float(cost) if isinstance(cost, int | float) else None
+
+
+def _check_response(message: BaseMessage) -> bool:
+    """Whether this is the last part of an answer; names its finish reason as the older API does."""
+    blocks = message.content if isinstance(message.content, list) else []
+    if any(isinstance(block, dict) and block.get("type") == "refusal" for block in blocks):
+        raise AnswerRefused
+    if not isinstance(message, AIMessageChunk) or message.chunk_position != "last":
+        return False
+    details = message.response_metadata.get("incomplete_details") or {}
+    reason = FINISH.get(details.get("reason", ""), "stop")
+    if reason == "content_filter":
+        raise AnswerRefused
+    message.response_metadata["finish_reason"] = reason
+    return True

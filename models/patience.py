@@ -1,0 +1,162 @@
+"""How long a run waits for models that fail or ask to wait: one budget for all its calls."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import defaultdict
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+
+from langchain_core.messages import AIMessage, AIMessageChunk
+
+from deep_research.models.faults import is_told_to_wait, is_transient, kind_of, reason_of, retry_after
+from deep_research.models.reasoning import reasoning_of
+from deep_research.run.limits import Limits
+
+FIRST_WAIT = 0.5
+"""Seconds before the second try of a call, or up to half as many more; each further wait is twice as long."""
+
+OnWait = Callable[[float, str], None]
+"""Hears of each wait: seconds, and why."""
+
+
+class Patience:
+    """The tries of all model calls of a run.
+
+    A call that fails before its first word is made again up to `max_retries` times, one that went silent once. Where a
+    server says that it has enough, only the seconds count: they are waited as told, one call tries again, and the
+    others wait until it got through. All waits together take no longer than `retry_seconds`; a longer one is not begun.
+    """
+
+    def __init__(
+        self,
+        limits: Limits,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        """`sleep`, and `chance`, which gives numbers from 0 to 1, are for tests."""
+        self.seconds_left = limits.retry_seconds
+        """What is left of the budget."""
+        self._max_retries = limits.max_retries
+        self._sleep = sleep
+        self._chance = chance
+        self._doors: dict[str, _Door] = defaultdict(_Door)
+
+    async def stream(
+        self, start: Callable[[], AsyncGenerator[AIMessage, None]], model: str, *, may_repeat: bool, on_wait: OnWait
+    ) -> AsyncGenerator[AIMessage | None, None]:
+        """The parts of the answer that `start` gives; it is called anew for each try.
+
+        `may_repeat`: a call that breaks off after its first word is made once more, and a `None` says that what came
+        before is void. What went wrong in the end is raised as it came.
+        """
+        call = _Call(self._doors[model], may_repeat)
+        try:
+            while True:
+                await call.enter()
+                try:
+                    async with aclosing(start()) as parts:
+                        async for part in parts:
+                            if _has_words(part):
+                                call.get_through()
+                            yield part
+                    return
+                except Exception as error:
+                    if not is_transient(error) or not call.may_go_on:
+                        raise
+                    await self._wait(call, error, on_wait)
+                if call.starts_over():
+                    yield None
+        finally:
+            call.leave()
+
+    async def _wait(self, call: _Call, error: Exception, on_wait: OnWait) -> None:
+        """Wait before the next try; raises the error where there is none."""
+        if is_told_to_wait(error):
+            if await call.finds_the_way_free():
+                return
+            call.door.refusals += 1
+            earlier = call.door.refusals
+        else:
+            call.failures += 1
+            earlier = call.failures
+            if earlier > (min(1, self._max_retries) if kind_of(error) == "slow" else self._max_retries):
+                raise error
+        own = FIRST_WAIT * 2 ** (earlier - 1) * (1 + self._chance() / 2)
+        seconds = max(own, retry_after(error) or 0.0)
+        if seconds > self.seconds_left:
+            raise error
+        self.seconds_left -= seconds
+        on_wait(seconds, reason_of(error))
+        await self._sleep(seconds)
+
+
+class _Door:
+    """Where the calls to one model pass; one that was told to wait stands in it until it got through."""
+
+    def __init__(self) -> None:
+        self.lock = asyncio.Lock()
+        self.refusals = 0
+        """Times in a row that the server had enough."""
+        self.passed = 0
+        """Calls that got through."""
+
+
+class _Call:
+    """One call and its tries."""
+
+    def __init__(self, door: _Door, may_repeat: bool) -> None:
+        self.door = door
+        self.failures = 0
+        self._may_repeat = may_repeat
+        self._has_spoken = False
+        self._stands_in_door = False
+
+    @property
+    def may_go_on(self) -> bool:
+        """Whether another try would do no harm: nothing was said, or what was said may be taken back."""
+        return self._may_repeat or not self._has_spoken
+
+    async def enter(self) -> None:
+        """Wait while another call stands in the door."""
+        if not self._stands_in_door:
+            async with self.door.lock:
+                pass
+
+    def get_through(self) -> None:
+        """The first words came: the others may pass."""
+        if not self._has_spoken:
+            self._has_spoken = True
+            self.door.passed += 1
+            self.door.refusals = 0
+            self.leave()
+
+    async def finds_the_way_free(self) -> bool:
+        """Stand in the door, unless another call got through while this one waited for its place."""
+        passed = self.door.passed
+        if not self._stands_in_door:
+            await self.door.lock.acquire()
+            self._stands_in_door = True
+        if self.door.passed == passed:
+            return False
+        self.leave()
+        return True
+
+    def starts_over(self) -> bool:
+        """Whether words were said that are void now; that is allowed once."""
+        has_spoken, self._has_spoken = self._has_spoken, False
+        self._may_repeat = self._may_repeat and not has_spoken
+        return has_spoken
+
+    def leave(self) -> None:
+        """Stand in the door no longer."""
+        if self._stands_in_door:
+            self._stands_in_door = False
+            self.door.lock.release()
+
+
+def _has_words(part: AIMessage) -> bool:
+    """Whether the part holds something that a user may have seen."""
+    has_calls = bool(part.tool_call_chunks if isinstance(part, AIMessageChunk) else part.tool_calls)
+    return has_calls or bool(part.text or reasoning_of(part))

@@ -1,0 +1,25 @@
+"""What a model's call costs in money."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from deep_research.run.context import Price
+from deep_research.state import Spent
+
+TOKENS = 1_000_000
+"""Tokens that a price is for."""
+
+
+def cost_of(model: str, spent: Spent, prices: Mapping[str, Price], told: float | None = None) -> float:
+    """US dollars for a call's tokens: by `prices`, else what the server `told`, else 0.
+
+    A price is found under the model's name, or under what follows its last `/` or `:`.
+    """
+    price = prices.get(model) or prices.get(re.split("[/:]", model)[-1])
+    if price is None:
+        return told or 0.0
+    cached_price = price.input if price.cached is None else price.cached
+    fresh = spent.input_tokens - spent.cached_tokens
+    return (fresh * price.input + spent.cached_tokens * cached_price + spent.output_tokens * price.output) / TOKENS

@@ -1,0 +1,169 @@
+"""From a model's name to a chat model, made once for each event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import threading
+import weakref
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
+from urllib.parse import urlsplit
+
+from langchain_core.language_models import BaseChatModel
+from pydantic import SecretStr
+
+from deep_research.run.context import Context, Role
+from deep_research.run.errors import KeyRefused, UnknownModel, UnknownSetting
+
+OPENAI = "openai:"
+OPENAI_URL = "https://api.openai.com/v1"
+OPENAI_HOSTS = (".openai.com", ".azure.com")
+DEFAULT_MODEL = "gpt-5-mini"
+"""Used at OpenAI where neither `models` nor OPENAI_MODEL names one."""
+NO_KEY = "none"
+"""Sent where there is no key; servers of one's own seldom ask for any."""
+
+Value = TypeVar("Value")
+
+
+class Server(NamedTuple):
+    """A server that speaks OpenAI's API."""
+
+    url: str
+    key: SecretStr
+
+    @property
+    def is_openai(self) -> bool:
+        """Whether it is OpenAI's own, or Azure's: these need a key and know the latest names of parameters."""
+        return f".{urlsplit(self.url).hostname}".endswith(OPENAI_HOSTS)
+
+
+class _OpenAIModel(NamedTuple):
+    """All that makes one model at such a server differ from another."""
+
+    name: str
+    server: Server
+    silence: float
+    responses_api: bool | None
+    reasons: bool | None
+
+
+def default_model() -> str:
+    """The model where the settings name none: OpenAI's or a compatible server's if the environment leads to one."""
+    if os.environ.get("OPENAI_API_KEY") or os.environ.get("OPENAI_BASE_URL"):
+        return OPENAI + (os.environ.get("OPENAI_MODEL") or DEFAULT_MODEL)
+    return ""
+
+
+def make_model(name: str, role: Role, context: Context) -> BaseChatModel:
+    """The model of this name for the running event loop.
+
+    Raises `UnknownModel` for a name that leads nowhere, `KeyRefused` where a key is missing.
+    """
+    provider, _, model = name.partition(":")
+    if not provider or not model:
+        raise UnknownModel(
+            f"Unknown model {name!r} for the {role} (setting models): use 'openai:{name}' for OpenAI or a compatible "
+            "server, 'extractive' for none, or pass a chat model instance."
+        )
+    if f"{provider}:" != OPENAI:
+        return _kept(name, lambda: _of_other_provider(provider, model, role))
+    limits = context.limits
+    silence = max(limits.idle_seconds, limits.report_idle_seconds)
+    wanted = _OpenAIModel(model, _server(role), silence, context.responses_api, context.reasoning)
+    return _kept(wanted, lambda: _at_openai(wanted))
+
+
+def _server(role: Role) -> Server:
+    url = os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
+    if not _is_address(url):
+        raise UnknownSetting("OPENAI_BASE_URL is no address of a server; give one such as http://localhost:8000/v1.")
+    key = os.environ.get("OPENAI_API_KEY", "")
+    server = Server(url, SecretStr(key or NO_KEY))
+    if server.is_openai and not key:
+        raise KeyRefused(
+            f"The {role}'s model needs a key: set OPENAI_API_KEY, or OPENAI_BASE_URL for a compatible server."
+        )
+    return server
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
+def _at_openai(wanted: _OpenAIModel) -> BaseChatModel:
+    from deep_research.models.http import LoopClient, timeouts
+    from deep_research.models.openai_chat import OpenAIChat
+
+    async def key() -> str:
+        """A function instead of the key keeps it out of the model, and out of whatever prints one."""
+        return wanted.server.key.get_secret_value()
+
+    return OpenAIChat(
+        model=wanted.name,
+        base_url=wanted.server.url,
+        api_key=key,
+        http_async_client=_kept(LoopClient, LoopClient),
+        openai_proxy=None,
+        timeout=timeouts(wanted.silence),
+        stream_chunk_timeout=None,
+        max_retries=0,
+        use_responses_api=wanted.responses_api,
+        reasons=wanted.reasons,
+        output_limit="max_completion_tokens" if wanted.server.is_openai else "max_tokens",
+    )
+
+
+def _of_other_provider(provider: str, model: str, role: Role) -> BaseChatModel:
+    name = f"{provider}:{model}"
+    try:
+        from langchain.chat_models import init_chat_model
+    except ImportError as error:
+        raise UnknownModel(
+            f"The {role}'s model {name!r} (setting models) needs more packages: "
+            f"pip install \"deep-research[providers]\"; a server with OpenAI's API goes by 'openai:{name}'."
+        ) from error
+    try:
+        made = init_chat_model(model, model_provider=provider)
+    except ImportError as error:
+        package = re.search(r"langchain-[a-z0-9-]+", str(error))
+        raise UnknownModel(
+            f"The {role}'s model {name!r} (setting models) needs a package: "
+            f"pip install {package[0] if package else f'langchain-{provider}'}."
+        ) from None
+    except Exception as error:  # noqa: BLE001 - whatever the package of a provider makes of a missing setting
+        if "nsupported provider" not in str(error):
+            raise KeyRefused(
+                f"The {role}'s model {name!r} cannot be set up: is the key of its provider in the environment?"
+            ) from None
+        raise UnknownModel(
+            f"Unknown model {name!r} for the {role} (setting models): there is no provider {provider!r}; "
+            f"a server with OpenAI's API goes by 'openai:{name}'."
+        ) from None
+    return made
+
+
+_by_loop: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, dict[object, object]] = weakref.WeakKeyDictionary()
+_lock = threading.Lock()
+
+
+def _kept(key: object, make: Callable[[], Value]) -> Value:
+    """What was made before for this loop under the key; connections cannot move from one loop to another."""
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        return make()
+    with _lock:
+        # Connections refer to their loop, so that it would be kept for ever.
+        for ended in [each for each in _by_loop if each.is_closed()]:
+            del _by_loop[ended]
+        kept = _by_loop.setdefault(loop, {})
+    if key not in kept:
+        kept[key] = make()
+    return kept[key]  # type: ignore[return-value]  # each key goes with one kind of value

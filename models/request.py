@@ -1,0 +1,30 @@
+"""What a model is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from langchain_core.messages import AnyMessage
+
+from deep_research.run.context import Role
+from deep_research.run.transcripts import Shorten
+
+
+class Request(NamedTuple):
+    """One call of a role's model."""
+
+    role: Role
+    question_id: str
+    """The question for which it is asked; all its calls share one budget of waiting."""
+    messages: Sequence[AnyMessage]
+    shorteners: Sequence[Shorten] = ()
+    """How results shrink when the messages do not fit the model's window, the mildest first."""
+    tools: Sequence[dict[str, Any]] = ()
+    """Tool schemas; without any, the call carries no tool setting at all."""
+    tool_choice: str = "any"
+    """`any`: a tool has to be called; `auto`: the model may answer in words."""
+    max_tokens: int | None = None
+    """Output tokens."""
+    is_long: bool = False
+    """Whether the answer is a finding or a report, which may take its time."""

@@ -1,0 +1,19 @@
+"""The settings of a run as its nodes use them."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+from langgraph.runtime import Runtime
+
+from deep_research.models.resolve import profile_of
+from deep_research.run.context import Context, Role, context_of
+
+
+def settings_of(runtime: Runtime[Context]) -> Context:
+    """The settings of this run, with everything cut shorter where a model with a small window is allowed."""
+    context = context_of(runtime)
+    if not context.allow_small_window:
+        return context
+    window = min(profile_of(role, context).window for role in get_args(Role))
+    return context.model_copy(update={"limits": context.limits.shortened(window)})

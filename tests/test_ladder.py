@@ -1,0 +1,220 @@
+"""Calls of tools are found wherever a model puts them, and nothing else is taken for one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from langchain_core.messages import AIMessage
+from langchain_core.messages.tool import invalid_tool_call
+from tool_forms import BROKEN, CALL, FORMS, ONE, SEARCH, TOOLS, TWO, WRITTEN, Asked
+
+from deep_research.models.ladder import read_reply
+from deep_research.models.scripted import call, calls
+from deep_research.run.calls import read_calls
+from deep_research.tools.control import GENERATE_PLAN
+
+NAMES = [tool["function"]["name"] for tool in TOOLS]
+
+
+PIECES = (*"{}[]()\"':,\\\n ", "```", "name", "arguments", "generate_report", "</", "<think>", "</think>")
+
+
+def read(text: str, tools: list[dict[str, Any]] = TOOLS, **metadata: Any) -> AIMessage:
+    return read_reply(AIMessage(text, response_metadata=metadata), tools)
+
+
+def asked(message: AIMessage) -> Asked:
+    return [(entry["name"], entry["args"]) for entry in message.tool_calls]
+
+
+@pytest.mark.fault(21)
+@pytest.mark.parametrize(("text", "wanted"), FORMS.values(), ids=FORMS)
+def test_a_call_in_the_text_is_a_call(text: str, wanted: Asked) -> None:
+    message = read(text)
+    assert asked(message) == wanted
+    assert (message.invalid_tool_calls, message.content) == ([], "")
+
+
+@pytest.mark.fault(12)
+@pytest.mark.parametrize("text", BROKEN.values(), ids=BROKEN)
+def test_broken_json_is_repaired(text: str) -> None:
+    for wrapped in (text, f"```json\n{text}\n```", f"<tool_call>{text}</tool_call>", f"[TOOL_CALLS]{text}"):
+        assert asked(read(wrapped)) == ONE
+
+
+@pytest.mark.parametrize("form", ["name and arguments", "fence", "hermes", "tagged", "python", "kimi", "qwen coder"])
+def test_the_words_around_a_call_are_kept(form: str) -> None:
+    text, wanted = FORMS[form]
+    message = read(f"I look first.\n\n{text}\n\nThen I go on.")
+    assert asked(message) == wanted
+    assert message.text.split("\n")[0] == "I look first."
+    assert message.text.split("\n")[-1] == "Then I go on."
+    assert "internal_search" not in message.text
+
+
+@pytest.mark.fault(8)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "I would call generate_report() at the end, after internal_search(queries=…).",
+        "An `open_url` reads pages; {this} is no JSON and neither is [1] or {.",
+        'A weather service answers {"name": "get_weather", "arguments": {"city": "Cork"}} for instance.',
+        'Its record is {"name": "Ada", "input": 3} or [{"tool": "hammer"}].',
+        '```json\n{"results": [{"name": "Ada Moran", "born": 1880}]}\n```',
+        '{"foo": 1}',
+        '{"name": "internal_search", "description": "Search.", "parameters": {"type": "object", "properties": {}}}',
+        "The tag <tool_call> marks a call.",
+        "Use <function=…> or [TOOL_CALLS] for that.",
+        "1. Search.\n2. generate_report when done.",
+    ],
+)
+def test_text_without_a_call_stays_as_it_is(text: str) -> None:
+    message = read(text)
+    assert (message.tool_calls, message.invalid_tool_calls, message.content) == ([], [], text)
+
+
+@pytest.mark.fault(11)
+@pytest.mark.parametrize("form", [*FORMS, *BROKEN])
+def test_a_call_that_was_cut_off_is_never_made(form: str) -> None:
+    text = FORMS[form][0] if form in FORMS else BROKEN[form]
+    for length in range(len(text) + 1):
+        message = read(text[:length], finish_reason="length")
+        assert message.tool_calls == []
+        assert read_calls(message, NAMES, ()).accepted == ()
+
+
+@given(
+    st.lists(st.sampled_from([*PIECES, CALL[:-9], WRITTEN, *(text[:30] for text, _ in FORMS.values())]), max_size=12)
+)
+def test_whatever_a_model_writes_can_be_read(parts: list[str]) -> None:
+    text = "".join(parts)
+    assert all(isinstance(entry["args"], dict) for entry in read(text).tool_calls)
+    assert read(text, finish_reason="length").tool_calls == []
+
+
+@pytest.mark.fault(11)
+@pytest.mark.parametrize(
+    "text", [CALL[:-20], f"```json\n{CALL[:9]}", f"So:\n<tool_call>{CALL[:3]}", "open_url(urls=['a"]
+)
+def test_a_call_that_was_cut_off_is_answered(text: str) -> None:
+    calls_read = read_calls(read(text, finish_reason="length"), NAMES, ())
+    assert [refusal.reason for refusal in calls_read.refused] == [
+        "Not run: the message was cut off at the output limit; write less."
+    ]
+
+
+@pytest.mark.fault(11)
+def test_half_a_text_is_no_argument_even_where_the_server_does_not_say_that_it_cut_it_off() -> None:
+    message = read('{"name": "research_agent", "arguments": {"task": "Find out whether the')
+    assert message.tool_calls == []
+    assert [entry["name"] for entry in message.invalid_tool_calls] == ["research_agent"]
+
+
+@pytest.mark.fault(12)
+@pytest.mark.parametrize("arguments", ['"foo"', '["a"]', "3", '"[1]"'])
+def test_arguments_that_are_no_object_are_answered(arguments: str) -> None:
+    message = read(f'{{"name": "internal_search", "arguments": {arguments}}}')
+    assert message.tool_calls == []
+    [refusal] = read_calls(message, NAMES, ()).refused
+    assert refusal.reason == "Not run: its arguments are not valid JSON."
+
+
+@pytest.mark.fault(13)
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<tool_call>{"name": "nope", "arguments": {}}</tool_call>',
+        '<tool name="nope">{}</tool>',
+        '{"calls": [{"name": "nope", "arguments": {}}]}',
+        '```json\n{"name": "nope", "arguments": {}}\n```',
+    ],
+)
+def test_a_call_of_an_unknown_tool_is_answered_with_the_names_of_the_tools(text: str) -> None:
+    [refusal] = read_calls(read(text), NAMES, ()).refused
+    assert "there is no tool 'nope'; the tools are generate_report, internal_search" in refusal.reason
+
+
+@pytest.mark.fault(13)
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("Internal_Search", "internal_search"),
+        ("functions.internal_search", "internal_search"),
+        ("internal-search", "internal_search"),
+        (" internal_search \n", "internal_search"),
+        ("internalSearch", "internal_search"),
+        ("functions.open_url:3", "open_url"),
+        ("open_url<|channel|>commentary", "open_url"),
+        ("search", "search"),
+        ("internal_search_v2", "internal_search_v2"),
+    ],
+)
+def test_a_native_call_by_nearly_the_right_name_is_meant_for_that_tool(written: str, name: str) -> None:
+    message = read_reply(calls(call(written, id="c1", task="t")), TOOLS)
+    assert message.tool_calls == [call(name, id="c1", task="t")]
+
+
+def test_native_arguments_take_the_form_that_the_tool_asks_for() -> None:
+    sent = calls(
+        call("internal_search", id="c1", queries='["a"]', limit=None), call("think_tool", id="c2", reasoning="[1]")
+    )
+    assert asked(read_reply(sent, TOOLS)) == [
+        ("internal_search", {"queries": ["a"]}),
+        ("think_tool", {"reasoning": "[1]"}),
+    ]
+
+
+def test_a_name_that_fits_two_tools_fits_none() -> None:
+    twins = [{**SEARCH, "function": {**SEARCH["function"], "name": name}} for name in ("a_b", "ab")]
+    message = read_reply(calls(call("A-B", id="c1"), call("ab", id="c2")), twins)
+    assert [entry["name"] for entry in message.tool_calls] == ["A-B", "ab"]
+
+
+@pytest.mark.fault(12)
+def test_native_arguments_are_repaired_unless_they_were_cut_off() -> None:
+    broken = [
+        invalid_tool_call(name="Open-URL", args=args, id=args) for args in ("{'urls': ['x'],}", '{"urls": ["x', "foo")
+    ]
+    message = AIMessage("", invalid_tool_calls=broken)
+    repaired = read_reply(message, TOOLS)
+    assert repaired.tool_calls == [call("open_url", id="{'urls': ['x'],}", urls=["x"])]
+    assert repaired.invalid_tool_calls == broken[1:]
+    cut = message.model_copy(update={"response_metadata": {"finish_reason": "length"}})
+    assert read_reply(cut, TOOLS).tool_calls == []
+
+
+def test_text_beside_native_calls_is_no_call_and_loses_its_thoughts() -> None:
+    message = read_reply(calls(call("open_url", id="c1", urls=["x"]), text=f"<think>hm</think>As in {CALL}"), TOOLS)
+    assert asked(message) == TWO[1:]
+    assert message.content == f"As in {CALL}"
+
+
+@pytest.mark.fault(15)
+def test_every_call_in_a_text_has_an_id_of_its_own() -> None:
+    first, second = (read(f"<tool_call>{CALL}</tool_call>" * 3) for _ in range(2))
+    identifiers = [entry["id"] for entry in first.tool_calls]
+    assert identifiers == ["call-1", "call-2", "call-3"]
+    assert [entry["id"] for entry in second.tool_calls] == identifiers
+    later = read_calls(second, NAMES, set(identifiers[:2]) - {None})  # type: ignore[arg-type]  # none is there
+    assert len({entry["id"] for entry in later.message.tool_calls} | {"call-1", "call-2"}) == 5
+
+
+def test_bare_arguments_are_a_call_of_the_only_tool() -> None:
+    assert asked(read(f"Here you are:\n```json\n{WRITTEN}\n```", [SEARCH])) == ONE
+    assert asked(read("{}", [GENERATE_PLAN])) == [("generate_plan", {})]
+    for text, tools in (
+        (WRITTEN, TOOLS),
+        ("{}", [SEARCH]),
+        ('{"other": 1}', [SEARCH]),
+        ("no {} here", [GENERATE_PLAN]),
+    ):
+        assert read(text, tools).tool_calls == []
+
+
+def test_a_message_is_left_alone_where_no_tools_were_offered() -> None:
+    message = AIMessage(CALL)
+    assert read_reply(message, []) is message

@@ -1,0 +1,220 @@
+"""What goes wrong at a model's server, said in one line that helps and gives nothing away."""
+
+from __future__ import annotations
+
+import socket
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import pytest
+from openai_server import Received, Reply, fail, openai_server, say, send
+from wired import KEY, error_at, error_of, told
+
+from deep_research.models.faults import (
+    AnswerSilent,
+    in_our_words,
+    is_told_to_wait,
+    is_transient,
+    reason_of,
+    retry_after,
+)
+from deep_research.run.errors import (
+    ContentRefused,
+    DeepResearchError,
+    KeyRefused,
+    ModelFailed,
+    ModelMissing,
+    NoPlan,
+    PromptTooLong,
+    RateLimited,
+    UserMistake,
+)
+from deep_research.run.limits import Limits
+
+
+def echo(received: Received) -> Reply:
+    return fail(401, f"Incorrect API key provided: {received.key}. Bearer {received.key}", code="invalid_api_key")
+
+
+@pytest.mark.fault(24)
+@pytest.mark.parametrize("responses_api", [False, True])
+async def test_a_wrong_key_is_named_by_its_setting_and_never_shown(
+    monkeypatch: pytest.MonkeyPatch, responses_api: bool
+) -> None:
+    with openai_server(echo) as server:
+        error = await error_at(server.url, monkeypatch, responses_api=responses_api)
+    ours = told(error)
+    assert type(ours) is KeyRefused
+    assert isinstance(ours, UserMistake)
+    assert "OPENAI_API_KEY" in str(ours)
+    assert not is_transient(error)
+    assert len(server.requests) == 1
+
+
+@pytest.mark.fault(24)
+@pytest.mark.parametrize(
+    ("reply", "kind", "names"),
+    [
+        (fail(403, f"No access with {KEY}"), KeyRefused, "OPENAI_API_KEY"),
+        (fail(400, "API key not valid. Please pass a valid API key."), KeyRefused, "OPENAI_API_KEY"),
+        (fail(429, "You exceeded your quota", code="insufficient_quota"), KeyRefused, "credit"),
+        (fail(402, "Payment required"), KeyRefused, "credit"),
+        (fail(404, f"The model `{KEY}` does not exist", code="model_not_found"), ModelMissing, "models"),
+        (fail(404, "404 page not found"), ModelMissing, "OPENAI_BASE_URL"),
+        (fail(400, "fake-1 is not a valid model ID"), ModelMissing, "models"),
+        (fail(403, "Project does not have access", code="model_not_found"), ModelMissing, "models"),
+    ],
+)  # fmt: skip
+async def test_a_mistake_in_the_settings_is_named(
+    monkeypatch: pytest.MonkeyPatch, reply: Reply, kind: type[UserMistake], names: str
+) -> None:
+    error = await error_of(reply, monkeypatch)
+    ours = told(error)
+    assert type(ours) is kind
+    assert names in str(ours)
+    assert not is_transient(error)
+
+
+@pytest.mark.fault(9, 10)
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply(refusal=f"I cannot, {KEY}."),
+        say("It was", finish="content_filter"),
+        fail(400, "The response was filtered due to Azure's content management policy.", code="content_filter"),
+        fail(403, "Your chosen model requires moderation and your input was flagged"),
+    ],
+)
+async def test_a_refusal_is_told_as_one(monkeypatch: pytest.MonkeyPatch, reply: Reply) -> None:
+    error = await error_of(reply, monkeypatch)
+    assert type(told(error)) is ContentRefused
+    assert not is_transient(error)
+
+
+@pytest.mark.fault(2)
+async def test_a_long_wait_is_told_in_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
+    error = await error_of(fail(429, "Slow down.", retry_after=3600), monkeypatch)
+    assert type(told(error)) is RateLimited
+    assert "retry after 60 min" in str(told(error))
+    assert "retry_seconds" in str(told(error))
+    assert is_told_to_wait(error)
+
+
+@pytest.mark.fault(3, 4)
+@pytest.mark.parametrize(
+    ("reply", "kind", "has_to_wait"),
+    [
+        (fail(429, "Slow down."), RateLimited, True),
+        (fail(500), ModelFailed, False),
+        (fail(503), ModelFailed, False),
+        (fail(503, retry_after=2), ModelFailed, True),
+        (fail(529, "Overloaded"), ModelFailed, True),
+        (fail(408), ModelFailed, False),
+        (send({"error": {"message": "Provider returned error", "code": 429}}), RateLimited, True),
+        (send({"error": {"message": "Provider returned error", "code": 502}}), ModelFailed, False),
+        (send({"error": "Rate limit reached"}), RateLimited, True),
+        (send('data: {"error": {"message": "boom", "code": 503}}\n\n', content_type="text/event-stream"), ModelFailed,
+         False),
+    ],
+)  # fmt: skip
+async def test_trouble_of_the_server_may_pass(
+    monkeypatch: pytest.MonkeyPatch, reply: Reply, kind: type[DeepResearchError], has_to_wait: bool
+) -> None:
+    error = await error_of(reply, monkeypatch)
+    assert type(told(error)) is kind
+    assert is_transient(error)
+    assert is_told_to_wait(error) is has_to_wait
+    assert reason_of(error)
+
+
+@pytest.mark.fault(5, 6, 22)
+@pytest.mark.parametrize(
+    "reply",
+    [
+        say("It was lit in 1844.", ending="reset"),
+        say("It was lit in 1844.", ending="broken"),
+        say("It was lit in 1844.", ending="cut"),
+        send({"choices": []}),
+        send("<html>Sign in</html>", content_type="text/html"),
+        send({"error": {"message": f"boom {KEY}"}}),
+    ],
+)
+async def test_broken_answers_may_come_whole_the_next_time(monkeypatch: pytest.MonkeyPatch, reply: Reply) -> None:
+    error = await error_of(reply, monkeypatch)
+    assert type(told(error)) is ModelFailed
+    assert is_transient(error)
+    assert not is_told_to_wait(error)
+    assert "OPENAI_BASE_URL" in str(told(error))
+
+
+async def test_a_server_that_is_not_there_is_named_without_its_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    error = await error_at(f"http://user:{KEY}@127.0.0.1:{port}/v1", monkeypatch)
+    assert type(told(error)) is ModelFailed
+    assert f"127.0.0.1:{port}" in str(told(error))
+    assert "OPENAI_BASE_URL" in str(told(error))
+    assert is_transient(error)
+
+
+async def test_a_parameter_that_is_not_taken_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    error = await error_of(fail(400, f"Bad {KEY}", param="messages[0].content"), monkeypatch)
+    assert "because of 'messages[0].content' (HTTP 400)" in str(told(error))
+    error = await error_of(fail(400, "Bad", param=f"secret {KEY}"), monkeypatch)
+    assert "because" not in str(told(error))
+
+
+@pytest.mark.fault(7)
+@pytest.mark.parametrize("reply", [say("Yes.", wait=9), say("It was lit in 1844.", ending="stall")])
+async def test_the_connection_itself_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch, reply: Reply) -> None:
+    limits = Limits(idle_seconds=0.1, report_idle_seconds=0.1)
+    error = await error_of(reply, monkeypatch, limits=limits)
+    assert "did not answer in time" in str(told(error))
+    assert is_transient(error)
+
+
+@pytest.mark.fault(7)
+def test_a_silent_stream_is_named_with_its_limit() -> None:
+    error = AnswerSilent(60, "idle_seconds")
+    assert "was silent for 60 s (idle_seconds)" in str(told(error))
+    assert is_transient(error)
+    assert "in time" in str(told(TimeoutError()))
+
+
+def test_what_is_no_fault_of_a_model_is_left_alone() -> None:
+    assert in_our_words(KeyError("x"), "planner", "fake-1") is None
+    assert not is_transient(KeyError("x"))
+    ours = NoPlan("No plan.")
+    assert in_our_words(ours, "planner", "fake-1") is ours
+
+
+class StatusError(Exception):
+    """As the packages of other providers have it."""
+
+    def __init__(self, status: int, words: str = "", headers: dict[str, str] | None = None) -> None:
+        super().__init__(words)
+        self.status_code = status
+        self.response = type("Response", (), {"headers": headers or {}, "status_code": status})()
+
+
+class APIConnectionError(Exception):
+    """As the packages of other providers name it."""
+
+
+def test_errors_of_other_providers_are_known_by_their_shape() -> None:
+    assert "the key of its provider" in str(told(StatusError(401)))
+    assert type(told(StatusError(400, "prompt is too long: 9 tokens > 8 maximum"))) is PromptTooLong
+    assert type(told(StatusError(429))) is RateLimited
+    assert type(told(APIConnectionError())) is ModelFailed
+    assert is_transient(APIConnectionError())
+
+
+def test_a_wait_is_read_in_each_of_its_forms() -> None:
+    later = format_datetime(datetime.now(UTC) + timedelta(seconds=100), usegmt=True)
+    assert retry_after(StatusError(429, headers={"retry-after": "1.5"})) == 1.5
+    assert retry_after(StatusError(429, headers={"retry-after-ms": "1500"})) == 1.5
+    assert 95 < (retry_after(StatusError(429, headers={"retry-after": later})) or 0) <= 100
+    assert retry_after(StatusError(429, headers={"retry-after": "-5"})) == 0
+    for nonsense in ("", "soon", "nan", "inf", "Mon, 99 Foo"):
+        assert retry_after(StatusError(429, headers={"retry-after": nonsense})) is None

@@ -1,0 +1,188 @@
+"""From names and the environment to models; what is refused before any call; what calls cost."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessageChunk
+from openai_server import fail, openai_server, say
+
+from deep_research.models.extractive import ExtractiveChatModel
+from deep_research.models.faults import in_our_words
+from deep_research.models.prices import cost_of
+from deep_research.models.resolve import check_models, profile_of, resolve_model
+from deep_research.models.scripted import ScriptedChatModel
+from deep_research.run.context import Context, Price
+from deep_research.run.errors import KeyRefused, UnknownModel, UnknownSetting, WindowTooSmall
+from deep_research.run.limits import Limits
+from deep_research.state import Spent
+
+LOCAL = "http://127.0.0.1:1/v1"
+
+
+def name_of(context: Context, role: Any = "planner") -> str:
+    return profile_of(role, context).name
+
+
+def test_without_any_setting_no_model_is_called() -> None:
+    assert isinstance(resolve_model("writer", Context()), ExtractiveChatModel)
+    assert isinstance(resolve_model("writer", Context(models="extractive")), ExtractiveChatModel)
+    assert profile_of("writer", Context()).calls_tools is True
+
+
+@pytest.mark.parametrize(
+    ("environment", "name"),
+    [
+        ({"OPENAI_API_KEY": "k"}, "gpt-5-mini"),
+        ({"OPENAI_API_KEY": "k", "OPENAI_MODEL": "gpt-5.4"}, "gpt-5.4"),
+        ({"OPENAI_BASE_URL": LOCAL, "OPENAI_MODEL": "qwen3:8b"}, "qwen3:8b"),
+        ({"OPENAI_API_KEY": "", "OPENAI_BASE_URL": ""}, "extractive"),
+    ],
+)
+def test_the_environment_leads_to_a_model(
+    monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], name: str
+) -> None:
+    for variable, value in environment.items():
+        monkeypatch.setenv(variable, value)
+    assert name_of(Context()) == name
+    check_models(("planner",), Context())
+
+
+def test_roles_have_models_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    scripted = ScriptedChatModel(replies=[])
+    context = Context(models={"writer": "openai:a/b:c", "planner": "extractive", "researcher": scripted})
+    monkeypatch.setenv("OPENAI_BASE_URL", LOCAL)
+    assert name_of(context, "writer") == "a/b:c"
+    assert isinstance(resolve_model("planner", context), ExtractiveChatModel)
+    assert resolve_model("researcher", context) is scripted
+    assert name_of(context, "orchestrator") == "gpt-5-mini"
+    monkeypatch.delenv("OPENAI_BASE_URL")
+    assert isinstance(resolve_model("orchestrator", context), ExtractiveChatModel)
+
+
+def test_the_profile_of_a_known_model_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    known = profile_of("planner", Context(models="openai:gpt-5-mini"))
+    assert (known.window, known.is_window_known, known.reasons, known.calls_tools) == (272_000, True, True, True)
+    other = profile_of("planner", Context(models="openai:llama-4"))
+    assert (other.window, other.is_window_known, other.reasons, other.calls_tools) == (128_000, False, False, None)
+    told = profile_of("planner", Context(models="openai:gpt-5-mini", window=60_000, reasoning=False))
+    assert (told.window, told.is_window_known, told.reasons) == (60_000, True, False)
+    assert "window of the model llama-4 is not known" in check_models(("planner",), Context(models="openai:llama-4"))[0]
+
+
+@pytest.mark.fault(25)
+@pytest.mark.parametrize("url", ["", "https://eu.api.openai.com/v1", "https://mine.openai.azure.com/openai/v1/"])
+def test_a_missing_key_is_found_before_any_call(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", url)
+    with pytest.raises(KeyRefused, match=r"writer.*OPENAI_API_KEY") as caught:
+        check_models(("writer",), Context(models="openai:gpt-5-mini"))
+    assert caught.value.exit_code == 2
+
+
+async def test_a_server_of_ones_own_needs_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    with openai_server([say("Yes.")]) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        answer = await resolve_model("planner", Context(models="openai:fake-1")).ainvoke("What is known?")
+    assert answer.text == "Yes."
+    assert server.requests[0].key == "none"
+
+
+@pytest.mark.parametrize(
+    "url", ["canary:8000/v1", "ftp://canary/v1", "http:///canary", "http://[canary", "http://canary:x/v1"]
+)
+def test_an_address_that_is_none_is_refused_without_being_shown(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", url)
+    with pytest.raises(UnknownSetting, match="OPENAI_BASE_URL") as caught:
+        check_models(("planner",), Context(models="openai:fake-1"))
+    assert "canary" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "hints"),
+    [
+        ("gpt-5", ["'openai:gpt-5'", "'extractive'"]),
+        ("openai:", ["'extractive'"]),
+        (":x", ["'extractive'"]),
+        ("llama3.2:3b", ["'openai:llama3.2:3b'", "no provider 'llama3.2'"]),
+        ("anthropic:claude-x", ["pip install langchain-anthropic"]),
+    ],
+)
+def test_a_name_that_leads_nowhere_shows_the_forms_that_do(name: str, hints: list[str]) -> None:
+    pytest.importorskip("langchain")
+    with pytest.raises(UnknownModel, match=r"planner.*setting models") as caught:
+        check_models(("planner",), Context(models=name))
+    assert all(hint in str(caught.value) for hint in hints)
+
+
+def test_other_providers_need_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "langchain", None)
+    monkeypatch.setitem(sys.modules, "langchain.chat_models", None)
+    with pytest.raises(UnknownModel, match=r'pip install "deep-research\[providers\]"'):
+        check_models(("planner",), Context(models="anthropic:claude-x"))
+
+
+async def test_other_providers_are_called_through_langchain(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("langchain")
+    context = Context(models="azure_openai:mine", window=60_000)
+    with pytest.raises(KeyRefused, match="key of its provider"):
+        check_models(("planner",), context)
+    with openai_server([say("Yes."), fail(401)]) as server:
+        monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", server.url.removesuffix("/v1"))
+        monkeypatch.setenv("AZURE_OPENAI_API_KEY", "k")
+        monkeypatch.setenv("OPENAI_API_VERSION", "2024-10-21")
+        check_models(("planner",), context)
+        model = resolve_model("planner", context)
+        assert model is resolve_model("writer", context)
+        whole = AIMessageChunk(content="")
+        async for part in model.astream("What is known?"):
+            whole += part
+        assert whole.text == "Yes."
+        with pytest.raises(Exception, match="401") as caught:
+            await model.ainvoke("What is known?")
+        await model.root_async_client.close()  # type: ignore[attr-defined]  # Azure's own client, not ours
+    assert server.requests[0].path.startswith("/openai/deployments/mine/chat/completions")
+    assert type(in_our_words(caught.value, "planner", "mine")) is KeyRefused
+
+
+@pytest.mark.parametrize(
+    ("window", "allowed", "fits"),
+    [(50_000, False, True), (49_999, False, False), (49_999, True, True), (8_000, True, True), (7_999, True, False)],
+)
+def test_small_windows_are_refused_unless_they_are_allowed(window: int, allowed: bool, fits: bool) -> None:
+    context = Context(window=window, allow_small_window=allowed)
+    if fits:
+        check_models(("planner",), context)
+        return
+    with pytest.raises(WindowTooSmall, match=f"reads {window} tokens") as caught:
+        check_models(("planner",), context)
+    assert ("allow_small_window" in str(caught.value)) is not allowed
+
+
+def test_a_lower_limit_on_windows_holds_either_way() -> None:
+    context = Context(window=5_000, allow_small_window=True, limits=Limits(min_window=4_000))
+    check_models(("planner",), context)
+
+
+SPENT = Spent(role="writer", input_tokens=1_000_000, cached_tokens=400_000, output_tokens=100_000)
+
+
+@pytest.mark.parametrize(
+    ("model", "prices", "told", "usd"),
+    [
+        ("fake-1", {"fake-1": Price(1, 10)}, None, 2.0),
+        ("fake-1", {"fake-1": Price(1, 10, 0.5)}, 9.0, 1.8),
+        ("fake-1", {"fake-1": Price(1, 10, 0)}, None, 1.6),
+        ("maker/fake-1", {"fake-1": Price(1, 10)}, None, 2.0),
+        ("maker:fake-1", {"fake-1": Price(2, 0)}, None, 2.0),
+        ("maker/fake-1", {"fake-1": Price(1, 10), "maker/fake-1": Price(0, 0)}, 9.0, 0.0),
+        ("fake-1", {"other": Price(1, 10)}, 9.0, 9.0),
+        ("fake-1", {}, None, 0.0),
+    ],
+)
+def test_a_call_costs_what_the_prices_say_or_else_the_server(
+    model: str, prices: dict[str, Price], told: float | None, usd: float
+) -> None:
+    assert cost_of(model, SPENT, prices, told) == pytest.approx(usd)

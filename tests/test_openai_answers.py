@@ -1,0 +1,219 @@
+"""A model at an OpenAI-compatible server: what is made of its answers, good ones and bad ones."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage
+from openai_server import Reply, fail, openai_server, say, send, use
+from wired import COUNTED, TOOL, Wire, called
+
+from deep_research.models.faults import AnswerBroken, AnswerRefused
+from deep_research.models.reasoning import reasoning_of
+
+
+@pytest.fixture
+def wire(monkeypatch: pytest.MonkeyPatch) -> Wire:
+    return Wire(monkeypatch)
+
+
+def piece(index: int | None, name: str | None, identifier: str | None, arguments: Any) -> dict[str, Any]:
+    call = {"index": index, "id": identifier, "function": {"name": name, "arguments": arguments}}
+    return {"tool_calls": [{key: value for key, value in call.items() if value is not None}]}
+
+
+def stream(*deltas: dict[str, Any], finish: str | None = "tool_calls", usage: Any = None) -> Reply:
+    chunks = [{"id": "x", "choices": [{"index": 0, "delta": delta}], "usage": usage} for delta in deltas]
+    chunks += [{"id": "x", "choices": [{"index": 0, "delta": {}, "finish_reason": finish}], "usage": usage}] * 2
+    events = [f"data: {json.dumps(chunk)}\n\n" for chunk in chunks]
+    return send("".join([*events, "data: [DONE]\n\n"]), content_type="text/event-stream")
+
+
+async def test_words_come_in_pieces_and_tokens_are_counted(wire: Wire) -> None:
+    with openai_server([say("It was lit in 1844.", usage=COUNTED)]) as server:
+        model = wire(server)
+        message = await model()
+    assert message.text == "It was lit in 1844."
+    assert [chunk.text for chunk in model.chunks if chunk.text] == ["It was l", "it in 18", "44."]
+    assert message.usage_metadata is not None
+    assert message.usage_metadata["input_tokens"] == 90
+    assert message.usage_metadata["input_token_details"]["cache_read"] == 60
+    assert message.response_metadata["cost"] == 0.0125
+    assert message.response_metadata["finish_reason"] == "stop"
+
+
+async def test_an_answer_of_a_server_that_does_not_stream_is_read_as_well(wire: Wire) -> None:
+    replies = [use(("look", {"word": "a"}), reasoning="Hm.", usage=COUNTED, streams=False), say("Yes.", usage=COUNTED)]
+    with openai_server(replies) as server:
+        model = wire(server)
+        streamed, whole = await model(tools=[TOOL]), await model.at_once()
+    assert called(streamed) == [("look", {"word": "a"})]
+    assert reasoning_of(streamed) == "Hm."
+    assert server.requests[1].json["stream"] is False
+    assert whole.text == "Yes."
+    assert whole.response_metadata["finish_reason"] == "stop"
+    assert whole.usage_metadata == streamed.usage_metadata
+
+
+@pytest.mark.parametrize("name", ["reasoning_content", "reasoning"])
+async def test_thoughts_of_compatible_servers_are_kept(wire: Wire, name: str) -> None:
+    with openai_server([say("Yes.", reasoning="What is asked?", reasoning_field=name)]) as server:
+        model = wire(server)
+        message = await model()
+    assert reasoning_of(message) == "What is asked?"
+    assert [reasoning_of(chunk) for chunk in model.chunks if reasoning_of(chunk)] == ["What is ", "asked?"]
+    assert message.text == "Yes."
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        [piece(0, "look", "a", '{"word": '), piece(0, None, None, '"x"}'), piece(1, "look", "b", '{"word": "y"}')],
+        [piece(None, "look", "a", '{"word": "x"}'), piece(None, "look", "b", '{"word": "y"}')],
+        [piece(None, "look", None, '{"word": "x"}'), piece(None, "look", None, '{"word": "y"}')],
+        [piece(0, "look", "a", '{"word": "x"}'), piece(0, "look", "b", '{"word": "y"}')],
+        [piece(0, "look", "a", '{"word": '), piece(0, "look", "a", '"x"}'), piece(1, "look", "a", '{"word": "y"}')],
+        [piece(0, "look", "a", '{"word": '), piece(0, None, "z", '"x"}'), piece(1, "look", None, '{"word": "y"}')],
+        [piece(0, "look", "a", {"word": "x"}), piece(1, "look", "", {"word": "y"})],
+    ],
+    ids=["as OpenAI does", "no index", "no id", "all the same index", "repeated", "an id for each piece", "objects"],
+)
+async def test_calls_are_told_apart_however_they_are_numbered(wire: Wire, pieces: list[dict[str, Any]]) -> None:
+    with openai_server([stream(*pieces)]) as server:
+        message = await wire(server)(tools=[TOOL])
+    assert called(message) == [("look", {"word": "x"}), ("look", {"word": "y"})]
+    identifiers = [call["id"] for call in message.tool_calls]
+    assert all(identifiers)
+    assert len(set(identifiers)) == 2
+
+
+async def test_counts_and_reasons_that_are_repeated_count_once(wire: Wire) -> None:
+    with openai_server([stream({"content": "Yes"}, {"content": "."}, finish="stop", usage=COUNTED)]) as server:
+        message = await wire(server)()
+    assert message.usage_metadata is not None
+    assert message.usage_metadata["total_tokens"] == 100
+    assert message.response_metadata["finish_reason"] == "stop"
+
+
+async def test_a_server_that_does_not_count_leaves_the_count_open(wire: Wire) -> None:
+    with openai_server([say("Yes.", usage=None)]) as server:
+        assert (await wire(server)()).usage_metadata is None
+
+
+@pytest.mark.fault(12)
+@pytest.mark.parametrize("streams", [True, False])
+@pytest.mark.parametrize("arguments", ["foo", '["a"]', '{"word": "x'])
+async def test_arguments_that_are_no_object_make_an_invalid_call(wire: Wire, arguments: str, streams: bool) -> None:
+    with openai_server([use(("look", arguments), streams=streams)]) as server:
+        message = await wire(server)(tools=[TOOL])
+    assert message.tool_calls == []
+    assert [call["args"] for call in message.invalid_tool_calls] == [arguments]
+
+
+@pytest.mark.fault(11)
+@pytest.mark.parametrize("streams", [True, False])
+@pytest.mark.parametrize("finish", ["length", "model_length", "MAX_TOKENS"])
+async def test_an_answer_that_was_cut_says_so(wire: Wire, finish: str, streams: bool) -> None:
+    with openai_server([use(("look", '{"word": "x'), finish=finish, streams=streams)]) as server:
+        message = await wire(server)(tools=[TOOL])
+    assert message.response_metadata["finish_reason"] == "length"
+    assert message.tool_calls == []
+
+
+@pytest.mark.fault(6)
+@pytest.mark.parametrize("reply", [say("It was lit in 1844.", ending="cut"), stream({"content": "It"}, finish=None)])
+async def test_a_stream_without_a_finish_reason_counts_as_broken_off(wire: Wire, reply: Reply) -> None:
+    with openai_server([reply]) as server:
+        model = wire(server)
+        with pytest.raises(AnswerBroken, match="broke off"):
+            await model()
+    assert model.chunks
+
+
+@pytest.mark.fault(22)
+@pytest.mark.parametrize(
+    ("reply", "what"),
+    [
+        (send({"choices": []}), "no answer at all"),
+        (send({"choices": None}), "no answer at all"),
+        (send([]), "JSON that is no answer"),
+        (send({"error": {"message": "boom", "code": 502}}), "an error"),
+        (send("<html>Sign in</html>", content_type="text/html"), "a page instead"),
+        (send("[[[", content_type="application/json"), "no JSON"),
+        (send("data: {]\n\n", content_type="text/event-stream"), "no JSON"),
+        (send('data: {"choices": []}\n\ndata: [DONE]\n\n', content_type="text/event-stream"), "no answer at all"),
+        (stream({"content": "It"}, finish="error"), "an error"),
+    ],
+)
+async def test_what_is_no_answer_is_no_answer(wire: Wire, reply: Reply, what: str) -> None:
+    with openai_server([reply]) as server, pytest.raises(AnswerBroken, match=what):
+        await wire(server)()
+
+
+@pytest.mark.fault(9, 10)
+@pytest.mark.parametrize("streams", [True, False])
+@pytest.mark.parametrize("reply", [Reply(refusal="I cannot."), say("It was", finish="content_filter")])
+async def test_a_refusal_is_no_answer(wire: Wire, reply: Reply, streams: bool) -> None:
+    with openai_server([replace(reply, streams=streams)]) as server, pytest.raises(AnswerRefused):
+        await wire(server)()
+
+
+async def test_the_responses_api_streams_summaries_of_thoughts(wire: Wire) -> None:
+    reply = use(("look", {"word": "a"}), text="So be it.", reasoning="What is asked?", usage=COUNTED)
+    with openai_server([reply]) as server:
+        model = wire(server, responses_api=True, reasoning=True)
+        message = await model(tools=[TOOL], tool_choice="any", max_tokens=50, reasoning_effort="low")
+    request = server.requests[0]
+    assert request.path == "/v1/responses"
+    assert request.json["reasoning"] == {"effort": "low", "summary": "auto"}
+    assert (request.json["store"], request.json["max_output_tokens"]) == (False, 50)
+    assert (request.tools, request.tool_choice) == (["look"], "required")
+    assert "".join(map(reasoning_of, model.chunks)) == "What is asked?"
+    assert (message.text, called(message)) == ("So be it.", [("look", {"word": "a"})])
+    assert message.usage_metadata is not None
+    assert message.usage_metadata["input_token_details"]["cache_read"] == 60
+    assert message.response_metadata["finish_reason"] == "stop"
+
+
+async def test_no_summary_is_asked_of_models_that_do_not_reason(wire: Wire) -> None:
+    complaint = fail(400, "Your organization must be verified to generate reasoning summaries.")
+    with openai_server([say("Yes."), complaint, say("Yes.")]) as server:
+        await wire(server, responses_api=True)()
+        await wire(server, responses_api=True, reasoning=True)()
+    assert ["reasoning" in request.json for request in server.requests] == [False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("reply", "error"),
+    [
+        (say("It was lit in 1844.", ending="cut", after=3), AnswerBroken),
+        (Reply(refusal="I cannot."), AnswerRefused),
+        (say("It was", finish="content_filter"), AnswerRefused),
+        (send('data: {"type": "error", "message": "boom"}\n\n', content_type="text/event-stream"), AnswerBroken),
+    ],
+)
+async def test_the_responses_api_fails_as_the_other_one_does(wire: Wire, reply: Reply, error: type[Exception]) -> None:
+    with openai_server([reply]) as server, pytest.raises(error):
+        await wire(server, responses_api=True)()
+
+
+async def test_a_cut_answer_of_the_responses_api_says_so_in_the_same_words(wire: Wire) -> None:
+    with openai_server([use(("look", '{"word": "x'), finish="length")]) as server:
+        message = await wire(server, responses_api=True)(tools=[TOOL])
+    assert message.response_metadata["finish_reason"] == "length"
+
+
+def test_thoughts_of_other_providers_are_understood() -> None:
+    blocks: list[str | dict[str, Any]] = [
+        {"type": "thinking", "thinking": "One. "},
+        {"type": "thinking", "thinking": [{"type": "text", "text": "Two. "}]},
+        {"type": "reasoning", "reasoning": "Three."},
+        {"type": "reasoning", "summary": [{"index": 1, "type": "summary_text", "text": ""}]},
+        {"type": "reasoning", "summary": [{"text": "Four."}, {"text": "Five."}]},
+        {"type": "text", "text": "Six."},
+    ]
+    assert reasoning_of(AIMessage(blocks)) == "One. Two. Three.\n\nFour.\n\nFive."
+    assert reasoning_of(AIMessage("Six.")) == ""

@@ -1,0 +1,171 @@
+"""Waits and tries of a run's calls, and their one budget."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator
+
+import pytest
+from langchain_core.messages import AIMessage, AIMessageChunk
+from openai import APIStatusError
+from openai_server import Received, Reply, fail, openai_server, say
+from patient import MODEL, Caller, at, scripted
+
+from deep_research.models.faults import AnswerBroken, AnswerSilent
+from deep_research.models.patience import Patience
+from deep_research.run.limits import Limits
+
+
+@pytest.mark.fault(1)
+async def test_a_wait_is_kept_as_told_and_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    caller = Caller()
+    with openai_server([fail(429, retry_after=7), say("Yes.")]) as server:
+        assert await caller(at(server.url, monkeypatch)) == "Yes."
+    assert caller.nap.naps == [7]
+    assert caller.waits == [(7, "the provider asks to wait (HTTP 429)")]
+    assert len(server.requests) == 2
+    assert caller.patience.seconds_left == 53
+
+
+@pytest.mark.fault(1)
+async def test_a_wait_takes_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    patience = Patience(Limits(), chance=lambda: 0.0)
+    with openai_server([fail(429, retry_after=0.6), say("Yes.")]) as server:
+        start = at(server.url, monkeypatch)
+        async for _ in patience.stream(start, MODEL, may_repeat=False, on_wait=lambda *_: None):
+            pass
+    first, second = server.requests
+    assert second.at - first.at >= 0.6
+
+
+@pytest.mark.fault(2)
+async def test_a_wait_beyond_the_budget_is_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    caller, began = Caller(), time.monotonic()
+    with openai_server([fail(429, retry_after=3600)]) as server, pytest.raises(APIStatusError):
+        await caller(at(server.url, monkeypatch))
+    assert time.monotonic() - began < 5
+    assert caller.nap.naps == []
+    assert len(server.requests) == 1
+
+
+@pytest.mark.fault(3)
+async def test_parallel_calls_do_not_hammer_a_server_that_has_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    caller = Caller()
+
+    def busy(received: Received) -> Reply:
+        return fail(429) if caller.nap.time < 10 else say("Yes.")
+
+    with openai_server(busy) as server:
+        start = at(server.url, monkeypatch)
+        answers = await asyncio.gather(*(caller(start) for _ in range(5)))
+    assert answers == ["Yes."] * 5
+    assert caller.nap.naps == [0.5, 1, 2, 4, 8]
+    assert len(server.requests) <= 5 + 5 + 4
+    assert caller.patience.seconds_left == 60 - 15.5
+
+
+@pytest.mark.fault(3)
+async def test_calls_that_come_later_wait_behind_the_one_that_was_told_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    caller = Caller()
+
+    def told(received: Received) -> Reply:
+        return fail(429, retry_after=1) if not caller.nap.naps else say("Yes.")
+
+    with openai_server(told) as server:
+        start = at(server.url, monkeypatch)
+
+        async def late() -> str:
+            while not caller.nap.naps:
+                await asyncio.sleep(0)
+            return await caller(start)
+
+        answers = list(await asyncio.gather(caller(start), late()))
+    assert answers == ["Yes.", "Yes."]
+    assert len(server.requests) == 3
+
+
+async def test_calls_of_another_model_do_not_wait() -> None:
+    caller, other = Caller(), asyncio.Event()
+
+    async def slow() -> AsyncGenerator[AIMessage, None]:
+        if not caller.nap.naps:
+            raise AnswerBroken("", {"code": 429})
+        await asyncio.wait_for(other.wait(), 5)
+        yield AIMessageChunk(content="One.")
+
+    async def quick() -> AsyncGenerator[AIMessage, None]:
+        other.set()
+        yield AIMessageChunk(content="Two.")
+
+    async def after() -> str:
+        while not caller.nap.naps:
+            await asyncio.sleep(0)
+        return await caller(quick, model="fake-2")
+
+    assert list(await asyncio.gather(caller(slow), after())) == ["One.", "Two."]
+
+
+@pytest.mark.fault(3)
+async def test_a_server_that_never_has_time_uses_up_the_budget_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    caller = Caller(retry_seconds=20)
+    with openai_server(lambda _: fail(429)) as server:
+        start = at(server.url, monkeypatch)
+        results = await asyncio.gather(*(caller(start) for _ in range(3)), return_exceptions=True)
+    assert all(isinstance(result, APIStatusError) for result in results)
+    assert sum(caller.nap.naps) == 15.5
+    assert len(server.requests) == 3 + 5
+
+
+@pytest.mark.fault(4)
+@pytest.mark.parametrize("status", [500, 502, 503, 529])
+async def test_a_server_in_trouble_is_asked_again(monkeypatch: pytest.MonkeyPatch, status: int) -> None:
+    caller = Caller()
+    with openai_server([fail(status), fail(status), say("Yes.")]) as server:
+        assert await caller(at(server.url, monkeypatch)) == "Yes."
+    assert caller.nap.naps == [0.5, 1]
+    assert [reason for _, reason in caller.waits] == [caller.waits[0][1]] * 2
+
+
+@pytest.mark.fault(4)
+@pytest.mark.parametrize(("retries", "naps"), [(0, []), (1, [0.5]), (2, [0.5, 1])])
+async def test_tries_are_counted(monkeypatch: pytest.MonkeyPatch, retries: int, naps: list[float]) -> None:
+    caller = Caller(max_retries=retries)
+    with openai_server(lambda _: fail(503)) as server, pytest.raises(APIStatusError):
+        await caller(at(server.url, monkeypatch))
+    assert caller.nap.naps == naps
+    assert len(server.requests) == len(naps) + 1
+
+
+async def test_without_time_to_wait_nothing_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    for status in (429, 503):
+        caller = Caller(retry_seconds=0)
+        with openai_server([fail(status)]) as server, pytest.raises(APIStatusError):
+            await caller(at(server.url, monkeypatch))
+
+
+async def test_all_calls_of_a_run_share_one_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    caller = Caller(retry_seconds=10)
+    with openai_server([fail(429, retry_after=6), say("Yes."), fail(429, retry_after=6)]) as server:
+        start = at(server.url, monkeypatch)
+        assert await caller(start) == "Yes."
+        with pytest.raises(APIStatusError):
+            await caller(start)
+
+
+@pytest.mark.fault(24)
+@pytest.mark.parametrize("status", [400, 401, 403, 404])
+async def test_a_mistake_is_not_tried_again(monkeypatch: pytest.MonkeyPatch, status: int) -> None:
+    with openai_server([fail(status)]) as server, pytest.raises(APIStatusError):
+        await Caller()(at(server.url, monkeypatch))
+    assert len(server.requests) == 1
+
+
+@pytest.mark.fault(7)
+async def test_a_call_that_went_silent_is_made_once_more() -> None:
+    silent = AnswerSilent(0.1, "idle_seconds")
+    assert await Caller()(scripted([silent], ["Yes."])) == "Yes."
+    with pytest.raises(AnswerSilent):
+        await Caller()(scripted([silent], [silent], ["Yes."]))
+    with pytest.raises(AnswerSilent):
+        await Caller(max_retries=0)(scripted([silent], ["Yes."]))

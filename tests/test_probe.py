@@ -1,0 +1,202 @@
+"""Small calls tell what a model can do, and cost little."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import httpx2
+import openai
+import pytest
+from langchain_core.language_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages.ai import UsageMetadata
+
+from deep_research.models.ladder.probe import Check, check_model, choose_rung
+from deep_research.models.scripted import ScriptedChatModel, call, calls
+
+NATIVE = calls(call("save_word", word="Amber"))
+JSON = '{"calls": [{"name": "save_word", "arguments": {"word": "amber"}}]}'
+TAGS = '<tool name="save_word">{"word": "amber"}</tool>'
+PROSE = "I saved the word amber for you."
+THINKING = AIMessage("<think>The user wants", response_metadata={"finish_reason": "length"})
+ANSWERS = ["I am a model.", "42"]
+
+
+def refusal(message: str, status: int = 400) -> openai.APIStatusError:
+    response = httpx2.Response(status, request=httpx2.Request("POST", "http://127.0.0.1/v1/chat/completions"))
+    kinds: dict[int, type[openai.APIStatusError]] = {400: openai.BadRequestError, 401: openai.AuthenticationError}
+    return kinds.get(status, openai.InternalServerError)(message, response=response, body={"message": message})
+
+
+NO_TOOLS = refusal("registry.local/library/tiny does not support tools")
+NO_JINJA = refusal("tools param requires --jinja flag", 500)
+NO_SCHEMA = refusal("'response_format.type' must be one of text, json_object")
+NO_GRAMMAR = refusal("Failed to parse grammar", 500)
+
+
+@pytest.mark.fault(21)
+@pytest.mark.parametrize(
+    ("replies", "rung"),
+    [
+        ([NATIVE], "native"),
+        ([calls(call("Save-Word", word="amber")), JSON], "schema"),
+        ([calls(call("save_word", word="…")), JSON], "schema"),
+        ([PROSE, JSON], "schema"),
+        ([NO_TOOLS, f"<think>\nSo.\n</think>\n{JSON}"], "schema"),
+        ([NO_JINJA, NO_GRAMMAR, f"Here:\n```json\n{JSON[:-1]}\n```"], "json"),
+        ([f"<tool_call>{JSON}</tool_call>", f"```json\n{JSON}\n```", JSON], "json"),
+        ([NO_TOOLS, NO_SCHEMA, PROSE, TAGS], "tags"),
+        (["", "{}", '{"word": "…"}', f"Of course!\n{TAGS}"], "tags"),
+        ([PROSE, PROSE, PROSE, PROSE], None),
+    ],
+)
+async def test_the_first_rung_that_works_is_chosen(replies: list[Any], rung: str | None) -> None:
+    model = ScriptedChatModel(replies=replies)
+    choice = await choose_rung(model)
+    assert (choice.rung.name if choice.rung else None) == rung
+    assert choice.calls == len(replies) == len(model.calls)
+    assert [entry.tools for entry in model.calls] == [("save_word",), (), (), ()][: len(replies)]
+    assert all(entry.settings["max_tokens"] <= 200 for entry in model.calls)
+
+
+async def test_what_finding_out_costs_is_counted() -> None:
+    usage = UsageMetadata(input_tokens=100, output_tokens=20, total_tokens=120)
+    replies = [AIMessage(text, usage_metadata=usage) for text in (PROSE, JSON)]
+    choice = await choose_rung(ScriptedChatModel(replies=replies))
+    assert (choice.calls, choice.input_tokens, choice.output_tokens) == (2, 200, 40)
+
+
+@pytest.mark.parametrize("error", [refusal("no such key", 401), refusal("overloaded", 503), ValueError("a bug")])
+async def test_errors_that_say_nothing_of_the_rung_are_raised(error: Exception) -> None:
+    for earlier in ([], [PROSE], [PROSE, PROSE]):
+        with pytest.raises(type(error)):
+            await choose_rung(ScriptedChatModel(replies=[*earlier, error]))
+
+
+async def test_a_server_that_refuses_plain_words_is_no_matter_of_rungs() -> None:
+    with pytest.raises(openai.BadRequestError):
+        await choose_rung(ScriptedChatModel(replies=[NO_TOOLS, NO_SCHEMA, refusal("roles must alternate")]))
+
+
+async def test_a_model_that_cannot_be_given_tools_is_asked_in_text() -> None:
+    choice = await choose_rung(GenericFakeChatModel(messages=iter([AIMessage(JSON)])))
+    assert choice.rung is not None
+    assert (choice.rung.name, choice.calls) == ("schema", 1)
+
+
+@pytest.mark.fault(11)
+async def test_a_model_that_thinks_at_length_is_given_a_second_try_with_more_tokens() -> None:
+    model = ScriptedChatModel(replies=[THINKING, NATIVE])
+    choice = await choose_rung(model)
+    assert choice.rung is not None
+    assert (choice.rung.name, choice.calls) == ("native", 2)
+    assert [entry.settings["max_tokens"] for entry in model.calls] == [200, 2000]
+
+
+async def test_an_answer_that_begins_within_a_thought_is_noticed() -> None:
+    assert (
+        await choose_rung(ScriptedChatModel(replies=[f"The user wants it.\n</think>\n\n{PROSE}", JSON]))
+    ).begins_inside
+    assert not (await choose_rung(ScriptedChatModel(replies=[f"<think>Hm.</think>{PROSE}", JSON]))).begins_inside
+
+
+async def test_calls_can_be_made_in_the_callers_own_way() -> None:
+    seen: list[int] = []
+
+    async def patient(model: Any, messages: Any) -> AIMessage:
+        seen.append(len(messages))
+        answer: AIMessage = await model.ainvoke(list(messages))
+        return answer
+
+    await choose_rung(ScriptedChatModel(replies=[PROSE, JSON]), call=patient)
+    assert seen == [2, 2]
+
+
+CUT = AIMessage("one, two, three", response_metadata={"finish_reason": "length"})
+Reply = Callable[[list[BaseMessage], dict[str, Any]], str]
+
+
+def reads(characters: int) -> Reply:
+    """A server that keeps the last characters of a prompt and says nothing."""
+    return lambda messages, _: "Marigold." if "marigold" in messages[-1].text[-characters:] else "The ferry."
+
+
+async def checked(*replies: Any, window: int | None = 32_000) -> dict[str, Check]:
+    model = ScriptedChatModel(replies=list(replies))
+    checks = (await check_model(model, window)).checks
+    assert model.unused() == []
+    assert [check.name for check in checks] == ["tools", "schema", "stop", "reasoning leak", "window"]
+    assert all(check.words.endswith((".", ")")) for check in checks)
+    return {check.name: check for check in checks}
+
+
+async def test_a_good_model_passes_every_check() -> None:
+    checks = await checked(NATIVE, JSON, CUT, *ANSWERS, reads(100_000))
+    assert all(check.is_ok for check in checks.values())
+    assert checks["tools"].words.endswith("Rung: native.")
+    assert "16000 tokens was read from its beginning" in checks["window"].words
+
+
+@pytest.mark.fault(21)
+async def test_a_model_without_tool_calling_is_told_its_rung() -> None:
+    checks = await checked(NO_TOOLS, NO_SCHEMA, JSON, CUT, *ANSWERS, reads(100_000))
+    assert checks["tools"].is_ok
+    assert checks["tools"].words.endswith("Rung: json.")
+    assert not checks["schema"].is_ok
+    assert "takes no JSON schema" in checks["schema"].words
+
+
+async def test_a_model_that_calls_nothing_in_any_way_fails() -> None:
+    checks = await checked(PROSE, PROSE, PROSE, PROSE, CUT, *ANSWERS, reads(100_000))
+    assert not checks["tools"].is_ok
+    assert "choose another model (setting models)" in checks["tools"].words
+    assert "did not keep to the JSON schema" in checks["schema"].words
+
+
+@pytest.mark.fault(11)
+async def test_a_server_that_hides_that_it_cut_an_answer_off_is_found() -> None:
+    checks = await checked(NATIVE, JSON, "one, two, three", *ANSWERS, reads(100_000))
+    assert not checks["stop"].is_ok
+    assert "'stop' instead of 'length'" in checks["stop"].words
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        ("<think>17 + 25</think>42", "told from the text by their tags"),
+        ("17 + 25\n</think>\n42", "only once they are whole"),
+    ],
+)
+async def test_thoughts_that_leak_are_found(answer: str, words: str) -> None:
+    checks = await checked(NATIVE, JSON, CUT, "Hello.", answer, reads(100_000))
+    assert not checks["reasoning leak"].is_ok
+    assert words in checks["reasoning leak"].words
+
+
+@pytest.mark.parametrize(("window", "characters"), [(None, 60_000), (8_000, 28_000)])
+async def test_a_prompt_that_fills_the_window_is_read_whole(window: int | None, characters: int) -> None:
+    lengths: list[int] = []
+
+    def measure(messages: list[BaseMessage], settings: dict[str, Any]) -> str:
+        lengths.append(len(messages[-1].text))
+        return reads(characters + 1000)(messages, settings)
+
+    assert (await checked(NATIVE, JSON, CUT, *ANSWERS, measure, window=window))["window"].is_ok
+    assert 0.98 < lengths[0] / characters < 1.02
+
+
+async def test_a_server_that_drops_the_beginning_of_a_prompt_is_found() -> None:
+    check = (await checked(NATIVE, JSON, CUT, *ANSWERS, reads(8_000)))["window"]
+    assert not check.is_ok
+    assert "OLLAMA_CONTEXT_LENGTH" in check.words
+    assert "the server counted 15" in check.words
+
+
+async def test_a_prompt_that_the_server_refuses_as_too_long_is_a_finding() -> None:
+    too_long = refusal("This model's maximum context length is 4096 tokens.")
+    check = (await checked(NATIVE, JSON, CUT, *ANSWERS, too_long))["window"]
+    assert not check.is_ok
+    assert "refused as too long; set window" in check.words
+    with pytest.raises(openai.InternalServerError):
+        await checked(NATIVE, JSON, CUT, *ANSWERS, refusal("overloaded", 503))

@@ -1,0 +1,156 @@
+"""Each rung tells a model of tools in its own way, and reads what it then writes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
+from tool_forms import FORMS, TOOLS, TWO, Asked
+
+from deep_research.models.ladder import RungName, read_reply, rung_named
+from deep_research.models.scripted import ScriptedChatModel, call, calls
+from deep_research.run.calls import read_calls
+from deep_research.tools.control import GENERATE_PLAN
+
+NAMES = [tool["function"]["name"] for tool in TOOLS]
+TEXT_RUNGS: tuple[RungName, ...] = ("schema", "json", "tags")
+CONVERSATION: list[AnyMessage] = [
+    SystemMessage("You research."),
+    HumanMessage("Look into it."),
+    calls(call("internal_search", id="c1", queries=["a"]), call("internal_search", id="c2", queries=["b"]), text="So."),
+    ToolMessage("found a", tool_call_id="c1"),
+    ToolMessage("found b", tool_call_id="c2"),
+    calls(call("think_tool", id="c3", reasoning="Enough?")),
+    ToolMessage("Noted.", tool_call_id="c3"),
+    HumanMessage("Round 2."),
+]
+
+
+def read(text: str, tools: list[dict[str, Any]] = TOOLS) -> AIMessage:
+    return read_reply(AIMessage(text), tools)
+
+
+def asked(message: AIMessage) -> Asked:
+    return [(entry["name"], entry["args"]) for entry in message.tool_calls]
+
+
+@pytest.mark.fault(21)
+@pytest.mark.parametrize("name", TEXT_RUNGS)
+def test_a_model_without_tool_calling_is_shown_calls_and_results_as_text(name: RungName) -> None:
+    prepared = rung_named(name).prepare(CONVERSATION, TOOLS, "any")
+    assert [message.type for message in prepared.messages] == ["system", "human", "ai", "human", "ai", "human"]
+    assert not any(getattr(message, "tool_calls", None) for message in prepared.messages)
+    _, _, first, results, _, last = (message.text for message in prepared.messages)
+    assert first.startswith("So.\n\n")
+    assert asked(read(first)) == [("internal_search", {"queries": ["a"]}), ("internal_search", {"queries": ["b"]})]
+    assert results == "Result of call 1, internal_search:\nfound a\n\nResult of call 2, internal_search:\nfound b"
+    assert last == "Result of think_tool:\nNoted.\n\nRound 2."
+    assert prepared.tools == []
+    assert set(prepared.settings) == ({"response_format"} if name == "schema" else set())
+
+
+@pytest.mark.parametrize("name", TEXT_RUNGS)
+@pytest.mark.parametrize("choice", ["any", "auto"])
+def test_the_system_prompt_depends_on_the_tools_alone(name: RungName, choice: str) -> None:
+    rung = rung_named(name)
+    prompts = {
+        rung.prepare(CONVERSATION[:end], TOOLS, choice).messages[0].text for end in range(1, len(CONVERSATION) + 1)
+    }
+    [prompt] = prompts
+    assert prompt.startswith("You research.\n\nTools:\n- internal_search: Search the documents.\n")
+    assert "queries (list of text): Short queries." in prompt
+    assert "limit (whole number, optional): Most results." in prompt
+    assert "\n- generate_report: " in prompt
+    assert "It takes no arguments." in prompt
+    assert ("in words" in prompt) == (choice == "auto")
+
+
+@pytest.mark.parametrize("name", TEXT_RUNGS)
+def test_without_tools_only_the_history_changes(name: RungName) -> None:
+    prepared = rung_named(name).prepare([*CONVERSATION, AIMessage("One."), AIMessage("Two.")], [], "any")
+    assert prepared.messages[0] == CONVERSATION[0]
+    assert prepared.messages[-1].text == "One.\n\nTwo."
+    assert (prepared.tools, prepared.settings) == ([], {})
+
+
+def test_native_calls_leave_the_request_as_it_is() -> None:
+    assert rung_named("native").prepare(CONVERSATION, TOOLS, "any") == (CONVERSATION, TOOLS, {})
+
+
+def objects_in(schema: Any) -> list[dict[str, Any]]:
+    if isinstance(schema, list):
+        return [found for entry in schema for found in objects_in(entry)]
+    if not isinstance(schema, dict):
+        return []
+    own = [schema] if schema.get("type") == "object" else []
+    return own + [found for entry in schema.values() for found in objects_in(entry)]
+
+
+@pytest.mark.parametrize("choice", ["any", "auto"])
+def test_the_schema_is_as_strict_servers_want_it(choice: str) -> None:
+    settings = rung_named("schema").prepare(CONVERSATION, TOOLS, choice).settings
+    held = settings["response_format"]["json_schema"]
+    assert held["strict"] is True
+    objects = objects_in(held["schema"])
+    assert len(objects) == 1 + 2 * len(TOOLS)
+    for entry in objects:
+        assert entry["additionalProperties"] is False
+        assert entry["required"] == list(entry["properties"])
+    assert ("answer" in held["schema"]["properties"]) == (choice == "auto")
+
+
+@pytest.mark.parametrize("name", TEXT_RUNGS)
+def test_where_a_call_is_not_forced_the_model_may_answer_in_words(name: RungName) -> None:
+    answers = ["Which lighthouse?"] if name != "schema" else ['{"answer": "Which lighthouse?", "calls": []}']
+    for answer in [*answers, "Which lighthouse?"]:
+        message = read(answer, [GENERATE_PLAN])
+        assert (message.tool_calls, message.content) == ([], "Which lighthouse?")
+    [example] = [line for line in described_call(name).splitlines() if "generate_plan" in line and line[0] in "{<"]
+    assert asked(read(example, [GENERATE_PLAN])) == [("generate_plan", {})]
+
+
+def described_call(name: RungName) -> str:
+    return rung_named(name).prepare(CONVERSATION[:2], [GENERATE_PLAN], "auto").messages[0].text
+
+
+TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=8)
+VALUES = st.recursive(
+    TEXT | st.sampled_from(["</tool>", "<think>a</think>", "</think>x", '"}]', "```", "{", "[TOOL_CALLS]"]),
+    lambda inner: st.lists(inner, max_size=3),
+    max_leaves=4,
+)
+CALLS = st.lists(
+    st.tuples(st.sampled_from(["internal_search", "open_url", "unknown"]), st.dictionaries(TEXT, VALUES)),
+    min_size=1,
+    max_size=3,
+)
+
+
+@pytest.mark.parametrize("name", TEXT_RUNGS)
+@given(wanted=CALLS)
+def test_what_a_model_writes_as_it_was_shown_is_read_as_it_was_meant(name: RungName, wanted: Asked) -> None:
+    entries = [call(tool, id=f"c{place}", **{}) | {"args": arguments} for place, (tool, arguments) in enumerate(wanted)]
+    rung = rung_named(name)
+    shown = rung.prepare([HumanMessage("q"), AIMessage("", tool_calls=entries)], TOOLS, "any").messages[-1].text
+    message = rung.read(AIMessage(shown), TOOLS)
+    assert asked(message) == wanted
+    assert message.content == ""
+
+
+@pytest.mark.fault(21)
+@pytest.mark.parametrize("name", TEXT_RUNGS)
+async def test_a_whole_decision_of_a_model_that_knows_no_tools(name: RungName) -> None:
+    rung = rung_named(name)
+    written = FORMS["tagged" if name == "tags" else "schema"][0]
+    model = ScriptedChatModel(replies=[f"<think>Both.</think>\n{written}"])
+    prepared = rung.prepare(CONVERSATION, TOOLS, "any")
+    bound = model.bind(**prepared.settings, max_tokens=100)
+    decided = read_calls(rung.read(await bound.ainvoke(prepared.messages), TOOLS), NAMES, {"c1", "call-1"})
+    assert [(entry.name, entry.arguments) for entry in decided.accepted] == TWO
+    assert len({"c1", "call-1", *(entry.id for entry in decided.accepted)}) == 4
+    assert model.calls[0].tools == ()
+    following = rung.prepare([*CONVERSATION, decided.message], TOOLS, "any")
+    assert asked(read(following.messages[-1].text)) == TWO

@@ -1,0 +1,195 @@
+"""Thoughts, and calls written as text, never reach a reader; how the stream was cut changes nothing."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deep_research.models.ladder.thoughts import Piece, ThoughtFilter, split
+
+PARTS = (
+    *("<think>", "</think>", "<thinking>", "</thinking>", "</reasoning>", "[THINK]", "[/THINK]", "◁think▷", "◁/think▷"),
+    *("<|channel|>analysis<|message|>", "<|channel|>final<|message|>", "<|end|>", "<|start|>assistant", "<|return|>"),
+    *("<tool_call>", "</tool_call>", "<tool name=", "</tool>", "[TOOL_CALLS]", '{"name": "x"}', "<|python_tag|>"),
+    *(
+        "`",
+        "``",
+        "```",
+        "```\n",
+        "~~~\n",
+        "\n",
+        "\n\n",
+        " ",
+        "word",
+        "two words",
+        "<",
+        "<th",
+        "a < b",
+        "[1]",
+        ".",
+        "|>",
+    ),
+)
+TEXTS = st.lists(st.sampled_from(PARTS), max_size=14).map("".join)
+
+
+def told(reader: ThoughtFilter, *pieces: str) -> tuple[str, str]:
+    """All text and all thought that come of the pieces of a stream."""
+    parts = [part for piece in pieces for part in reader.feed(piece)] + reader.finish()
+    return words(parts, "text"), words(parts, "thought")
+
+
+def words(parts: list[Piece], kind: str) -> str:
+    return "".join(part.words for part in parts if part.kind == kind)
+
+
+@pytest.mark.parametrize(
+    ("text", "visible", "thought"),
+    [
+        ("<think>hm</think>Yes.", "Yes.", "hm"),
+        ("<think>\nhm\n</think>\n\nYes.", "Yes.", "hm\n"),
+        ("<think>\n\n</think>\n\nYes.", "Yes.", ""),
+        ("<Think>hm</THINK>Yes.", "Yes.", "hm"),
+        ("<thinking>hm</thinking>Yes.", "Yes.", "hm"),
+        ("<thinking>hm</think>Yes.", "Yes.", "hm"),
+        ("<reasoning>hm</reasoning>Yes.", "Yes.", "hm"),
+        ("[THINK]hm[/THINK]Yes.", "Yes.", "hm"),
+        ("◁think▷hm◁/think▷Yes.", "Yes.", "hm"),
+        ("<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>Yes.", "Yes.", "hm"),
+        ("<|start|>assistant<|channel|>analysis<|message|>hm<|channel|>final<|message|>Yes.<|return|>", "Yes.", "hm"),
+        ("<|channel|>final<|message|>Yes.<|end|>", "Yes.", ""),
+        ("<think>one</think>\n<think>two</think>\nYes.", "Yes.", "one\n\ntwo"),
+        ("Yes.\n<think>hm</think>\nNo.", "Yes.\n\nNo.", "hm"),
+        ("Yes, <think>hm</think>no.", "Yes, no.", "hm"),
+        ("<think>`</think>`Yes`.", "`Yes`.", "`"),
+        ("<think>one</think></think>Yes.", "Yes.", "one"),
+        ("<think>a [/THINK] b</think>Yes.", "Yes.", "a [/THINK] b"),
+    ],
+)
+def test_thoughts_are_told_from_text(text: str, visible: str, thought: str) -> None:
+    assert told(ThoughtFilter(), text) == (visible, thought)
+    assert told(ThoughtFilter(), *text) == (visible, thought)
+
+
+@pytest.mark.fault(8)
+@pytest.mark.parametrize("text", ["<think>hm", "\n<think>hm", "<|channel|>analysis<|message|>hm", "[THINK]hm"])
+def test_a_thought_that_never_ends_leaves_an_empty_answer(text: str) -> None:
+    visible, thought = told(ThoughtFilter(), *text)
+    assert (visible.strip(), thought) == ("", "hm")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The tag `<think>` opens it and `</think>` closes it.",
+        "Inline ``a ` <think> b`` code.",
+        "```xml\n<think>hm</think>\n```\nDone.",
+        "~~~\n<think>hm</think>\n~~~\nDone.",
+        "```\n<think>never closed\n",
+        "The quotes ``so'' and the tag `<think>` on one line.\n",
+        "a < b, x <thin and [1] stay.",
+        "The model puts a <think> tag first and says more.",
+        "It is cut at the </think> tag, they say.",
+        "<thinker>no tag</thinker>",
+        "plain\n\nwords\n",
+        "",
+    ],
+)
+def test_what_only_looks_like_a_thought_is_text(text: str) -> None:
+    for reader in (ThoughtFilter(), ThoughtFilter(begins_inside=True), ThoughtFilter(hides_calls=True)):
+        assert told(reader, *text) == (text, "")
+
+
+@given(st.data(), st.booleans(), st.booleans())
+def test_no_cut_of_the_stream_changes_what_is_told(data: st.DataObject, begins_inside: bool, hides_calls: bool) -> None:
+    settings = {"begins_inside": begins_inside, "hides_calls": hides_calls}
+    text = data.draw(TEXTS)
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=6)))
+    pieces = [text[start:end] for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True)]
+    whole = told(ThoughtFilter(**settings), text)
+    assert told(ThoughtFilter(**settings), *pieces) == whole
+    assert told(ThoughtFilter(**settings), *text) == whole
+
+
+@given(st.text(alphabet="ab <>`\n[]/|~", max_size=60))
+def test_a_text_without_tags_flows_through_unchanged(text: str) -> None:
+    assert told(ThoughtFilter(), *text) == (text, "")
+
+
+def test_text_and_thoughts_flow_at_once() -> None:
+    reader = ThoughtFilter()
+    assert reader.feed("<think>so") == [Piece("thought", "so")]
+    assert reader.feed(" far</think>\n\n# Ti") == [Piece("thought", " far"), Piece("text", "# Ti")]
+    assert reader.feed("tle <b>") == [Piece("text", "tle <b>")]
+    assert reader.finish() == []
+
+
+def test_a_tag_within_a_line_is_held_until_its_counterpart_decides() -> None:
+    reader = ThoughtFilter()
+    assert reader.feed("Yes <think>hm") == [Piece("text", "Yes ")]
+    assert reader.feed("</think>no") == [Piece("thought", "hm"), Piece("text", "no")]
+
+
+@pytest.mark.parametrize(
+    ("text", "visible", "thought"),
+    [
+        ("hm, let me see.\n</think>\n\nYes.", "Yes.", "hm, let me see."),
+        ("hm</think>Yes.", "Yes.", "hm"),
+        ("hm `x` and\n```\n</think>\n```\nmore\n</think>Yes.", "Yes.", "hm `x` and\n```\n</think>\n```\nmore"),
+        ("hm[/THINK]Yes.", "Yes.", "hm"),
+        ("hm<|end|><|start|>assistant<|channel|>final<|message|>Yes.", "Yes.", "hm"),
+        ("hm</think>Yes.<think>more</think>", "Yes.", "hm\n\nmore"),
+        ("</think>Yes.", "Yes.", ""),
+        ("Yes, and no thought.", "Yes, and no thought.", ""),
+        ("Yes.<|end|>", "Yes.", ""),
+    ],
+)
+def test_a_text_that_begins_within_a_thought_is_told_once_that_is_known(text: str, visible: str, thought: str) -> None:
+    assert told(ThoughtFilter(begins_inside=True), *text) == (visible, thought)
+    assert split(text)[:2] == (visible, thought)
+    assert split(text).began_inside == (thought != "")
+
+
+def test_nothing_is_held_where_no_leak_is_expected_and_the_tag_stays_to_be_found() -> None:
+    reader = ThoughtFilter()
+    assert reader.feed("hm") == [Piece("text", "hm")]
+    visible, _ = told(reader, "</think>Yes.")
+    assert visible == "</think>Yes."
+    assert split("hm" + visible) == ("Yes.", "hm", True)
+
+
+@pytest.mark.parametrize(
+    ("text", "visible"),
+    [
+        ('One.\n<tool_call>{"name": "x"}</tool_call>\nTwo.', "One.\n\nTwo."),
+        ('One.<tool_call>{"name": "x"}</tool_call> Two.', "One. Two."),
+        ('One.\n<tool_call>\n{"name": "x"', "One.\n"),
+        ('One. <tool_call>{"name": "x"', "One. "),
+        ("One. <function=search><parameter=q>x</parameter></function>", "One. "),
+        ("<function_calls><invoke name='x'></invoke></function_calls>One.", "One."),
+        ('<tool name="search">{"q": 1}</tool>\nOne.', "One."),
+        ('One.[TOOL_CALLS][{"name": "x"}]', "One."),
+        ('One.<|python_tag|>{"name": "x"}', "One."),
+        ("<|tool_calls_section_begin|><|tool_call_begin|>x<|tool_call_end|><|tool_calls_section_end|>One.", "One."),
+        ("<|channel|>commentary to=functions.x<|message|>{}<|call|>One.", "One."),
+        ("A `<tool_call>` is a tag, and a <tool_call> too.", "A `<tool_call>` is a tag, and a <tool_call> too."),
+        ("```\n<tool_call>{}</tool_call>\n```\n", "```\n<tool_call>{}</tool_call>\n```\n"),
+    ],
+)
+def test_calls_written_as_text_never_reach_a_report(text: str, visible: str) -> None:
+    assert told(ThoughtFilter(hides_calls=True), text) == (visible, "")
+    assert told(ThoughtFilter(hides_calls=True), *text) == (visible, "")
+    assert told(ThoughtFilter(), text)[0] != visible or visible == text
+
+
+@pytest.mark.parametrize(
+    "part", ["<", "`", "``` ", "` `` ", "x <think> ", "<think>", "</think> ", "<|channel|>anal", "\n"]
+)
+def test_hostile_streams_take_time_by_their_length(part: str) -> None:
+    start = time.perf_counter()
+    told(ThoughtFilter(begins_inside=True, hides_calls=True), *(part * (100_000 // len(part))))
+    # A tenth of this is usual; by the square of the length it would be minutes.
+    assert time.perf_counter() - start < 10
