@@ -27,9 +27,10 @@ format: install-dev ## Put the code into its format
 	@.venv/bin/ruff check --fix .
 	@.venv/bin/ruff format .
 
-docs: install-dev ## Rewrite docs/behaviour.md and the drawings
+docs: install-dev ## Rewrite what the docs take from the code: rows and tests, drawings, packets
 	@.venv/bin/python tests/behaviour.py
 	@.venv/bin/python tests/drawing.py
+	@.venv/bin/python tests/packet_schema.py
 
 lock: ## Refresh the lock files (needs uv)
 	@command -v "$(UV)" >/dev/null || { echo "make lock needs uv; name it with UV=/path/to/uv." >&2; exit 1; }

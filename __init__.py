@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from deep_research.app.embed import ResearchGraph, build_graph, thread_id
     from deep_research.app.once import Answer, research
+    from deep_research.app.replay import areplay_thread, replay_thread
+    from deep_research.app.stream import apackets, packets
     from deep_research.models.scripted import ScriptedChatModel
     from deep_research.run import errors
     from deep_research.run.context import Context
@@ -19,8 +21,12 @@ __all__ = [
     "Limits",
     "ResearchGraph",
     "ScriptedChatModel",
+    "apackets",
+    "areplay_thread",
     "build_graph",
     "errors",
+    "packets",
+    "replay_thread",
     "research",
     "thread_id",
 ]
@@ -31,7 +37,11 @@ _PLACES = {
     "Limits": "run.limits",
     "ResearchGraph": "app.embed",
     "ScriptedChatModel": "models.scripted",
+    "apackets": "app.stream",
+    "areplay_thread": "app.replay",
     "build_graph": "app.embed",
+    "packets": "app.stream",
+    "replay_thread": "app.replay",
     "research": "app.once",
     "thread_id": "app.embed",
 }

@@ -5,9 +5,14 @@ from __future__ import annotations
 import sys
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
+
+from deep_research.app.setting_options import with_settings
+
+if TYPE_CHECKING:
+    from deep_research.app.commands import Outlet
 
 Format = Literal["md", "json"]
 """How a report is printed."""
@@ -33,6 +38,9 @@ FORMAT = click.option(
     show_default=True,
     help="Output format.",
 )
+JSON = click.option(
+    "--json", "as_json", is_flag=True, help="Print packets as JSON lines in place of progress and report."
+)
 OUT = click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the report to this file.")
 
 
@@ -51,28 +59,19 @@ def cli() -> None:
 
 @cli.command()
 @click.argument("question")
-@click.option(
-    "--docs", multiple=True, type=click.Path(path_type=Path), metavar="DIR", help="Folder to search (repeatable)."
-)
-@click.option(
-    "--attach", multiple=True, type=click.Path(path_type=Path), metavar="FILE", help="File to search (repeatable)."
-)
-@click.option("--no-web", is_flag=True, help="Search your documents only (this version has no web search yet).")
-@click.option("--strategy", type=click.Choice(["orchestrated"]), default="orchestrated", show_default=True)
-@click.option("--model", metavar="NAME", help="Model for all roles: `extractive`, which needs no key and no network.")
+@with_settings
 @click.option("--thread", metavar="NAME", help="Name of the run; a known name continues its conversation.")
 @click.option("--yes", is_flag=True, help="Never ask back; state assumptions in the report.")
 @click.option("--review-plan", is_flag=True, help="Show the plan for approval first.")
-@click.option("--limit", multiple=True, metavar="NAME=VALUE", help="Set a limit, e.g. max_cycles=4 (repeatable).")
 @OUT
 @FORMAT
+@JSON
 @DATA_DIR
-def ask(question: str, out: Path | None, output_format: Format, **options: Any) -> int:
+def ask(question: str, out: Path | None, output_format: Format, as_json: bool, **options: Any) -> int:
     """Research QUESTION and print the report."""
     from deep_research.app.commands import ask_question
-    from deep_research.app.delivery import Output
 
-    return ask_question(question, output=Output(out, output_format), **options)
+    return ask_question(question, outlet=_outlet(out, output_format, as_json), **options)
 
 
 @cli.command()
@@ -80,20 +79,22 @@ def ask(question: str, out: Path | None, output_format: Format, **options: Any) 
 @click.option("--answer", default="", help="Answer to what the run asks.")
 @OUT
 @FORMAT
+@JSON
 @DATA_DIR
-def resume(thread: str, answer: str, out: Path | None, output_format: Format, data_dir: Path | None) -> int:
+def resume(
+    thread: str, answer: str, out: Path | None, output_format: Format, as_json: bool, data_dir: Path | None
+) -> int:
     """Go on with a run that was stopped, or answer one that waits."""
     from deep_research.app.commands import resume_run
-    from deep_research.app.delivery import Output
 
-    return resume_run(thread, answer=answer, data_dir=data_dir, output=Output(out, output_format))
+    return resume_run(thread, answer=answer, data_dir=data_dir, outlet=_outlet(out, output_format, as_json))
 
 
 @cli.command()
 @DATA_DIR
 def runs(data_dir: Path | None) -> int:
     """List all runs, the latest first."""
-    from deep_research.app.commands import list_runs
+    from deep_research.app.stored import list_runs
 
     return list_runs(data_dir)
 
@@ -101,12 +102,32 @@ def runs(data_dir: Path | None) -> int:
 @cli.command()
 @click.argument("thread")
 @FORMAT
+@click.option("--replay", is_flag=True, help="Tell it again as it was told while it worked.")
+@click.option("--json", "as_json", is_flag=True, help="With --replay: print its packets as JSON lines.")
 @DATA_DIR
-def show(thread: str, output_format: Format, data_dir: Path | None) -> int:
+def show(thread: str, output_format: Format, replay: bool, as_json: bool, data_dir: Path | None) -> int:
     """Show a run: plan, research, report."""
-    from deep_research.app.commands import show_run
+    if as_json and not replay:
+        raise click.UsageError("--json goes with --replay; the run as data is --format json.")
+    from deep_research.app.packet_lines import PacketLines
+    from deep_research.app.stored import replay_run, show_run
 
+    if replay:
+        return replay_run(thread, data_dir, PacketLines() if as_json else None)
     return show_run(thread, output_format, data_dir)
+
+
+@cli.command()
+@click.argument("thread")
+@OUT
+@FORMAT
+@DATA_DIR
+def export(thread: str, out: Path | None, output_format: Format, data_dir: Path | None) -> int:
+    """Write a finished run: its report with sources (md), or all of it as data (json)."""
+    from deep_research.app.delivery import Output
+    from deep_research.app.stored import export_run
+
+    return export_run(thread, data_dir, Output(out, output_format))
 
 
 @cli.command()
@@ -119,6 +140,31 @@ def demo(out: Path | None, output_format: Format, data_dir: Path | None) -> int:
     from deep_research.app.delivery import Output
 
     return run_demo(data_dir, Output(out, output_format))
+
+
+@cli.command()
+@with_settings
+@click.option("--try", "is_trial", is_flag=True, help="Call the model a few times and see what it can do.")
+@DATA_DIR
+def doctor(is_trial: bool, **options: Any) -> int:
+    """Tell what is configured, what is missing, and which setting mends it.
+
+    Exit codes: 0 a run can start, 2 something has to change.
+    """
+    from deep_research.app.doctor import examine
+
+    return examine(is_trial=is_trial, **options)
+
+
+def _outlet(out: Path | None, output_format: Format, as_json: bool) -> Outlet:
+    from deep_research.app.delivery import Output
+    from deep_research.app.packet_lines import PacketLines
+
+    if as_json and out:
+        raise click.UsageError(
+            "--json prints packets alone; write the report by: deep-research export THREAD --out FILE"
+        )
+    return PacketLines() if as_json else Output(out, output_format)
 
 
 def main() -> None:

@@ -12,7 +12,9 @@ from rich.live import Live
 from rich.text import Text
 
 from deep_research.app.progress import PlainLines, Progress, count_sources, describe, is_report_start, shorten
+from deep_research.run import packets
 from deep_research.run.conversation import clean
+from deep_research.run.packets import AnyPacket
 from deep_research.state import ResearchState
 
 SHOWN_RESEARCHERS = 6
@@ -39,7 +41,7 @@ class LiveView(Progress):
 
     def __init__(self, title: str) -> None:
         super().__init__(title)
-        self.plan, self.indexing, self.is_writing = "", "", False
+        self.plan, self.indexing, self.waits, self.is_writing = "", "", "", False
         self.researchers: dict[tuple[int, int], Researcher] = {}
         self.start = time.monotonic()
         self.live = Live(self, console=Console(stderr=True), refresh_per_second=4, transient=True)
@@ -55,22 +57,24 @@ class LiveView(Progress):
         """Print something above the view."""
         self.live.console.print(Text(clean(words)))
 
-    def take(self, packet: dict[str, Any]) -> None:
+    def take(self, packet: AnyPacket) -> None:
         """Take a packet into the view."""
-        kind, place = packet["type"], packet["placement"]
-        branch = (place["turn_index"], place["tab_index"])
-        if kind == "deep_research_plan_start":
-            self.plan = ""
-        elif kind == "deep_research_plan_delta":
-            self.plan += packet["content"]
-        elif kind == "documents_indexed":
-            self.indexing = f"{packet['done']} of {packet['total']} documents indexed"
-        elif kind == "research_agent_start":
-            self.researchers[branch] = Researcher(shorten(packet["research_task"]))
-        elif is_report_start(packet):
-            self.is_writing = True
-        elif branch in self.researchers:
-            _follow(self.researchers[branch], packet)
+        branch = (packet.placement.turn_index, packet.placement.tab_index)
+        if branch not in self.researchers:
+            self.waits = describe(packet) if isinstance(packet, packets.CallDelayed) else ""
+        match packet:
+            case packets.PlanStart():
+                self.plan = ""
+            case packets.PlanDelta():
+                self.plan += packet.content
+            case packets.DocumentsIndexed():
+                self.indexing = f"{packet.done} of {packet.total} documents indexed"
+            case packets.ResearchAgentStart():
+                self.researchers[branch] = Researcher(shorten(packet.research_task))
+            case _ if is_report_start(packet):
+                self.is_writing = True
+            case _ if branch in self.researchers:
+                _follow(self.researchers[branch], packet)
 
     def recall(self, state: ResearchState) -> None:
         """Show the plan, what was found for the question, and the tasks under way."""
@@ -87,7 +91,8 @@ class LiveView(Progress):
         """The view as it stands."""
         researchers = list(self.researchers.values())
         sources = set().union(*(researcher.sources for researcher in researchers))
-        yield Text(f"{time.monotonic() - self.start:.0f} s, {count_sources(len(sources))}", style="bold")
+        spent = f", {self.bill}" if self.bill.calls else ""
+        yield Text(f"{time.monotonic() - self.start:.0f} s, {count_sources(len(sources))}{spent}", style="bold")
         if not self.plan:
             yield Text(self.indexing or "reading the documents", style="dim")
         else:
@@ -99,10 +104,12 @@ class LiveView(Progress):
             yield Text(f"  {researcher.doing}", style="dim", no_wrap=True, overflow="ellipsis")
         if self.is_writing:
             yield Text("writing the report", style="bold green")
+        if self.waits:
+            yield Text(self.waits, style="bold yellow", no_wrap=True, overflow="ellipsis")
 
 
-def _follow(researcher: Researcher, packet: dict[str, Any]) -> None:
-    kind = packet["type"]
+def _follow(researcher: Researcher, packet: AnyPacket) -> None:
     researcher.doing = describe(packet) or researcher.doing
-    researcher.sources |= {document["document_id"] for document in packet.get("documents", ())}
-    researcher.is_done = researcher.is_done or kind in ("intermediate_report_cited_docs", "error")
+    if isinstance(packet, packets.SearchToolDocuments | packets.OpenUrlDocuments):
+        researcher.sources |= {document.document_id for document in packet.documents}
+    researcher.is_done = researcher.is_done or isinstance(packet, packets.FindingCitedDocuments | packets.PacketError)

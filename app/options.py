@@ -8,30 +8,43 @@ from typing import Any
 from deep_research.app.embed import read_context
 from deep_research.run.errors import UnknownSetting
 
+SETTINGS = {
+    "model": "models",
+    "window": "window",
+    "allow_small_window": "allow_small_window",
+    "domain": "domains_allow",
+    "not_domain": "domains_deny",
+    "after": "published_after",
+    "review_plan": "review_plan",
+    "yes": "yes",
+    "data_dir": "data_dir",
+}
+"""The setting that an option gives, by the option's name."""
+
 
 def settings_of(
     *,
     docs: tuple[Path, ...],
     attach: tuple[Path, ...],
     no_web: bool,
-    strategy: str,
-    model: str | None,
-    yes: bool,
-    review_plan: bool,
+    engine: tuple[str, ...],
     limit: tuple[str, ...],
+    **options: Any,
 ) -> dict[str, Any]:
-    """The settings that the options of `ask` give, and no others; raises `UnknownSetting`."""
-    del no_web, strategy  # documents are all that this version searches, and there is one strategy
-    given: dict[str, Any] = {}
+    """The settings that the options give, and no others; raises `UnknownSetting`.
+
+    `options` are those whose value is the setting itself; see `SETTINGS`.
+    """
+    given = {SETTINGS[name]: value for name, value in options.items() if value}
     if docs or attach:
         # A run may be resumed from another folder.
         given["docs"] = tuple(path.expanduser().absolute() for path in (*docs, *attach))
-    if model is not None:
-        given["models"] = model
-    if yes:
+    if no_web and engine:
+        raise UnknownSetting("--no-web and --engine exclude each other.")
+    if no_web or engine:
+        given["engines"] = engine
+    if given.pop("yes", False):
         given["clarify"] = "assume"
-    if review_plan:
-        given["review_plan"] = True
     if limit:
         given["limits"] = dict(_pair(pair) for pair in limit)
     return given

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, Self
+from typing import NamedTuple, Self
 
 from deep_research.app.terminal import say
+from deep_research.run import packets
 from deep_research.run.conversation import clean
+from deep_research.run.packets import AnyPacket
 from deep_research.state import ResearchState
 
 WIDTH = 100
@@ -15,23 +17,50 @@ EVERY = 100
 """Documents indexed from one plain line to the next."""
 
 
+class Bill(NamedTuple):
+    """What the models' calls have cost so far."""
+
+    calls: int = 0
+    tokens: int = 0
+    """Input and output together."""
+    usd: float = 0.0
+    """Money, as far as it is known."""
+
+    def plus(self, call: packets.CallFinished) -> Bill:
+        """The bill with one more call."""
+        tokens = self.tokens + call.input_tokens + call.output_tokens
+        return Bill(self.calls + 1, tokens, self.usd + call.usd)
+
+    def __str__(self) -> str:
+        """Tokens and money in words."""
+        digits = 2 if self.usd >= 0.01 else 4
+        money = f", ${self.usd:.{digits}f}" if self.usd else ""
+        return f"{self.tokens:,} tokens".replace(",", " ") + money
+
+
 class Progress(ABC):
     """Something that listens to the packets of a run."""
 
     def __init__(self, title: str) -> None:
         self.title = title
+        self.bill = Bill()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *error: object) -> None:
         return None
 
-    def __call__(self, packet: dict[str, Any]) -> None:
+    def __call__(self, packet: AnyPacket) -> None:
         """Take a packet; the title comes with the first, so that a refused call shows the reason alone."""
+        if isinstance(packet, packets.OverallStop) and self.title:
+            # Nothing began.
+            return
         if self.title:
             self.tell(self.title)
             self.title = ""
+        if isinstance(packet, packets.CallFinished):
+            self.bill = self.bill.plus(packet)
         self.take(packet)
 
     def tell(self, words: str) -> None:
@@ -39,7 +68,7 @@ class Progress(ABC):
         say(words)
 
     @abstractmethod
-    def take(self, packet: dict[str, Any]) -> None:
+    def take(self, packet: AnyPacket) -> None:
         """Show what a packet says."""
 
     @abstractmethod
@@ -47,22 +76,26 @@ class Progress(ABC):
         """Take in what a run that goes on has done before."""
 
 
-def describe(packet: dict[str, Any]) -> str:
+def describe(packet: AnyPacket) -> str:
     """A packet in words; empty for those that say nothing new to a reader of lines."""
-    kind = packet["type"]
-    if kind == "research_agent_start":
-        return f"researching: {shorten(packet['research_task'])}"
-    if kind == "search_tool_queries_delta":
-        return f"searching: {shorten(' | '.join(packet['queries']))}"
-    if kind == "open_url_urls":
-        return f"reading: {shorten(', '.join(packet['urls']))}"
-    if kind in ("search_tool_documents_delta", "open_url_documents"):
-        return f"found {count_sources(len(packet['documents']))}"
-    if kind == "intermediate_report_start":
-        return "writing its finding"
-    if kind == "intermediate_report_cited_docs":
-        return f"done, cites {count_sources(len(packet['cited_docs']))}"
-    return shorten(packet["message"]) if kind == "error" else ""
+    match packet:
+        case packets.ResearchAgentStart():
+            return f"researching: {shorten(packet.research_task)}"
+        case packets.SearchToolQueries():
+            return f"searching: {shorten(' | '.join(packet.queries))}"
+        case packets.OpenUrlUrls():
+            return f"reading: {shorten(', '.join(packet.urls))}"
+        case packets.SearchToolDocuments() | packets.OpenUrlDocuments():
+            return f"found {count_sources(len(packet.documents))}"
+        case packets.FindingStart():
+            return "writing its finding"
+        case packets.FindingCitedDocuments():
+            return f"done, cites {count_sources(len(packet.cited_docs))}"
+        case packets.CallDelayed():
+            return f"waiting {packet.seconds:.0f} s: {shorten(packet.reason)}"
+        case packets.PacketError():
+            return shorten(packet.message)
+    return ""
 
 
 class PlainLines(Progress):
@@ -70,23 +103,27 @@ class PlainLines(Progress):
 
     def __init__(self, title: str) -> None:
         super().__init__(title)
-        self.plan = ""
+        self.plan: list[str] = []
+        self.plan_turn = -1
 
-    def take(self, packet: dict[str, Any]) -> None:
+    def take(self, packet: AnyPacket) -> None:
         """Print what a packet says."""
-        kind, place = packet["type"], packet["placement"]
-        if kind == "deep_research_plan_start":
-            self.plan = ""
-        elif kind == "deep_research_plan_delta":
-            self.plan += packet["content"]
-        elif kind == "section_end" and place["turn_index"] == 0:
-            say(f"plan:\n{self.plan.strip()}")
-        elif kind == "documents_indexed" and (packet["done"] == packet["total"] or packet["done"] % EVERY == 0):
-            say(f"documents indexed: {packet['done']} of {packet['total']}")
-        elif is_report_start(packet):
-            say("writing the report")
-        elif words := describe(packet):
-            say(f"[{place['turn_index']}.{place['tab_index'] + 1}] {words}")
+        place = packet.placement
+        match packet:
+            case packets.PlanStart():
+                self.plan, self.plan_turn = [], place.turn_index
+            case packets.PlanDelta():
+                self.plan.append(packet.content)
+            case packets.SectionEnd() if place.turn_index == self.plan_turn:
+                say(f"plan:\n{''.join(self.plan).strip()}")
+            case packets.DocumentsIndexed() if packet.done == packet.total or packet.done % EVERY == 0:
+                say(f"documents indexed: {packet.done} of {packet.total}")
+            case packets.OverallStop() if self.bill.calls:
+                say(f"spent: {self.bill.calls} model calls, {self.bill}")
+            case _ if is_report_start(packet):
+                say("writing the report")
+            case _ if words := describe(packet):
+                say(f"[{place.turn_index}.{place.tab_index + 1}] {words}")
 
     def recall(self, state: ResearchState) -> None:
         """Say where the run goes on."""
@@ -94,10 +131,10 @@ class PlainLines(Progress):
             self.title += f"\ngoing on with the plan:\n{state.plan.text}"
 
 
-def is_report_start(packet: dict[str, Any]) -> bool:
+def is_report_start(packet: AnyPacket) -> bool:
     """Whether the report follows."""
     # A question to the user starts with the same packet, but has no sources.
-    return packet["type"] == "message_start" and packet["final_documents"] is not None
+    return isinstance(packet, packets.MessageStart) and packet.final_documents is not None
 
 
 def count_sources(count: int) -> str:

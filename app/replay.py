@@ -1,55 +1,137 @@
-"""Turns a stored run back into the packets that a client would have seen."""
+"""Turns a stored run back into the packets that its client saw."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import groupby
+from collections.abc import AsyncGenerator, Generator, Iterator, Mapping
+from typing import Any
 
-from deep_research.evidence.citations import CitationStream, Cited
+from deep_research.app.embed import ResearchGraph, thread_config
+from deep_research.evidence.citations import CitationStream, Cited, cited_numbers
 from deep_research.evidence.rendering import link_citations
 from deep_research.run import packets
-from deep_research.run.packets import Packet, Placement
-from deep_research.state import Action, Finding, Report, ResearchState
+from deep_research.run.conversation import mark_of
+from deep_research.run.errors import UnknownThread
+from deep_research.run.packets import AnyPacket, Placement, StopReason
+from deep_research.run.telling import place_key
+from deep_research.state import Action, Finding, Plan, Report, ResearchState, Run, Task
+
+UNFINISHED = "The run was stopped before its end."
+
+Packets = Iterator[AnyPacket]
 
 
-def replay(state: ResearchState) -> Iterator[Packet]:
-    """The packets of the thread's latest question: plan, branches with their steps and findings, and the report."""
-    assert state.run is not None
-    if state.plan:
-        yield from _plan(state.plan.text)
-    findings = [finding for finding in state.findings.values() if finding.question_id == state.run.id]
-    findings.sort(key=lambda finding: (finding.cycle, finding.position))
+def replay_thread(graph: ResearchGraph, thread: str) -> Generator[AnyPacket, None, None]:
+    """The packets of a thread's latest question, from the graph's checkpointer; raises `UnknownThread`."""
+    yield from replay(_state(graph.get_state(thread_config(thread)).values, thread))
+
+
+async def areplay_thread(graph: ResearchGraph, thread: str) -> AsyncGenerator[AnyPacket, None]:
+    """As `replay_thread`, for callers inside an event loop."""
+    snapshot = await graph.aget_state(thread_config(thread))
+    for packet in replay(_state(snapshot.values, thread)):
+        yield packet
+
+
+def replay(state: ResearchState) -> Packets:
+    """The packets of the latest question: the same as live, in the same places, each text whole.
+
+    What calls cost and how long a client waited is not told again. Of a run that has not ended, what its finished
+    steps brought is told.
+    """
     turn = 0
-    for turn, (_, group) in enumerate(groupby(findings, key=lambda finding: finding.cycle), 1):
-        yield from _round(state, list(group), turn)
-    if state.report:
-        yield from _report(state, state.report, turn + 1)
+    for packet in _told(state, state.run) if state.run else ():
+        if packet.placement.sub_turn_index is None:
+            turn = packet.placement.turn_index
+        yield packet
+    yield _stop(state, turn)
 
 
-def _plan(text: str) -> Iterator[Packet]:
+def _state(values: Mapping[str, Any], thread: str) -> ResearchState:
+    if not values:
+        raise UnknownThread(f"There is no run {thread!r}.")
+    return ResearchState(**values)
+
+
+def _told(state: ResearchState, run: Run) -> Packets:
     place = Placement(turn_index=0)
+    if question := _question_back(state):
+        yield packets.MessageStart(placement=place)
+        yield packets.MessageDelta(placement=place, content=question)
+    if state.plan is None:
+        return
+    if (yield from _thought(state, run, place)):
+        place = Placement(turn_index=1)
+    yield from _plan(state.plan, place)
+    cycle = 0
+    for turn in range(place.turn_index + 1, state.progress.turn):
+        place = Placement(turn_index=turn)
+        # A thought takes a turn of its own; every other turn is a round of research.
+        if not (yield from _thought(state, run, place)):
+            yield from _round(state, run, cycle, place)
+            cycle += 1
+    if state.report:
+        yield from _report(state, run, state.report)
+
+
+def _question_back(state: ResearchState) -> str:
+    """What was asked back about the latest question; empty if nothing was."""
+    messages = state.messages[: -1 if state.report else None]
+    for message in reversed(messages):
+        mark = mark_of(message)
+        if mark in ("clarification", "report"):
+            return message.text if mark == "clarification" else ""
+    return ""
+
+
+def _thought(state: ResearchState, run: Run, place: Placement) -> Generator[AnyPacket, None, bool]:
+    """The thought that has this place; returns whether there is one."""
+    thought = state.thoughts.get(place_key(run.id, place))
+    if thought is None:
+        return False
+    yield packets.ReasoningStart(placement=place)
+    yield packets.ReasoningDelta(placement=place, reasoning=thought)
+    yield packets.ReasoningDone(placement=place)
+    return True
+
+
+def _plan(plan: Plan, place: Placement) -> Packets:
     yield packets.PlanStart(placement=place)
-    yield packets.PlanDelta(placement=place, content=text)
+    yield packets.PlanDelta(placement=place, content=plan.text)
     yield packets.SectionEnd(placement=place)
 
 
-def _round(state: ResearchState, findings: list[Finding], turn: int) -> Iterator[Packet]:
-    if len(findings) > 1:
-        yield packets.TopLevelBranching(placement=Placement(turn_index=turn), num_parallel_branches=len(findings))
-    for finding in findings:
-        place = Placement(turn_index=turn, tab_index=finding.position)
-        yield packets.ResearchAgentStart(placement=place, research_task=finding.task)
-        for step, action in enumerate(finding.actions):
-            yield from _action(state, action, place.model_copy(update={"sub_turn_index": step}))
-        if finding.ended == "failed":
-            yield packets.PacketError(placement=place, message=f"A researcher did not finish: {finding.reason}.")
+def _round(state: ResearchState, run: Run, cycle: int, place: Placement) -> Packets:
+    findings = [finding for finding in state.findings.values() if finding.question_id == run.id]
+    calls: list[Finding | Task] = [finding for finding in findings if finding.cycle == cycle]
+    calls += [task for task in state.tasks if task.cycle == cycle and task.id not in state.findings]
+    if len(calls) > 1:
+        yield packets.TopLevelBranching(placement=place, num_parallel_branches=len(calls))
+    for call in sorted(calls, key=lambda call: call.position):
+        own = place.model_copy(update={"tab_index": call.position})
+        if isinstance(call, Task):
+            yield packets.ResearchAgentStart(placement=own, research_task=call.text)
         else:
-            yield packets.FindingStart(placement=place)
-            yield packets.FindingDelta(placement=place, content=finding.text)
-        yield packets.SectionEnd(placement=place)
+            yield from _researcher(state, run, call, own)
 
 
-def _action(state: ResearchState, action: Action, place: Placement) -> Iterator[Packet]:
+def _researcher(state: ResearchState, run: Run, finding: Finding, place: Placement) -> Packets:
+    yield packets.ResearchAgentStart(placement=place, research_task=finding.task)
+    actions = list(finding.actions)
+    prefix = f"{place_key(run.id, place)}."
+    thoughts = sum(key.startswith(prefix) for key in state.thoughts)
+    # A thought takes a step of its own, every other step is a tool call; one that failed may have taken a step, too.
+    for number in range(len(actions) + thoughts + len(finding.failures)):
+        step = place.model_copy(update={"sub_turn_index": number})
+        if not (yield from _thought(state, run, step)) and actions:
+            yield from _action(state, actions.pop(0), step)
+    for failure in finding.failures:
+        yield packets.PacketError(placement=place, message=f"A researcher did not finish: {failure}.")
+    if finding.text:
+        yield from _finding(state, finding, place)
+    yield packets.SectionEnd(placement=place)
+
+
+def _action(state: ResearchState, action: Action, place: Placement) -> Packets:
     documents = [packets.document(state.sources[key]) for key in action.found]
     if action.tool == "open_url":
         yield packets.OpenUrlStart(placement=place)
@@ -62,14 +144,48 @@ def _action(state: ResearchState, action: Action, place: Placement) -> Iterator[
     yield packets.SectionEnd(placement=place)
 
 
-def _report(state: ResearchState, report: Report, turn: int) -> Iterator[Packet]:
-    place = Placement(turn_index=turn)
-    yield packets.MessageStart(placement=place)
+def _finding(state: ResearchState, finding: Finding, place: Placement) -> Packets:
+    local = dict(enumerate(finding.sources, 1))
+    cited = [state.sources[local[number]] for number in cited_numbers(finding.text, local)]
+    yield packets.FindingStart(placement=place)
+    yield packets.FindingDelta(placement=place, content=finding.text)
+    yield packets.FindingCitedDocuments(placement=place, cited_docs=[packets.document(source) for source in cited])
+
+
+def _report(state: ResearchState, run: Run, report: Report) -> Packets:
+    place = Placement(turn_index=state.progress.turn)
+    if (yield from _thought(state, run, place)):
+        place = Placement(turn_index=place.turn_index + 1)
+    numbered = sorted((source for source in state.sources.values() if source.number), key=lambda s: s.number)
+    yield packets.MessageStart(
+        placement=place,
+        final_documents=[packets.document(source) for source in numbered],
+        pre_answer_processing_seconds=report.seconds_before,
+    )
     stream = CitationStream(dict(enumerate(report.sources, 1)))
     for piece in [*stream.feed(report.text), *stream.finish()]:
-        words = ""
-        if isinstance(piece, Cited):
-            if piece.is_first:
-                yield packets.CitationInfo(placement=place, citation_number=piece.number, document_id=piece.key)
-            words = link_citations(f"[{piece.number}]", {piece.number: state.sources[piece.key].location})
-        yield packets.MessageDelta(placement=place, content=words or getattr(piece, "text", ""))
+        if not isinstance(piece, Cited):
+            yield packets.MessageDelta(placement=place, content=piece.text)
+            continue
+        if piece.is_first:
+            yield packets.CitationInfo(placement=place, citation_number=piece.number, document_id=piece.key)
+        words = link_citations(f"[{piece.number}]", {piece.number: state.sources[piece.key].location})
+        yield packets.MessageDelta(placement=place, content=words)
+
+
+def _stop(state: ResearchState, turn: int) -> packets.OverallStop:
+    run, place = state.run, Placement(turn_index=turn)
+    seconds = run.active_seconds if run else 0.0
+    if run and run.status in ("completed", "completed_with_gaps"):
+        reason: StopReason = "completed" if run.status == "completed" else "completed_with_gaps"
+        return packets.OverallStop(
+            placement=place, stop_reason=reason, message=run.stop_reason, elapsed_seconds=seconds
+        )
+    is_waiting = run is not None and run.status == "waiting"
+    return packets.OverallStop(
+        placement=place,
+        stop_reason="waiting_for_user" if is_waiting else "failed",
+        message="" if is_waiting else UNFINISHED,
+        is_resumable=True,
+        elapsed_seconds=seconds,
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,11 +12,13 @@ from langchain_core.messages import HumanMessage
 from langgraph.types import Command, StateSnapshot
 
 from deep_research.app.embed import ResearchGraph, build_graph, read_context, thread_config, thread_id
+from deep_research.app.stream import apackets
 from deep_research.models.resolve import check_models
 from deep_research.run.checkpoints import FILE_NAME, Database, open_database
 from deep_research.run.context import Context
 from deep_research.run.conversation import check_question
 from deep_research.run.errors import UnknownSetting, UnknownThread, UserMistake
+from deep_research.run.packets import AnyPacket
 from deep_research.run.pages import page_namespace
 from deep_research.state import ResearchState
 from deep_research.tools.offer import check_tools
@@ -24,7 +26,7 @@ from deep_research.tools.offer import check_tools
 SETTINGS = "settings"
 """Key in the store under which a thread's settings are kept, so that it can be resumed without naming them again."""
 
-OnPacket = Callable[[dict[str, Any]], None]
+OnPacket = Callable[[AnyPacket], None]
 
 
 class Standing(NamedTuple):
@@ -118,18 +120,11 @@ class RunBook(NamedTuple):
         return snapshot
 
     async def _run(self, thread: str, message: Any, context: Context, on_packet: OnPacket) -> Standing:
-        stream = self.graph.astream(
-            message,
-            thread_config(thread),
-            context=context,
-            stream_mode="custom",
-            subgraphs=True,
-            version="v2",
-            # A kill then repeats nothing but the calls under way; else it may repeat the step before them too.
-            durability="sync",
-        )
-        async for part in stream:
-            on_packet(part["data"])
+        # A kill then repeats nothing but the calls under way; else it may repeat the step before them too.
+        told = apackets(self.graph, message, thread, context=context, durability="sync")
+        async with aclosing(told):
+            async for packet in told:
+                on_packet(packet)
         return await self.read(thread)
 
     async def _settled(self, thread: str, given: Mapping[str, Any]) -> Context:

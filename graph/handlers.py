@@ -12,8 +12,19 @@ from langgraph.types import Command
 
 from deep_research.run.branch import ResearcherState
 from deep_research.run.errors import DeepResearchError
-from deep_research.run.packets import PacketError, Placement, SectionEnd, emit
-from deep_research.run.pages import Pages
+from deep_research.run.packets import (
+    Document,
+    FindingCitedDocuments,
+    FindingDelta,
+    FindingStart,
+    Packet,
+    PacketError,
+    Placement,
+    SectionEnd,
+    document,
+    emit,
+)
+from deep_research.run.pages import pages_of
 from deep_research.state import Ending, Finding, Task
 from deep_research.tools.results import read_results
 
@@ -26,15 +37,17 @@ EXCERPT_CHARACTERS = 600
 def write_what_there_is(state: ResearcherState, error: NodeError) -> Command[Literal["write_finding"]]:
     """A researcher that fails or runs out of time writes from its notes."""
     reason = _reason(error)
-    _tell(state.task, reason)
+    emit(get_stream_writer(), _notice(state.task, reason))
     open_call = [ToolMessage(f"Not run: {reason}.", tool_call_id=state.request.id)] if state.request else []
-    update = {"ended": "partial", "reason": reason, "request": None, "notes": open_call}
+    # A thought that broke off with the call has taken the step.
+    update = {"ended": "partial", "reason": reason, "request": None, "notes": open_call, "failures": [reason]}
+    update["step"] = state.step + 1
     return Command(update=update, goto="write_finding")
 
 
 async def keep_what_there_is(state: ResearcherState, error: NodeError) -> Command[Any]:
     """A finding that cannot be written is replaced by excerpts of what was found."""
-    notes = await Pages(get_store(), state.task.question_id).fill_in(state.notes)
+    notes = await pages_of(get_store(), state.task.question_id).fill_in(state.notes)
     results = [result for note in notes if note.type == "tool" for result in read_results(note.text)]
     by_number = {result["document"]: result["text"][:EXCERPT_CHARACTERS] for result in reversed(results)}
     excerpts = "\n".join(f"{_one_line(text)} [{number}]" for number, text in sorted(by_number.items()))
@@ -43,18 +56,21 @@ async def keep_what_there_is(state: ResearcherState, error: NodeError) -> Comman
             "text": excerpts,
             "sources": tuple(state.numbered),
             "actions": tuple(state.actions),
+            "failures": (*state.failures, _reason(error)),
             "seconds": state.seconds,
         }
     )
-    _tell(state.task, finding.reason)
+    cited = [document(state.sources[state.numbered[number - 1]]) for number in sorted(by_number)]
+    _tell(finding, state.task, cited)
     return Command(update={"findings": {state.task.id: finding}}, goto=END)
 
 
 def record_failure(state: dict[str, Task], error: NodeError) -> Command[Literal["collect"]]:
     """A branch that breaks as a whole leaves a failed finding; its siblings are not touched."""
-    task = state["task"]
-    _tell(task, _reason(error))
-    return Command(update={"findings": {task.id: _finding(task, "failed", _reason(error))}}, goto="collect")
+    task, reason = state["task"], _reason(error)
+    finding = _finding(task, "failed", reason).model_copy(update={"failures": (reason,)})
+    _tell(finding, task, [])
+    return Command(update={"findings": {task.id: finding}}, goto="collect")
 
 
 def _finding(task: Task, ended: Ending, reason: str) -> Finding:
@@ -80,10 +96,19 @@ def _reason(error: NodeError) -> str:
     return f"an error stopped it ({type(error.error).__name__})"
 
 
-def _tell(task: Task, reason: str) -> None:
+def _tell(finding: Finding, task: Task, cited: list[Document]) -> None:
+    """Say what went wrong, and show the excerpts that stand for the finding."""
+    notice = _notice(task, finding.reason)
+    place, packets = notice.placement, list[Packet]([notice])
+    if finding.text:
+        packets += [FindingStart(placement=place), FindingDelta(placement=place, content=finding.text)]
+        packets.append(FindingCitedDocuments(placement=place, cited_docs=cited))
+    emit(get_stream_writer(), *packets, SectionEnd(placement=place))
+
+
+def _notice(task: Task, reason: str) -> PacketError:
     place = Placement(turn_index=task.turn, tab_index=task.position)
-    message = f"A researcher did not finish: {reason}."
-    emit(get_stream_writer(), PacketError(placement=place, message=message), SectionEnd(placement=place))
+    return PacketError(placement=place, message=f"A researcher did not finish: {reason}.")
 
 
 def _one_line(text: str) -> str:

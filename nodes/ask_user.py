@@ -9,7 +9,8 @@ from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 from typing_extensions import TypedDict
 
-from deep_research.run.context import Context, context_of
+from deep_research.models.settings import settings_of
+from deep_research.run.context import Context
 from deep_research.run.conversation import clean, fault_in, latest_of
 from deep_research.state import ResearchState, Run
 
@@ -26,7 +27,7 @@ async def ask_user(state: ResearchState, runtime: Runtime[Context]) -> AskUserUp
     asked = {"type": "clarification", "question": latest_of("clarification", state.messages)}
     answer = _words(interrupt(asked))
     # An error would not do: LangGraph keeps the refused answer and would give it again.
-    while fault := fault_in(answer, context_of(runtime).limits.question_characters):
+    while fault := fault_in(answer, settings_of(runtime).limits.question_characters):
         answer = _words(interrupt({**asked, "refused": fault}))
     assert state.run is not None
     return {"messages": [HumanMessage(answer)], "run": state.run.model_copy(update={"status": "running"})}

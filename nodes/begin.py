@@ -5,20 +5,24 @@ from __future__ import annotations
 import asyncio
 import threading
 import uuid
+from collections.abc import Sequence
 from importlib.metadata import version
 
-from langchain_core.messages import AnyMessage, BaseMessage, RemoveMessage
+from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, RemoveMessage
 from langgraph.config import get_config
 from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
 from typing_extensions import TypedDict
 
 from deep_research.models.resolve import check_models
-from deep_research.run.context import Context, context_of
+from deep_research.models.settings import settings_of
+from deep_research.run.context import Context
 from deep_research.run.conversation import check_question, entry_of, question_of, refused
 from deep_research.run.packets import DocumentsIndexed, Placement, emit
+from deep_research.run.pages import pages_of
 from deep_research.run.plans import read_review
 from deep_research.state import Entry, Plan, Progress, Report, ResearchState, Run, Task
+from deep_research.tools.addresses import Addresses, addresses_in
 from deep_research.tools.library import Library, LibraryStatus
 from deep_research.tools.offer import check_tools
 
@@ -41,13 +45,14 @@ class BeginUpdate(TypedDict, total=False):
 
 async def begin(state: ResearchState, runtime: Runtime[Context]) -> BeginUpdate:
     """Start a question, or take a message into the one under way."""
-    context = context_of(runtime)
+    context = settings_of(runtime)
     check_question(state.messages, context.limits.question_characters)
     entry = entry_of(state.messages, state.run)
     drop = refused(state.messages, context.limits.question_characters)
     if state.run is None or entry == "follow_up":
         return await _start([m for m in state.messages if m not in drop], runtime, entry, drop)
     run = state.run.model_copy(update={"entry": entry, "status": "running"})
+    await _allow_addresses(state.messages[-1:], runtime, run.id)
     update = BeginUpdate(run=run, tasks=[], messages=_removed(drop))
     if entry == "plan_reply" and state.plan:
         review = read_review(state.plan, state.messages[-1].text, context.limits.max_plan_steps)
@@ -58,7 +63,7 @@ async def begin(state: ResearchState, runtime: Runtime[Context]) -> BeginUpdate:
 async def _start(
     messages: list[AnyMessage], runtime: Runtime[Context], entry: Entry, drop: list[AnyMessage]
 ) -> BeginUpdate:
-    context = context_of(runtime)
+    context = settings_of(runtime)
     check_tools(context)
     notices = check_models(("clarifier", "planner", "orchestrator", "researcher", "writer"), context)
     started = context.clock.seconds()
@@ -77,6 +82,7 @@ async def _start(
         active_seconds=context.clock.seconds() - started,
         notices=(*notices, *_left_out(status)),
     )
+    await _allow_addresses(messages, runtime, question_id)
     return BeginUpdate(
         messages=_removed(drop),
         run=run,
@@ -87,6 +93,12 @@ async def _start(
         spending=Overwrite({}),
         report=None,
     )
+
+
+async def _allow_addresses(messages: Sequence[AnyMessage], runtime: Runtime[Context], question_id: str) -> None:
+    """What the user names may be opened."""
+    named = [address for m in messages if isinstance(m, HumanMessage) for address in addresses_in(m.text)]
+    await Addresses(pages_of(runtime.store, question_id), question_id).allow(named)
 
 
 def _removed(messages: list[AnyMessage]) -> list[BaseMessage]:

@@ -6,11 +6,14 @@ from langchain_core.messages import AnyMessage, SystemMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from deep_research.models.ask import Request, ask_model
+from deep_research.models.ask import ask_model
+from deep_research.models.request import Request
+from deep_research.models.settings import settings_of
 from deep_research.prompts import render
-from deep_research.run.context import Context, context_of
+from deep_research.run.context import Context, bound
 from deep_research.run.conversation import latest, marked
 from deep_research.run.packets import MessageDelta, MessageStart, Placement, emit
+from deep_research.run.telling import Teller
 from deep_research.state import ResearchState, Run, Spent
 from deep_research.tools.control import GENERATE_PLAN
 from deep_research.tools.offer import offered_tools
@@ -24,28 +27,39 @@ class ClarifyUpdate(TypedDict, total=False):
     spending: dict[str, Spent]
 
 
+class ClarifyTeller(Teller):
+    """Holds words and thoughts back: beside a call for the plan they are dropped, and the plan has the same place."""
+
+    def thought(self, words: str) -> None:
+        """Say nothing."""
+
+    def text(self, words: str) -> None:
+        """Say nothing yet."""
+
+
 async def clarify(state: ResearchState, runtime: Runtime[Context]) -> ClarifyUpdate:
     """Ask the model whether to ask; the question becomes a message, or an assumption where nobody can answer."""
-    context, run = context_of(runtime), state.run
+    context, run = settings_of(runtime), state.run
     assert run is not None
     if context.clarify == "off":
         return {}
-    offered = list(offered_tools(context, {}))
+    offered = list(offered_tools(bound(context, run.docs)))
     system = render("clarify", "system", date=run.date, language=run.language, offered=offered)
     conversation = latest(state.messages, context.limits.context_messages)
-    request = Request("clarifier", [SystemMessage(system), *conversation], [GENERATE_PLAN], tool_choice="auto")
-    reply = await ask_model(request, context)
+    messages = [SystemMessage(system), *conversation]
+    request = Request("clarifier", run.id, messages, tools=[GENERATE_PLAN], tool_choice="auto")
+    teller = ClarifyTeller(runtime.stream_writer, Placement(turn_index=0))
+    reply = await ask_model(request, context, teller)
     active = run.active_seconds + reply.seconds
     question = "" if _called_a_tool(reply.message) else reply.message.text.strip()
-    if question and (context.clarify == "assume" or not run.is_resumable):
-        run = run.model_copy(update={"active_seconds": active, "assumptions": (question,)})
-        return ClarifyUpdate(run=run, spending=reply.spent)
-    if not question:
-        return ClarifyUpdate(run=run.model_copy(update={"active_seconds": active}), spending=reply.spent)
-    placement = Placement(turn_index=0)
-    emit(runtime.stream_writer, MessageStart(placement=placement), MessageDelta(placement=placement, content=question))
+    update = ClarifyUpdate(spending=reply.spent)
+    if not question or context.clarify == "assume" or not run.is_resumable:
+        assumptions = (question,) if question else run.assumptions
+        return {**update, "run": run.model_copy(update={"active_seconds": active, "assumptions": assumptions})}
+    place = teller.placement
+    emit(runtime.stream_writer, MessageStart(placement=place), MessageDelta(placement=place, content=question))
     run = run.model_copy(update={"active_seconds": active, "status": "waiting"})
-    return ClarifyUpdate(messages=[marked(question, "clarification")], run=run, spending=reply.spent)
+    return {**update, "run": run, "messages": [marked(question, "clarification")]}
 
 
 def _called_a_tool(message: AnyMessage) -> bool:

@@ -8,17 +8,22 @@ from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
 from deep_research.evidence.shrink import cited_sentences, first_cited_sentence
-from deep_research.models.ask import Reply, Request, ask_model
+from deep_research.models.ask import Reply, ask_model
+from deep_research.models.request import Request
 from deep_research.models.resolve import profile_of
+from deep_research.models.settings import settings_of
 from deep_research.prompts import render
 from deep_research.run.calls import answer, call_ids, read_calls
-from deep_research.run.context import Context, context_of
+from deep_research.run.context import Context
 from deep_research.run.conversation import latest
 from deep_research.run.decisions import PENDING, Order, decide
-from deep_research.run.packets import Placement, TopLevelBranching, emit, emit_thought
+from deep_research.run.packets import Placement, TopLevelBranching
+from deep_research.run.pages import pages_of
 from deep_research.run.spending import allowance, for_round, limit_reached
-from deep_research.run.transcripts import earlier_findings, fit, with_findings
+from deep_research.run.telling import Teller
+from deep_research.run.transcripts import earlier_findings, with_findings
 from deep_research.state import Progress, ResearchState, Run, Spent, Task
+from deep_research.tools.addresses import Addresses, addresses_in
 from deep_research.tools.control import GENERATE_REPORT, RESEARCH_AGENT, THINK_TOOL
 
 
@@ -30,11 +35,12 @@ class OrchestrateUpdate(TypedDict, total=False):
     transcript: list[AnyMessage]
     tasks: list[Task]
     spending: dict[str, Spent]
+    thoughts: dict[str, str]
 
 
 async def orchestrate(state: ResearchState, runtime: Runtime[Context]) -> OrchestrateUpdate:
     """Ask the orchestrator for its next decision, unless a limit has made it already."""
-    context, run, progress = context_of(runtime), state.run, state.progress
+    context, run, progress = settings_of(runtime), state.run, state.progress
     assert run is not None
     reasons = profile_of("orchestrator", context).reasons
     max_cycles = context.limits.max_cycles_reasoning if reasons else context.limits.max_cycles
@@ -45,11 +51,14 @@ async def orchestrate(state: ResearchState, runtime: Runtime[Context]) -> Orches
         run = run.model_copy(update={"stop_reason": limit})
         return {"run": run, "progress": progress.model_copy(update={"decision": "report"})}
     steering = _steering(state)
-    reply = await _ask(state, steering, context, max_cycles, reasons)
+    named = [address for message in steering for address in addresses_in(message.text)]
+    await Addresses(pages_of(runtime.store, run.id), run.id).allow(named)
+    teller = Teller(runtime.stream_writer, Placement(turn_index=progress.turn))
+    reply = await ask_model(_request(state, steering, context, max_cycles, reasons), context, teller)
     run = run.model_copy(update={"active_seconds": run.active_seconds + reply.seconds})
-    update = _carry_out(state, reply, runtime)
+    update = _carry_out(state, reply, context, teller)
     update["transcript"] = [*steering, *update["transcript"]]
-    return {**update, "run": run, "spending": reply.spent}
+    return {**update, "run": run, "spending": reply.spent, "thoughts": teller.kept(run.id)}
 
 
 def _steering(state: ResearchState) -> list[AnyMessage]:
@@ -58,9 +67,9 @@ def _steering(state: ResearchState) -> list[AnyMessage]:
     return [message for message in state.messages[seen:] if isinstance(message, HumanMessage)] if seen else []
 
 
-async def _ask(
+def _request(
     state: ResearchState, steering: list[AnyMessage], context: Context, max_cycles: int, reasons: bool
-) -> Reply:
+) -> Request:
     run, progress, limits = state.run, state.progress, context.limits
     assert run is not None and state.plan is not None
     system = render(
@@ -89,14 +98,13 @@ async def _ask(
         *steering,
         HumanMessage(reminder),
     ]
-    room = profile_of("orchestrator", context).window - limits.decision_tokens
     tools = [RESEARCH_AGENT, GENERATE_REPORT] if reasons else [RESEARCH_AGENT, GENERATE_REPORT, THINK_TOOL]
-    fitted = fit(messages, room, (cited_sentences, first_cited_sentence))
-    return await ask_model(Request("orchestrator", fitted, tools, max_tokens=limits.decision_tokens), context)
+    shorteners = (cited_sentences, first_cited_sentence)
+    return Request("orchestrator", run.id, messages, shorteners, tools, max_tokens=limits.decision_tokens)
 
 
-def _carry_out(state: ResearchState, reply: Reply, runtime: Runtime[Context]) -> OrchestrateUpdate:
-    context, progress = context_of(runtime), state.progress
+def _carry_out(state: ResearchState, reply: Reply, context: Context, teller: Teller) -> OrchestrateUpdate:
+    progress = state.progress
     tools = {"research_agent", "generate_report", "think_tool"}
     calls = read_calls(reply.message, tools, call_ids(state.transcript) | set(state.findings))
     has_findings = any(finding.ended != "failed" for finding in state.findings.values())
@@ -111,16 +119,15 @@ def _carry_out(state: ResearchState, reply: Reply, runtime: Runtime[Context]) ->
             "opening": progress.opening or len(state.messages),
             "seen_messages": len(state.messages),
             "decision": order.decision,
+            "thought": teller.thoughts or progress.thought,
+            "turn": teller.placement.turn_index,
         }
     )
-    if progress.thought and progress.thought != state.progress.thought:
-        emit_thought(runtime.stream_writer, Placement(turn_index=state.progress.turn), progress.thought)
     tasks: list[Task] = []
     if order.decision == "research":
         tasks = _tasks(state, order, progress, context)
         if len(tasks) > 1:
-            placement = Placement(turn_index=progress.turn)
-            emit(runtime.stream_writer, TopLevelBranching(placement=placement, num_parallel_branches=len(tasks)))
+            teller.tell(TopLevelBranching(placement=teller.placement, num_parallel_branches=len(tasks)))
         advance = {"cycle": progress.cycle + 1, "turn": progress.turn + 1, "thought": ""}
         progress = progress.model_copy(update=advance)
     return {"progress": progress, "transcript": transcript, "tasks": tasks}

@@ -7,7 +7,8 @@ from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 from typing_extensions import TypedDict
 
-from deep_research.run.context import Context, context_of
+from deep_research.models.settings import settings_of
+from deep_research.run.context import Context
 from deep_research.run.conversation import fault_in
 from deep_research.run.plans import read_review
 from deep_research.state import Plan, ResearchState, Run
@@ -24,7 +25,7 @@ class ReviewPlanUpdate(TypedDict):
 async def review_plan(state: ResearchState, runtime: Runtime[Context]) -> ReviewPlanUpdate:
     """Pause until the plan is approved, edited or rejected; a reply that says nothing is asked for again."""
     assert state.plan is not None and state.run is not None
-    limits = context_of(runtime).limits
+    limits = settings_of(runtime).limits
     asked = {"type": "plan", "plan": state.plan.text, "steps": list(state.plan.steps)}
     review = read_review(state.plan, interrupt(asked), limits.max_plan_steps)
     # An error would not do: LangGraph keeps the refused reply and would give it again.

@@ -12,15 +12,17 @@ from deep_research.evidence.document import write_document
 from deep_research.evidence.hygiene import without_links
 from deep_research.evidence.rendering import link_citations
 from deep_research.evidence.shrink import cited_sentences, first_cited_sentence
-from deep_research.models.ask import Request, ask_model
-from deep_research.models.resolve import profile_of
+from deep_research.models.ask import ask_model
+from deep_research.models.request import Request
+from deep_research.models.settings import settings_of
 from deep_research.prompts import render
 from deep_research.run.calls import was_cut_off
-from deep_research.run.context import Context, context_of
+from deep_research.run.context import Context
 from deep_research.run.conversation import marked
 from deep_research.run.errors import NoReport
-from deep_research.run.packets import CitationInfo, MessageDelta, MessageStart, Placement, document, emit
-from deep_research.run.transcripts import earlier_findings, fit, with_findings
+from deep_research.run.packets import CitationInfo, MessageDelta, MessageStart, Placement, document
+from deep_research.run.telling import Teller
+from deep_research.run.transcripts import earlier_findings, with_findings
 from deep_research.state import Report, ResearchState, Run, Source, Spent
 
 CUT_OFF = "the report was cut off at the output limit (report_tokens, max_continuations)"
@@ -33,25 +35,41 @@ class WriteReportUpdate(TypedDict):
     run: Run
     report: Report
     spending: dict[str, Spent]
+    thoughts: dict[str, str]
 
 
-class ReportWriter:
+class ReportTeller(Teller):
     """Resolves the citations of the words that come in, passes them on and keeps the text."""
 
-    def __init__(self, sources: dict[str, Source], writer: StreamWriter, placement: Placement) -> None:
-        self.sources, self.writer, self.placement = sources, writer, placement
+    def __init__(self, sources: dict[str, Source], writer: StreamWriter, turn: int, seconds: float) -> None:
+        """Take the thread's sources, the turn, and the active seconds before the report."""
+        super().__init__(writer, Placement(turn_index=turn))
+        self.sources, self.seconds = sources, seconds
         self.citations = CitationStream({source.number: key for key, source in sources.items() if source.number})
-        self.text = ""
+        self.written = ""
 
-    def __call__(self, words: str) -> None:
+    def text(self, words: str) -> None:
         """Take more words."""
+        self.end()
+        if not self.has_started:
+            self.has_started = True
+            self.tell(self._start())
         self._pass_on(self.citations.feed(words))
 
     def finish(self) -> Report:
         """No more words come; returns the report."""
         self._pass_on(self.citations.finish())
-        text, invented = without_links(self.text.strip())
-        return Report(text=text, sources=self.citations.cited, dropped_markers=self.citations.dropped + invented)
+        text, invented = without_links(self.written.strip())
+        dropped = self.citations.dropped + invented
+        return Report(text=text, sources=self.citations.cited, seconds_before=self.seconds, dropped_markers=dropped)
+
+    def _start(self) -> MessageStart:
+        numbered = sorted((source for source in self.sources.values() if source.number), key=lambda s: s.number)
+        return MessageStart(
+            placement=self.placement,
+            final_documents=[document(source) for source in numbered],
+            pre_answer_processing_seconds=self.seconds,
+        )
 
     def _pass_on(self, pieces: list[Piece]) -> None:
         for piece in pieces:
@@ -59,30 +77,22 @@ class ReportWriter:
                 source = self.sources[piece.key]
                 if piece.is_first:
                     info = CitationInfo(placement=self.placement, citation_number=piece.number, document_id=piece.key)
-                    emit(self.writer, info)
-                self.text += f"[{piece.number}]"
+                    self.tell(info)
+                self.written += f"[{piece.number}]"
                 words = link_citations(f"[{piece.number}]", {piece.number: source.location})
             else:
-                self.text += piece.text
+                self.written += piece.text
                 words = piece.text
-            emit(self.writer, MessageDelta(placement=self.placement, content=words))
+            self.tell(MessageDelta(placement=self.placement, content=words))
 
 
 async def write_report(state: ResearchState, runtime: Runtime[Context]) -> WriteReportUpdate:
     """Have the report written; a call that is cut off is continued."""
-    context, run = context_of(runtime), state.run
+    context, run = settings_of(runtime), state.run
     assert run is not None
-    place = Placement(turn_index=state.progress.turn)
-    numbered = sorted((source for source in state.sources.values() if source.number), key=lambda s: s.number)
-    start = MessageStart(
-        placement=place,
-        final_documents=[document(source) for source in numbered],
-        pre_answer_processing_seconds=run.active_seconds,
-    )
-    emit(runtime.stream_writer, start)
-    writer = ReportWriter(state.sources, runtime.stream_writer, place)
-    seconds, spending, was_cut = await _write(state, context, writer)
-    report = writer.finish()
+    teller = ReportTeller(state.sources, runtime.stream_writer, state.progress.turn, run.active_seconds)
+    seconds, spending, was_cut = await _write(state, context, teller)
+    report = teller.finish()
     if not report.text:
         raise NoReport("The writer's model wrote no report. What was found is kept: resume the run.")
     has_gaps = any(f.ended != "done" for f in state.findings.values() if f.question_id == run.id)
@@ -96,13 +106,15 @@ async def write_report(state: ResearchState, runtime: Runtime[Context]) -> Write
     )
     cited = [state.sources[key] for key in report.sources]
     message = marked(write_document(report, cited, _notes(run), bool(state.sources)), "report")
-    return {"messages": [message], "run": run, "report": report, "spending": spending}
+    return WriteReportUpdate(
+        messages=[message], run=run, report=report, spending=spending, thoughts=teller.kept(run.id)
+    )
 
 
-async def _write(state: ResearchState, context: Context, writer: ReportWriter) -> tuple[float, dict[str, Spent], bool]:
+async def _write(state: ResearchState, context: Context, teller: Teller) -> tuple[float, dict[str, Spent], bool]:
     seconds, spending, written = 0.0, dict[str, Spent](), ""
     for _ in range(context.limits.max_continuations + 1):
-        reply = await ask_model(_request(state, context, written), context, writer)
+        reply = await ask_model(_request(state, context, written), context, teller)
         seconds, spending = seconds + reply.seconds, {**spending, **reply.spent}
         written += reply.message.text
         if not was_cut_off(reply.message):
@@ -134,13 +146,8 @@ def _request(state: ResearchState, context: Context, written: str) -> Request:
         *partial,
         HumanMessage(reminder),
     ]
-    room = profile_of("writer", context).window - limits.report_tokens
-    return Request(
-        "writer",
-        fit(messages, room, (cited_sentences, first_cited_sentence)),
-        max_tokens=limits.report_tokens,
-        is_long=True,
-    )
+    shorteners = (cited_sentences, first_cited_sentence)
+    return Request("writer", run.id, messages, shorteners, max_tokens=limits.report_tokens, is_long=True)
 
 
 def _notes(run: Run) -> list[str]:

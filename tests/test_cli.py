@@ -61,7 +61,8 @@ def test_a_pipe_gets_the_report_alone_and_the_progress_beside_it(light: Ended) -
     assert "[1.1] searching: What is known about the Skerry Light and its keeper? | Skerry Light" in lines
     assert re.search(r"^\[1\.1\] found \d sources$", light.err, re.MULTILINE)
     assert re.search(r"^\[1\.1\] done, cites \d sources$", light.err, re.MULTILINE)
-    assert lines[-1] == "writing the report"
+    assert lines[-2] == "writing the report"
+    assert re.fullmatch(r"spent: \d+ model calls, [\d ]+ tokens", lines[-1])
 
 
 def test_a_run_is_found_by_the_name_that_it_was_given(library: Desk, light: Ended) -> None:

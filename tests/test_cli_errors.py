@@ -35,7 +35,7 @@ def complaint(ended: Ended, code: int = 2) -> str:
         (["\u200b\u2060\ufeff", "--docs", "docs"], "The question is empty"),
         (["x" * 32_001, "--docs", "docs"], "The question has 32001 characters; at most 32000 are accepted"),
         ([WHEN, "--docs", "docs", "--limit", "question_characters=9"], "(limit question_characters)"),
-        ([WHEN], "There is nothing to search: name a folder of documents by --docs"),
+        ([WHEN, "--no-web"], "There is nothing to search: name a folder of documents by --docs"),
         (
             [WHEN, "--docs", "nowhere"],
             "nowhere: there is no such folder or file (setting `docs`, options `--docs`",

@@ -11,7 +11,6 @@ from lab import PLANNED, REPORT, Lab, every_call_has_one_result, in_order, lab, 
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.types import Command
 
-from deep_research.app.replay import replay
 from deep_research.models.scripted import calls
 
 
@@ -127,47 +126,6 @@ async def test_after_a_cancel_no_model_is_called_and_the_run_can_be_resumed(tmp_
     state = await run.ask(None)
     assert state.report
     assert len(run.calls("planner")) == 1
-
-
-@pytest.mark.behaviour("O-88")
-async def test_a_stored_run_is_told_again_as_it_happened(tmp_path: Path) -> None:
-    run = lab(
-        tmp_path,
-        orchestrator=[research("light task", "keeper task"), REPORT],
-        researcher={
-            "light task": [search("Skerry Light 1844"), REPORT, "Lit. [1]"],
-            "keeper task": [search("Ada Moran Tralee"), REPORT, "Tralee. [1]"],
-        },
-        writer=["Tralee [2] and 1844 [1]."],
-    )
-    told = [packet.model_dump(mode="json") for packet in replay(await run.ask())]
-    assert [packet["type"] for packet in told] == [
-        "deep_research_plan_start",
-        "deep_research_plan_delta",
-        "section_end",
-        "top_level_branching",
-        *[
-            "research_agent_start",
-            "search_tool_start",
-            "search_tool_queries_delta",
-            "search_tool_documents_delta",
-            "section_end",
-            "intermediate_report_start",
-            "intermediate_report_delta",
-            "section_end",
-        ]
-        * 2,
-        "message_start",
-        "message_delta",
-        "citation_info",
-        "message_delta",
-        "message_delta",
-        "citation_info",
-        "message_delta",
-        "message_delta",
-    ]
-    words = "".join(packet["content"] for packet in told if packet["type"] == "message_delta")
-    assert words == run.words("message_delta")
 
 
 @pytest.mark.behaviour("O-90")

@@ -104,10 +104,24 @@ def test_a_share_of_a_researchers_time_is_kept_for_writing() -> None:
 async def test_a_model_that_falls_silent_ends_the_run_in_a_way_that_can_be_resumed(tmp_path: Path, role: str) -> None:
     usual = lab(tmp_path).models[role].replies  # type: ignore[index]
     scripts: dict[str, Any] = {role: [hang, *usual]}
-    run = lab(tmp_path, limits={"idle_seconds": 0.2}, **scripts)
-    with pytest.raises(ModelFailed, match=rf"{role}'s model was silent for 0\.2 s \(idle_seconds\)"):
+    run = lab(tmp_path, limits={"idle_seconds": 0.2, "max_retries": 0}, **scripts)
+    with pytest.raises(ModelFailed, match=rf"{role}'s model 'scripted' was silent for 0\.2 s \(idle_seconds\)"):
         await run.ask()
     assert (await run.ask(None)).report
+
+
+@pytest.mark.fault(7)
+async def test_a_model_that_falls_silent_once_is_asked_again_and_the_wait_is_shown(tmp_path: Path) -> None:
+    run = lab(tmp_path, limits={"idle_seconds": 0.2}, orchestrator=[hang, research("task 0."), REPORT])
+    assert (await run.ask()).report
+    delays = [packet for packet in run.packets if packet["type"] == "call_delayed"]
+    assert [delay["reason"] for delay in delays] == ["no answer came in time"]
+
+
+async def test_an_answer_that_takes_too_long_as_a_whole_is_given_up(tmp_path: Path) -> None:
+    run = lab(tmp_path, limits={"call_seconds": 0.2}, planner=[hang])
+    with pytest.raises(ModelFailed, match=r"longer than 0\.2 s for one answer \(call_seconds\)"):
+        await run.ask()
 
 
 @pytest.mark.parametrize("text", ["See 【2】 and ［3］ [1].", "```\ncode [2]\n"])

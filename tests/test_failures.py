@@ -220,7 +220,7 @@ async def test_a_report_that_fails_leaves_the_findings_and_can_be_resumed(tmp_pa
 @pytest.mark.parametrize("role", ["writer", "researcher"])
 async def test_a_model_that_falls_silent_while_it_writes_has_broken_off(tmp_path: Path, role: str) -> None:
     script: dict[str, Any] = {"writer": [hang], "researcher": [search("Skerry Light 1844"), REPORT, hang]}
-    run = lab(tmp_path, limits={"report_idle_seconds": 0.2}, **{role: script[role]})
+    run = lab(tmp_path, limits={"report_idle_seconds": 0.2, "max_retries": 0}, **{role: script[role]})
     if role == "writer":
         with pytest.raises(ModelFailed, match=r"silent for 0\.2 s \(report_idle_seconds\)"):
             await run.ask()

@@ -75,7 +75,7 @@ async def test_a_thought_is_kept_with_the_research_that_follows_it_and_with_no_o
     state = await run.ask()
     assert [finding.thought for finding in in_order(state)] == ["Look at the tower.", ""]
     reasoning = [packet["reasoning"] for packet in run.packets if packet["type"] == "reasoning_delta"]
-    assert reasoning == ["Look at the tower."]
+    assert "".join(reasoning) == "Look at the tower."
 
 
 @pytest.mark.behaviour("O-40")

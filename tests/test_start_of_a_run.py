@@ -55,8 +55,8 @@ async def test_each_role_is_offered_its_own_tools_only(tmp_path: Path) -> None:
 @pytest.mark.behaviour("O-04")
 async def test_a_run_with_nothing_to_search_is_refused_with_the_settings_that_help(tmp_path: Path) -> None:
     run = lab(tmp_path)
-    context = run.context.model_copy(update={"docs": ()})
-    with pytest.raises(NoSearchTool, match=r"--docs.*DEEP_RESEARCH_DOCS"):
+    context = run.context.model_copy(update={"docs": (), "engines": ()})
+    with pytest.raises(NoSearchTool, match=r"--docs.*DEEP_RESEARCH_DOCS.*--engine.*DEEP_RESEARCH_ENGINES"):
         await run.graph.ainvoke(
             {"messages": [HumanMessage(QUESTION)]}, {"configurable": {"thread_id": "x"}}, context=context
         )
@@ -194,8 +194,8 @@ async def test_the_plan_is_asked_for_without_tools_and_streamed_as_plan(tmp_path
     assert asked.messages[-1].text.startswith("<reminder>")
     assert run.words("deep_research_plan_delta") == PLAN
     end = run.types().index("section_end")
-    indexed = {"documents_indexed"}
-    assert set(run.types()[:end]) - indexed == {"deep_research_plan_start", "deep_research_plan_delta"}
+    beside = {"documents_indexed", "call_finished"}
+    assert set(run.types()[:end]) - beside == {"deep_research_plan_start", "deep_research_plan_delta"}
 
 
 @pytest.mark.behaviour("O-16")

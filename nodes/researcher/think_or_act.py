@@ -8,17 +8,19 @@ from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from deep_research.models.ask import Reply, Request, ask_model
+from deep_research.models.ask import Reply, ask_model
+from deep_research.models.request import Request
 from deep_research.models.resolve import profile_of
+from deep_research.models.settings import settings_of
 from deep_research.prompts import render
 from deep_research.run.branch import ResearcherState, ToolRequest
-from deep_research.run.calls import answer, call_ids, read_calls
-from deep_research.run.context import Context, context_of
-from deep_research.run.packets import Placement, ResearchAgentStart, emit, emit_thought
-from deep_research.run.pages import Pages
+from deep_research.run.calls import answer, call_ids, in_order, read_calls
+from deep_research.run.context import Context, bound
+from deep_research.run.packets import Placement, ResearchAgentStart, emit
+from deep_research.run.pages import pages_of
 from deep_research.run.spending import seconds_left, total
 from deep_research.run.steps import Step, choose
-from deep_research.run.transcripts import fit
+from deep_research.run.telling import StepTeller, Teller
 from deep_research.state import Ending, Spent
 from deep_research.tools.control import GENERATE_FINDING, THINK_TOOL, tool_schema
 from deep_research.tools.offer import offered_tools
@@ -38,46 +40,50 @@ class ThinkOrActUpdate(TypedDict, total=False):
     ended: Ending
     reason: str
     spending: dict[str, Spent]
+    thoughts: dict[str, str]
 
 
 async def think_or_act(state: ResearcherState, runtime: Runtime[Context]) -> ThinkOrActUpdate:
     """Ask the researcher's model for its next step, unless a limit ends the research."""
-    context, task = context_of(runtime), state.task
+    task = state.task
+    context = bound(settings_of(runtime), task.docs)
     placement = Placement(turn_index=task.turn, tab_index=task.position)
-    if not state.step and not state.notes:
+    if not (state.step or state.notes or state.was_nudged):
         emit(runtime.stream_writer, ResearchAgentStart(placement=placement, research_task=task.text))
-    reason = _limit(state, context)
+    reason = state.reason or _limit(state, context)
     if reason:
-        return {"ended": "partial", "reason": reason, "request": None}
+        is_worthless = bool(state.reason and not state.numbered)
+        return {"ended": "failed" if is_worthless else "partial", "reason": reason, "request": None}
     left = seconds_left(context.limits, state.seconds)
+    teller = StepTeller(runtime.stream_writer, placement.model_copy(update={"sub_turn_index": state.step}))
     try:
         async with asyncio.timeout(left):
-            reply = await _ask(state, runtime)
+            reply = await _ask(state, context, runtime, teller)
     except TimeoutError:
         reason = "its time was over (researcher_seconds_hard)"
         return {"ended": "partial", "reason": reason, "request": None, "seconds": state.seconds + max(left, 0)}
-    tools = {*offered_tools(context, {}), "generate_report", "think_tool"}
+    tools = {*offered_tools(context), "generate_report", "think_tool"}
     calls = read_calls(reply.message, tools, call_ids(state.notes))
     step = choose(calls, state, context.limits)
-    if step.thought:
-        place = placement.model_copy(update={"sub_turn_index": state.step})
-        emit_thought(runtime.stream_writer, place, step.thought)
     # A message without calls had no effect and is not shown again.
     has_effect = bool(step.answers or step.request)
     notes: list[AnyMessage] = [calls.message, *answer(calls.message, step.answers)] if has_effect else []
-    return _update(state, step, notes, reply)
+    return _update(state, step, notes, reply, teller)
 
 
-def _update(state: ResearcherState, step: Step, notes: list[AnyMessage], reply: Reply) -> ThinkOrActUpdate:
+def _update(
+    state: ResearcherState, step: Step, notes: list[AnyMessage], reply: Reply, teller: Teller
+) -> ThinkOrActUpdate:
     update = ThinkOrActUpdate(
         notes=notes,
         request=step.request,
         iteration=state.iteration + step.iterations,
         thinks=step.thinks,
         was_nudged=step.was_nudged,
-        step=state.step + bool(step.thought),
+        step=state.step + teller.has_thought,
         seconds=state.seconds + reply.seconds,
         spending=reply.spent,
+        thoughts=teller.kept(state.task.question_id),
     )
     if step.is_finished:
         update["ended"] = "done"
@@ -95,9 +101,9 @@ def _limit(state: ResearcherState, context: Context) -> str:
     return ""
 
 
-async def _ask(state: ResearcherState, runtime: Runtime[Context]) -> Reply:
-    context, task, limits = context_of(runtime), state.task, context_of(runtime).limits
-    offered, profile = offered_tools(context, {}), profile_of("researcher", context)
+async def _ask(state: ResearcherState, context: Context, runtime: Runtime[Context], teller: Teller) -> Reply:
+    task, limits = state.task, context.limits
+    offered, reasons = offered_tools(context), profile_of("researcher", context).reasons
     system = render(
         "think_or_act",
         "system",
@@ -105,7 +111,7 @@ async def _ask(state: ResearcherState, runtime: Runtime[Context]) -> Reply:
         language=task.language,
         tools=_in_words(list(offered)),
         offered=list(offered),
-        reasons=profile.reasons,
+        reasons=reasons,
         max_iterations=limits.max_iterations,
         max_queries=limits.max_queries,
     )
@@ -118,13 +124,12 @@ async def _ask(state: ResearcherState, runtime: Runtime[Context]) -> Reply:
         has_unread_results=bool(last and last.tool == "web_search" and last.found and not state.thinks),
         was_nudged=state.was_nudged,
     )
-    notes = await Pages(runtime.store, task.question_id).fill_in(state.notes)
+    notes = await pages_of(runtime.store, task.question_id).fill_in(in_order(state.notes))
     messages = [SystemMessage(system), HumanMessage(task.text), *notes, HumanMessage(reminder)]
-    tools = [tool_schema(tool.name, tool.arguments) for tool in offered.values()] + [GENERATE_FINDING]
-    tools += [] if profile.reasons else [THINK_TOOL]
-    room = profile.window - limits.decision_tokens
-    request = Request("researcher", fit(messages, room, SHORTENERS), tools, max_tokens=limits.decision_tokens)
-    return await ask_model(request, context)
+    tools = [tool_schema(name, arguments) for name, arguments in offered.items()] + [GENERATE_FINDING]
+    tools += [] if reasons else [THINK_TOOL]
+    request = Request("researcher", task.question_id, messages, SHORTENERS, tools, max_tokens=limits.decision_tokens)
+    return await ask_model(request, context, teller)
 
 
 def _in_words(names: list[str]) -> str:

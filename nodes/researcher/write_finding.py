@@ -6,16 +6,18 @@ import asyncio
 
 from langchain_core.messages import HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
+from langgraph.types import StreamWriter
 from typing_extensions import TypedDict
 
 from deep_research.evidence.citations import cited_numbers
-from deep_research.models.ask import Reply, Request, ask_model
-from deep_research.models.resolve import profile_of
+from deep_research.models.ask import Reply, ask_model
+from deep_research.models.request import Request
+from deep_research.models.settings import settings_of
 from deep_research.prompts import render
 from deep_research.run.branch import ResearcherState
-from deep_research.run.calls import was_cut_off
-from deep_research.run.context import Context, context_of
-from deep_research.run.errors import ModelFailed
+from deep_research.run.calls import in_order, was_cut_off
+from deep_research.run.context import Context
+from deep_research.run.errors import ModelFailed, RunFailed
 from deep_research.run.packets import (
     FindingCitedDocuments,
     FindingDelta,
@@ -23,10 +25,9 @@ from deep_research.run.packets import (
     Placement,
     SectionEnd,
     document,
-    emit,
 )
-from deep_research.run.pages import Pages
-from deep_research.run.transcripts import fit
+from deep_research.run.pages import pages_of
+from deep_research.run.telling import StepTeller, Teller
 from deep_research.state import Finding, Spent
 from deep_research.tools.results import SHORTENERS
 
@@ -38,21 +39,40 @@ class WriteFindingUpdate(TypedDict):
 
     findings: dict[str, Finding]
     spending: dict[str, Spent]
+    thoughts: dict[str, str]
+
+
+class FindingTeller(StepTeller):
+    """Sends the finding's words as they come; they stand beside the researcher's steps, not among them."""
+
+    def __init__(self, writer: StreamWriter, place: Placement, step: int) -> None:
+        """Take the researcher's place and the number of its next step."""
+        super().__init__(writer, place.model_copy(update={"sub_turn_index": step}))
+        self.place = place
+
+    def text(self, words: str) -> None:
+        """Take words of the finding."""
+        self.end()
+        if not self.has_started:
+            self.has_started = True
+            self.tell(FindingStart(placement=self.place))
+        self.tell(FindingDelta(placement=self.place, content=words))
 
 
 async def write_finding(state: ResearcherState, runtime: Runtime[Context]) -> WriteFindingUpdate:
     """Have the finding written from the notes."""
     task = state.task
+    if state.ended == "failed":
+        raise RunFailed(state.reason)
     place = Placement(turn_index=task.turn, tab_index=task.position)
-    emit(runtime.stream_writer, FindingStart(placement=place))
-    reply = await _ask(state, runtime, place)
+    teller = FindingTeller(runtime.stream_writer, place, state.step)
+    reply = await _ask(state, runtime, teller)
     text = reply.message.text.strip()
     if not text:
         raise ModelFailed("its model wrote nothing")
     cited = [state.numbered[number - 1] for number in cited_numbers(text, range(1, len(state.numbered) + 1))]
     documents = [document(state.sources[key]) for key in cited]
-    emit(runtime.stream_writer, FindingCitedDocuments(placement=place, cited_docs=documents))
-    emit(runtime.stream_writer, SectionEnd(placement=place))
+    teller.tell(FindingCitedDocuments(placement=place, cited_docs=documents), SectionEnd(placement=place))
     was_cut = was_cut_off(reply.message)
     finding = Finding(
         id=task.id,
@@ -64,29 +84,23 @@ async def write_finding(state: ResearcherState, runtime: Runtime[Context]) -> Wr
         sources=tuple(state.numbered),
         ended="partial" if was_cut else state.ended or "done",
         reason=state.reason or (CUT_OFF if was_cut else ""),
+        failures=tuple(state.failures),
         seconds=state.seconds + reply.seconds,
         actions=tuple(state.actions),
         thought=task.thought,
     )
-    return {"findings": {task.id: finding}, "spending": reply.spent}
+    thoughts = teller.kept(task.question_id)
+    return {"findings": {task.id: finding}, "spending": reply.spent, "thoughts": thoughts}
 
 
-async def _ask(state: ResearcherState, runtime: Runtime[Context], place: Placement) -> Reply:
-    context, task, limits = context_of(runtime), state.task, context_of(runtime).limits
-    notes = await Pages(runtime.store, task.question_id).fill_in(state.notes)
+async def _ask(state: ResearcherState, runtime: Runtime[Context], teller: Teller) -> Reply:
+    context, task, limits = settings_of(runtime), state.task, settings_of(runtime).limits
+    notes = await pages_of(runtime.store, task.question_id).fill_in(in_order(state.notes))
     reminder = render("write_finding", "reminder", task=task.text, reason=state.reason)
     system = SystemMessage(render("write_finding", "system"))
     messages = [system, HumanMessage(task.text), *notes, HumanMessage(reminder)]
-    room = profile_of("researcher", context).window - limits.finding_tokens
-
-    def tell(words: str) -> None:
-        emit(runtime.stream_writer, FindingDelta(placement=place, content=words))
-
     request = Request(
-        "researcher",
-        fit(messages, room, SHORTENERS),
-        max_tokens=limits.finding_tokens,
-        is_long=True,
+        "researcher", task.question_id, messages, SHORTENERS, max_tokens=limits.finding_tokens, is_long=True
     )
     async with asyncio.timeout(limits.researcher_seconds_hard - state.seconds):
-        return await ask_model(request, context, tell)
+        return await ask_model(request, context, teller)

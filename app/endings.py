@@ -1,0 +1,39 @@
+"""What a command says at its end, whatever ended it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from deep_research.app.cli import FAILED, INTERRUPTED, REFUSED
+from deep_research.app.packet_lines import PacketLines
+from deep_research.app.terminal import RunName, complain, say
+from deep_research.run.errors import DeepResearchError, UserMistake
+
+
+def reported(name: RunName, work: Callable[[], int], lines: PacketLines | None = None) -> int:
+    """Carry out a command; what stops it becomes one line and an exit code, and the last of the packets."""
+    try:
+        return work()
+    except KeyboardInterrupt:
+        code, words = INTERRUPTED, stopped(name)
+    except UserMistake as error:
+        code, words = REFUSED, str(error)
+    except OSError as error:
+        code, words = REFUSED, f"{error.filename or type(error).__name__}: {error.strerror or error}.{_go_on(name)}"
+    except DeepResearchError as error:
+        code, words = FAILED, f"{error}{_go_on(name)}"
+    except Exception as error:  # noqa: BLE001 - the last place before the user
+        code, words = FAILED, f"{type(error).__name__}: {error}.{_go_on(name)}"
+    say(words) if code == INTERRUPTED else complain(words)
+    if lines:
+        lines.close(" ".join(words.split()), is_cancelled=code == INTERRUPTED)
+    return code
+
+
+def stopped(name: RunName) -> str:
+    """The last words of a command that the user stopped."""
+    return f"Stopped.{_go_on(name)}"
+
+
+def _go_on(name: RunName) -> str:
+    return f" What was found is kept; go on: {name.command('resume')}" if name.thread else ""

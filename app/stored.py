@@ -1,0 +1,86 @@
+"""The commands that only read what is stored: list, show, play again, export."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from deep_research.app.cli import DONE, FAILED, Format
+from deep_research.app.delivery import Output, check_output, deliver
+from deep_research.app.endings import reported, stopped
+from deep_research.app.export import export_text
+from deep_research.app.interrupt import run_interruptibly
+from deep_research.app.options import data_folder
+from deep_research.app.output import report_text, run_line, run_text
+from deep_research.app.packet_lines import PacketLines
+from deep_research.app.progress import PlainLines
+from deep_research.app.replay import replay
+from deep_research.app.runs import RunBook, Standing, open_runs
+from deep_research.app.terminal import RunName, put_out, say
+from deep_research.run.conversation import clean
+
+
+def list_runs(data_dir: Path | None) -> int:
+    """Print a line a run."""
+    name = RunName("", data_dir)
+
+    async def lines() -> list[str]:
+        async with open_runs(data_folder(data_dir)) as book:
+            return [await _line(book, thread) for thread in await book.ids()]
+
+    def work() -> int:
+        found = run_interruptibly(lines(), stopped(name))
+        put_out("\n".join(found)) if found else say('No runs yet; start one: deep-research ask "…" --docs FOLDER')
+        return DONE
+
+    return reported(name, work)
+
+
+def show_run(thread: str, output_format: Format, data_dir: Path | None) -> int:
+    """Print a run."""
+
+    def work() -> int:
+        put_out(run_text(_read(thread, data_dir), output_format))
+        return DONE
+
+    return reported(RunName("", data_dir), work)
+
+
+def replay_run(thread: str, data_dir: Path | None, lines: PacketLines | None) -> int:
+    """Tell a run again as it was told while it worked, and print its report or what it asks; or its packets alone."""
+
+    def work() -> int:
+        standing = _read(thread, data_dir)
+        view = lines or PlainLines(f"Run {clean(thread)}")
+        for packet in replay(standing.state):
+            view(packet)
+        if lines is None and (words := report_text(standing, "md") or standing.asks):
+            put_out(words)
+        return DONE
+
+    return reported(RunName("", data_dir), work, lines)
+
+
+def export_run(thread: str, data_dir: Path | None, output: Output) -> int:
+    """Write a run's report, or all of it as data, to a file or to standard output."""
+
+    def work() -> int:
+        check_output(output)
+        text = export_text(_read(thread, data_dir), output.format, RunName(clean(thread), data_dir))
+        return DONE if deliver(text, output) else FAILED
+
+    return reported(RunName("", data_dir), work)
+
+
+def _read(thread: str, data_dir: Path | None) -> Standing:
+    async def standing() -> Standing:
+        async with open_runs(data_folder(data_dir)) as book:
+            return await book.read(clean(thread))
+
+    return run_interruptibly(standing(), stopped(RunName("", data_dir)))
+
+
+async def _line(book: RunBook, thread: str) -> str:
+    try:
+        return run_line(await book.read(thread))
+    except Exception as error:  # noqa: BLE001 - one run that cannot be read must not hide the others
+        return clean(f"{thread}  cannot be read: {' '.join(str(error).split())}")

@@ -1,0 +1,189 @@
+"""A run as a stream of typed packets, of which the last says how it ended."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping
+from contextlib import aclosing
+from functools import cache
+from typing import Any
+
+from langchain_core.messages import HumanMessage
+from langgraph.types import Command
+from pydantic import TypeAdapter
+
+from deep_research.app.background import CANCEL_SECONDS, iterate
+from deep_research.app.embed import ResearchGraph, read_context, thread_config
+from deep_research.run.context import Context
+from deep_research.run.errors import DeepResearchError, UserMistake
+from deep_research.run.packets import (
+    AnyPacket,
+    CallDelayed,
+    CallFinished,
+    ChatHeartbeat,
+    OverallStop,
+    Placement,
+    StopReason,
+)
+from deep_research.state import Run
+
+Message = str | Mapping[str, Any] | Command[Any] | None
+"""Words of the user, an input of the graph, a command, or nothing to go on with a run that was stopped."""
+Thread = str | Mapping[str, Any] | None
+"""Name of a thread, or the config that names one; none for a graph without a checkpointer."""
+
+
+async def apackets(
+    graph: ResearchGraph,
+    message: Message,
+    thread: Thread = None,
+    *,
+    context: Context | Mapping[str, Any] | None = None,
+    **settings: Any,
+) -> AsyncGenerator[AnyPacket, None]:
+    """Run the graph and give its packets as they come; `settings` go to LangGraph's `astream`.
+
+    While the run is silent, a heartbeat comes every `Limits.heartbeat_seconds`. The last packet is `stop`, once, with
+    its reason; an error that ended the run is raised after it, and so is the cancellation of the caller's task, which
+    has stopped the run by then. Leaving early stops the run without a word: close the generator (`aclosing`).
+    """
+    listener = Listener(is_kept=graph.checkpointer is not None)
+    try:
+        given = context if isinstance(context, Context) else read_context(context or {})
+        parts = graph.astream(
+            {"messages": [HumanMessage(message)]} if isinstance(message, str) else message,
+            thread_config(thread) if isinstance(thread, str) else thread,
+            context=given,
+            stream_mode=["custom", "values"],
+            # Of the values, only this says how the run stands.
+            output_keys=["run"],
+            subgraphs=True,
+            version="v2",
+            **settings,
+        )
+        async with aclosing(_with_silences(parts, given.limits.heartbeat_seconds)) as heard:
+            async for part in heard:
+                packet = listener.heartbeat() if part is None else listener.take(part)
+                if packet:
+                    yield packet
+    except asyncio.CancelledError:
+        yield listener.stop("user_cancelled")
+        raise
+    except Exception as error:
+        yield listener.failure(error)
+        raise
+    yield listener.end()
+
+
+def packets(
+    graph: ResearchGraph,
+    message: Message,
+    thread: Thread = None,
+    *,
+    context: Context | Mapping[str, Any] | None = None,
+    **settings: Any,
+) -> Generator[AnyPacket, None, None]:
+    """As `apackets`, for callers without an event loop; leaving the loop early stops the run."""
+    yield from iterate(lambda: apackets(graph, message, thread, context=context, **settings), graph._loop())
+
+
+def read_packet(data: Mapping[str, Any]) -> AnyPacket:
+    """The packet that this data is, as it comes from a server or a file; raises `ValueError` if it is none."""
+    return _adapter().validate_python(data)
+
+
+@cache
+def _adapter() -> TypeAdapter[AnyPacket]:
+    return TypeAdapter(AnyPacket)
+
+
+class Listener:
+    """Hears the parts of a graph's stream and knows what to say when it ends."""
+
+    def __init__(self, *, is_kept: bool) -> None:
+        """`is_kept`: a checkpointer holds the thread."""
+        self._is_kept = is_kept
+        self._start = time.monotonic()
+        self._turn = 0
+        self._run: Run | None = None
+        self._is_waiting = False
+
+    def take(self, part: dict[str, Any]) -> AnyPacket | None:
+        """The packet of this part; none if the part is for the listener alone."""
+        if part["type"] == "values":
+            if not part["ns"]:
+                self._run = (part["data"] or {}).get("run")
+                self._is_waiting = bool(part["interrupts"])
+            return None
+        packet = read_packet(part["data"])
+        if packet.placement.sub_turn_index is None and not isinstance(packet, CallDelayed | CallFinished):
+            self._turn = packet.placement.turn_index
+        return packet
+
+    def heartbeat(self) -> ChatHeartbeat:
+        """What is said in a silence."""
+        return ChatHeartbeat(placement=Placement(turn_index=0), elapsed_seconds=self._elapsed())
+
+    def end(self) -> OverallStop:
+        """The stop of a run that came to its end or to a pause."""
+        if self._run is None or self._is_waiting or self._run.status in ("waiting", "running"):
+            return self.stop("waiting_for_user")
+        reason: StopReason = "completed" if self._run.status == "completed" else "completed_with_gaps"
+        return self.stop(reason, self._run.stop_reason, is_resumable=False)
+
+    def failure(self, error: Exception) -> OverallStop:
+        """The stop of a run that an error ended."""
+        # Only the kind of a foreign error is told: its text may hold addresses, keys or page text.
+        kind = f"An error stopped the run ({type(error).__name__})."
+        message = " ".join(str(error).split()) if isinstance(error, DeepResearchError) else kind
+        was_refused = isinstance(error, UserMistake) and self._run is None
+        return self.stop("failed", message, is_resumable=not was_refused)
+
+    def stop(self, reason: StopReason, message: str = "", *, is_resumable: bool = True) -> OverallStop:
+        """The last packet."""
+        return OverallStop(
+            placement=Placement(turn_index=self._turn),
+            stop_reason=reason,
+            message=message,
+            is_resumable=is_resumable and self._is_kept,
+            elapsed_seconds=self._elapsed(),
+        )
+
+    def _elapsed(self) -> float:
+        return round(time.monotonic() - self._start, 3)
+
+
+async def _with_silences(stream: AsyncIterator[Any], seconds: float) -> AsyncGenerator[Any, None]:
+    """What the stream brings, and None for each `seconds` in which it brings nothing; closing it ends the stream."""
+    queue: asyncio.Queue[tuple[Any, BaseException | None, bool]] = asyncio.Queue()
+
+    async def pump() -> None:
+        try:
+            async for part in stream:
+                queue.put_nowait((part, None, False))
+            queue.put_nowait((None, None, True))
+        except BaseException as error:  # noqa: BLE001 - whatever ends the stream is raised where it is read
+            queue.put_nowait((None, error, True))
+
+    # A task of its own, for a wait that is given up would end the stream itself.
+    task = asyncio.create_task(pump())
+    try:
+        while True:
+            part, error, is_last = await _next(queue, seconds)
+            if error:
+                raise error
+            if is_last:
+                return
+            yield part
+    finally:
+        task.cancel()
+        await asyncio.wait([task], timeout=CANCEL_SECONDS)
+
+
+async def _next(queue: asyncio.Queue[Any], seconds: float) -> Any:
+    try:
+        async with asyncio.timeout(seconds):
+            return await queue.get()
+    except TimeoutError:
+        return None, None, False

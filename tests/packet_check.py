@@ -1,0 +1,147 @@
+"""What holds of every stream of packets: brackets, order, counts; and how two streams are compared."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from deep_research.run import packets as p
+from deep_research.run.packets import AnyPacket
+
+Place = tuple[int, int, int]
+"""Turn, tab and sub-turn; -1 for none."""
+PASSING = (p.CallDelayed, p.CallFinished, p.ChatHeartbeat, p.DocumentsIndexed)
+"""Packets that belong to no block and that no replay has."""
+INSIDE: dict[type[Any], type[Any]] = {
+    p.PlanDelta: p.PlanStart,
+    p.ReasoningDelta: p.ReasoningStart,
+    p.ReasoningDone: p.ReasoningStart,
+    p.SearchToolQueries: p.SearchToolStart,
+    p.SearchToolFilters: p.SearchToolStart,
+    p.SearchToolDocuments: p.SearchToolStart,
+    p.OpenUrlUrls: p.OpenUrlStart,
+    p.OpenUrlDocuments: p.OpenUrlStart,
+    p.FindingStart: p.ResearchAgentStart,
+    p.FindingDelta: p.FindingStart,
+    p.FindingCitedDocuments: p.FindingStart,
+    p.PacketError: p.ResearchAgentStart,
+    p.MessageDelta: p.MessageStart,
+    p.CitationInfo: p.MessageStart,
+}
+STEPS = (p.ReasoningStart, p.SearchToolStart, p.OpenUrlStart)
+BLOCKS = (*STEPS, p.PlanStart, p.ResearchAgentStart, p.MessageStart)
+LINK = re.compile(r"\[(\d+)\]\(")
+
+
+def place_of(packet: AnyPacket) -> Place:
+    place = packet.placement
+    return place.turn_index, place.tab_index, -1 if place.sub_turn_index is None else place.sub_turn_index
+
+
+def faults(packets: Sequence[AnyPacket], *, is_whole: bool = True) -> list[str]:
+    """What is wrong with the stream of one run; `is_whole`: the run came to its report."""
+    check = Check()
+    for packet in packets:
+        if not isinstance(packet, PASSING):
+            check.take(packet)
+    if [isinstance(packet, p.OverallStop) for packet in packets].index(True) != len(packets) - 1:
+        check.faults.append("stop is not last")
+    return check.faults + (check.left_open() if is_whole else [])
+
+
+class Check:
+    """Follows a stream and notes every breach."""
+
+    def __init__(self) -> None:
+        self.faults: list[str] = []
+        self.open: dict[Place, list[AnyPacket]] = {}
+        self.closed: set[Place] = set()
+        self.branches: dict[int, int] = {}
+        self.agents: dict[int, int] = {}
+        self.announced: dict[int, str] = {}
+        self.text = ""
+        self.turn = 0
+
+    def take(self, packet: AnyPacket) -> None:
+        place = place_of(packet)
+        self._check_order(packet, place)
+        around = INSIDE.get(type(packet))
+        if around and not any(isinstance(opener, around) for opener in self.open.get(place, ())):
+            self.faults.append(f"{packet.type} at {place} stands in no {around.__name__}")
+        match packet:
+            case p.SectionEnd() | p.ReasoningDone():
+                self._close(packet, place)
+            case p.TopLevelBranching():
+                self.branches[place[0]] = packet.num_parallel_branches
+            case p.CitationInfo():
+                self._announce(packet)
+            case p.MessageDelta():
+                self._cite(packet)
+            case p.FindingStart():
+                self.open[place] = [*self.open.get(place, ())[:1], packet]
+        if isinstance(packet, BLOCKS):
+            self._open(packet, place)
+
+    def left_open(self) -> list[str]:
+        """What should have ended by the end, and branches that do not add up."""
+        openers = [opener for stack in self.open.values() for opener in stack]
+        left = [f"{opener.type} is never closed" for opener in openers if not isinstance(opener, p.MessageStart)]
+        wanted = {turn: count for turn, count in self.agents.items() if count > 1}
+        return left + ([] if wanted == self.branches else [f"branches {self.branches}, researchers {self.agents}"])
+
+    def _check_order(self, packet: AnyPacket, place: Place) -> None:
+        if place[0] < self.turn:
+            self.faults.append(f"{packet.type} goes back to turn {place[0]} from {self.turn}")
+        self.turn = place[0]
+        if place in self.closed and not isinstance(packet, p.OverallStop):
+            self.faults.append(f"{packet.type} comes after the end of {place}")
+        if place[2] >= 0 and not self.open.get((place[0], place[1], -1)):
+            self.faults.append(f"{packet.type} at {place} has no researcher")
+
+    def _open(self, packet: AnyPacket, place: Place) -> None:
+        turn, tab, step = place
+        if self.open.get(place):
+            self.faults.append(f"{packet.type} at {place} begins in an open block")
+        if step > 0 and (turn, tab, step - 1) not in self.closed:
+            self.faults.append(f"step {place} comes before the one before it")
+        if isinstance(packet, p.ResearchAgentStart):
+            self.agents[turn] = self.agents.get(turn, 0) + 1
+        self.open[place] = [packet]
+
+    def _close(self, packet: AnyPacket, place: Place) -> None:
+        stack = self.open.pop(place, [])
+        is_thought = bool(stack) and isinstance(stack[0], p.ReasoningStart)
+        if not stack or is_thought is not isinstance(packet, p.ReasoningDone):
+            self.faults.append(f"{packet.type} at {place} closes {[opener.type for opener in stack]}")
+        self.closed.add(place)
+
+    def _announce(self, packet: p.CitationInfo) -> None:
+        if packet.citation_number in self.announced or packet.document_id in self.announced.values():
+            self.faults.append(f"citation {packet.citation_number} is announced twice")
+        self.announced[packet.citation_number] = packet.document_id
+
+    def _cite(self, packet: p.MessageDelta) -> None:
+        self.text += packet.content
+        cited = {int(number) for number in LINK.findall(self.text)}
+        if not cited <= self.announced.keys():
+            self.faults.append(f"{cited - self.announced.keys()} are cited before they are announced")
+
+
+def merged(packets: Iterable[AnyPacket]) -> dict[Place, list[tuple[str, Any]]]:
+    """What each place says: deltas joined, the passing left out, in the order of the places."""
+    told: dict[Place, list[tuple[str, Any]]] = {}
+    for packet in packets:
+        if not isinstance(packet, PASSING):
+            _add(told.setdefault(place_of(packet), []), packet)
+    return {place: told[place] for place in sorted(told)}
+
+
+def _add(told: list[tuple[str, Any]], packet: AnyPacket) -> None:
+    left_out = {"type", "placement", "elapsed_seconds", "is_resumable"}
+    fields = packet.model_dump(exclude=left_out)
+    if packet.type.endswith("_delta") and isinstance(text := next(iter(fields.values())), str):
+        said = told.pop()[1] if told and told[-1][0] == packet.type else ""
+        told.append((packet.type, said + text))
+        return
+    told.append((packet.type, fields))

@@ -1,0 +1,152 @@
+"""Packets on the command line: printed for programs, told again, and a run exported."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command import Desk, desk_in, with_notes
+from lab import QUESTION
+from packet_check import faults, merged
+
+from deep_research.app.stream import read_packet
+from deep_research.run.packets import AnyPacket
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return desk_in(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Desk:
+    """A desk whose run `light` is finished and whose run `pair` waits."""
+    desk = desk_in(tmp_path_factory.mktemp("library"))
+    assert desk.call("ask", QUESTION, "--docs", str(desk.docs), "--thread", "light").code == 0
+    assert desk.call("ask", "Compare them?", "--docs", str(desk.docs), "--thread", "pair").code == 3
+    return desk
+
+
+def packets_of(out: str) -> list[AnyPacket]:
+    """The packets of an output that holds nothing else; the last one, and no other, is a stop."""
+    packets = [read_packet(json.loads(line)) for line in out.splitlines()]
+    assert [packet.type for packet in packets].index("stop") == len(packets) - 1
+    return packets
+
+
+def stop_of(out: str) -> dict[str, Any]:
+    return packets_of(out)[-1].model_dump(include={"stop_reason", "message", "is_resumable"})
+
+
+def test_packets_take_the_place_of_progress_and_report(desk: Desk) -> None:
+    ended = desk.call("ask", QUESTION, "--docs", str(desk.docs), "--thread", "light", "--json")
+    assert (ended.code, ended.err) == (0, "")
+    packets = packets_of(ended.out)
+    assert faults(packets) == []
+    assert packets[0].type == "documents_indexed"
+    assert stop_of(ended.out) == {"stop_reason": "completed", "message": "", "is_resumable": False}
+    again = packets_of(desk.call("resume", "light", "--json").out)
+    assert merged(again) == merged(packets), "a finished run is told as it is stored"
+
+
+def test_a_question_back_ends_the_packets_and_the_answer_goes_on(desk: Desk) -> None:
+    asked = desk.call("ask", "Compare them?", "--docs", str(desk.docs), "--thread", "pair", "--json")
+    assert asked.code == 3
+    assert asked.err.endswith("\nWaiting for your answer: deep-research resume pair --answer TEXT\n")
+    assert stop_of(asked.out) == {"stop_reason": "waiting_for_user", "message": "", "is_resumable": True}
+    waits = desk.call("resume", "pair", "--json")
+    assert waits.code == 3
+    assert merged(packets_of(waits.out)) == merged(packets_of(asked.out))
+    answered = desk.call("resume", "pair", "--answer", "The Skerry Light and Port Anlow", "--json")
+    assert answered.code == 0
+    assert stop_of(answered.out)["stop_reason"] == "completed"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["ask", "", "--docs", "docs"], "The question is empty"),
+        (["ask", QUESTION, "--docs", "nowhere"], "nowhere: there is no such folder"),
+        (["ask", QUESTION, "--docs", "docs", "--limit", "max_cycles"], "--limit takes NAME=VALUE"),
+        (["resume", "nobody"], "There is no run 'nobody'"),
+        (["show", "nobody", "--replay"], "There is no run 'nobody'"),
+    ],
+)
+def test_a_wrong_call_ends_in_a_stop_too(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, arguments: list[str], words: str
+) -> None:
+    monkeypatch.chdir(desk.folder)
+    ended = desk.call(*arguments, "--json")
+    assert ended.code == 2
+    assert ended.err.startswith("Error: ") and words in ended.err
+    stop = stop_of(ended.out)
+    assert (stop["stop_reason"], stop["is_resumable"]) == ("failed", False)
+    assert words in stop["message"]
+
+
+def test_ctrl_c_ends_the_packets_with_its_reason(tmp_path: Path) -> None:
+    desk = with_notes(desk_in(tmp_path), 150)
+    with desk.started("ask", QUESTION, "--docs", "docs", "--thread", "light", "--json") as process:
+        assert process.stdout
+        first = next(line for line in process.stdout if "search_tool_start" in line)
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert err == "Stopped. What was found is kept; go on: deep-research resume light\n"
+    assert stop_of(first + out) == {"stop_reason": "user_cancelled", "message": "", "is_resumable": True}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["ask", QUESTION, "--json", "--out", "report.md"], "deep-research export THREAD --out FILE"),
+        (["show", "light", "--json"], "the run as data is --format json"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(library: Desk, arguments: list[str], words: str) -> None:
+    ended = library.run(*arguments)
+    assert (ended.code, ended.out) == (2, "")
+    assert words in ended.err
+
+
+@pytest.mark.behaviour("O-88")
+def test_a_stored_run_is_played_again_as_it_was_shown(desk: Desk) -> None:
+    asked = desk.call("ask", QUESTION, "--docs", str(desk.docs), "--thread", "light")
+    played = desk.call("show", "light", "--replay")
+    assert (played.code, played.out) == (0, asked.out)
+    passing = ("documents indexed", "spent")
+    # Researchers of one round speak in turn where they spoke at once.
+    assert sorted(line for line in played.err.splitlines() if not line.startswith(passing)) == sorted(
+        line for line in asked.err.splitlines() if not line.startswith(passing)
+    )
+
+
+def test_a_run_that_waits_is_played_up_to_its_question(library: Desk) -> None:
+    played = library.call("show", "pair", "--replay")
+    assert (played.code, played.err) == (0, "Run pair\n")
+    assert "Which subject" in played.out
+
+
+def test_a_run_is_exported_with_its_sources_or_as_data(library: Desk) -> None:
+    shown = json.loads(library.call("show", "light", "--format", "json").out)
+    report, data = library.folder / "report.md", library.folder / "run.json"
+    assert library.call("export", "light", "--out", str(report)).code == 0
+    assert library.call("export", "light", "--format", "json", "--out", str(data)).code == 0
+    assert report.read_text("utf-8") == library.call("export", "light").out == library.call("resume", "light").out
+    assert "## Sources" in report.read_text("utf-8")
+    assert json.loads(data.read_text("utf-8")) == shown
+
+
+def test_a_run_without_a_report_says_how_far_it_is_and_how_to_go_on(library: Desk) -> None:
+    for output_format in ("md", "json"):
+        ended = library.call("export", "pair", "--format", output_format)
+        assert (ended.code, ended.out) == (2, "")
+        assert ended.err == (
+            "Error: The run 'pair' has no report yet: it waits for an answer. "
+            "Go on: deep-research resume pair --answer TEXT\n"
+        )
+    assert library.call("export", "nobody").err == "Error: There is no run 'nobody'; `deep-research runs` lists all.\n"

@@ -1,0 +1,68 @@
+"""Models that go round in circles come to an end, and what was found is used."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from lab import REPORT, in_order, lab, research, results, search, think
+
+from deep_research.models.scripted import calls
+
+
+@pytest.mark.fault(17)
+async def test_the_very_same_call_is_not_made_a_third_time(tmp_path: Path) -> None:
+    same = [search("Skerry Light") for _ in range(3)]
+    run = lab(tmp_path, researcher=[*same, "It was lit in 1844. [1]"])
+    state = await run.ask()
+    finding = in_order(state)[0]
+    assert [action.inputs for action in finding.actions] == [("Skerry Light",)] * 2
+    assert (finding.ended, finding.numbered) == ("done", "It was lit in 1844. [1]")
+    assert "made 2 times before" in "".join(results(run.calls("researcher")[-1].messages).values())
+
+
+async def test_the_same_words_for_another_tool_or_in_another_order_are_another_call(tmp_path: Path) -> None:
+    pairs = [search("Skerry", "Light"), search("Light", "Skerry"), search("Skerry", "Light"), search("Light", "Skerry")]
+    run = lab(tmp_path, researcher=[*pairs, REPORT, "It was lit in 1844. [1]"])
+    await run.ask()
+    assert run.all_used()
+
+
+@pytest.mark.fault(18)
+async def test_a_researcher_that_never_ends_writes_when_its_rounds_are_over(tmp_path: Path) -> None:
+    endless = [search(f"Skerry Light {number}") for number in range(2)]
+    run = lab(tmp_path, researcher=[*endless, "Lit in 1844. [1]"], limits={"max_iterations": 2})
+    finding = in_order(await run.ask())[0]
+    assert (finding.ended, finding.numbered) == ("partial", "Lit in 1844. [1]")
+    assert "max_iterations" in finding.reason
+
+
+@pytest.mark.fault(18)
+async def test_a_researcher_without_searches_is_told_to_write(tmp_path: Path) -> None:
+    endless = [search(f"Skerry Light {number}") for number in range(3)]
+    run = lab(tmp_path, researcher=[*endless, REPORT, "Lit in 1844. [1]"], limits={"max_searches": 1})
+    finding = in_order(await run.ask())[0]
+    assert finding.numbered == "Lit in 1844. [1]"
+    assert [bool(action.found) for action in finding.actions] == [True, False, False]
+    assert "max_searches" in finding.actions[1].problems[0]
+
+
+@pytest.mark.fault(19)
+async def test_an_end_before_anything_was_researched_is_asked_about_once_and_then_said_in_the_report(
+    tmp_path: Path,
+) -> None:
+    run = lab(tmp_path, orchestrator=[REPORT, think(), REPORT], writer=["No source was consulted."])
+    state = await run.ask()
+    assert state.run and state.run.status == "completed_with_gaps"
+    assert "no source was consulted" in run.calls("writer")[0].messages[-1].text
+    assert "no source" in state.messages[-1].text.lower()
+
+
+@pytest.mark.fault(16)
+async def test_of_two_hundred_calls_a_few_are_carried_out_and_all_are_answered(tmp_path: Path) -> None:
+    many = calls(*(call for n in range(200) for call in research(f"task {n}.").tool_calls))
+    simple = {f"task {n}.": [search("Skerry Light"), REPORT, "Lit in 1844. [1]"] for n in range(3)}
+    run = lab(tmp_path, orchestrator=[many, REPORT], researcher=simple)
+    state = await run.ask()
+    assert len(state.findings) == 3
+    assert len(results(state.transcript)) == 201

@@ -1,0 +1,90 @@
+"""The packets on the wire: one closed set, described by a schema and a page that are up to date."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import packet_schema
+from lab import write_documents
+from packet_schema import PAGE, SCHEMA
+
+from deep_research.run.packets import Packet
+
+KEPT = {
+    "deep_research_plan_start": {},
+    "deep_research_plan_delta": {"content": "string"},
+    "research_agent_start": {"research_task": "string"},
+    "intermediate_report_start": {},
+    "intermediate_report_delta": {"content": "string"},
+    "intermediate_report_cited_docs": {"cited_docs": "array"},
+    "top_level_branching": {"num_parallel_branches": "integer"},
+    "section_end": {},
+    "reasoning_start": {},
+    "reasoning_delta": {"reasoning": "string"},
+    "reasoning_done": {},
+    "message_start": {"final_documents": None, "pre_answer_processing_seconds": None},
+    "message_delta": {"content": "string"},
+    "citation_info": {"citation_number": "integer", "document_id": "string"},
+    "search_tool_start": {"is_internet_search": "boolean"},
+    "search_tool_queries_delta": {"queries": "array"},
+    "search_tool_documents_delta": {"documents": "array"},
+    "open_url_start": {},
+    "open_url_urls": {"urls": "array"},
+    "open_url_documents": {"documents": "array"},
+}
+"""Types whose fields are exactly those that clients of the reference know."""
+WIDER = {"search_tool_filter_delta", "error", "chat_heartbeat", "stop"}
+"""Types that such clients know with fewer fields."""
+
+
+def by_type() -> dict[str, dict[str, Any]]:
+    """The schema of each packet by its wire name."""
+    schema = packet_schema.schema()
+    names = schema["discriminator"]["mapping"]
+    return {wire: schema["$defs"][place.rpartition("/")[2]] for wire, place in names.items()}
+
+
+def test_schema_and_page_are_up_to_date() -> None:
+    assert SCHEMA.read_text("utf-8") == packet_schema.rendered(), "run make docs"
+    page = PAGE.read_text("utf-8")
+    assert page == packet_schema.with_table(page), "run make docs"
+
+
+def test_every_packet_is_in_the_schema_and_on_the_page() -> None:
+    kinds = set(packet_schema.kinds())
+    assert kinds == set(Packet.__subclasses__())
+    assert {kind.model_fields["type"].default for kind in kinds} == by_type().keys()
+    page = PAGE.read_text("utf-8")
+    assert all(f"\n| `{wire}` |" in page for wire in by_type())
+
+
+def test_names_and_fields_that_clients_know_are_never_changed() -> None:
+    packets = by_type()
+    for wire, fields in KEPT.items():
+        properties = packets[wire]["properties"]
+        assert {name: entry.get("type") for name, entry in properties.items() if name not in ("type", "placement")} == (
+            fields
+        )
+    assert packets.keys() >= WIDER
+    placement = json.loads(SCHEMA.read_text("utf-8"))["$defs"]["Placement"]["properties"]
+    assert list(placement) == ["turn_index", "tab_index", "sub_turn_index", "model_index"]
+
+
+def test_the_wire_holds_every_field_that_the_schema_names() -> None:
+    assert all(set(packet["required"]) == set(packet["properties"]) for packet in by_type().values())
+
+
+def test_the_script_of_the_page_prints_a_cited_report(tmp_path: Path) -> None:
+    script = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)[0]
+    write_documents(tmp_path / "documents")
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "searching for ['When was the Skerry Light lit?'" in done.stdout
+    assert re.search(r"1844\. \[1\]\(file://", done.stdout)

@@ -1,0 +1,89 @@
+"""What somebody sees who watches a run: lines in a pipe, a view on a terminal."""
+
+from __future__ import annotations
+
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from deep_research.app.live_view import LiveView
+from deep_research.app.progress import Bill, PlainLines, Progress
+from deep_research.run import packets as p
+from deep_research.run.packets import AnyPacket, Placement
+
+TOP = Placement(turn_index=0)
+AGENT = Placement(turn_index=1, tab_index=1)
+
+
+def finished(tokens: int, usd: float = 0.0) -> AnyPacket:
+    return p.CallFinished(
+        placement=TOP, role="writer", input_tokens=tokens - 1, cached_tokens=0, output_tokens=1, usd=usd
+    )
+
+
+def stop() -> AnyPacket:
+    return p.OverallStop(placement=TOP, stop_reason="completed", elapsed_seconds=1.0)
+
+
+def lines(capsys: pytest.CaptureFixture[str], *packets: AnyPacket) -> list[str]:
+    """What the packets print in a pipe, the title left out."""
+    told(PlainLines("Run light"), *packets)
+    return capsys.readouterr().err.splitlines()[1:]
+
+
+def told(view: Progress, *packets: AnyPacket) -> None:
+    for packet in packets:
+        view(packet)
+
+
+def seen(*packets: AnyPacket) -> str:
+    """What the view on a terminal shows after the packets."""
+    view, screen = LiveView(""), StringIO()
+    told(view, *packets)
+    Console(file=screen, width=100).print(view)
+    return screen.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("usd", "words"),
+    [(0.0, "34 567 tokens"), (0.06, "34 567 tokens, $0.12"), (0.0002, "34 567 tokens, $0.0004")],
+)
+def test_what_the_models_cost_is_added_up(capsys: pytest.CaptureFixture[str], usd: float, words: str) -> None:
+    calls = (finished(34_000, usd), finished(567, usd))
+    assert lines(capsys, *calls, stop()) == [f"spent: 2 model calls, {words}"]
+    assert f"0 sources, {words}\n" in seen(*calls).replace(" \n", "\n")
+
+
+def test_a_run_without_calls_has_no_bill(capsys: pytest.CaptureFixture[str]) -> None:
+    assert lines(capsys, p.PlanStart(placement=TOP), stop()) == []
+    assert "tokens" not in seen(stop())
+    assert str(Bill()) == "0 tokens"
+
+
+def test_a_call_that_was_refused_prints_no_title(capsys: pytest.CaptureFixture[str]) -> None:
+    told(PlainLines("Run light"), stop())
+    assert capsys.readouterr().err == ""
+
+
+def test_a_call_that_waits_says_how_long_and_why(capsys: pytest.CaptureFixture[str]) -> None:
+    delayed = p.CallDelayed(placement=TOP, seconds=12.4, reason="the provider asks to (429)")
+    start = p.ResearchAgentStart(placement=AGENT, research_task="The light")
+    inside = delayed.model_copy(update={"placement": AGENT.model_copy(update={"sub_turn_index": 0})})
+    words = "waiting 12 s: the provider asks to (429)"
+    assert lines(capsys, delayed, inside) == [f"[0.1] {words}", f"[1.2] {words}"]
+    assert words in seen(delayed)
+    assert words not in seen(delayed, p.PlanStart(placement=TOP))
+    assert f"● The light\n  {words}" in "\n".join(line.rstrip() for line in seen(start, inside).splitlines())
+
+
+def test_a_plan_is_shown_in_whatever_turn_it_stands(capsys: pytest.CaptureFixture[str]) -> None:
+    for turn in (0, 1):
+        place = Placement(turn_index=turn)
+        plan: list[AnyPacket] = [
+            p.PlanStart(placement=place),
+            p.PlanDelta(placement=place, content="1. Li"),
+            p.PlanDelta(placement=place, content="ght\n"),
+        ]
+        assert lines(capsys, *plan, p.SectionEnd(placement=place)) == ["plan:", "1. Light"]
+        assert "1. Light" in seen(*plan)

@@ -1,0 +1,165 @@
+"""A stored run is told again as it happened."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from lab import PLAN, QUESTION, REPORT, Lab, lab, research, search, simple_research, think
+from packet_check import Place, faults, merged, place_of
+from random_runs import Script, reasoned, scripts
+
+from deep_research.app.embed import build_graph
+from deep_research.app.replay import areplay_thread, replay, replay_thread
+from deep_research.app.stream import apackets, packets
+from deep_research.run import packets as p
+from deep_research.run.errors import UnknownThread
+from deep_research.run.packets import AnyPacket
+from deep_research.state import ResearchState
+
+THOUGHT = "reasoning_start reasoning_delta reasoning_done"
+FINDING = "intermediate_report_start intermediate_report_delta intermediate_report_cited_docs section_end"
+ORDER = f"""
+0: {THOUGHT}
+1: deep_research_plan_start deep_research_plan_delta section_end
+2: top_level_branching research_agent_start
+2.0.0: {THOUGHT}
+2.0.1: search_tool_start search_tool_queries_delta search_tool_documents_delta section_end
+2: {FINDING}
+2.1: research_agent_start error section_end
+3: {THOUGHT}
+4: {THOUGHT}
+5: message_start message_delta citation_info message_delta message_delta stop
+"""
+
+
+def in_words(told: list[AnyPacket]) -> str:
+    """A line for each change of place."""
+    lines = [(name_of(place), [packet.type for packet in group]) for place, group in groupby(told, place_of)]
+    return "\n".join(f"{name}: {' '.join(types)}" for name, types in lines)
+
+
+def name_of(place: Place) -> str:
+    turn, tab, step = place
+    if step >= 0:
+        return f"{turn}.{tab}.{step}"
+    return f"{turn}.{tab}" if tab else str(turn)
+
+
+async def live(run: Lab, message: Any = QUESTION) -> list[AnyPacket]:
+    return [packet async for packet in apackets(run.graph, message, run.thread, context=run.context)]
+
+
+def last(told: list[AnyPacket]) -> tuple[str, bool, int]:
+    stop = told[-1]
+    assert isinstance(stop, p.OverallStop)
+    return stop.stop_reason, stop.is_resumable, stop.placement.turn_index
+
+
+@pytest.mark.behaviour("O-88")
+@settings(max_examples=15, phases=[Phase.generate], suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(script=scripts())
+def test_a_stored_run_is_told_again_in_the_same_places(tmp_path: Path, script: Script) -> None:
+    async def both() -> None:
+        run = script.lab(tmp_path)
+        told = await live(run)
+        again = list(replay(await run.state()))
+        assert merged(again) == merged(told)
+        assert faults(again) == []
+
+    asyncio.run(both())
+
+
+@pytest.mark.behaviour("O-88")
+async def test_a_stored_run_is_told_in_the_order_in_which_it_reads(tmp_path: Path) -> None:
+    run = lab(
+        tmp_path,
+        planner=[reasoned(PLAN, "What is asked?")],
+        orchestrator=[research("light task", "keeper task"), think("Enough."), REPORT],
+        researcher={
+            "light task": [think("Where?"), search("Skerry Light 1844"), REPORT, "Lit. [1]"],
+            "keeper task": [REPORT, ""],
+        },
+        writer=[reasoned("Lit in 1844 [1].", "How to put it?")],
+    )
+    await live(run)
+    told = list(replay(await run.state()))
+    assert in_words(told) == ORDER.strip()
+    report = "".join(packet.content for packet in told if isinstance(packet, p.MessageDelta))
+    start = next(packet for packet in told if isinstance(packet, p.MessageStart))
+    assert start.final_documents and report == f"Lit in 1844 [1]({start.final_documents[0].link})."
+
+
+async def test_a_question_back_is_told_again_while_it_waits_and_afterwards(tmp_path: Path) -> None:
+    run = lab(tmp_path, clarifier=["Which light?"])
+    await live(run)
+    asked = list(replay(await run.state()))
+    assert [packet.type for packet in asked] == ["message_start", "message_delta", "stop"]
+    assert last(asked) == ("waiting_for_user", True, 0)
+    await live(run, "The Skerry Light")
+    told = list(replay(await run.state()))
+    assert [packet.type for packet in told[:3]] == ["message_start", "message_delta", "deep_research_plan_start"]
+    assert last(told) == ("completed", False, 2)
+
+
+async def test_of_several_questions_the_latest_is_told(tmp_path: Path) -> None:
+    run = lab(
+        tmp_path,
+        clarifier=["Which light?"],
+        planner=["1. light", "1. keeper"],
+        orchestrator=[research("light task"), REPORT, think(), research("keeper task"), REPORT],
+        researcher={"light task": simple_research(), "keeper task": simple_research("Ada. [1]")},
+        writer=["Lit. [1]", "Kept. [1]"],
+    )
+    await live(run)
+    await live(run, "The Skerry Light")
+    told = await live(run, "And its keeper?")
+    assert merged(replay(await run.state())) == merged(told)
+
+
+async def test_a_run_that_was_stopped_is_told_as_far_as_it_went(tmp_path: Path) -> None:
+    async def hangs(*_: Any) -> str:
+        await asyncio.sleep(60)
+        return ""
+
+    assert [packet.type for packet in replay(ResearchState())] == ["stop"]
+    run = lab(
+        tmp_path,
+        orchestrator=[research("light task"), research("keeper task", "harbour task"), REPORT],
+        researcher={
+            "light task": simple_research(),
+            "keeper task": [search("Ada Moran"), hangs],
+            "harbour task": simple_research(),
+        },
+    )
+    task = asyncio.create_task(live(run))
+    while await run.finished_branches() < 1 or len(run.calls("researcher")) < 8:
+        await asyncio.sleep(0.01)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    told = list(replay(await run.state()))
+    assert last(told) == ("failed", True, 2)
+    assert faults(told, is_whole=False) == []
+    places = {packet.type: place_of(packet) for packet in told if packet.placement.turn_index == 2}
+    assert places["top_level_branching"] == (2, 0, -1)
+    assert [packet.type for packet in told if place_of(packet) == (2, 0, -1)][-2:] == ["research_agent_start", "stop"]
+    assert places["intermediate_report_cited_docs"] == (2, 1, -1), "what a finished sibling found is there"
+
+
+def test_an_app_names_the_thread(tmp_path: Path) -> None:
+    run = lab(tmp_path, graph=build_graph(checkpointer=tmp_path / "runs.sqlite"))
+    told = list(packets(run.graph, QUESTION, "light", context=run.context))
+    again = list(replay_thread(run.graph, "light"))
+    assert merged(again) == merged(told)
+
+    async def once_more() -> list[AnyPacket]:
+        return [packet async for packet in areplay_thread(run.graph, "light")]
+
+    assert asyncio.run(once_more()) == again
+    with pytest.raises(UnknownThread, match="'nobody'"):
+        list(replay_thread(run.graph, "nobody"))

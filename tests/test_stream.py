@@ -1,0 +1,235 @@
+"""The stream of packets: typed, bracketed, alive in silence, and ended by exactly one stop, however the run ends."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from lab import PLAN, QUESTION, REPORT, Lab, lab, research, simple_research
+from packet_check import faults
+from random_runs import Script, scripts
+
+from deep_research.app.embed import build_graph, thread_config
+from deep_research.app.stream import apackets, packets, read_packet
+from deep_research.run import packets as p
+from deep_research.run.errors import NoPlan, UnknownModel, UnknownSetting
+from deep_research.run.packets import AnyPacket, OverallStop, Placement
+
+STOP_WITHIN = 2.0
+"""Seconds in which a cancelled run has to stop; the bound of the specification, not a timing."""
+
+
+async def told(run: Lab, message: Any = QUESTION, into: list[AnyPacket] | None = None) -> list[AnyPacket]:
+    """All packets of a run, also where it raises: then they are in `into`."""
+    heard = [] if into is None else into
+    async for packet in apackets(run.graph, message, run.thread, context=run.context):
+        heard.append(packet)
+    return heard
+
+
+def stop_of(heard: Sequence[AnyPacket]) -> OverallStop:
+    """The stop, which has to be the only one and the last."""
+    (stop,) = [packet for packet in heard if isinstance(packet, OverallStop)]
+    assert heard[-1] is stop
+    return stop
+
+
+def stops(heard: Sequence[AnyPacket]) -> tuple[str, str, bool, int]:
+    stop = stop_of(heard)
+    return stop.stop_reason, stop.message, stop.is_resumable, stop.placement.turn_index
+
+
+@pytest.mark.behaviour("O-71", "O-77", "O-78")
+@settings(max_examples=15, phases=[Phase.generate], suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(script=scripts())
+def test_whatever_a_run_does_its_stream_is_in_order(tmp_path: Path, script: Script) -> None:
+    assert faults(asyncio.run(told(script.lab(tmp_path)))) == []
+
+
+@pytest.mark.behaviour("O-79")
+async def test_a_run_that_ends_well_says_so(tmp_path: Path) -> None:
+    assert stops(await told(lab(tmp_path))) == ("completed", "", False, 2)
+
+
+@pytest.mark.behaviour("O-79")
+async def test_a_run_that_a_limit_ended_names_the_limit(tmp_path: Path) -> None:
+    run = lab(tmp_path, orchestrator=[research("the light")], limits={"max_cycles": 2})
+    reason, message, is_resumable, turn = stops(await told(run))
+    assert (reason, is_resumable, turn) == ("completed_with_gaps", False, 2)
+    assert "(max_cycles)" in message
+
+
+@pytest.mark.behaviour("O-79")
+async def test_a_question_back_ends_the_stream_and_the_answer_opens_another(tmp_path: Path) -> None:
+    run = lab(tmp_path, clarifier=["Which light?"])
+    heard = await told(run)
+    assert stops(heard) == ("waiting_for_user", "", True, 0)
+    assert [packet.content for packet in heard if isinstance(packet, p.MessageDelta)] == ["Which light?"]
+    assert stops(await told(run, "The Skerry Light"))[0] == "completed"
+
+
+async def test_a_plan_that_is_to_be_approved_ends_the_stream(tmp_path: Path) -> None:
+    assert stops(await told(lab(tmp_path, review_plan=True))) == ("waiting_for_user", "", True, 0)
+
+
+@pytest.mark.behaviour("O-79")
+async def test_a_run_that_fails_says_why_and_raises(tmp_path: Path) -> None:
+    run, heard = lab(tmp_path, planner=["", "", PLAN]), list[AnyPacket]()
+    with pytest.raises(NoPlan) as error:
+        await told(run, into=heard)
+    assert stops(heard) == ("failed", str(error.value), True, 0)
+    assert stops(await told(run, None))[0] == "completed"
+
+
+async def test_of_a_foreign_error_only_the_kind_is_told(tmp_path: Path) -> None:
+    run, heard = lab(tmp_path, writer=[ValueError("sk-secret")], graph=build_graph(), clarify="off"), list[AnyPacket]()
+    with pytest.raises(ValueError, match="sk-secret"):
+        await told(run, into=heard)
+    assert stops(heard) == ("failed", "An error stopped the run (ValueError).", False, 1)
+
+
+@pytest.mark.parametrize(
+    ("context", "error"), [({"models": "gpt-nonsense"}, UnknownModel), ({"nonsense": 1}, UnknownSetting)]
+)
+async def test_a_call_that_is_refused_stops_before_it_raises(
+    tmp_path: Path, context: dict[str, Any], error: type[Exception]
+) -> None:
+    run, heard = lab(tmp_path), list[AnyPacket]()
+    with pytest.raises(error) as raised:
+        async for packet in apackets(run.graph, QUESTION, "t", context={"docs": [str(run.folder)], **context}):
+            heard.append(packet)
+    assert stops(heard) == ("failed", str(raised.value), False, 0)
+
+
+@pytest.mark.behaviour("O-79")
+async def test_a_cancelled_task_hears_the_stop_and_is_cancelled(tmp_path: Path) -> None:
+    async def never(*_: Any) -> str:
+        await asyncio.sleep(60)
+        return PLAN
+
+    run, heard = lab(tmp_path, planner=[never, PLAN]), list[AnyPacket]()
+    task = asyncio.create_task(told(run, into=heard))
+    while not run.calls("planner"):
+        await asyncio.sleep(0)
+    start = time.monotonic()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert time.monotonic() - start < STOP_WITHIN
+    assert stops(heard) == ("user_cancelled", "", True, 0)
+    assert stops(await told(run, None))[0] == "completed"
+
+
+async def test_a_stream_that_is_closed_early_leaves_no_run_behind(tmp_path: Path) -> None:
+    run = lab(tmp_path)
+    before = asyncio.all_tasks()
+    async with aclosing(apackets(run.graph, QUESTION, run.thread, context=run.context)) as heard:
+        async for packet in heard:
+            if isinstance(packet, p.PlanDelta):
+                break
+    assert asyncio.all_tasks() == before
+    assert not run.calls("orchestrator")
+
+
+@pytest.mark.behaviour("O-82")
+async def test_silence_brings_heartbeats_and_nothing_is_lost_by_them(tmp_path: Path) -> None:
+    async def slow(*_: Any) -> str:
+        await asyncio.sleep(0.3)
+        return PLAN
+
+    heard = await told(lab(tmp_path, planner=[slow], limits={"heartbeat_seconds": 0.05}))
+    beats = [packet for packet in heard if isinstance(packet, p.ChatHeartbeat)]
+    elapsed = [beat.elapsed_seconds for beat in beats]
+    assert len(beats) >= 3
+    assert elapsed == sorted(elapsed) and elapsed[0] > 0.04 and elapsed[-1] < stop_of(heard).elapsed_seconds
+    assert {beat.placement for beat in beats} == {Placement(turn_index=0)}
+    assert faults(heard) == []
+    assert "".join(packet.content for packet in heard if isinstance(packet, p.PlanDelta)) == PLAN
+    quick = await told(lab(tmp_path))
+    assert not any(isinstance(packet, p.ChatHeartbeat) for packet in quick)
+
+
+@pytest.mark.parametrize("kind", ["none", "file"])
+def test_a_plain_script_hears_the_same_packets(tmp_path: Path, kind: str) -> None:
+    graph = build_graph(checkpointer=tmp_path / "runs.sqlite" if kind == "file" else None)
+    run = lab(tmp_path, graph=graph)
+    heard = list(packets(graph, {"messages": [("user", QUESTION)]}, thread_config("t"), context=run.context))
+    assert stops(heard) == ("completed", "", False, 2)
+    assert faults(heard) == []
+
+
+def test_a_plain_script_that_leaves_early_can_go_on_later(tmp_path: Path) -> None:
+    run = lab(tmp_path, graph=build_graph(checkpointer=tmp_path / "runs.sqlite"))
+    for packet in packets(run.graph, QUESTION, "t", context=run.context):
+        if isinstance(packet, p.ResearchAgentStart):
+            break
+    again = lab(tmp_path, graph=run.graph, planner=[], researcher=simple_research() * 2, orchestrator=[REPORT])
+    assert stops(list(packets(run.graph, None, "t", context=again.context)))[0] == "completed"
+
+
+async def test_a_finished_thread_that_is_asked_to_go_on_says_that_it_is_finished(tmp_path: Path) -> None:
+    run = lab(tmp_path)
+    await told(run)
+    assert [packet.type for packet in await told(run, None)] == ["stop"]
+
+
+def test_what_is_no_packet_is_refused() -> None:
+    packet = p.PlanDelta(placement=Placement(turn_index=1), content="x")
+    assert read_packet(packet.model_dump(mode="json")) == packet
+    for data in ({"type": "nonsense", "placement": {"turn_index": 0}}, {"type": "section_end"}, {}):
+        with pytest.raises(ValueError):
+            read_packet(data)
+
+
+Spoil = Callable[[list[AnyPacket]], list[AnyPacket]]
+
+
+def without(kind: type[Any]) -> Spoil:
+    return lambda heard: [packet for packet in heard if not isinstance(packet, kind)]
+
+
+def moved(kind: type[Any], **place: int) -> Spoil:
+    def spoil(heard: list[AnyPacket]) -> list[AnyPacket]:
+        return [
+            packet.model_copy(update={"placement": packet.placement.model_copy(update=place)})
+            if isinstance(packet, kind)
+            else packet
+            for packet in heard
+        ]
+
+    return spoil
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda heard: [*heard, heard[-1]],
+        lambda heard: [*heard[:-2], heard[-1], heard[-2]],
+        lambda heard: [*heard[:3], *heard[-1:], *heard[3:-1], heard[-1]],
+        without(p.SectionEnd),
+        without(p.PlanStart),
+        without(p.ResearchAgentStart),
+        without(p.TopLevelBranching),
+        without(p.CitationInfo),
+        lambda heard: [twin for packet in heard for twin in [packet] * (1 + isinstance(packet, p.CitationInfo))],
+        moved(p.SearchToolStart, sub_turn_index=1),
+        moved(p.SearchToolDocuments, tab_index=2),
+        moved(p.MessageStart, turn_index=0),
+        moved(p.FindingStart, turn_index=2),
+    ],
+)
+async def test_the_check_of_streams_finds_what_is_wrong(tmp_path: Path, spoil: Spoil) -> None:
+    run = lab(
+        tmp_path,
+        orchestrator=[research("task 0.", "task 1."), REPORT],
+        researcher={"task 0.": simple_research(), "task 1.": simple_research()},
+    )
+    heard = await told(run)
+    assert faults(heard) == []
+    assert faults(spoil(heard))
