@@ -1,4 +1,4 @@
-"""Writes docs/behaviour.md: what is promised, and which tests show it; `make docs` runs it."""
+"""Writes docs/behaviour.md and docs/faults.md: what is promised, and which tests show it; `make docs` runs it."""
 
 from __future__ import annotations
 
@@ -9,15 +9,37 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
-TARGET = ROOT / "docs" / "behaviour.md"
-HEAD = """# Behaviour
-
-What a run promises, and the tests that show it. Written by `make docs` from `behaviour.rows.toml` and the tests' marks.
-
-| row | behaviour | shown by |
-|---|---|---|
-"""
 TO_COME = "*to come*"
+
+
+class Page(NamedTuple):
+    """A page of promises."""
+
+    name: str
+    """Name of the page, and of its data file."""
+    mark: str
+    """The mark of the tests that show its rows."""
+    head: str
+
+    @property
+    def target(self) -> Path:
+        """Where it is written."""
+        return ROOT / "docs" / f"{self.name}.md"
+
+
+BEHAVIOUR = Page(
+    "behaviour",
+    "behaviour",
+    "# Behaviour\n\nWhat a run promises, and the tests that show it. Written by `make docs` from `behaviour.rows.toml` "
+    "and the tests' marks.\n\n| row | behaviour | shown by |\n|---|---|---|\n",
+)
+FAULTS = Page(
+    "faults",
+    "fault",
+    "# Faults\n\nWhat a run survives and what it refuses, and the tests that show it. Written by `make docs` from "
+    "`faults.rows.toml` and the tests' marks.\n\n| row | what happens | shown by |\n|---|---|---|\n",
+)
+PAGES = (BEHAVIOUR, FAULTS)
 
 
 class Rows(NamedTuple):
@@ -29,37 +51,33 @@ class Rows(NamedTuple):
     """Rows that may be without a test."""
 
 
-def read_rows() -> Rows:
+def read_rows(page: Page) -> Rows:
     """The promises as the data file has them."""
-    data = tomllib.loads((ROOT / "docs" / "behaviour.rows.toml").read_text("utf-8"))
-    return Rows(data["rows"], frozenset(data["next"]))
+    data = tomllib.loads((ROOT / "docs" / f"{page.name}.rows.toml").read_text("utf-8"))
+    return Rows(data["rows"], frozenset(map(str, data["next"])))
 
 
-def find_marks(source: str) -> Iterator[tuple[str, str]]:
+def find_marks(source: str, mark: str) -> Iterator[tuple[str, str]]:
     """Each test, or class of tests, with a row that it is marked with; nothing is executed."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             for call in (inner for decorator in node.decorator_list for inner in ast.walk(decorator)):
-                if (
-                    isinstance(call, ast.Call)
-                    and isinstance(call.func, ast.Attribute)
-                    and call.func.attr == "behaviour"
-                ):
-                    yield from ((node.name, ast.literal_eval(argument)) for argument in call.args)
+                if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == mark:
+                    yield from ((node.name, str(ast.literal_eval(argument))) for argument in call.args)
 
 
-def find_tests() -> dict[str, list[str]]:
+def find_tests(page: Page) -> dict[str, list[str]]:
     """The tests that show each row, as pytest names them."""
     shown: dict[str, set[str]] = {}
     for path in (ROOT / "tests").rglob("test_*.py"):
-        for test, row in find_marks(path.read_text("utf-8")):
+        for test, row in find_marks(path.read_text("utf-8"), page.mark):
             shown.setdefault(row, set()).add(f"{path.relative_to(ROOT).as_posix()}::{test}")
     return {row: sorted(tests) for row, tests in sorted(shown.items())}
 
 
-def render(rows: Rows, shown: Mapping[str, list[str]]) -> str:
+def render(page: Page, rows: Rows, shown: Mapping[str, list[str]]) -> str:
     """The page."""
-    return HEAD + "".join(_line(row, words, shown.get(row, [])) for row, words in rows.words.items())
+    return page.head + "".join(_line(row, words, shown.get(row, [])) for row, words in rows.words.items())
 
 
 def _line(row: str, words: str, tests: list[str]) -> str:
@@ -77,4 +95,5 @@ def unknown(rows: Rows, shown: Mapping[str, list[str]]) -> list[str]:
 
 
 if __name__ == "__main__":
-    TARGET.write_text(render(read_rows(), find_tests()), "utf-8")
+    for each in PAGES:
+        each.target.write_text(render(each, read_rows(each), find_tests(each)), "utf-8")

@@ -1,9 +1,12 @@
-"""Every promise in docs/behaviour.md is shown by a test, and the page is up to date."""
+"""Every promise in docs/behaviour.md and docs/faults.md is shown by a test, and the pages are up to date."""
 
 from __future__ import annotations
 
 import behaviour
-from behaviour import Rows
+import pytest
+from behaviour import BEHAVIOUR, PAGES, Page, Rows
+
+ON_EVERY_PAGE = pytest.mark.parametrize("page", PAGES, ids=[page.name for page in PAGES])
 
 SOURCE = """
 @pytest.mark.behaviour("X-01", "X-02")
@@ -18,22 +21,25 @@ class TestMany:
 """
 
 
-def test_every_row_has_a_test() -> None:
-    assert behaviour.without_test(behaviour.read_rows(), behaviour.find_tests()) == []
+@ON_EVERY_PAGE
+def test_every_row_has_a_test(page: Page) -> None:
+    assert behaviour.without_test(behaviour.read_rows(page), behaviour.find_tests(page)) == []
 
 
-def test_every_marked_row_is_a_promise() -> None:
-    assert behaviour.unknown(behaviour.read_rows(), behaviour.find_tests()) == []
+@ON_EVERY_PAGE
+def test_every_marked_row_is_a_promise(page: Page) -> None:
+    assert behaviour.unknown(behaviour.read_rows(page), behaviour.find_tests(page)) == []
 
 
-def test_the_page_is_up_to_date() -> None:
-    page = behaviour.render(behaviour.read_rows(), behaviour.find_tests())
-    assert behaviour.TARGET.read_text("utf-8") == page, "run make docs"
+@ON_EVERY_PAGE
+def test_the_page_is_up_to_date(page: Page) -> None:
+    written = behaviour.render(page, behaviour.read_rows(page), behaviour.find_tests(page))
+    assert page.target.read_text("utf-8") == written, "run make docs"
 
 
 def test_marks_are_found_without_running_the_tests() -> None:
     marks = [("TestMany", "X-04"), ("test_one", "X-01"), ("test_one", "X-02"), ("test_two", "X-03")]
-    assert sorted(behaviour.find_marks(SOURCE)) == marks
+    assert sorted(behaviour.find_marks(SOURCE, "behaviour")) == marks
 
 
 def test_missing_and_unknown_rows_are_found() -> None:
@@ -42,5 +48,5 @@ def test_missing_and_unknown_rows_are_found() -> None:
     assert behaviour.without_test(rows, shown) == ["X-02"]
     assert behaviour.unknown(rows, shown) == ["X-04", "X-05"]
     assert "| X-01 | One. | `tests/test_one.py::test_one` |\n| X-02 | Two. | *to come* |\n" in behaviour.render(
-        rows, shown
+        BEHAVIOUR, rows, shown
     )

@@ -15,7 +15,7 @@ from deep_research.run.limits import Limits
 from deep_research.run.pages import Pages
 
 _ADDRESS = re.compile(r"https?://[^\s<>\"'`\\\]\[{}|^]+", re.IGNORECASE)
-_TRAILING = ".,;:!?)*_…"
+_TRAILING = ".,;:!?*_…"
 
 _Locks = WeakValueDictionary[tuple[tuple[str, str], str], asyncio.Lock]
 _locks: WeakKeyDictionary[asyncio.AbstractEventLoop, _Locks] = WeakKeyDictionary()
@@ -80,4 +80,11 @@ class Addresses:
 
 def addresses_in(text: str) -> list[str]:
     """The web addresses in a text, without the punctuation that follows them."""
-    return list(dict.fromkeys(found.rstrip(_TRAILING) for found in _ADDRESS.findall(text)))
+    return list(dict.fromkeys(_without_trail(found) for found in _ADDRESS.findall(text)))
+
+
+def _without_trail(address: str) -> str:
+    # A closing bracket belongs to the address if it was opened in it, as in the names of encyclopedia articles.
+    while address[-1] in _TRAILING or (address[-1] == ")" and address.count(")") > address.count("(")):
+        address = address[:-1]
+    return address
