@@ -12,7 +12,7 @@ UNCITED = "*This text cites no source.*"
 UNRESEARCHED = "*No source was consulted for this text.*"
 
 
-_CITATION = re.compile(r" ?\[\d+\](?:\([^)\s]*\))?")
+_CITATION = re.compile(r"(?: ?\[\d+\](?:\([^)\s]*\))?)(?:, ?\[\d+\](?:\([^)\s]*\))?)*")
 
 
 def read_body(document: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Sequence
+from itertools import groupby
 from typing import NamedTuple
 
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
@@ -34,6 +35,8 @@ class Reply(NamedTuple):
     message: AIMessage
     seconds: float
     spent: dict[str, Spent]
+    refused: str = ""
+    """Id of the call whose result the model was not shown, because its provider's filter refused it."""
 
 
 async def ask_model(request: Request, context: Context, teller: Teller) -> Reply:
@@ -48,24 +51,24 @@ async def ask_model(request: Request, context: Context, teller: Teller) -> Reply
     room = profile_of(request.role, context).window - (request.max_tokens or 0) - tools
     messages = fit([_shown(message) for message in request.messages], room, request.shorteners)
     try:
-        message, tried_again = await _answer(request._replace(messages=messages), ability, context, teller)
+        message, tried_again, refused = await _answer(request._replace(messages=messages), ability, context, teller)
     finally:
         # A call may break off, or be cut off, in the middle of a thought.
         teller.end()
     spent = _spent(request.role, messages, message, context)
     teller.spent(spent)
     costs = {uuid.uuid4().hex: cost for cost in (tried, tried_again, spent) if cost}
-    return Reply(message, context.clock.seconds() - start, costs)
+    return Reply(message, context.clock.seconds() - start, costs, refused)
 
 
 async def _answer(
     request: Request, ability: Ability, context: Context, teller: Teller
-) -> tuple[AIMessage, Spent | None]:
-    """The answer, and what it cost to find out anew how the model calls tools, if that had to be."""
-    met, tried = set[Kind | None](), None
+) -> tuple[AIMessage, Spent | None, str]:
+    """The answer, what it cost to find out anew how the model calls tools, and the id of a result that was left out."""
+    met, tried, refused = set[Kind | None](), None, ""
     while True:
         try:
-            return await stream_answer(request, ability, context, teller), tried
+            return await stream_answer(request, ability, context, teller), tried, refused
         except Exception as error:
             kind, ours = kind_of(error), in_our_words(error, request.role, profile_of(request.role, context).name)
             if kind in met or teller.has_started or not _has_remedy(kind, request, context):
@@ -76,6 +79,8 @@ async def _answer(
             met.add(kind)
             if kind == "no_tools":
                 ability, tried = await other_ability(request.role, context, ability)
+            if kind == "refused":
+                refused = _newest_result(request.messages)
             request = request._replace(messages=_eased(kind, request))
 
 
@@ -91,15 +96,30 @@ def _eased(kind: Kind | None, request: Request) -> list[AnyMessage]:
     """The messages without what a server may have stumbled over."""
     if kind == "long":
         return fit(request.messages, tokens_of(request.messages) // 2, request.shorteners)
-    return _without_newest_result(request.messages) if kind == "refused" else list(request.messages)
+    if kind == "refused":
+        newest = _newest_result(request.messages)
+        return [left_out(newest) if _answers(message, newest) else message for message in request.messages]
+    return list(request.messages)
 
 
-def _without_newest_result(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
-    changed = list(messages)
-    place = max((place for place, message in enumerate(changed) if isinstance(message, ToolMessage)), default=None)
-    if place is not None:
-        changed[place] = changed[place].model_copy(update={"content": LEFT_OUT})
-    return changed
+def left_out(call_id: str) -> ToolMessage:
+    """What stands in the place of a result that the provider's filter refused."""
+    return ToolMessage(LEFT_OUT, tool_call_id=call_id)
+
+
+def _newest_result(messages: Sequence[AnyMessage]) -> str:
+    """The id of the call whose result came last, of several the longest one's; empty if there is none."""
+    groups = [list(group) for is_result, group in groupby(messages, _is_result) if is_result]
+    newest = max(groups[-1], key=lambda message: len(message.text)) if groups else None
+    return newest.tool_call_id if isinstance(newest, ToolMessage) else ""
+
+
+def _is_result(message: AnyMessage) -> bool:
+    return isinstance(message, ToolMessage)
+
+
+def _answers(message: AnyMessage, call_id: str) -> bool:
+    return isinstance(message, ToolMessage) and message.tool_call_id == call_id
 
 
 async def _ability(request: Request, context: Context) -> tuple[Ability, Spent | None]:
@@ -114,8 +134,8 @@ def _shown(message: AnyMessage) -> AnyMessage:
 
 def _spent(role: Role, messages: Sequence[AnyMessage], message: AIMessage, context: Context) -> Spent:
     usage = message.usage_metadata
-    if usage is None:
-        # Some servers do not count; without an estimate a limit on tokens would never be reached.
+    if not usage or not usage["input_tokens"]:
+        # Some servers do not count, or count nothing; without an estimate a limit on tokens would never be reached.
         spent = Spent(
             role=role,
             input_tokens=count_tokens_approximately(messages),

@@ -26,6 +26,8 @@ from deep_research.tools.addresses import Addresses, addresses_in
 from deep_research.tools.library import Library, LibraryStatus
 from deep_research.tools.offer import check_tools
 
+TOLD = 100
+"""Times at most that the progress of indexing is told."""
 LISTED = 20
 """Documents left out that are named one by one."""
 
@@ -112,6 +114,8 @@ async def _prepare_documents(context: Context, runtime: Runtime[Context]) -> Lib
         if is_over.is_set():
             # The run was cancelled: raising is what stops the thread.
             raise asyncio.CancelledError
+        if done < total and done % max(1, total // TOLD):
+            return
         packet = DocumentsIndexed(placement=Placement(turn_index=0), done=done, total=total)
         loop.call_soon_threadsafe(emit, runtime.stream_writer, packet)
 

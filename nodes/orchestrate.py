@@ -14,7 +14,7 @@ from deep_research.models.resolve import profile_of
 from deep_research.models.settings import settings_of
 from deep_research.prompts import render
 from deep_research.run.calls import answer, call_ids, read_calls
-from deep_research.run.context import Context
+from deep_research.run.context import Context, bound
 from deep_research.run.conversation import latest
 from deep_research.run.decisions import PENDING, Order, decide
 from deep_research.run.packets import Placement, TopLevelBranching
@@ -25,6 +25,7 @@ from deep_research.run.transcripts import earlier_findings, with_findings
 from deep_research.state import Progress, ResearchState, Run, Spent, Task
 from deep_research.tools.addresses import Addresses, addresses_in
 from deep_research.tools.control import GENERATE_REPORT, RESEARCH_AGENT, THINK_TOOL
+from deep_research.tools.offer import offered_tools
 
 
 class OrchestrateUpdate(TypedDict, total=False):
@@ -78,6 +79,7 @@ def _request(
         date=run.date,
         plan=state.plan.text,
         reasons=reasons,
+        offered=list(offered_tools(bound(context, run.docs))),
         max_cycles=max_cycles,
         parallel=limits.max_parallel_researchers,
     )
@@ -86,8 +88,7 @@ def _request(
         "reminder",
         cycle=progress.cycle,
         max_cycles=max_cycles,
-        # The reference reminds exactly once, in its second iteration.
-        first_results=progress.calls == 1,
+        first_results=progress.cycle == 1,
         nudges=progress.nudges,
     )
     messages = [

@@ -6,13 +6,14 @@ from typing import Any, NamedTuple
 
 from deep_research.run.branch import ResearcherState, ToolRequest
 from deep_research.run.calls import Call, Calls
-from deep_research.run.decisions import ACKNOWLEDGED, ACT_NOW
+from deep_research.run.decisions import ACKNOWLEDGED
 from deep_research.run.limits import Limits
 
 ONE_KIND = "Not run: one kind of tool a message. Call it again alone."
 MERGED = "Run together with the first call of this message; the results stand there."
 
 
+ACT_NOW = "Not run: no more thinking in a row. Call another tool now."
 REPEATED = "Not run: this very call was made {} times before. Write down what was found."
 
 

@@ -90,3 +90,9 @@ def test_what_a_note_quotes_is_no_markup() -> None:
 )
 def test_a_fence_that_never_closes_is_taken_for_text(text: str, settled: str) -> None:
     assert settle_fences(text) == settled
+
+
+def test_a_list_of_citations_goes_with_its_commas() -> None:
+    assert (
+        read_body("It is there [1](https://a.example), [2](https://b.example). Tall. [3], [4]") == "It is there. Tall."
+    )

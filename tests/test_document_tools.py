@@ -142,3 +142,12 @@ def test_a_window_is_never_longer_than_allowed_and_holds_the_excerpt(text: str, 
     shown = window(text, excerpt, characters)
     assert len(shown) <= characters
     assert all(part in text for part in shown.removeprefix("[…] ").removesuffix(" […]").split("\0"))
+
+
+@pytest.mark.parametrize(
+    "excerpt", ["... {} ...", "…{}", "{} … and more", "A word … {}", "[…] {} […]", "... nothing ..."]
+)
+def test_what_a_search_engine_left_out_is_no_part_of_the_place(excerpt: str) -> None:
+    needle = "the lamp was replaced in 1911"
+    text = f"{'A ship came in. ' * 100}{needle} {'A ship went out. ' * 100}"
+    assert (needle in window(text, excerpt.format(needle), 300)) == ("{}" in excerpt)

@@ -78,7 +78,7 @@ async def test_a_third_thought_in_a_row_is_told_to_act_and_costs_a_round(tmp_pat
     answers = list(results(run.calls("researcher")[-1].messages).values())
     assert answers[:2] == ["Noted.", "Noted."]
     assert len(answers) == 10
-    assert all("Act now" in answer for answer in answers[2:])
+    assert all("no more thinking" in answer for answer in answers[2:])
     assert in_order(state)[0].ended == "partial"
 
 

@@ -7,6 +7,8 @@ import re
 CUT = "[…]"
 MARK = len(CUT) + 1
 
+_LEFT_OUT = re.compile(r"\[…\]|…|\.{3,}")
+
 
 def window(text: str, excerpt: str, characters: int) -> str:
     """At most this many characters of `text` around `excerpt`, from its head if that is not in it; cuts are marked."""
@@ -22,10 +24,12 @@ def window(text: str, excerpt: str, characters: int) -> str:
 
 
 def _find(text: str, excerpt: str) -> tuple[int, int]:
-    words = excerpt.replace(CUT, " ").split()
-    # Search engines mend spaces and cut ends, so the words count, and of a long excerpt its first ones.
-    for count in (len(words), 12, 6):
-        found = re.search(r"\s+".join(map(re.escape, words[:count])), text) if words else None
-        if found:
-            return found.start(), found.end() - found.start()
+    """Where the excerpt stands in the text, and its length; search engines put dots where they left something out."""
+    stretches = sorted((stretch.split() for stretch in _LEFT_OUT.split(excerpt)), key=len, reverse=True)
+    # Search engines mend spaces and cut ends, so the words count, and of a long stretch its first ones.
+    for count in (len(excerpt), 12, 6):
+        for words in filter(None, stretches):
+            found = re.search(r"\s+".join(map(re.escape, words[:count])), text)
+            if found:
+                return found.start(), found.end() - found.start()
     return 0, 0

@@ -1,0 +1,56 @@
+"""What a model reads of a tool's results."""
+
+from __future__ import annotations
+
+from deep_research.state import Source
+from deep_research.tools.control import RESEARCH_AGENT
+from deep_research.tools.outcome import Hit, Outcome
+from deep_research.tools.results import Result, read_results, shorten_results, write_results
+
+TEXT = "The Skerry Light was lit in 1844.\n\nIt stands 38 metres tall."
+LINKS = (("its keeper", "https://light.example/keeper"), ("", "https://light.example/plan"))
+
+
+def written(*hits: Hit) -> str:
+    return write_results(Outcome(hits), {hit.source.key: number for number, hit in enumerate(hits, 1)})
+
+
+def hit(excerpt: str, text: str = "", date: str = "", links: tuple[tuple[str, str], ...] = ()) -> Hit:
+    source = Source(key="k", title="Skerry Light", location="k", address="docs:light.md", kind="document")
+    return Hit(source, excerpt, text, date, links)
+
+
+def result_of(shown: Hit) -> Result:
+    [result] = read_results(written(shown))
+    return result
+
+
+def test_a_result_says_whether_it_shows_all_of_its_text() -> None:
+    assert "is_whole" not in result_of(hit("It stands 38 metres tall.", TEXT))
+    assert "is_whole" not in result_of(hit(TEXT))
+    assert result_of(hit(f"{TEXT}\n", TEXT))["is_whole"]
+
+
+def test_what_is_not_known_takes_no_room() -> None:
+    assert list(result_of(hit("It is tall."))) == ["document", "title", "address", "text"]
+    assert list(result_of(hit(TEXT, TEXT, "2020-05-06", LINKS)))[3:] == ["date", "is_whole", "text", "links"]
+
+
+def test_the_address_of_a_link_stands_alone_so_that_it_can_be_given_back_as_it_is() -> None:
+    assert result_of(hit(TEXT, links=LINKS))["links"] == [
+        {"words": "its keeper", "address": "https://light.example/keeper"},
+        {"address": "https://light.example/plan"},
+    ]
+
+
+def test_a_shortened_result_says_that_it_was_cut() -> None:
+    [cut] = read_results(shorten_results(written(hit(TEXT, TEXT, links=LINKS)), 10))
+    assert cut["text"] == "The Skerry […]"
+    assert "is_whole" not in cut
+    assert "links" not in cut
+    [kept] = read_results(shorten_results(written(hit(TEXT, TEXT)), 1000))
+    assert (kept["text"], kept["is_whole"]) == (TEXT, True)
+
+
+def test_an_argument_is_told_by_its_name_its_type_and_what_it_means() -> None:
+    assert set(RESEARCH_AGENT["function"]["parameters"]["properties"]["task"]) == {"type", "description"}
