@@ -60,6 +60,8 @@ class Action(Record):
     """Keys of the sources that it brought."""
     problems: tuple[str, ...] = ()
     """What could not be searched or read, and why."""
+    fault: str = ""
+    """Why nothing at all could be searched and nothing will be; empty if something could."""
 
 
 class Assignment(Record):
@@ -245,15 +247,13 @@ def merge_sources(current: Mapping[str, Source], update: Mapping[str, Source]) -
     """Add new sources; a text that was read wins over an excerpt, the newer over the older, and a number stays."""
     merged = dict(current)
     for key, source in update.items():
-        known = merged.get(key)
-        merged[key] = source if known is None else _richer(known, source)
+        merged[key] = _richer(merged.get(key, source), source)
     return merged
 
 
 def _richer(one: Source, other: Source) -> Source:
     best = max(one, other, key=lambda source: (source.read_at, source.content_hash, source.model_dump_json()))
-    numbers = [source.number for source in (one, other) if source.number]
-    return best.model_copy(update={"number": min(numbers, default=0)})
+    return best.model_copy(update={"number": min((s.number for s in (one, other) if s.number), default=0)})
 
 
 def append(current: Sequence[Value], update: Sequence[Value]) -> list[Value]:

@@ -11,6 +11,7 @@ from langgraph.graph import END
 from langgraph.types import Command
 
 from deep_research.run.branch import ResearcherState
+from deep_research.run.calls import in_order
 from deep_research.run.errors import DeepResearchError
 from deep_research.run.packets import (
     Document,
@@ -40,14 +41,14 @@ def write_what_there_is(state: ResearcherState, error: NodeError) -> Command[Lit
     emit(get_stream_writer(), _notice(state.task, reason))
     open_call = [ToolMessage(f"Not run: {reason}.", tool_call_id=state.request.id)] if state.request else []
     # A thought that broke off with the call has taken the step.
-    update = {"ended": "partial", "reason": reason, "request": None, "notes": open_call, "failures": [reason]}
-    update["step"] = state.step + 1
+    update: dict[str, Any] = {"ended": "partial", "reason": reason, "request": None, "notes": open_call}
+    update |= {"failures": [reason], "step": state.step + 1}
     return Command(update=update, goto="write_finding")
 
 
 async def keep_what_there_is(state: ResearcherState, error: NodeError) -> Command[Any]:
     """A finding that cannot be written is replaced by excerpts of what was found."""
-    notes = await pages_of(get_store(), state.task.question_id).fill_in(state.notes)
+    notes = await pages_of(get_store(), state.task.question_id).fill_in(in_order(state.notes))
     results = [result for note in notes if note.type == "tool" for result in read_results(note.text)]
     by_number = {result["document"]: result["text"][:EXCERPT_CHARACTERS] for result in reversed(results)}
     excerpts = "\n".join(f"{_one_line(text)} [{number}]" for number, text in sorted(by_number.items()))

@@ -8,6 +8,7 @@ import json
 import os
 from pathlib import Path
 from typing import NamedTuple, get_args
+from urllib.parse import urlsplit
 from weakref import WeakValueDictionary
 
 from langchain_core.language_models import BaseChatModel
@@ -95,7 +96,9 @@ async def _try_out(model: BaseChatModel, role: Role, context: Context) -> tuple[
 
 
 def _place(model: BaseChatModel, role: Role, context: Context) -> tuple[Path, str]:
-    server = getattr(model, "openai_api_base", None) or type(model).__name__
+    # Without the name and password that an address may hold.
+    address = urlsplit(getattr(model, "openai_api_base", None) or "").netloc.rpartition("@")[2]
+    server = address or type(model).__name__
     # What is found out where the user has set the way is not taken for the best way elsewhere.
     way = "" if context.tool_calls == "auto" else f" by {context.tool_calls}"
     return context.data_dir / FILE_NAME, f"{profile_of(role, context).name} at {server}{way}"
@@ -123,5 +126,6 @@ def _write(path: Path, name: str, ability: Ability) -> None:
         except (OSError, ValueError, TypeError):
             kept = {}
         partial = path.with_suffix(f".{os.getpid()}")
+        partial.touch(mode=0o600)
         partial.write_text(json.dumps({**kept, name: ability._asdict()}, indent=2), "utf-8")
         partial.replace(path)

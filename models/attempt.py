@@ -22,6 +22,7 @@ from deep_research.models.patience import Patience
 from deep_research.models.request import Request
 from deep_research.models.resolve import profile_of, resolve_model
 from deep_research.run.context import Context, Role
+from deep_research.run.conversation import clean
 from deep_research.run.errors import ModelFailed
 from deep_research.run.limits import Limits
 from deep_research.run.telling import Teller
@@ -61,7 +62,7 @@ async def stream_answer(request: Request, ability: Ability, context: Context, te
     if split(whole.text).began_inside and not ability.begins_inside:
         await remember(request.role, context, ability._replace(begins_inside=True))
     # Calls written as text are looked for in all of it: an argument may quote what looks like a thought.
-    text = whole.text if request.tools else split(narration.text).text
+    text = clean(whole.text) if request.tools else split(narration.text).text
     message = rung.read(_message(whole, text), request.tools)
     narration.finish(message)
     return message

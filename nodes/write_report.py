@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 from langgraph.types import StreamWriter
@@ -23,7 +25,7 @@ from deep_research.run.errors import NoReport
 from deep_research.run.packets import CitationInfo, MessageDelta, MessageStart, Placement, document
 from deep_research.run.telling import Teller
 from deep_research.run.transcripts import earlier_findings, with_findings
-from deep_research.state import Report, ResearchState, Run, Source, Spent
+from deep_research.state import Finding, Report, ResearchState, Run, Source, Spent
 
 CUT_OFF = "the report was cut off at the output limit (report_tokens, max_continuations)"
 
@@ -87,7 +89,7 @@ class ReportTeller(Teller):
 
 
 async def write_report(state: ResearchState, runtime: Runtime[Context]) -> WriteReportUpdate:
-    """Have the report written; a call that is cut off is continued."""
+    """Have the report written; a call that is cut off is continued, an empty one is made once more."""
     context, run = settings_of(runtime), state.run
     assert run is not None
     teller = ReportTeller(state.sources, runtime.stream_writer, state.progress.turn, run.active_seconds)
@@ -95,17 +97,17 @@ async def write_report(state: ResearchState, runtime: Runtime[Context]) -> Write
     report = teller.finish()
     if not report.text:
         raise NoReport("The writer's model wrote no report. What was found is kept: resume the run.")
-    has_gaps = any(f.ended != "done" for f in state.findings.values() if f.question_id == run.id)
+    gaps = _gaps([finding for finding in state.findings.values() if finding.question_id == run.id])
     stop_reason = run.stop_reason or (CUT_OFF if was_cut else "")
     run = run.model_copy(
         update={
             "active_seconds": run.active_seconds + seconds,
             "stop_reason": stop_reason,
-            "status": "completed_with_gaps" if has_gaps or stop_reason or not report.sources else "completed",
+            "status": "completed_with_gaps" if gaps or stop_reason or not report.sources else "completed",
         }
     )
     cited = [state.sources[key] for key in report.sources]
-    message = marked(write_document(report, cited, _notes(run), bool(state.sources)), "report")
+    message = marked(write_document(report, cited, _notes(run, gaps), bool(state.sources)), "report")
     return WriteReportUpdate(
         messages=[message], run=run, report=report, spending=spending, thoughts=teller.kept(run.id)
     )
@@ -113,16 +115,21 @@ async def write_report(state: ResearchState, runtime: Runtime[Context]) -> Write
 
 async def _write(state: ResearchState, context: Context, teller: Teller) -> tuple[float, dict[str, Spent], bool]:
     seconds, spending, written = 0.0, dict[str, Spent](), ""
-    for _ in range(context.limits.max_continuations + 1):
-        reply = await ask_model(_request(state, context, written), context, teller)
+    continuations, was_empty = 0, False
+    while True:
+        reply = await ask_model(_request(state, context, written, was_empty), context, teller)
         seconds, spending = seconds + reply.seconds, {**spending, **reply.spent}
-        written += reply.message.text
-        if not was_cut_off(reply.message):
-            return seconds, spending, False
-    return seconds, spending, True
+        written = (written + reply.message.text).lstrip()
+        if not written and not was_empty:
+            was_empty = True
+            continue
+        was_cut = was_cut_off(reply.message)
+        if not was_cut or continuations == context.limits.max_continuations:
+            return seconds, spending, was_cut
+        continuations += 1
 
 
-def _request(state: ResearchState, context: Context, written: str) -> Request:
+def _request(state: ResearchState, context: Context, written: str, was_empty: bool) -> Request:
     run, limits = state.run, context.limits
     assert run is not None and state.plan is not None
     system = render("write_report", "system", date=run.date, language=run.language, instructions=context.instructions)
@@ -130,6 +137,7 @@ def _request(state: ResearchState, context: Context, written: str) -> Request:
         "write_report",
         "reminder",
         is_continuation=bool(written),
+        again=was_empty,
         stop_reason=run.stop_reason,
         has_findings=any(finding.text for finding in state.findings.values()),
         assumptions=run.assumptions,
@@ -150,9 +158,19 @@ def _request(state: ResearchState, context: Context, written: str) -> Request:
     return Request("writer", run.id, messages, shorteners, max_tokens=limits.report_tokens, is_long=True)
 
 
-def _notes(run: Run) -> list[str]:
+def _gaps(findings: Sequence[Finding]) -> list[str]:
+    """What was not researched to its end, or could not be searched, and why."""
+    unfinished = [finding for finding in findings if finding.ended != "done"]
+    faults = {action.fault for finding in findings for action in finding.actions if action.fault}
+    return [
+        *(f"Not researched to the end: {finding.task.rstrip('.')}: {finding.reason}." for finding in unfinished),
+        *sorted(faults - {finding.reason for finding in unfinished}),
+    ]
+
+
+def _notes(run: Run, gaps: Sequence[str]) -> list[str]:
     unasked = "Nobody could be asked, so the question was taken as it stands. What stayed open:"
     notes = [f"{unasked} {assumption}" for assumption in run.assumptions]
     if run.stop_reason:
         notes.append(f"Research ended early: {run.stop_reason}.")
-    return [*notes, *run.notices]
+    return [*notes, *gaps, *run.notices]

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from langchain_core.messages.tool import tool_call
 
+from deep_research.run.conversation import clean
+
 CUT_OFF = frozenset({"length", "max_tokens"})
 
 
@@ -42,7 +44,7 @@ def read_calls(message: AIMessage, tools: Collection[str], taken: Collection[str
     `tools` are the names that were offered; `taken` are ids used before in this thread. A missing or repeated id is
     replaced, so that every call has exactly one result.
     """
-    entries = [(call["id"], call["name"], call["args"], "") for call in message.tool_calls]
+    entries = [(call["id"], call["name"], _cleaned(call["args"]), "") for call in message.tool_calls]
     entries += [
         (call["id"], call["name"] or "unknown", {}, "its arguments are not valid JSON")
         for call in message.invalid_tool_calls
@@ -61,8 +63,8 @@ def read_calls(message: AIMessage, tools: Collection[str], taken: Collection[str
         else:
             accepted.append(Call(call_id, name, arguments))
     # Only the words are kept of the content: its blocks for tool calls bear the ids as the model gave them.
-    clean = AIMessage(content=message.text, tool_calls=calls, id=message.id)
-    return Calls(clean, tuple(accepted), tuple(refused))
+    kept = AIMessage(content=message.text, tool_calls=calls, id=message.id)
+    return Calls(kept, tuple(accepted), tuple(refused))
 
 
 def was_cut_off(message: AIMessage) -> bool:
@@ -86,13 +88,31 @@ def answer(message: AIMessage, answers: dict[str, str]) -> list[ToolMessage]:
 
 
 def in_order(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
-    """The messages with the results of each message in the order of its calls, in which some servers expect them."""
+    """The messages with the results of each message in the order of its calls, in which some servers expect them.
+
+    A later result of the same call stands in the place of the earlier one.
+    """
     calls = [call for message in messages if isinstance(message, AIMessage) for call in message.tool_calls]
     places = {call["id"]: place for place, call in enumerate(calls)}
     ordered: list[AnyMessage] = []
-    for _, group in groupby(messages, key=lambda message: message.type):
-        ordered += sorted(group, key=lambda message: places[message.tool_call_id] if message.type == "tool" else 0)
+    for is_result, group in groupby(messages, key=lambda message: isinstance(message, ToolMessage)):
+        if is_result:
+            results = [message for message in group if isinstance(message, ToolMessage)]
+            by_call = {result.tool_call_id: result for result in results}
+            results = sorted(by_call.values(), key=lambda result: places[result.tool_call_id])
+            ordered += results
+        else:
+            ordered += group
     return ordered
+
+
+def _cleaned(value: Any) -> Any:
+    """Arguments without control characters, at any depth."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, dict):
+        return {name: _cleaned(part) for name, part in value.items()}
+    return [_cleaned(part) for part in value] if isinstance(value, list) else value
 
 
 def _unique(wanted: str, used: Collection[str]) -> str:

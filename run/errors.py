@@ -24,6 +24,9 @@ DeepResearchError
     │   ├── PromptTooLong       the provider says that the prompt exceeds the model's window
     │   └── ContentRefused      the model or the provider's filter declined to answer
     └── SearchFailed            every search engine is down
+
+`UserMistake`, `RateLimited` and `SearchFailed` stop a whole run wherever they occur; within a researcher, all others
+become a gap of the report.
 """
 
 from __future__ import annotations

@@ -175,6 +175,8 @@ class _Server(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    # Else each answer in several pieces waits 40 ms for the client's acknowledgement of the first.
+    disable_nagle_algorithm = True
     fake: OpenAIServer
     server: _Server
 

@@ -107,6 +107,8 @@ class Loopback:
 
 def _handler(server: Loopback) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
+        disable_nagle_algorithm = True
+
         def do_POST(self) -> None:
             length = int(self.headers.get("Content-Length", 0))
             self._reply(server.take(Request("POST", self.path, dict(self.headers), self.rfile.read(length))))

@@ -8,6 +8,7 @@ from deep_research.run.context import Context
 from deep_research.run.errors import NoSearchTool
 from deep_research.tools.desk import Desk
 from deep_research.tools.engines.choose import choose_engines
+from deep_research.tools.engines.remembered import Remembered
 from deep_research.tools.internal_search import InternalSearch, InternalSearchArguments
 from deep_research.tools.library import Library
 from deep_research.tools.open_url import OpenUrl, OpenUrlArguments
@@ -37,6 +38,7 @@ def offered_tools(context: Context) -> dict[str, type[BaseModel]]:
 def research_tool(name: str, context: Context, desk: Desk) -> ResearchTool:
     """One of the offered tools, ready for a call."""
     if name == WebSearch.name:
-        return WebSearch(context)
+        engines = [Remembered(engine, desk.pages, desk.question_id) for engine in choose_engines(context)]
+        return WebSearch(context, engines)
     library = Library(context)
     return InternalSearch(library, context) if name == InternalSearch.name else OpenUrl(library, context, desk)

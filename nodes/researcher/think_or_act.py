@@ -8,7 +8,7 @@ from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from deep_research.models.ask import Reply, ask_model
+from deep_research.models.ask import Reply, ask_model, left_out
 from deep_research.models.request import Request
 from deep_research.models.resolve import profile_of
 from deep_research.models.settings import settings_of
@@ -67,7 +67,8 @@ async def think_or_act(state: ResearcherState, runtime: Runtime[Context]) -> Thi
     step = choose(calls, state, context.limits)
     # A message without calls had no effect and is not shown again.
     has_effect = bool(step.answers or step.request)
-    notes: list[AnyMessage] = [calls.message, *answer(calls.message, step.answers)] if has_effect else []
+    notes: list[AnyMessage] = [left_out(reply.refused)] if reply.refused else []
+    notes += [calls.message, *answer(calls.message, step.answers)] if has_effect else []
     return _update(state, step, notes, reply, teller)
 
 

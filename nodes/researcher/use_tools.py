@@ -10,6 +10,7 @@ from typing_extensions import TypedDict
 
 from deep_research.models.settings import settings_of
 from deep_research.run.branch import ResearcherState, ToolRequest
+from deep_research.run.calls import in_order
 from deep_research.run.context import Context, bound
 from deep_research.run.errors import SearchFailed
 from deep_research.run.packets import (
@@ -74,6 +75,7 @@ async def use_tools(state: ResearcherState, runtime: Runtime[Context]) -> UseToo
         inputs=inputs,
         found=tuple(dict.fromkeys(hit.source.key for hit in outcome.hits)),
         problems=outcome.problems,
+        fault=outcome.fault,
     )
     return {**update, "actions": [action], "seconds": state.seconds + context.clock.seconds() - start}
 
@@ -143,7 +145,7 @@ def _first(arguments: dict[str, Any], count: int | None) -> dict[str, Any]:
 
 async def _excerpts(state: ResearcherState, pages: Pages) -> dict[str, str]:
     """What earlier searches showed of each address."""
-    notes = await pages.fill_in(state.notes)
+    notes = await pages.fill_in(in_order(state.notes))
     results = [result for note in notes if note.type == "tool" for result in read_results(note.text)]
     return {result["address"]: result["text"] for result in reversed(results)}
 

@@ -66,10 +66,8 @@ async def write_finding(state: ResearcherState, runtime: Runtime[Context]) -> Wr
         raise RunFailed(state.reason)
     place = Placement(turn_index=task.turn, tab_index=task.position)
     teller = FindingTeller(runtime.stream_writer, place, state.step)
-    reply = await _ask(state, runtime, teller)
+    reply = await _ask_twice(state, runtime, teller)
     text = reply.message.text.strip()
-    if not text:
-        raise ModelFailed("its model wrote nothing")
     cited = [state.numbered[number - 1] for number in cited_numbers(text, range(1, len(state.numbered) + 1))]
     documents = [document(state.sources[key]) for key in cited]
     teller.tell(FindingCitedDocuments(placement=place, cited_docs=documents), SectionEnd(placement=place))
@@ -93,10 +91,21 @@ async def write_finding(state: ResearcherState, runtime: Runtime[Context]) -> Wr
     return {"findings": {task.id: finding}, "spending": reply.spent, "thoughts": thoughts}
 
 
-async def _ask(state: ResearcherState, runtime: Runtime[Context], teller: Teller) -> Reply:
+async def _ask_twice(state: ResearcherState, runtime: Runtime[Context], teller: Teller) -> Reply:
+    """The finding; an empty one is asked for once more."""
+    seconds, spending = 0.0, dict[str, Spent]()
+    for again in (False, True):
+        reply = await _ask(state, runtime, teller, again)
+        seconds, spending = seconds + reply.seconds, {**spending, **reply.spent}
+        if reply.message.text.strip():
+            return reply._replace(seconds=seconds, spent=spending)
+    raise ModelFailed("its model wrote nothing")
+
+
+async def _ask(state: ResearcherState, runtime: Runtime[Context], teller: Teller, again: bool) -> Reply:
     context, task, limits = settings_of(runtime), state.task, settings_of(runtime).limits
     notes = await pages_of(runtime.store, task.question_id).fill_in(in_order(state.notes))
-    reminder = render("write_finding", "reminder", task=task.text, reason=state.reason)
+    reminder = render("write_finding", "reminder", task=task.text, reason=state.reason, again=again)
     system = SystemMessage(render("write_finding", "system"))
     messages = [system, HumanMessage(task.text), *notes, HumanMessage(reminder)]
     request = Request(

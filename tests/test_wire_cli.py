@@ -1,0 +1,137 @@
+"""The installed command over real wires: the web alone, a stop, and what a wrong key, model or server leads to."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+
+import pytest
+from command import SECONDS, Ended, seconds_since
+from openai_server import Received, Reply, fail, use
+from search_api import closed_port
+from server import PAUSE
+from wire import FACTS, QUESTION, role_of
+from wire_desk import KEYS, MODEL_KEY, Point, WireDesk, wire_desk
+
+WRONG_KEY = "sk-wrong-CANARY-9876543210"
+NOTHING = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "TAVILY_API_KEY", "DEEP_RESEARCH_MODELS")
+
+
+def clarify(request: Received) -> Reply:
+    """Take no other key than the right one, and know one model."""
+    if request.key != MODEL_KEY:
+        return fail(401, f"Incorrect API key provided: {request.key}.", code="invalid_api_key")
+    if request.json["model"] != "fake-1":
+        return fail(404, f"The model `{request.json['model']}` does not exist", code="model_not_found")
+    return use(("generate_plan", {}))
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WireDesk]:
+    with wire_desk(tmp_path_factory.mktemp("wire"), clarifier=clarify) as desk:
+        yield desk
+
+
+@pytest.fixture(autouse=True)
+def anew(desk: WireDesk) -> None:
+    desk.forget()
+
+
+def ask(desk: WireDesk, **environment: str) -> Ended:
+    return desk.desk.run("ask", QUESTION, env={**desk.desk.environment, **environment})
+
+
+def complaint(ended: Ended, code: int) -> str:
+    """The last line, which says what is wrong, and holds no key."""
+    assert (ended.code, ended.out) == (code, "")
+    assert "Traceback" not in ended.err
+    assert not any(key in ended.err for key in (*KEYS, WRONG_KEY))
+    *before, last = ended.err.splitlines()
+    assert last.startswith("Error: ")
+    assert not any("Error" in line for line in before)
+    return last.removeprefix("Error: ")
+
+
+def roles(desk: WireDesk) -> list[str]:
+    """Who has asked models."""
+    return [role_of(request) for request in desk.lab.models.requests]
+
+
+@pytest.mark.fault("R9")
+def test_a_question_is_researched_on_the_web_alone(desk: WireDesk) -> None:
+    ended = ask(desk)
+    assert ended.code == 0
+    text, sources = ended.out.split("\n\n## Sources\n\n")
+    for number, (name, fact) in enumerate(FACTS.items(), 1):
+        address = desk.lab.web.url(f"/{name}")
+        assert f"{fact} [{number}]({address})" in text
+        assert sources.splitlines()[number - 1] == f"- [{number}] {name.title()} — <{address}>"
+    assert sorted(desk.fetched()) == ["/harbour", "/keeper", "/light", "/tides"]
+    assert sorted(desk.lab.engine.queries) == ["harbour", "keeper", "light", "tides"]
+    assert desk.contacted() == desk.places
+
+
+@pytest.mark.fault(24)
+def test_a_wrong_key_is_sent_once_and_named_by_its_variable(desk: WireDesk) -> None:
+    assert complaint(ask(desk, OPENAI_API_KEY=WRONG_KEY), 2).endswith("check OPENAI_API_KEY.")
+    assert roles(desk) == ["clarifier"]
+
+
+@pytest.mark.fault(24)
+def test_a_model_that_the_server_does_not_know_is_asked_for_once_and_named(desk: WireDesk) -> None:
+    line = complaint(desk.desk.call("ask", QUESTION, DEEP_RESEARCH_MODELS="openai:fake-2"), 2)
+    assert "'fake-2' is not known at 127.0.0.1" in line
+    assert "check the setting models" in line
+    assert roles(desk) == ["clarifier"]
+
+
+@pytest.mark.fault(25)
+def test_with_no_key_and_nothing_to_search_the_settings_that_help_are_listed(desk: WireDesk) -> None:
+    line = complaint(ask(desk, **dict.fromkeys(NOTHING, ""), DEEP_RESEARCH_ENGINES="none"), 2)
+    assert all(name in line for name in ("--docs", "DEEP_RESEARCH_DOCS", "DEEP_RESEARCH_ENGINES"))
+    assert not desk.paid()
+
+
+@pytest.mark.fault(26)
+def test_a_wrong_key_for_the_search_engine_ends_the_run_and_is_named_by_its_variable(desk: WireDesk) -> None:
+    assert "check TAVILY_API_KEY" in complaint(desk.desk.call("ask", QUESTION, TAVILY_API_KEY=WRONG_KEY), 1)
+    assert not desk.fetched()
+    assert set(roles(desk)).isdisjoint({"finding", "writer"})
+
+
+def test_a_run_outlives_a_server_that_is_down_and_ctrl_c_during_a_silent_call(desk: WireDesk) -> None:
+    down = {"OPENAI_BASE_URL": f"{closed_port()}/v1", "DEEP_RESEARCH_MAX_RETRIES": "0"}
+    line = complaint(desk.desk.call("ask", QUESTION, "--thread", "light", **down), 1)
+    assert "is OPENAI_BASE_URL right?" in line
+    assert line.endswith("go on: deep-research resume light")
+
+    desk.holds.points.add(Point("finding", "harbour", 3))
+    ended = interrupted(desk, "resume", "light")
+    assert (ended.code, ended.out) == (130, "")
+    assert ended.err.splitlines()[-1] == "Stopped. What was found is kept; go on: deep-research resume light"
+    assert "Traceback" not in ended.err
+
+    desk.forget()
+    assert FACTS["light"] in desk.desk.call("resume", "light").out
+    assert roles(desk) == ["finding", "orchestrator", "writer"]
+
+
+def interrupted(desk: WireDesk, *arguments: str) -> Ended:
+    """Press Ctrl-C when a model has fallen silent; within two seconds nothing of the command is left."""
+    with desk.desk.started(*arguments) as process:
+        while not desk.holds.held:
+            assert process.poll() is None
+            time.sleep(PAUSE)
+        start = time.monotonic()
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=SECONDS)
+        assert seconds_since(start) < 2
+        with pytest.raises(ProcessLookupError):
+            os.killpg(process.pid, 0)
+    return Ended(process.returncode, out, err)
+
+
+def test_none_of_this_left_a_key_behind(desk: WireDesk) -> None:
+    assert desk.files_with(*KEYS, WRONG_KEY) == []

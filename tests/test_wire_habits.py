@@ -1,0 +1,256 @@
+"""Bad habits of models and servers: the report is right all the same."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openai_server import Received, Reply, say
+from search_api import Answer, found
+from wire import FACTS, PADDING, Habit, Script, WireLab, is_right, plain_run, researched, role_of, task_of, wire_lab
+from wire_checks import all_faults
+
+from deep_research.state import ResearchState
+
+Patch = pytest.MonkeyPatch
+Calls = Sequence[tuple[str, Any]]
+LEAK = "LEAK: what do they want to know?"
+
+
+def objects(calls: Calls) -> list[str]:
+    return [json.dumps({"name": name, "arguments": arguments}) for name, arguments in calls]
+
+
+def written_out(name: str, arguments: Mapping[str, Any]) -> str:
+    return f"{name}({', '.join(f'{key}={value!r}' for key, value in arguments.items())})"
+
+
+def parameters(arguments: Mapping[str, Any]) -> str:
+    return "".join(f"<parameter={key}>\n{as_text(value)}\n</parameter>\n" for key, value in arguments.items())
+
+
+DIALECTS: dict[str, Callable[[Calls], str]] = {
+    "hermes": lambda calls: "\n".join(f"<tool_call>\n{each}\n</tool_call>" for each in objects(calls)),
+    "json in a fence": lambda calls: f"```json\n[{', '.join(objects(calls))}]\n```",
+    "python": lambda calls: f"[{', '.join(written_out(*call) for call in calls)}]",
+    "mistral": lambda calls: f"[TOOL_CALLS][{', '.join(objects(calls))}]",
+    "qwen coder": lambda calls: "\n".join(
+        f"<tool_call>\n<function={name}>\n{parameters(given)}</function>\n</tool_call>" for name, given in calls
+    ),
+    "after a thought": lambda calls: f"<think>\n{LEAK}\n</think>\n" + "\n".join(objects(calls)),
+}
+
+
+def in_words(dialect: Callable[[Calls], str]) -> Habit:
+    return lambda reply, _: replace(reply, calls=(), text=dialect(reply.calls)) if reply.calls else reply
+
+
+def in_threes(habits: Mapping[str, Habit]) -> list[Any]:
+    """Three habits a run: each task, and each role that has none, goes by one of them."""
+    names = list(habits)
+    groups = [names[start : start + 3] for start in range(0, len(names), 3)]
+    return [pytest.param([habits[name] for name in group], id=", ".join(group)) for group in groups]
+
+
+def mixed(habits: Sequence[Habit]) -> Habit:
+    places = {"planner": 1, "writer": 2, "keeper": 1, "harbour": 2}
+
+    def habit(reply: Reply, request: Received) -> Reply:
+        place = places.get(role_of(request)) or places.get(task_of(request), 0)
+        return habits[place % len(habits)](reply, request)
+
+    return habit
+
+
+@pytest.mark.fault(21)
+@pytest.mark.parametrize("dialects", in_threes({name: in_words(write) for name, write in DIALECTS.items()}))
+async def test_calls_that_are_written_as_text_are_carried_out(
+    tmp_path: Path, monkeypatch: Patch, dialects: list[Habit]
+) -> None:
+    with wire_lab(tmp_path, monkeypatch, habit=mixed(dialects)) as wire:
+        assert is_right(wire, await wire.ask())
+        assert all_faults(wire.requests()) == []
+        assert not any("search" in thought for thought in wire.thoughts()), "a call was shown as a thought"
+
+
+LEAKS: dict[str, Habit] = {
+    "tags": lambda reply, _: replace(reply, text=f"<think>\n{LEAK}\n</think>\n\n{reply.text}"),
+    "other tags": lambda reply, _: replace(reply, text=f"<reasoning>{LEAK}</reasoning>{reply.text}"),
+    "harmony": lambda reply, _: replace(
+        reply,
+        text=f"<|channel|>analysis<|message|>{LEAK}<|end|><|start|>assistant<|channel|>final<|message|>{reply.text}",
+    ),
+    "a field of its own": lambda reply, _: replace(reply, reasoning=LEAK),
+    "another field": lambda reply, _: replace(reply, reasoning=LEAK, reasoning_field="reasoning"),
+    "whole": lambda reply, _: replace(reply, text=f"<think>{LEAK}</think>{reply.text}", streams=False),
+    "no opening tag": lambda reply, _: replace(reply, text=f"{LEAK}\n</think>\n\n{reply.text}"),
+}
+
+
+@pytest.mark.fault(8)
+@pytest.mark.parametrize("leaks", in_threes(LEAKS))
+async def test_thoughts_that_leak_are_shown_as_thoughts_and_get_into_no_text(
+    tmp_path: Path, monkeypatch: Patch, leaks: list[Habit]
+) -> None:
+    with wire_lab(tmp_path, monkeypatch, habit=mixed(leaks)) as wire:
+        state = await wire.ask()
+        assert is_right(wire, state)
+        assert all_faults(wire.requests()) == []
+    assert LEAK not in prose_of(wire, state)
+    # The clarifier's are dropped.
+    assert [thought.strip() for thought in wire.thoughts()] == [LEAK] * (len(wire.requests()) - 1)
+
+
+def prose_of(wire: WireLab, state: ResearchState) -> str:
+    """All texts that are kept, shown or told to another model."""
+    kept = [state.messages, state.plan, state.report, [f.numbered for f in state.findings.values()], state.transcript]
+    return f"{wire.prose()}{kept!r}{[request.prompt for request in wire.requests()]}"
+
+
+def first(bad: Habit, script: Script) -> Script:
+    """A role whose first answer, to each task, is a bad one."""
+    seen = set[str]()
+
+    def answer(request: Received) -> Reply:
+        assert callable(script)
+        good, task = script(request), task_of(request)
+        if task in seen:
+            return good
+        seen.add(task)
+        return bad(good, request)
+
+    return answer
+
+
+def as_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def calling(change: Callable[[str, Any], tuple[str, Any]]) -> Habit:
+    """A habit of calls."""
+    return lambda reply, _: replace(reply, calls=tuple(change(*call) for call in reply.calls))
+
+
+ALWAYS: dict[str, Habit] = {
+    "names with a prefix": calling(lambda name, given: (f"functions.{name}", given)),
+    "names of another case": calling(lambda name, given: (name.replace("_", "-").upper(), given)),
+    "arguments in a fence": calling(lambda name, given: (name, f"```json\n{json.dumps(given)}\n```")),
+    "arguments that lack a bracket": calling(lambda name, given: (name, json.dumps(given).rstrip("}"))),
+    "arguments encoded twice": calling(lambda name, given: (name, json.dumps(json.dumps(given)))),
+    "lists as text": calling(lambda name, given: (name, {key: as_text(value) for key, value in given.items()})),
+    "no ids": lambda reply, _: replace(reply, ids=(None,) * len(reply.calls)),
+    "the same id": lambda reply, _: replace(reply, ids=("c1",) * len(reply.calls)),
+    "no index": lambda reply, _: replace(reply, indexes=False),
+    "no count of tokens": lambda reply, _: replace(reply, usage=None),
+    "words beside calls": lambda reply, _: replace(reply, text=reply.text or "Well, let me see."),
+}
+"""What a model or a server does each time."""
+
+
+@pytest.mark.fault(12, 15)
+@pytest.mark.parametrize("habits", in_threes(ALWAYS))
+async def test_sloppy_calls_are_carried_out(tmp_path: Path, monkeypatch: Patch, habits: list[Habit]) -> None:
+    with wire_lab(tmp_path, monkeypatch, habit=mixed(habits)) as wire:
+        assert is_right(wire, await wire.ask())
+        assert all_faults(wire.requests()) == []
+
+
+ONCE: dict[str, Habit] = {
+    "unknown tools": calling(lambda name, given: ("do_it_now", given)),
+    "arguments cut within a word": calling(lambda name, given: (name, '{"queries": ["li')),
+    "cut off at the limit": lambda reply, _: replace(reply, finish="length"),
+    "wrong arguments": calling(lambda name, given: (name, {"query": 7})),
+    "a list for arguments": calling(lambda name, given: (name, "[1, 2]")),
+    "nothing": lambda *_: say(""),
+    "only a thought": lambda *_: say("<think>I shall call web_search.</think>"),
+    "only words": lambda *_: say("I am going to look into it."),
+}
+"""What may happen to a model that decides something."""
+
+
+@pytest.mark.fault(8, 11, 12, 13, 14)
+@pytest.mark.parametrize("bad", in_threes(ONCE))
+async def test_a_decision_that_cannot_be_carried_out_is_taken_again(
+    tmp_path: Path, monkeypatch: Patch, bad: list[Habit]
+) -> None:
+    plain = plain_run()
+    script = {role: first(mixed(bad), plain[role]) for role in ("orchestrator", "researcher")}
+    with wire_lab(tmp_path, monkeypatch, script) as wire:
+        assert is_right(wire, await wire.ask())
+        assert all_faults(wire.requests()) == []
+        assert wire.asked() == {
+            "clarifier": 1, "planner": 1, "orchestrator": 3, "researcher": 9, "finding": 3, "writer": 1
+        }  # fmt: skip
+
+
+@pytest.mark.fault(16)
+async def test_two_hundred_calls_are_all_answered_and_few_are_carried_out(tmp_path: Path, monkeypatch: Patch) -> None:
+    def many(reply: Reply, request: Received) -> Reply:
+        # Streamed, they would only take longer.
+        is_one = role_of(request) == "orchestrator" or task_of(request) == "light"
+        return replace(reply, calls=reply.calls * (200 if is_one else 1), streams=False)
+
+    with wire_lab(tmp_path, monkeypatch, habit=many) as wire:
+        state = await wire.ask()
+        assert all_faults(wire.requests()) == []
+        assert wire.asked()["researcher"] == 6
+        assert set(wire.engine.queries) <= set(FACTS)
+    assert len(state.findings) == 3
+    assert state.report and state.report.sources
+
+
+DIRT = "\ud800\0\x1b\x07"
+CLEANED = re.compile(r"[\ud800-\udfff\0\x07\x1b]")
+
+
+@pytest.mark.fault(23)
+async def test_characters_that_no_text_may_hold_go_where_they_come_in(tmp_path: Path, monkeypatch: Patch) -> None:
+    """From models, in words, thoughts and arguments; from a search; from a page."""
+
+    def dirty(reply: Reply, request: Received) -> Reply:
+        calls = tuple((name, soiled(given)) for name, given in reply.calls)
+        streams = task_of(request) != "keeper"
+        return replace(reply, text=soiled(reply.text), reasoning=soiled("Well."), calls=calls, streams=streams)
+
+    with wire_lab(tmp_path, monkeypatch, {"researcher": researched}, habit=dirty) as wire:
+        page = f"<html><title>Light{DIRT}</title><p>{FACTS['light']}{DIRT}&#0;&#xd800;&#27;</p><p>{PADDING}</p></html>"
+        wire.web.publish("/light", page.encode("utf-8", "surrogatepass"))
+        light = found(wire.web.url("/light"), f"Light{DIRT}", f"{FACTS['light']}{DIRT}")
+        wire.engine.on("light", Answer([light]))
+        state = await wire.ask()
+        assert all_faults(wire.requests()) == []
+        kept = [message.model_dump() for message in [*state.messages, *state.transcript]]
+        kept += [record.model_dump() for record in [*state.findings.values(), *state.sources.values()]]
+        dirty_texts = [
+            t for t in texts_in([kept, wire.packets, [r.json for r in wire.requests()]]) if CLEANED.search(t)
+        ]
+    assert dirty_texts == []
+    assert is_right(wire, state)
+
+
+@pytest.mark.fault(23)
+async def test_a_question_back_is_clean_too(tmp_path: Path, monkeypatch: Patch) -> None:
+    with wire_lab(tmp_path, monkeypatch, {"clarifier": lambda _: say(f"Which light?{DIRT}")}) as wire:
+        state = await wire.ask()
+        assert state.messages[-1].text == "Which light?" == wire.prose()
+
+
+def soiled(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: soiled(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [soiled(part) for part in value]
+    return f"{value}{DIRT}" if value else value
+
+
+def texts_in(value: Any) -> list[str]:
+    """All texts in some data, at any depth."""
+    if isinstance(value, str):
+        return [value]
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
+    return [text for part in parts for text in texts_in(part)]

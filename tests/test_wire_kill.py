@@ -1,0 +1,131 @@
+"""A run that is killed at every kind of call gives the same report, and only the calls under way are paid for again."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+import pytest
+from command import Ended
+from server import PAUSE, SECONDS
+from wire import QUESTION
+from wire_desk import KEYS, Point, WireDesk, model_call, page_call, search_call, wire_desk
+
+from deep_research.app.embed import thread_config, thread_id
+from deep_research.app.runs import RunBook, open_runs
+from deep_research.run.pages import page_namespace
+
+THREAD = "light"
+DECISION, FINDING = Point("researcher", "tides", 1), Point("finding", "keeper", 3)
+BETWEEN_ROUNDS, REPORT = Point("orchestrator", results=3), Point("writer", results=5)
+Value = TypeVar("Value")
+
+
+class Story(NamedTuple):
+    """What came of a run that was killed again and again, and of the same run without trouble."""
+
+    desk: WireDesk
+    killed: str
+    """What all the killed commands printed."""
+    leaks: list[Path]
+    """Files that held a key when a command was killed."""
+    ended: Ended
+    straight: Ended
+    paid: Counter[str]
+    paid_straight: Counter[str]
+    under_way: Counter[str]
+    """The calls during which it was killed."""
+
+
+@pytest.fixture(scope="module")
+def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
+    with wire_desk(tmp_path_factory.mktemp("wire")) as desk:
+        desk.hold_page("/light")
+        desk.hold_search("keeper")
+        desk.holds.points |= {DECISION, FINDING, BETWEEN_ROUNDS, REPORT}
+        held, printed, leaks = desk.holds.held, "", list[Path]()
+        moments: list[Callable[[], bool]] = [
+            lambda: all_at_work(desk),
+            lambda: len(held) == 2 and researchers_done(desk) == 2,
+            lambda: len(held) == 3,
+            lambda: len(held) == 4,
+        ]
+        for number, is_time in enumerate(moments):
+            command = ("resume", THREAD) if number else ("ask", QUESTION, "--thread", THREAD)
+            printed += kill(desk, is_time, *command)
+            leaks += desk.files_with(*KEYS)
+        ended = desk.desk.call("resume", THREAD)
+        under_way = Counter([*map(model_call, held), search_call("keeper"), page_call("/light")])
+        paid = desk.paid()
+        desk.forget()
+        straight = desk.desk.call("ask", QUESTION)
+        yield Story(desk, printed, leaks, ended, straight, paid, desk.paid(), under_way)
+
+
+def kill(desk: WireDesk, is_time: Callable[[], bool], *arguments: str) -> str:
+    """Start the command and kill it when it is time; returns all that it printed."""
+    end = time.monotonic() + SECONDS
+    with desk.desk.started(*arguments) as process:
+        while not is_time():
+            assert process.poll() is None, process.communicate()
+            assert time.monotonic() < end, f"the time to kill {arguments} never came"
+            time.sleep(PAUSE)
+        os.killpg(process.pid, signal.SIGKILL)
+        out, err = process.communicate(timeout=SECONDS)
+    assert (process.returncode, out) == (-signal.SIGKILL, "")
+    return err
+
+
+def all_at_work(desk: WireDesk) -> bool:
+    """Whether one researcher waits for a page, with another page read, one for a search and one for its model."""
+    waiting = "/light" in desk.fetched() and "keeper" in desk.lab.engine.queries and desk.holds.held
+    return bool(waiting) and has_kept(desk, "/tides")
+
+
+def has_kept(desk: WireDesk, path: str) -> bool:
+    """Whether a page is in the store."""
+    place = page_namespace(thread_id(THREAD))
+    return bool(read(desk, lambda book: book.database.store.aget(place, f"opened {desk.lab.web.url(path)}")))
+
+
+def researchers_done(desk: WireDesk) -> int:
+    """How many researchers of the round under way are done, with their findings kept."""
+    state = read(desk, lambda book: book.graph.aget_state(thread_config(THREAD)))
+    return sum(task.name == "researcher" and bool(task.result) for task in state.tasks)
+
+
+def read(desk: WireDesk, work: Callable[[RunBook], Awaitable[Value]]) -> Value:
+    """Read the file of runs while the command is at work."""
+
+    async def reading() -> Value:
+        async with open_runs(desk.desk.data) as book:
+            return await work(book)
+
+    return asyncio.run(reading())
+
+
+def test_a_run_that_is_killed_four_times_gives_the_same_report(story: Story) -> None:
+    assert story.ended.code == story.straight.code == 0
+    assert story.ended.out == story.straight.out
+
+
+def test_only_what_was_under_way_is_paid_for_again(story: Story) -> None:
+    assert len(story.under_way) == story.under_way.total() == 6
+    assert set(story.paid_straight.values()) == {1}
+    assert story.paid == story.paid_straight + story.under_way
+
+
+def test_no_key_is_found_in_what_a_killed_run_leaves_behind(story: Story) -> None:
+    assert story.leaks == story.desk.files_with(*KEYS) == []
+    assert not any(key in f"{story.killed}{story.ended}" for key in KEYS)
+
+
+@pytest.mark.fault("R9")
+def test_a_run_reaches_for_its_three_servers_alone(story: Story) -> None:
+    assert story.desk.contacted() == story.desk.places

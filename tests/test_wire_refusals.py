@@ -1,0 +1,181 @@
+"""Whole runs whose models fall silent, refuse, or are sent more than they read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from openai_server import Received, Reply, fail, say, use
+from search_api import Answer, found
+from wire import (
+    END,
+    FACTS,
+    Script,
+    found_by,
+    is_right,
+    noted,
+    plain_run,
+    search_for,
+    searched,
+    task_of,
+    tool_results,
+    wire_lab,
+)
+from wire_checks import all_faults
+
+from deep_research.models.ask import LEFT_OUT
+from deep_research.run.errors import NoPlan, NoReport
+
+Patch = pytest.MonkeyPatch
+REFUSAL = Reply(refusal="I cannot help with sk-CANARY.")
+POISON = "POISON"
+
+
+@pytest.mark.fault(8)
+async def test_words_that_do_not_come_are_asked_for_once_more(tmp_path: Path, monkeypatch: Patch) -> None:
+    plain = plain_run()
+
+    def once_empty(role: str) -> Callable[[Received], Reply]:
+        script = plain[role]
+        assert callable(script)
+        return lambda request: script(request) if "Your last answer was empty" in request.prompt else say("")
+
+    script = {role: once_empty(role) for role in ("planner", "finding", "writer")}
+    with wire_lab(tmp_path, monkeypatch, script) as wire:
+        assert is_right(wire, await wire.ask())
+        assert all_faults(wire.requests()) == []
+        asked = wire.asked()
+    assert (asked["planner"], asked["finding"], asked["writer"]) == (2, 6, 2)
+
+
+@pytest.mark.fault(8)
+async def test_a_researcher_that_says_nothing_brings_what_it_read_and_the_others_go_on(
+    tmp_path: Path, monkeypatch: Patch
+) -> None:
+    script: dict[str, Script] = {
+        "researcher": lambda request: say("") if task_of(request) == "keeper" else searched(request),
+        "finding": lambda request: noted(request) if task_of(request) == "light" else say(""),
+    }
+    with wire_lab(tmp_path, monkeypatch, script, limits={"max_iterations": 2}) as wire:
+        state = await wire.ask()
+        assert all_faults(wire.requests()) == []
+    findings = found_by(state)
+    assert {task: finding.ended for task, finding in findings.items()} == {
+        "light": "done",
+        "keeper": "failed",
+        "harbour": "partial",
+    }
+    assert findings["harbour"].text == f"{FACTS['harbour']} [1]"
+    assert state.run and state.run.status == "completed_with_gaps"
+    assert "Not researched to the end: keeper: its model wrote nothing." in state.messages[-1].text
+
+
+@pytest.mark.fault(8)
+@pytest.mark.parametrize(("role", "kind"), [("planner", NoPlan), ("writer", NoReport)])
+async def test_an_empty_plan_or_report_is_no_success_and_the_run_can_go_on(
+    tmp_path: Path, monkeypatch: Patch, role: str, kind: type[Exception]
+) -> None:
+    with wire_lab(tmp_path, monkeypatch, {role: lambda _: say("<think>So much to say.</think>\n")}) as wire:
+        await wire.fail(kind)
+        before = wire.asked()
+        assert before[role] == 2
+        wire.script[role] = plain_run()[role]
+        assert is_right(wire, await wire.ask(None))
+        assert wire.asked()[role] == 3
+        finished = [name for name in before if name != role]
+    assert all(wire.asked()[name] == before[name] for name in finished)
+
+
+@pytest.mark.fault(9, 10)
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (REFUSAL, say("", finish="content_filter")),
+        (fail(400, "sk-CANARY was filtered", code="content_filter"), replace(REFUSAL, streams=False)),
+    ],
+)
+async def test_a_model_that_refuses_a_task_leaves_a_gap_with_a_reason(
+    tmp_path: Path, monkeypatch: Patch, one: Reply, other: Reply
+) -> None:
+    refusals = {"keeper": one, "harbour": other}
+    script: dict[str, Script] = {
+        "researcher": lambda request: refusals.get(task_of(request)) or searched(request),
+        "finding": lambda request: refusals.get(task_of(request)) or noted(request),
+    }
+    with wire_lab(tmp_path, monkeypatch, script) as wire:
+        state = await wire.ask()
+        assert "CANARY" not in wire.everything(state)
+        assert wire.asked()["researcher"] == 4
+        assert wire.requests("writer")[0].prompt.count("declined to answer") == 2
+    findings = found_by(state)
+    assert [findings[task].ended for task in FACTS] == ["done", "failed", "failed"]
+    assert state.report and state.report.text == f"{FACTS['light']} [1]"
+    assert state.run and state.run.status == "completed_with_gaps"
+    for task in refusals:
+        assert "declined to answer" in findings[task].reason
+        assert f"Not researched to the end: {task}: The researcher's model 'fake-1'" in state.messages[-1].text
+
+
+@pytest.mark.fault(10)
+async def test_a_result_that_a_filter_stops_at_is_left_out_from_then_on(tmp_path: Path, monkeypatch: Patch) -> None:
+    """The provider refuses whatever quotes one of the pages; the researcher finds another way."""
+    blocked = fail(400, "Filtered due to the content management policy", code="content_filter")
+
+    def filtered(script: Callable[[Received], Reply]) -> Script:
+        return lambda request: blocked if POISON in request.prompt else script(request)
+
+    def detour(request: Received) -> Reply:
+        if task_of(request) == "keeper" and LEFT_OUT not in request.prompt:
+            twice = ("web_search", {"queries": ["poison"]}), ("web_search", {"queries": ["poison again"]})
+            return use(*twice)
+        return searched(request)
+
+    script = {"researcher": filtered(detour), "finding": filtered(noted)}
+    with wire_lab(tmp_path, monkeypatch, script) as wire:
+        wire.engine.on("poison", Answer([found(wire.web.url("/poison"), "Keeper", POISON)]))
+        assert is_right(wire, await wire.ask())
+        assert all_faults(wire.requests()) == []
+        assert sum(POISON in request.prompt for request in wire.requests()) == 1
+
+
+WORDINGS = [
+    fail(400, "This model's maximum context length is 4096 tokens.", code="context_length_exceeded"),
+    fail(400, "the request exceeds the available context size (4096 tokens), try increasing it"),
+    fail(500, "Requested tokens (5000) exceed context window of 4096"),
+]
+"""OpenAI and vLLM, llama.cpp, its Python server."""
+
+
+@pytest.mark.fault(20)
+async def test_a_prompt_that_does_not_fit_shrinks_and_the_run_goes_on(tmp_path: Path, monkeypatch: Patch) -> None:
+    """Two searches bring more than the server reads."""
+
+    def small(script: Script) -> Script:
+        assert callable(script)
+        refusals = dict(zip(FACTS, WORDINGS, strict=True))
+        return lambda request: refusals[task_of(request)] if _size(request) > 14_000 else script(request)
+
+    def twice(request: Received) -> Reply:
+        done = len(tool_results(request))
+        return END if done == 2 else search_for(f"{task_of(request)} {done}")
+
+    script = {role: small(each) for role, each in plain_run().items()} | {"researcher": small(twice)}
+    with wire_lab(tmp_path, monkeypatch, script) as wire:
+        for name, fact in FACTS.items():
+            for number in range(2):
+                pages = [found(wire.web.url(f"/{name}/{number}/{n}"), name, "Wind. " * 300) for n in range(4)]
+                best = [] if number else [found(wire.web.url(f"/{name}"), name, fact)]
+                wire.engine.on(f"{name} {number}", Answer([*best, *pages]))
+        state = await wire.ask()
+        assert all_faults(wire.requests()) == []
+        # Each researcher's last decision and its finding, once each.
+        assert sum(_size(request) > 14_000 for request in wire.requests()) == 6
+        assert not wire.of_type("call_delayed")
+        assert is_right(wire, state)
+
+
+def _size(request: Received) -> int:
+    return len(json.dumps(request.messages))

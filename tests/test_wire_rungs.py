@@ -1,0 +1,152 @@
+"""Whole runs with models and servers that know no tool calls: the ladder is found and remembered."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openai_server import Received, Reply, fail, say
+from wire import Habit, is_right, wire_lab
+from wire_checks import all_faults
+
+from deep_research.run.context import ToolCalls
+from deep_research.run.errors import ModelFailed, ToolsMissing
+from deep_research.run.spending import total
+
+Patch = pytest.MonkeyPatch
+KNOWN = "openai:gpt-4.1-mini"
+"""A model whose profile says that it calls tools."""
+
+
+def as_json(calls: Sequence[tuple[str, Any]]) -> str:
+    return json.dumps({"calls": [{"name": name, "arguments": arguments} for name, arguments in calls]})
+
+
+def as_tags(calls: Sequence[tuple[str, Any]]) -> str:
+    return "\n".join(f'<tool name="{name}">{json.dumps(arguments)}</tool>' for name, arguments in calls)
+
+
+def server(*refused: str, says_so: bool = True) -> Habit:
+    """A server that takes no `tools`, or no `response_format`, and a model that writes what it is told to write."""
+
+    def habit(reply: Reply, request: Received) -> Reply:
+        asked = [name for name in refused if name in request.json]
+        if asked:
+            words = "this model does not support tools" if asked == ["tools"] else f"{asked[0]} is not supported"
+            return fail(400, words, param=asked[0]) if says_so else say("I would look for it.")
+        if request.tools or not reply.calls:
+            return reply
+        write = as_tags if "<tool name=" in request.system else as_json
+        return replace(reply, calls=(), text=write(reply.calls))
+
+    return habit
+
+
+@pytest.mark.fault(21)
+@pytest.mark.parametrize("way", ["schema", "json", "tags"])
+async def test_a_run_without_tool_calls_asks_for_text_alone(tmp_path: Path, monkeypatch: Patch, way: ToolCalls) -> None:
+    with wire_lab(tmp_path, monkeypatch, habit=server("tools"), tool_calls=way) as wire:
+        assert is_right(wire, await wire.ask())
+        assert all_faults(wire.requests()) == []
+        assert "trial" not in wire.asked()
+        for request in wire.requests():
+            assert not {"tools", "tool_choice", "parallel_tool_calls"} & request.json.keys()
+            assert {message["role"] for message in request.messages} <= {"system", "user", "assistant"}
+            assert not any("tool_calls" in message for message in request.messages)
+        held = {role for role in wire.asked() if any("response_format" in r.json for r in wire.requests(role))}
+        assert held == ({"clarifier", "orchestrator", "researcher"} if way == "schema" else set())
+
+
+@pytest.mark.parametrize(
+    ("habit", "trials", "offers_tools"),
+    [
+        (server(), 1, True),
+        (server("tools"), 2, False),
+        (server("tools", "response_format"), 3, False),
+        (server("tools", says_so=False), 2, False),
+    ],
+    ids=["tools", "schema", "json", "prose instead of calls"],
+)
+@pytest.mark.fault(21)
+async def test_an_unknown_model_is_tried_once_and_remembered(
+    tmp_path: Path, monkeypatch: Patch, habit: Habit, trials: int, offers_tools: bool
+) -> None:
+    with wire_lab(tmp_path / "first", monkeypatch, habit=habit, tool_calls="auto") as wire:
+        state = await wire.ask()
+        assert is_right(wire, state)
+        assert wire.asked()["trial"] == trials
+        assert total(state.spending).input_tokens == 100 * len(wire.requests()) - 100 * _refused(wire.requests(), habit)
+        await again_elsewhere(wire, tmp_path)
+        assert wire.asked()["trial"] == trials
+        later = wire.requests("orchestrator", "researcher")
+        assert all(bool(request.tools) is offers_tools for request in later)
+
+
+def _refused(requests: Sequence[Received], habit: Habit) -> int:
+    return sum(habit(say(""), request).status == 400 for request in requests)
+
+
+async def again_elsewhere(wire: Any, folder: Path) -> None:
+    """One more run, as a new process would make it: with nothing but what is kept in the data folder."""
+    kept = (folder / "first" / "models.json").read_text("utf-8")
+    (folder / "second").mkdir()
+    (folder / "second" / "models.json").write_text(kept, "utf-8")
+    wire.settings["data_dir"] = folder / "second"
+    assert (await wire.ask("And who kept it?")).report
+
+
+@pytest.mark.fault(21)
+async def test_a_server_that_takes_no_tools_from_a_model_known_for_them_is_believed(
+    tmp_path: Path, monkeypatch: Patch
+) -> None:
+    settings: dict[str, Any] = {"models": KNOWN, "tool_calls": "auto"}
+    with wire_lab(tmp_path / "first", monkeypatch, habit=server("tools", "response_format"), **settings) as wire:
+        assert is_right(wire, await wire.ask())
+        refused = [request for request in wire.requests() if request.tools]
+        assert len(refused) <= 2, "one call of the run, and one that tries it"
+        before = len(wire.requests())
+        await again_elsewhere(wire, tmp_path)
+        assert not any(request.tools for request in wire.requests()[before:])
+        assert wire.asked()["trial"] == 3
+
+
+@pytest.mark.fault(21)
+async def test_a_way_that_the_user_has_set_is_not_left_and_the_line_names_the_setting(
+    tmp_path: Path, monkeypatch: Patch
+) -> None:
+    with wire_lab(tmp_path, monkeypatch, habit=server("tools")) as wire:
+        assert "set tool_calls to json or tags" in await wire.fail(ModelFailed)
+        assert len(wire.requests()) == 1
+        wire.settings["tool_calls"] = "json"
+        assert is_right(wire, await wire.ask(None))
+
+
+@pytest.mark.fault(21)
+async def test_a_model_that_calls_tools_in_no_way_is_refused_before_anything_else_is_asked(
+    tmp_path: Path, monkeypatch: Patch
+) -> None:
+    def prose(reply: Reply, _: Received) -> Reply:
+        return replace(reply, calls=(), text="I would rather talk about the weather.")
+
+    with wire_lab(tmp_path, monkeypatch, habit=prose, tool_calls="auto") as wire:
+        line = await wire.fail(ToolsMissing)
+        assert "'fake-1'" in line and "models" in line and "tool_calls" in line
+        assert set(wire.asked()) == {"trial"}
+        assert wire.engine.requests == []
+
+
+async def test_a_model_whose_answers_begin_within_a_thought_keeps_its_rung(tmp_path: Path, monkeypatch: Patch) -> None:
+    def leaking(reply: Reply, request: Received) -> Reply:
+        made = server("tools")(reply, request)
+        return made if made.body else replace(made, text=f"What is asked?\n</think>\n\n{made.text}")
+
+    with wire_lab(tmp_path, monkeypatch, habit=leaking, tool_calls="auto") as wire:
+        assert is_right(wire, await wire.ask())
+        assert "What is asked?" not in wire.prose()
+        assert not any(request.tools for request in wire.requests("orchestrator", "researcher"))
+        [kept] = json.loads((tmp_path / "models.json").read_text("utf-8")).values()
+    assert kept == {"rung": "schema", "begins_inside": True}

@@ -1,0 +1,169 @@
+"""Whole runs over real wires: what the models are asked, in each form of the API."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from openai_server import Received, Reply, use
+from wire import (
+    END,
+    FACTS,
+    Habit,
+    Script,
+    WireLab,
+    hand_out,
+    is_right,
+    open_pages,
+    role_of,
+    task_of,
+    tool_results,
+    wire_lab,
+)
+from wire_checks import all_faults, extends
+
+from deep_research.run.context import Price
+from deep_research.run.spending import total
+
+Patch = pytest.MonkeyPatch
+
+CONTROL = {"clarifier": ["generate_plan"], "orchestrator": ["research_agent", "generate_report"]}
+CONTROL["researcher"] = ["web_search", "open_url", "generate_report"]
+CHOICES = {"clarifier": "auto", "orchestrator": "required", "researcher": "required"}
+CAPS = {"orchestrator": 1024, "researcher": 1024, "finding": 10_000, "writer": 20_000}
+ROLES = ("clarifier", "planner", "orchestrator", "researcher", "finding", "writer")
+THOUGHT = "The light comes first. "
+
+
+def thorough(request: Received) -> Reply:
+    """A researcher that does all that one may do: it thinks, searches twice in one message, one opens what it found."""
+    results, task = tool_results(request), task_of(request)
+    if not results and '"reasoning' not in str(request.messages) and "think_tool" in request.tools:
+        return use(("think_tool", {"reasoning": f"What is known of the {task}?"}))
+    if not results:
+        queries = ("web_search", {"queries": [task]}), ("web_search", {"queries": [f"{task} history"]})
+        return use(*queries, ids=("c1", "c1"))
+    if len(results) == 1 and task == "light":
+        return open_pages(*(result["address"] for result in results[0]["results"]))
+    return END
+
+
+class Wire(NamedTuple):
+    """One way of talking to a server."""
+
+    settings: dict[str, Any]
+    habit: Habit | None = None
+    cap: str = "max_tokens"
+    """What the limit on the tokens of an answer is called."""
+
+
+WIRES = {
+    "streamed": Wire({}),
+    "whole": Wire({}, lambda reply, _: replace(reply, streams=False)),
+    "reasoning": Wire({"reasoning": True}, lambda reply, _: replace(reply, reasoning=THOUGHT)),
+    "reasoning, whole": Wire({"reasoning": True}, lambda reply, _: replace(reply, reasoning=THOUGHT, streams=False)),
+    "responses": Wire({"responses_api": True}, cap="max_output_tokens"),
+    "responses, reasoning": Wire(
+        {"responses_api": True, "reasoning": True},
+        lambda reply, _: replace(reply, reasoning=THOUGHT),
+        "max_output_tokens",
+    ),
+}
+
+
+@pytest.mark.behaviour("O-13", "O-25", "O-33", "O-56", "O-64", "O-90")
+@pytest.mark.parametrize("name", WIRES)
+async def test_three_researchers_in_parallel_find_it_all(tmp_path: Path, monkeypatch: Patch, name: str) -> None:
+    way = WIRES[name]
+    reasons = "reasoning" in way.settings
+    with wire_lab(tmp_path, monkeypatch, {"researcher": thorough}, habit=way.habit, **way.settings) as wire:
+        assert is_right(wire, await wire.ask())
+        assert all_faults(wire.requests()) == []
+        assert set(wire.asked()) == set(ROLES)
+        for request in wire.requests():
+            check_offer(request, reasons=reasons, cap=way.cap)
+        check_thoughts(wire, reasons=reasons)
+        check_prefixes(wire)
+        assert [packet["num_parallel_branches"] for packet in wire.of_type("top_level_branching")] == [3]
+        assert wire.web.asked("/light") == 1
+
+
+def check_offer(request: Received, *, reasons: bool, cap: str) -> None:
+    role = role_of(request)
+    tools = CONTROL.get(role, [])
+    thinks = ["think_tool"] if tools and not reasons and role != "clarifier" else []
+    assert request.tools == [*tools, *thinks]
+    assert request.tool_choice == CHOICES.get(role)
+    thoughts = 8192 if reasons else 0
+    assert request.json.get(cap) == (CAPS[role] + thoughts if role in CAPS else None)
+    assert ("tools" in request.json) is bool(tools)
+    effort = request.json.get("reasoning_effort") or request.json.get("reasoning", {}).get("effort")
+    assert effort == ("low" if reasons and role in ("researcher", "finding") else None)
+
+
+def check_thoughts(wire: WireLab, *, reasons: bool) -> None:
+    """Thoughts are shown as such, at their places."""
+    if reasons:
+        # Each call brings one; the clarifier's are not shown, for the plan takes their place.
+        assert wire.thoughts() == [THOUGHT] * (len(wire.requests()) - len(wire.requests("clarifier")))
+    else:
+        assert sorted(wire.thoughts()) == sorted(f"What is known of the {task}?" for task in FACTS)
+
+
+def check_prefixes(wire: WireLab) -> None:
+    """What a researcher was told is told again in the same bytes, so that a provider's cache can serve it."""
+    for task in FACTS:
+        own = [request for request in wire.requests("researcher") if task_of(request) == task]
+        assert len(own) >= 2
+        assert all(extends(earlier, later) for earlier, later in pairwise(own))
+
+
+USED = {
+    "prompt_tokens": 1000,
+    "completion_tokens": 100,
+    "total_tokens": 1100,
+    "prompt_tokens_details": {"cached_tokens": 600},
+}
+PRICES = {"fake-1": Price(input=1, output=10, cached=0.5)}
+USD = (400 * 1 + 600 * 0.5 + 100 * 10) / 1_000_000
+"""What one call costs."""
+
+
+def counted(reply: Reply, _: Received) -> Reply:
+    return replace(reply, usage=USED)
+
+
+@pytest.mark.parametrize("responses_api", [False, True])
+async def test_tokens_and_money_of_every_call_are_counted(
+    tmp_path: Path, monkeypatch: Patch, responses_api: bool
+) -> None:
+    with wire_lab(tmp_path, monkeypatch, habit=counted, responses_api=responses_api, prices=PRICES) as wire:
+        state = await wire.ask()
+        calls = len(wire.requests())
+    assert is_right(wire, state)
+    spent = total(state.spending)
+    assert (spent.calls, spent.input_tokens, spent.cached_tokens) == (calls, 1000 * calls, 600 * calls)
+    assert (spent.output_tokens, spent.searches) == (100 * calls, 3)
+    assert spent.usd == pytest.approx(USD * calls)
+    told = wire.of_type("call_finished")
+    assert sum(packet["usd"] for packet in told) == pytest.approx(USD * calls)
+    assert sum(packet["cached_tokens"] for packet in told) == 600 * calls
+
+
+@pytest.mark.fault(18)
+async def test_money_ends_the_research_and_the_report_says_so(tmp_path: Path, monkeypatch: Patch) -> None:
+    """A model that would go on for ever."""
+    script: dict[str, Script] = {"orchestrator": lambda _: hand_out("light")}
+    limits = {"max_usd": USD * 15}
+    with wire_lab(tmp_path, monkeypatch, script, habit=counted, limits=limits, prices=PRICES) as wire:
+        state = await wire.ask()
+        spent = total(state.spending)
+        assert wire.asked()["writer"] == 1
+        assert spent.usd <= USD * 15
+        assert "max_usd" in wire.requests("writer")[0].prompt
+    assert state.run and state.run.status == "completed_with_gaps"
+    assert state.report and state.report.text == f"{FACTS['light']} [1]"
+    assert "Research ended early: the limit max_usd was reached" in state.messages[-1].text

@@ -1,0 +1,170 @@
+"""`langgraph dev` over real wires: models, the web, several threads, a key that is refused, and a kill."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from itertools import count
+from typing import Any, NamedTuple
+
+import pytest
+from openai_server import Received, Reply, fail, say, use
+from packet_check import PASSING, Check
+from server import GRAPH, SECONDS, Conversation, Server, said, until
+from wire import FACTS, QUESTION
+from wire_desk import KEYS, Point, WireDesk, model_call, page_call, search_call, wire_desk
+
+from deep_research.app.stream import read_packet
+
+UNCLEAR = "Compare them?"
+LOCKED = "What is behind the locked door?"
+
+
+def clarify(request: Received) -> Reply:
+    """Ask back where nothing is named; one question is met by a key that is taken no more."""
+    if LOCKED in request.prompt:
+        return fail(401, f"Incorrect API key provided: {request.key}.", code="invalid_api_key")
+    return say("Which of them?") if UNCLEAR in request.prompt else use(("generate_plan", {}))
+
+
+class Planner:
+    """Plans, but lets the first two runs wait for one another."""
+
+    def __init__(self) -> None:
+        self.calls, self.meeting = count(), threading.Barrier(2)
+
+    def __call__(self, request: Received) -> Reply:
+        if next(self.calls) < 2:
+            self.meeting.wait(SECONDS)
+        return say("1. The light\n2. Its keeper\n3. The harbour")
+
+
+class Talks(NamedTuple):
+    """Two threads that were at work at the same time, the second one after a question back."""
+
+    complaints: list[str]
+    """What the server's log said when it had started."""
+    waiting: dict[str, Any]
+    """The values of the second thread while it waited."""
+    first: Conversation
+    values: tuple[dict[str, Any], dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WireDesk]:
+    with wire_desk(tmp_path_factory.mktemp("wire"), clarifier=clarify, planner=Planner()) as desk:
+        yield desk
+
+
+@pytest.fixture(scope="module")
+def server(desk: WireDesk) -> Iterator[Server]:
+    server = Server(desk.desk.folder, DEEP_RESEARCH_DOCS="")
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def talks(server: Server) -> Talks:
+    async def talk() -> Talks:
+        complaints = server.complaints()
+        async with server.client() as client:
+            one, other = [await Conversation(client).create() for _ in range(2)]
+            waiting = await other.ask(UNCLEAR)
+            values = await asyncio.gather(one.ask(QUESTION), other.ask(None, command={"resume": QUESTION}))
+        return Talks(complaints, waiting, one, values)
+
+    return asyncio.run(talk())
+
+
+def is_whole(desk: WireDesk, values: dict[str, Any]) -> bool:
+    """Whether the report says all there is to know, each fact with its page."""
+    sources = [values["sources"][key]["address"] for key in values["report"]["sources"]]
+    assert sources == [desk.lab.web.url(f"/{name}") for name in FACTS]
+    return all(f"{fact} [{n}]({url})" in values["messages"][-1]["content"]
+               for n, (fact, url) in enumerate(zip(FACTS.values(), sources, strict=True), 1))  # fmt: skip
+
+
+def test_it_starts_and_researches_the_web_without_a_complaint(server: Server, desk: WireDesk, talks: Talks) -> None:
+    assert talks.complaints == server.complaints() == []
+    assert is_whole(desk, talks.values[0])
+
+
+def test_packets_of_the_run_and_its_researchers_reach_the_client_in_order(talks: Talks) -> None:
+    check = Check()
+    packets = [packet for each in talks.first.packets() if not isinstance(packet := read_packet(each), PASSING)]
+    for packet in packets:
+        check.take(packet)
+    assert check.faults + check.left_open() == []
+    types = Counter(packet.type for packet in packets)
+    assert (types["research_agent_start"], types["search_tool_start"], types["open_url_start"]) == (4, 4, 4)
+    assert types["citation_info"] == 3
+    branches = {part.event.split("|")[1] for part in talks.first.parts if part.event.startswith("custom|researcher:")}
+    assert len(branches) == 4
+
+
+def test_a_run_pauses_and_goes_on(desk: WireDesk, talks: Talks) -> None:
+    assert talks.waiting["messages"][-1]["content"] == "Which of them?"
+    assert [message["type"] for message in talks.values[1]["messages"]] == ["human", "ai", "human", "ai"]
+    assert is_whole(desk, talks.values[1])
+
+
+def test_two_threads_are_at_work_at_once_and_keep_apart(talks: Talks) -> None:
+    one, other = talks.values
+    assert one["run"]["id"] != other["run"]["id"]
+    assert one["report"]["text"] == other["report"]["text"]
+    assert {finding["question_id"] for finding in one["findings"].values()} == {one["run"]["id"]}
+
+
+async def test_a_killed_server_pays_again_for_nothing_but_what_was_under_way(server: Server, desk: WireDesk) -> None:
+    desk.forget()
+    desk.hold_page("/light")
+    desk.hold_search("keeper")
+    desk.holds.points.add(Point("finding", "tides", 3))
+    async with server.client() as client:
+        talk = await Conversation(client).create()
+        await client.runs.create(talk.thread, GRAPH, input=said(QUESTION), durability="sync")
+        await until(lambda: all_at_work(desk))
+    server.kill()
+    assert desk.files_with(*KEYS) == []
+    server.forget()
+    server.start()
+    async with server.client() as client:
+        talk = await Conversation(client, talk.thread).create()
+        assert is_whole(desk, await talk.ask(None))
+    again = Counter([*map(model_call, desk.holds.held), search_call("keeper"), page_call("/light")])
+    assert desk.paid() == Counter(desk.paid().keys()) + again
+    assert server.complaints() == []
+
+
+async def all_at_work(desk: WireDesk) -> bool:
+    """Whether one researcher waits for a page, one for a search and one for its model."""
+    return "/light" in desk.fetched() and "keeper" in desk.lab.engine.queries and bool(desk.holds.held)
+
+
+@pytest.mark.fault(24)
+async def test_a_refused_key_ends_the_run_in_one_line(server: Server, desk: WireDesk) -> None:
+    desk.forget()
+    async with server.client() as client:
+        talk = await Conversation(client).create()
+        stream = client.runs.stream(talk.thread, GRAPH, input=said(LOCKED), stream_mode=["custom", "values"])
+        parts = [part async for part in stream]
+        state = await client.threads.get_state(talk.thread)
+        thread = await client.threads.get(talk.thread)
+    assert parts[-1].event == "error"
+    assert parts[-1].data["error"] == "KeyRefused"
+    line = parts[-1].data["message"]
+    assert line.endswith("does not take the key (HTTP 401); check OPENAI_API_KEY.")
+    assert len(desk.lab.models.requests) == 1
+    assert "Traceback" not in f"{parts}{state}{thread}"
+    assert not any(key in f"{parts}{state}{thread}" for key in KEYS)
+
+
+@pytest.mark.fault("R9")
+def test_no_key_is_kept_and_nothing_but_the_three_servers_was_reached_for(server: Server, desk: WireDesk) -> None:
+    server.stop()
+    assert list((server.folder / ".langgraph_api").iterdir())
+    assert desk.files_with(*KEYS) == []
+    assert desk.contacted() == desk.places

@@ -1,0 +1,177 @@
+"""Whole runs whose model's server is busy, down, or breaks off: what is waited for, and what is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openai_server import Received, Reply, fail, send
+from wire import FACTS, Script, found_by, is_right, noted, plain_run, searched, task_of, wire_lab, written
+from wire_checks import all_faults
+
+from deep_research.run.errors import ModelFailed, RateLimited
+
+Patch = pytest.MonkeyPatch
+HTML = send("<html>Sign in</html>", content_type="text/html")
+AN_HOUR = fail(429, "Slow down.", retry_after=3600)
+
+
+def first_time(bad: Callable[[Received, Reply], Reply | None], script: Script) -> Script:
+    """A role that answers badly the first time that it is asked for something."""
+    seen = set[str]()
+
+    def answer(request: Received) -> Reply:
+        assert callable(script)
+        good = script(request)
+        is_first = task_of(request) not in seen
+        seen.add(task_of(request))
+        return (is_first and bad(request, good)) or good
+
+    return answer
+
+
+@pytest.mark.fault(1)
+async def test_a_short_wait_is_taken_as_told_once_and_shown(tmp_path: Path, monkeypatch: Patch) -> None:
+    busy = fail(429, "Slow down.", retry_after=1)
+    with wire_lab(tmp_path, monkeypatch, {"writer": first_time(lambda *_: busy, written)}) as wire:
+        assert is_right(wire, await wire.ask())
+        first, second = wire.requests("writer")
+        assert second.at - first.at >= 1
+        [wait] = wire.of_type("call_delayed")
+    assert (wait["seconds"], wait["reason"]) == (1, "the provider asks to wait (HTTP 429)")
+
+
+@pytest.mark.fault(2)
+@pytest.mark.parametrize("role", ["clarifier", "researcher", "finding", "writer"])
+async def test_a_long_wait_is_told_at_once_and_what_was_done_is_not_done_again(
+    tmp_path: Path, monkeypatch: Patch, role: str
+) -> None:
+    """One researcher, or the only model of another role, is told to come back in an hour."""
+    plain = plain_run()[role]
+    assert callable(plain)
+    late = {"researcher": "harbour", "finding": "harbour"}.get(role)
+
+    def busy(request: Received) -> Reply:
+        return AN_HOUR if late in (None, task_of(request)) else plain(request)
+
+    with wire_lab(tmp_path, monkeypatch, {role: busy}) as wire:
+        assert "retry after 60 min" in await wire.fail(RateLimited)
+        assert not wire.of_type("call_delayed")
+        stop = wire.packets[-1]
+        assert (stop["type"], stop["stop_reason"], stop["is_resumable"]) == ("stop", "failed", True)
+        if late:
+            assert set(found_by(await wire.state())) == {"light", "keeper"}, "the others' findings are kept"
+        asked = wire.asked()
+        wire.script[role] = plain
+        assert is_right(wire, await wire.ask(None))
+        again = wire.asked() - asked
+        assert again[role] == {"researcher": 2, "finding": 1}.get(role, 1)
+        assert wire.asked() == {
+            "clarifier": 1, "planner": 1, "orchestrator": 2, "researcher": 6, "finding": 3, "writer": 1
+        } | {role: wire.asked()[role]}  # fmt: skip
+        assert asked[role] - {"researcher": 4, "finding": 2}.get(role, 0) == 1
+        assert len(wire.engine.requests) == 3
+
+
+@pytest.mark.fault(3)
+async def test_parallel_researchers_share_the_wait_for_a_busy_server(tmp_path: Path, monkeypatch: Patch) -> None:
+    """For a while, the server takes nothing."""
+    refused = list[Received]()
+
+    def busy(request: Received) -> Reply:
+        if refused and request.at > refused[0].at + 0.4:
+            return searched(request)
+        refused.append(request)
+        return fail(429, "Slow down.")
+
+    script = plain_run([*FACTS, "tides", "storms"]) | {"researcher": busy}
+    with wire_lab(tmp_path, monkeypatch, script, limits={"max_parallel_researchers": 5}) as wire:
+        assert is_right(wire, await wire.ask())
+        assert len(refused) <= 5, "each is told once"
+        assert len(wire.of_type("call_delayed")) == 1, "and one waits for all of them"
+
+
+@pytest.mark.fault(4)
+async def test_a_server_that_fails_one_researcher_for_good_costs_only_its_finding(
+    tmp_path: Path, monkeypatch: Patch
+) -> None:
+    def down(script: Callable[[Received], Reply]) -> Script:
+        return lambda request: fail(503) if task_of(request) == "keeper" else script(request)
+
+    script = {"researcher": down(searched), "finding": down(noted)}
+    with wire_lab(tmp_path, monkeypatch, script, limits={"max_retries": 1}) as wire:
+        state = await wire.ask()
+        asked = wire.asked()
+    assert (asked["researcher"], asked["finding"]) == (4 + 2, 2 + 2)
+    assert [found_by(state)[task].ended for task in FACTS] == ["done", "failed", "done"]
+    assert state.report and state.report.text == f"{FACTS['light']} [1] {FACTS['harbour']} [2]"
+    assert state.run and state.run.status == "completed_with_gaps"
+
+
+@pytest.mark.fault(5, 6, 22)
+@pytest.mark.behaviour("O-83")
+async def test_broken_answers_are_asked_for_again_and_nothing_of_them_is_used(
+    tmp_path: Path, monkeypatch: Patch
+) -> None:
+    endings: dict[str, Any] = {"light": "reset", "keeper": "cut", "harbour": "broken"}
+    bodies = {"light": send({"choices": []}), "keeper": send({"error": {"message": "boom"}}), "harbour": HTML}
+
+    def half(request: Received, good: Reply) -> Reply:
+        return replace(good, text="HALF of it. ", ending=endings[task_of(request)], after=5)
+
+    script = {
+        "researcher": first_time(half, searched),
+        "finding": first_time(lambda request, _: bodies[task_of(request)], noted),
+    }
+    with wire_lab(tmp_path, monkeypatch, script, limits={"retry_seconds": 10}) as wire:
+        state = await wire.ask()
+        assert is_right(wire, state)
+        assert all_faults(wire.requests()) == []
+        assert len(wire.of_type("call_delayed")) == 6
+        assert wire.asked() == {
+            "clarifier": 1, "planner": 1, "orchestrator": 2, "researcher": 9, "finding": 6, "writer": 1
+        }  # fmt: skip
+    assert "HALF" not in f"{state.report!r} {[f.numbered for f in state.findings.values()]!r}"
+
+
+@pytest.mark.fault(5, 6)
+@pytest.mark.behaviour("O-83", "O-86")
+async def test_prose_that_breaks_off_is_not_begun_again_behind_the_readers_back(
+    tmp_path: Path, monkeypatch: Patch
+) -> None:
+    def breaks_off(_: Received, good: Reply) -> Reply:
+        return replace(good, ending="cut", after=4)
+
+    script = {
+        "finding": first_time(lambda r, good: breaks_off(r, good) if task_of(r) == "keeper" else None, noted),
+        "writer": first_time(breaks_off, written),
+    }
+    with wire_lab(tmp_path, monkeypatch, script) as wire:
+        assert "writer" in await wire.fail(ModelFailed)
+        asked = wire.asked()
+        assert (asked["finding"], asked["writer"]) == (3, 1)
+        findings = found_by(await wire.state())
+        # What the researcher had read stands in for what it could not write.
+        assert (findings["keeper"].ended, findings["keeper"].text) == ("partial", f"{FACTS['keeper']} [1]")
+        wire.script["writer"] = plain_run()["writer"]
+        state = await wire.ask(None)
+        assert wire.asked() - asked == {"writer": 1}
+    assert state.report and state.report.text == f"{FACTS['light']} [1] {FACTS['harbour']} [2]"
+
+
+@pytest.mark.fault(7)
+async def test_a_model_that_falls_silent_is_asked_once_more(tmp_path: Path, monkeypatch: Patch) -> None:
+    """Before its first word, and in the middle of a decision."""
+
+    def silent(request: Received, good: Reply) -> Reply:
+        in_the_middle = replace(good, text="Let me see, then. ", ending="stall", after=4)
+        return in_the_middle if task_of(request) == "keeper" else replace(good, wait=20)
+
+    script = {"researcher": first_time(silent, searched)}
+    with wire_lab(tmp_path, monkeypatch, script, limits={"idle_seconds": 0.4}) as wire:
+        assert is_right(wire, await wire.ask())
+        assert {wait["reason"] for wait in wire.of_type("call_delayed")} == {"no answer came in time"}
+        assert wire.asked()["researcher"] == 9

@@ -1,0 +1,272 @@
+"""A whole run over real wires: models at an OpenAI-compatible server, a search engine and a web, all on loopback."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from openai_replies import Reply, say, use
+from openai_server import OpenAIServer, Received, openai_server
+from packet_check import faults
+from search_api import Answer, SearchApi, found, search_api
+from web import Web, hostile_web
+
+from deep_research.app.embed import ResearchGraph, build_graph, thread_config
+from deep_research.app.stream import apackets
+from deep_research.run.context import Role
+from deep_research.run.packets import AnyPacket
+from deep_research.state import Finding, ResearchState
+
+QUESTION = "When was the Skerry Light lit, and who kept it?"
+FACTS = {
+    "light": "The Skerry Light was lit for the first time in 1844.",
+    "keeper": "Ada Moran kept the Skerry Light from 1901 to 1932.",
+    "harbour": "The ferry of Port Anlow sails twice a day.",
+}
+"""What the page of each task says; the tasks bear the names of the pages."""
+REPORT = " ".join(f"{fact} [{number}]" for number, fact in enumerate(FACTS.values(), 1))
+"""What the writer makes of the findings, if all have come."""
+PADDING = (
+    "The harbour office keeps a log of wind and water for every day of the year, and anybody may read it there. " * 4
+)
+ROLE_SIGNS: dict[Role, str] = {
+    "clarifier": "You stand at the door",
+    "planner": "You plan research",
+    "orchestrator": "You lead a research project",
+    "researcher": "You are a careful researcher",
+    "writer": "You write the final answer",
+}
+FINDING_SIGN = "You have researched a topic"
+PROSE = ("deep_research_plan_delta", "intermediate_report_delta", "message_delta")
+_FENCED = re.compile(r"<(data-\w+)>\n(.*?)\n</\1>", re.DOTALL)
+_FOUND = re.compile(r"Found: ([^\[\n]*\[\d+\])")
+
+Script = Callable[[Received], Reply] | Sequence[Reply]
+"""How a role answers: by what it is asked, or by replies in turn."""
+Habit = Callable[[Reply, Received], Reply]
+"""What a server or a model makes of every answer, by what it was asked."""
+
+
+def role_of(request: Received) -> str:
+    """Who asks: a role, `finding` for a researcher that writes, or `trial` for a model that is tried out."""
+    if FINDING_SIGN in request.system:
+        return "finding"
+    return next((role for role, sign in ROLE_SIGNS.items() if sign in request.system), "trial")
+
+
+def task_of(request: Received) -> str:
+    """The first words of the user: a researcher's task."""
+    words = next(message["content"] for message in request.messages if message.get("role") == "user")
+    text = words if isinstance(words, str) else words[0]["text"]
+    return str(text).partition("\n\n")[0]
+
+
+def tool_results(request: Received) -> list[dict[str, Any]]:
+    """What each tool call of a researcher brought, `results` and `problems`, however the model was told of it."""
+    return [json.loads(text) for _, text in _FENCED.findall(request.prompt) if text.startswith('{"results"')]
+
+
+def search_for(*queries: str) -> Reply:
+    return use(("web_search", {"queries": list(queries)}))
+
+
+def open_pages(*urls: str) -> Reply:
+    return use(("open_url", {"urls": list(urls)}))
+
+
+END = use(("generate_report", {}))
+
+
+def searched(request: Received) -> Reply:
+    """A researcher that searches for its task, once more if that brings nothing, and ends."""
+    results = tool_results(request)
+    return END if len(results) > 1 or any(each["results"] for each in results) else search_for(task_of(request))
+
+
+def researched(request: Received) -> Reply:
+    """A researcher that searches for its task, opens what it found, and ends."""
+    results = tool_results(request)
+    if len(results) == 1:
+        return open_pages(*(result["address"] for result in results[0]["results"]))
+    return END if results else search_for(task_of(request))
+
+
+def noted(request: Received) -> Reply:
+    """A finding: the facts in what was found."""
+    found = {fact: r["document"] for each in tool_results(request) for r in each["results"]
+             for fact in FACTS.values() if fact in r["text"]}  # fmt: skip
+    return say("\n".join(f"Found: {fact} [{number}]" for fact, number in found.items()) or "Nothing was found.")
+
+
+def written(request: Received) -> Reply:
+    """A report: the facts in the findings."""
+    return say(" ".join(dict.fromkeys(_FOUND.findall(request.prompt))) or "Nothing is known.")
+
+
+def hand_out(*tasks: str) -> Reply:
+    return use(*(("research_agent", {"task": task}) for task in tasks))
+
+
+def plain_run(tasks: Sequence[str] = tuple(FACTS)) -> dict[str, Script]:
+    """What each role answers in a run without trouble."""
+    return {
+        "clarifier": lambda _: use(("generate_plan", {})),
+        "trial": lambda _: use(("save_word", {"word": "amber"})),
+        "planner": lambda _: say("1. The light\n2. Its keeper\n3. The harbour"),
+        # Told by what is known, so that a decision that is asked for twice is answered alike.
+        "orchestrator": lambda request: END if "Found:" in request.prompt else hand_out(*tasks),
+        "researcher": searched,
+        "finding": noted,
+        "writer": written,
+    }
+
+
+@dataclass
+class WireLab:
+    """Three servers, and a graph that talks to them."""
+
+    models: OpenAIServer
+    engine: SearchApi
+    web: Web
+    graph: ResearchGraph
+    script: dict[str, Script]
+    """How each role answers from now on."""
+    settings: dict[str, Any]
+    packets: list[dict[str, Any]] = field(default_factory=list)
+
+    async def ask(self, message: Any = QUESTION) -> ResearchState:
+        """Send a question, a command, or None to go on; returns the state afterwards."""
+        heard: list[AnyPacket] = []
+        is_whole = False
+        try:
+            async for packet in apackets(self.graph, message, "wire", context=self.settings):
+                heard.append(packet)
+            is_whole = True
+        finally:
+            self.packets += [packet.model_dump(mode="json") for packet in heard]
+            # What goes on may begin in the middle of a block.
+            assert message is None or not (wrong := faults(heard, is_whole=is_whole)), wrong
+        return await self.state()
+
+    async def fail(self, kind: type[BaseException], message: Any = QUESTION) -> str:
+        """Ask, and have the run end in one line of an error of this very kind; the thread can go on after it."""
+        with pytest.raises(kind) as caught:
+            await self.ask(message)
+        assert caught.type is kind
+        assert "\n" not in str(caught.value)
+        assert (await self.graph.aget_state(thread_config("wire"))).next
+        return str(caught.value)
+
+    async def state(self) -> ResearchState:
+        return ResearchState(**(await self.graph.aget_state(thread_config("wire"))).values)
+
+    def requests(self, *roles: str) -> list[Received]:
+        """What the server was asked by these roles, or by all."""
+        return [request for request in self.models.requests if not roles or role_of(request) in roles]
+
+    def asked(self) -> Counter[str]:
+        """How often each role has asked."""
+        return Counter(map(role_of, self.models.requests))
+
+    def types(self) -> list[str]:
+        return [packet["type"] for packet in self.packets]
+
+    def of_type(self, *types: str) -> list[dict[str, Any]]:
+        return [packet for packet in self.packets if packet["type"] in types]
+
+    def thoughts(self) -> list[str]:
+        """What was shown as thoughts, by the places where it was shown; researchers speak at the same time."""
+        by_place: dict[str, str] = {}
+        for packet in self.of_type("reasoning_delta"):
+            place = repr(packet["placement"])
+            by_place[place] = by_place.get(place, "") + packet["reasoning"]
+        return list(by_place.values())
+
+    def prose(self) -> str:
+        """What was shown as plan, findings and report, in the order in which it came."""
+        return "".join(packet["content"] for packet in self.of_type(*PROSE))
+
+    def everything(self, state: ResearchState) -> str:
+        """All that is kept or shown of a run."""
+        return f"{state!r} {self.packets!r}"
+
+
+def found_by(state: ResearchState) -> dict[str, Finding]:
+    """The findings by their tasks."""
+    return {finding.task: finding for finding in state.findings.values()}
+
+
+def is_right(wire: WireLab, state: ResearchState) -> bool:
+    """Whether the report says all there is to know, each fact with the page that says it, and the run was whole."""
+    assert state.report and state.run
+    assert state.report.text == REPORT
+    assert [state.sources[key].location for key in state.report.sources] == [wire.web.url(f"/{t}") for t in FACTS]
+    assert state.run.status == "completed"
+    return all(finding.ended == "done" for finding in state.findings.values())
+
+
+def answering(replies: Mapping[str, Script], habit: Habit | None) -> Callable[[Received], Reply]:
+    """The model behind all roles."""
+    taken, lock = Counter[str](), threading.Lock()
+
+    def next_of(role: str, script: Sequence[Reply]) -> Reply:
+        with lock:
+            taken[role] += 1
+            if taken[role] > len(script):
+                raise LookupError(f"no reply is left for the {role}")
+            return script[taken[role] - 1]
+
+    def answer(request: Received) -> Reply:
+        role = role_of(request)
+        script = replies[role]
+        reply = script(request) if callable(script) else next_of(role, script)
+        return habit(reply, request) if habit and reply.body is None else reply
+
+    return answer
+
+
+def publish_facts(engine: SearchApi, web: Web) -> None:
+    """A page for each fact, which the engine finds by the name of its task."""
+    for name, fact in FACTS.items():
+        title = name.title()
+        page = f"<html><head><title>{title}</title></head><body><p>{fact}</p><p>{PADDING}</p></body></html>"
+        engine.on(name, Answer([found(web.publish(f"/{name}", page), title, fact)]))
+
+
+@contextmanager
+def wire_lab(
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    script: Mapping[str, Script] | None = None,
+    *,
+    habit: Habit | None = None,
+    limits: Mapping[str, Any] | None = None,
+    **settings: Any,
+) -> Iterator[WireLab]:
+    """The servers, scripted by role; settings that are not given are those of a run on the web alone."""
+    replies = {**plain_run(), **(script or {})}
+    with ExitStack() as servers:
+        models = servers.enter_context(openai_server(answering(replies, habit)))
+        engine = servers.enter_context(search_api())
+        web = servers.enter_context(hostile_web())
+        publish_facts(engine, web)
+        for name, value in {**models.environment, **engine.environment()}.items():
+            monkeypatch.setenv(name, value)
+        usual = {
+            "models": "openai:fake-1",
+            "tool_calls": "native",
+            "window": 100_000,
+            "data_dir": folder,
+            "allow_private": (web.place,),
+            "limits": {"retry_seconds": 5, **(limits or {})},
+        }
+        yield WireLab(models, engine, web, build_graph(checkpointer=InMemorySaver()), replies, {**usual, **settings})
