@@ -23,7 +23,8 @@ def reported(name: RunName, work: Callable[[], int], lines: PacketLines | None =
     except DeepResearchError as error:
         code, words = FAILED, f"{error}{_go_on(name)}"
     except Exception as error:  # noqa: BLE001 - the last place before the user
-        code, words = FAILED, f"{type(error).__name__}: {error}.{_go_on(name)}"
+        # Only its kind is told: a foreign error's text may hold addresses or keys.
+        code, words = FAILED, f"An error stopped this ({type(error).__name__}).{_go_on(name)}"
     say(words) if code == INTERRUPTED else complain(words)
     if lines:
         lines.close(" ".join(words.split()), is_cancelled=code == INTERRUPTED)

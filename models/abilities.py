@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 
 from langchain_core.language_models import BaseChatModel
 
-from deep_research.models.faults import in_our_words
+from deep_research.models.faults import failed, in_our_words
 from deep_research.models.ladder import RungName
 from deep_research.models.ladder.probe import choose_rung
 from deep_research.models.resolve import is_named, profile_of, resolve_model
@@ -80,11 +80,9 @@ async def _try_out(model: BaseChatModel, role: Role, context: Context) -> tuple[
     try:
         async with asyncio.timeout(context.limits.call_seconds):
             choice = await choose_rung(model)
-    except Exception as error:
-        # Every provider has errors of its own; what they say may quote the key.
-        if (ours := in_our_words(error, role, name)) is None:
-            raise
-        raise ours from None
+    except Exception as error:  # noqa: BLE001 - every provider has errors of its own
+        # What it says may quote the key.
+        raise in_our_words(error, role, name) or failed(role, error) from None
     if choice.rung is None:
         raise ToolsMissing(
             f"The {role}'s model {name!r} calls tools in no way that is known here. Choose another model (setting "

@@ -14,10 +14,10 @@ from langchain_core.messages.utils import count_tokens_approximately
 from deep_research.evidence.document import read_body
 from deep_research.models.abilities import Ability, ability_of, other_ability
 from deep_research.models.attempt import stream_answer
-from deep_research.models.faults import in_our_words, kind_of
+from deep_research.models.faults import failed, in_our_words, kind_of
 from deep_research.models.prices import cost_of
 from deep_research.models.request import Request
-from deep_research.models.resolve import profile_of
+from deep_research.models.resolve import is_named, profile_of
 from deep_research.models.wordings import Kind
 from deep_research.run.context import Context, Role
 from deep_research.run.conversation import mark_of
@@ -72,10 +72,10 @@ async def _answer(
         except Exception as error:
             kind, ours = kind_of(error), in_our_words(error, request.role, profile_of(request.role, context).name)
             if kind in met or teller.has_started or not _has_remedy(kind, request, context):
-                if ours is None:
+                if ours is None and not is_named(request.role, context):
                     raise
                 # Without the provider's own words, which may quote the key.
-                raise ours from None
+                raise ours or failed(request.role, error) from None
             met.add(kind)
             if kind == "no_tools":
                 ability, tried = await other_ability(request.role, context, ability)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -31,7 +30,12 @@ TRANSIENT: dict[Kind, str] = {
     "broken": "the answer was broken",
 }
 """What may be gone at the next try, in words for the user."""
-_PARAMETER = re.compile(r"[A-Za-z_][\w.\[\]]{0,40}")
+SENT = frozenset((
+    "messages", "input", "model", "tools", "tool_choice", "parallel_tool_calls", "response_format", "text", "reasoning",
+    "reasoning_effort", "max_tokens", "max_completion_tokens", "max_output_tokens", "stream", "stream_options", "store",
+    "include",
+))  # fmt: skip
+"""Fields of a request, which may be named; anything else that a server sends back as one may be a secret."""
 
 TEXTS: dict[Kind, tuple[type[DeepResearchError], str]] = {
     "key": (KeyRefused, "{who} cannot be used: {host} does not take the key{http}; check {key}."),
@@ -112,6 +116,11 @@ def in_our_words(error: Exception, role: str, model: str) -> DeepResearchError |
         return None
     ours, text = TEXTS[kind]
     return ours(text.format_map({"who": f"The {role}'s model {model!r}", **_facts(error)}))
+
+
+def failed(role: str, error: Exception) -> ModelFailed:
+    """An error that nothing is known of, by its kind alone."""
+    return ModelFailed(f"The {role}'s model failed ({type(error).__name__}); try again, or choose another (models).")
 
 
 def is_transient(error: BaseException) -> bool:
@@ -198,7 +207,7 @@ def _facts(error: BaseException) -> dict[str, str]:
         "key": "OPENAI_API_KEY" if is_openai else "the key of its provider",
         "when": "try again later, or raise retry_seconds" if seconds is None else _when(seconds),
         "window": f": {window[1]} tokens" if window else "",
-        "because": f" because of {parameter!r}" if _PARAMETER.fullmatch(parameter) else "",
+        "because": f" because of {parameter!r}" if parameter.partition(".")[0].partition("[")[0] in SENT else "",
         "what": error.what if isinstance(error, AnswerBroken) else "an error in the place of an answer",
         "silent": str(error) if isinstance(error, AnswerSilent) else "did not answer in time",
     }

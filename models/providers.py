@@ -80,7 +80,9 @@ def _server(role: Role) -> Server:
     url = os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
     if not _is_address(url):
         raise UnknownSetting("OPENAI_BASE_URL is no address of a server; give one such as http://localhost:8000/v1.")
-    key = os.environ.get("OPENAI_API_KEY", "")
+    key = os.environ.get("OPENAI_API_KEY", "").strip()
+    if not (key.isascii() and key.isprintable()) or " " in key:
+        raise KeyRefused("OPENAI_API_KEY holds a character that no key has; copy the key anew.")
     server = Server(url, SecretStr(key or NO_KEY))
     if server.is_openai and not key:
         raise KeyRefused(

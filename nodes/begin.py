@@ -17,7 +17,7 @@ from typing_extensions import TypedDict
 from deep_research.models.resolve import check_models
 from deep_research.models.settings import settings_of
 from deep_research.run.context import Context
-from deep_research.run.conversation import check_question, entry_of, question_of, refused
+from deep_research.run.conversation import check_question, clean, entry_of, question_of, refused
 from deep_research.run.packets import DocumentsIndexed, Placement, emit
 from deep_research.run.pages import pages_of
 from deep_research.run.plans import read_review
@@ -99,7 +99,7 @@ async def _start(
 
 async def _allow_addresses(messages: Sequence[AnyMessage], runtime: Runtime[Context], question_id: str) -> None:
     """What the user names may be opened."""
-    named = [address for m in messages if isinstance(m, HumanMessage) for address in addresses_in(m.text)]
+    named = [address for m in messages if isinstance(m, HumanMessage) for address in addresses_in(clean(m.text))]
     await Addresses(pages_of(runtime.store, question_id), question_id).allow(named)
 
 

@@ -15,7 +15,7 @@ from deep_research.models.settings import settings_of
 from deep_research.prompts import render
 from deep_research.run.calls import answer, call_ids, read_calls
 from deep_research.run.context import Context, bound
-from deep_research.run.conversation import latest
+from deep_research.run.conversation import clean, latest
 from deep_research.run.decisions import PENDING, Order, decide
 from deep_research.run.packets import Placement, TopLevelBranching
 from deep_research.run.pages import pages_of
@@ -52,7 +52,7 @@ async def orchestrate(state: ResearchState, runtime: Runtime[Context]) -> Orches
         run = run.model_copy(update={"stop_reason": limit})
         return {"run": run, "progress": progress.model_copy(update={"decision": "report"})}
     steering = _steering(state)
-    named = [address for message in steering for address in addresses_in(message.text)]
+    named = [address for message in steering for address in addresses_in(clean(message.text))]
     await Addresses(pages_of(runtime.store, run.id), run.id).allow(named)
     teller = Teller(runtime.stream_writer, Placement(turn_index=progress.turn))
     reply = await ask_model(_request(state, steering, context, max_cycles, reasons), context, teller)

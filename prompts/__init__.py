@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-import secrets
 from functools import cache
 from typing import Any, Literal
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-
-_FENCE_LOOKALIKE = re.compile(r"<(?=/?data-[0-9a-f])", re.IGNORECASE)
 
 
 def render(name: str, block: Literal["system", "reminder"], **values: Any) -> str:
@@ -21,12 +18,6 @@ def render(name: str, block: Literal["system", "reminder"], **values: Any) -> st
     text = "".join(template.blocks[block](template.new_context(values))).strip()
     text = re.sub(r"\n{3,}", "\n\n", text)
     return f"<reminder>\n{text}\n</reminder>" if block == "reminder" else text
-
-
-def fence(data: str) -> str:
-    """Mark text from outside as data, in tags that the text itself cannot close."""
-    tag = f"data-{secrets.token_hex(4)}"
-    return f"<{tag}>\n{_FENCE_LOOKALIKE.sub('‹', data)}\n</{tag}>"
 
 
 @cache

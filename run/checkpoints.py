@@ -153,17 +153,30 @@ class PageStore(AsyncSqliteStore):
     once, whatever the timeout, if somebody else wrote in between.
     """
 
+    def __init__(self, connection: aiosqlite.Connection, path: Path) -> None:
+        """`path` is for messages."""
+        super().__init__(connection)
+        self._path = path
+
     @asynccontextmanager
     async def _cursor(self, *, transaction: bool = True) -> AsyncIterator[aiosqlite.Cursor]:
-        async with self.lock:
-            if transaction:
-                await self.conn.execute("BEGIN IMMEDIATE")
-            try:
-                async with self.conn.cursor() as cursor:
-                    yield cursor
-            finally:
-                if transaction:
-                    await self.conn.commit()
+        try:
+            async with self.lock, self._transaction(transaction), self.conn.cursor() as cursor:
+                yield cursor
+        except sqlite3.Error as error:
+            # Else a disk that is full would look like the failure of one researcher.
+            raise unusable(self._path, error) from error
+
+    @asynccontextmanager
+    async def _transaction(self, is_wanted: bool) -> AsyncIterator[None]:
+        if not is_wanted:
+            yield
+            return
+        await self.conn.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        finally:
+            await self.conn.commit()
 
     async def aclose(self) -> None:
         """End the task that the store works with, which would complain if the loop ended before it."""
@@ -189,7 +202,7 @@ async def open_database(path: Path) -> AsyncIterator[Database]:
     try:
         # The saver groups its writes by itself; the store counts on statements that commit at once.
         async with _connect(path, "DEFERRED") as for_saver, _connect(path, None) as for_store:
-            saver, store = RunSaver(for_saver), PageStore(for_store)
+            saver, store = RunSaver(for_saver), PageStore(for_store, path)
             await store.setup()
             await saver.setup()
             try:

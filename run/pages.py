@@ -15,7 +15,7 @@ _REFERENCE = "text_hash"
 
 def page_namespace(thread_id: str) -> tuple[str, str]:
     """Where the texts of a thread are kept; a dot would split a namespace."""
-    return (thread_id.replace(".", "%2E"), "pages")
+    return (thread_id.replace("%", "%25").replace(".", "%2E"), "pages")
 
 
 class Pages:

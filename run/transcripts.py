@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from langchain_core.messages.tool import tool_call
 from langchain_core.messages.utils import count_tokens_approximately
 
+from deep_research.run.fencing import fence
 from deep_research.state import Finding
 
 INTERRUPTED = "Not run: the research was interrupted. Ask again if it is still needed."
@@ -27,6 +29,9 @@ def result_of(finding: Finding | None) -> str:
     if finding is None:
         return INTERRUPTED
     text = finding.text if finding.numbered is None else finding.numbered
+    if finding.failures and text:
+        # It may consist of excerpts that no model has looked at.
+        text = fence(text, hashlib.sha256(finding.id.encode()).hexdigest()[:8])
     if finding.ended == "failed":
         return f"{FAILED}: {finding.reason}. Try another approach, or go on. {text}".strip()
     return f"{INCOMPLETE}: {finding.reason}.)\n{text}" if finding.ended == "partial" else text

@@ -186,3 +186,12 @@ def test_a_call_costs_what_the_prices_say_or_else_the_server(
     model: str, prices: dict[str, Price], told: float | None, usd: float
 ) -> None:
     assert cost_of(model, SPENT, prices, told) == pytest.approx(usd)
+
+
+@pytest.mark.fault(24)
+@pytest.mark.parametrize("key", ["sk-CANARY\u2019x", "sk-CANARY\u200b", "sk-CANARY x", "sk-CANARY\x07"])
+def test_a_key_that_cannot_be_one_is_refused_without_being_shown(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    with pytest.raises(KeyRefused, match="OPENAI_API_KEY holds a character") as refused:
+        check_models(("planner",), Context(models="openai:gpt-5-mini"))
+    assert "CANARY" not in str(refused.value)

@@ -14,6 +14,7 @@ from langchain_core.runnables import RunnableConfig
 
 from deep_research.app.embed import build_graph, thread_config, thread_id
 from deep_research.run.checkpoints import Database, open_database
+from deep_research.run.errors import DatabaseUnusable
 
 COUNT = """
 import sqlite3, sys
@@ -97,3 +98,12 @@ async def test_another_process_that_closes_the_file_takes_nothing_away(tmp_path:
         first = seen_from_outside()
         await run.ask("How old is it then?")
         assert seen_from_outside() > first > 0
+
+
+async def test_a_store_without_space_stops_the_run_and_names_the_database(tmp_path: Path) -> None:
+    async with open_database(tmp_path / "runs.sqlite") as database:
+        pages = await database.store.conn.execute_fetchall("PRAGMA page_count")
+        await database.store.conn.execute(f"PRAGMA max_page_count = {next(iter(pages))[0]}")
+        with pytest.raises(DatabaseUnusable, match=r"runs\.sqlite.*full.*data_dir"):
+            for number in range(20):
+                await database.store.aput(("thread", "pages"), str(number), {"text": "x" * 4000}, index=False)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import NotRequired, TypedDict
 
-from deep_research.prompts import fence
+from deep_research.run.fencing import fence
 from deep_research.tools.outcome import Hit, Outcome
 from deep_research.tools.window import CUT
 
