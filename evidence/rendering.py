@@ -12,6 +12,8 @@ from deep_research.evidence.scanner import scan
 from deep_research.state import Source
 
 _ALLOWED = re.compile(r"https?://[^/?#]|file:/", re.IGNORECASE)
+# Only here brackets belong to an address as they are.
+_NUMBERED = re.compile(r"https?://\[[0-9a-f:.]+\](?=[:/?#]|$)", re.IGNORECASE)
 _PLAIN_IN_LINKS = "!#$%&*+,-./:;=?@_~"
 _LONGEST_TITLE = 200
 _INVISIBLE = {"Cc", "Cf", "Cs"}
@@ -23,7 +25,11 @@ _ADDRESS = re.compile(r"(?:[a-z]+:)?//\S+|[\w-]+(?:\.[\w-]+)*\.[^\W\d_]{2,}(?:[:
 def safe_link(location: str) -> str:
     """Return a link that Markdown cannot misread; empty unless it is a web address or a file."""
     stripped = location.strip()
-    return quote(stripped, safe=_PLAIN_IN_LINKS, errors="replace") if _ALLOWED.match(stripped) else ""
+    if not _ALLOWED.match(stripped):
+        return ""
+    found = _NUMBERED.match(stripped)
+    begin = found.group() if found else ""
+    return begin + quote(stripped.removeprefix(begin), safe=_PLAIN_IN_LINKS, errors="replace")
 
 
 def link_citations(text: str, links: Mapping[int, str]) -> str:

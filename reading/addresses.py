@@ -11,7 +11,8 @@ import idna
 
 from deep_research.reading.records import Unread
 
-ADDRESS_CHARACTERS = 4000
+ADDRESS_CHARACTERS = 2000
+"""Most characters of an address in the form in which it is sent, where one letter may take twelve."""
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
 IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -64,11 +65,13 @@ class Address(NamedTuple):
 
 def parse_address(text: str) -> Address:
     """The parts of an address of the web. Raises `Unread`."""
-    if len(text) > ADDRESS_CHARACTERS:
-        raise _bad(f"it is longer than {ADDRESS_CHARACTERS} characters")
     if _UNWANTED.search(text):
         raise _bad("it holds spaces, backslashes or control characters")
-    found = _PARTS.match(text)
+    # A fragment is not sent, and may hold a whole quotation.
+    bare = text.partition("#")[0]
+    if len(bare) > ADDRESS_CHARACTERS:
+        raise _too_long()
+    found = _PARTS.match(bare)
     if found is None or found.group(1).lower() not in DEFAULT_PORTS:
         raise _bad("it does not begin with http:// or https://")
     scheme, authority = found.group(1).lower(), found.group(2)
@@ -78,7 +81,10 @@ def parse_address(text: str) -> Address:
         raise _bad("it holds a user name or a password")
     host, port = _split(authority, DEFAULT_PORTS[scheme])
     target = (found.group(3) or "/") + (found.group(4) or "")
-    return Address(scheme, host, port, quote(target, safe=_KEPT))
+    address = Address(scheme, host, port, quote(target, safe=_KEPT))
+    if len(str(address)) > ADDRESS_CHARACTERS:
+        raise _too_long()
+    return address
 
 
 def join_address(base: str, reference: str) -> Address:
@@ -98,6 +104,8 @@ def parse_host(text: str) -> str:
     """A host in the one form in which hosts are compared. Raises `Unread`."""
     if text.startswith("[") and text.endswith("]"):
         return _number(text[1:-1], ipaddress.IPv6Address)
+    if len(text) > _NAME_CHARACTERS:
+        raise _bad("its host is not a valid name")
     name = _ascii(text)
     if _NUMBER.fullmatch(name):
         # 2130706433, 0x7f.1 and 0177.0.0.1 are loopback to some resolvers.
@@ -132,6 +140,10 @@ def _number(text: str, kind: type[ipaddress.IPv4Address] | type[ipaddress.IPv6Ad
         return str(kind(text))
     except ValueError:
         raise _bad("its host is a number in an unusual form") from None
+
+
+def _too_long() -> Unread:
+    return _bad(f"it is longer than {ADDRESS_CHARACTERS} characters")
 
 
 def _bad(words: str) -> Unread:

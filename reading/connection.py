@@ -6,16 +6,17 @@ are checked against the system's authorities, or those of `SSL_CERT_FILE`.
 
 from __future__ import annotations
 
-import asyncio
 import ssl
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from deep_research.reading.addresses import Address, IPAddress
 from deep_research.reading.body import ENCODINGS, Body
 from deep_research.reading.records import Unread
+from deep_research.run.threads import in_thread
 
 if TYPE_CHECKING:
     import httpcore2
@@ -47,8 +48,8 @@ class Connections:
 
     async def __aenter__(self) -> Self:
         """Load the client and the certificates, which takes a moment."""
-        self._agent = f"{AGENT}/{await asyncio.to_thread(version, AGENT)}"
-        self._pool = await asyncio.to_thread(_pool)
+        self._agent = f"{AGENT}/{await in_thread(partial(version, AGENT))}"
+        self._pool = await in_thread(_pool)
         return self
 
     async def __aexit__(self, *error: object) -> None:

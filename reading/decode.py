@@ -56,10 +56,14 @@ _AS_MEANT = {
 }
 # Escape is not among them: logs with terminal colours are text.
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f]")
-# Zero-width joiners stay: Persian, Indic scripts and emoji need them.
+# Zero-width joiners stay: Persian, Indic scripts and emoji need them. So do the marks that make an emoji of a symbol;
+# symbols that composition replaces are left out, so that clean text stays as it is.
 _UNWANTED = re.compile(
-    r"[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\xad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff\ufff9-\ufffb"
-    r"\ud800-\udfff\U000e0000-\U000e007f]"
+    r"[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f"
+    r"\u202a-\u202e\u2060-\u206f\u3164\ufe01-\ufe0d\ufeff\uffa0\ufff9-\ufffb\ud800-\udfff\U0001d173-\U0001d17a"
+    r"\U000e0000-\U000e0fff]"
+    r"|(?<![\xa9\xae\u203c\u2049\u2122\u2139\u2190-\u2328\u232b-\u2adb\u2add-\u2bff\u3030\u303d\u3297\u3299"
+    r"\U0001f000-\U0001faff])[\ufe00\ufe0e\ufe0f](?!(?<=[0-9#*]\ufe0f)\u20e3)"
 )
 _LINE_ENDS = re.compile(r"\r\n?|[\x0b\x0c\x85\u2028\u2029]")
 

@@ -7,6 +7,7 @@ import ipaddress
 import socket
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import NamedTuple, Self, TypeVar
 
 from deep_research.reading.addresses import Address, IPAddress, join_address, parse_address
@@ -16,6 +17,7 @@ from deep_research.reading.records import Kind, RefusalCode, Unread
 from deep_research.reading.robots import ROBOTS_BYTES, Robots
 from deep_research.reading.sniff import SNIFFED_BYTES, charset_of, kind_of, refuse_label
 from deep_research.run.context import Context
+from deep_research.run.threads import Threads, in_thread
 
 __all__ = ["Fetched", "Fetcher", "Resolver", "Unread", "look_up"]
 
@@ -23,6 +25,9 @@ ROBOTS_SHARE = 0.25
 """Share of a page's seconds that its robots.txt may take."""
 PAUSE_SHARE = 0.025
 """Share of a page's seconds that a server in trouble is given before it is asked again."""
+
+LOOKUPS = 64
+"""Most names that the system is asked for at once; each holds a thread until the system gives up."""
 
 Resolver = Callable[[str, int], Awaitable[list[str]]]
 """From a name and a port to IP addresses in text form; raises `OSError`."""
@@ -39,6 +44,9 @@ _STATUSES: dict[int, tuple[RefusalCode, str]] = {
 }
 
 Result = TypeVar("Result")
+
+# Of the whole process: a slow server for names must not cost each reader as many threads again.
+_NAMES = Threads("names", LOOKUPS)
 
 
 class Fetched(NamedTuple):
@@ -152,7 +160,7 @@ class Fetcher:
             if here.site not in self._robots:
                 self._robots[here.site] = await self._read_robots(here)
         # Hostile rules by the thousand take a while.
-        if not await asyncio.to_thread(self._robots[here.site].allows, here.target):
+        if not await in_thread(partial(self._robots[here.site].allows, here.target)):
             raise Unread("robots", f"{here.host} forbids it to automatic readers (setting robots)")
 
     async def _read_robots(self, here: Address) -> Robots:
@@ -162,12 +170,12 @@ class Fetcher:
         except (Unread, TimeoutError):
             # A site that cannot say what it forbids forbids nothing.
             data = b""
-        return await asyncio.to_thread(Robots, data.decode("utf-8-sig", errors="replace"), AGENT)
+        return await in_thread(partial(Robots, data.decode("utf-8-sig", errors="replace"), AGENT))
 
 
 async def look_up(host: str, port: int) -> list[str]:
     """The IP addresses of a name, as the system knows them."""
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    found = await _NAMES.run(partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM))
     return [str(place[0]) for *_, place in found]
 
 

@@ -44,17 +44,21 @@ NEVER: dict[str, str] = {
     "100.100.100.200/32": "metadata of a cloud",
     "192.0.0.192/32": "metadata of a cloud",
     "fe80::/10": "link-local",
-    "fd00:ec2::254/128": "metadata of a cloud",
+    "fd00:ec2::/32": "metadata of a cloud, and the keys that it gives to its machines",
     "fd20:ce::254/128": "metadata of a cloud",
 }
 """What no setting opens."""
 
 _NOT_PUBLIC = tuple(ipaddress.ip_network(network) for network in NOT_PUBLIC)
 _NEVER = tuple(ipaddress.ip_network(network) for network in NEVER)
-# Networks whose addresses end in an IPv4 address: as it is, compatible, mapped, translated, translated locally.
+# Networks whose addresses end in an IPv4 address: compatible, mapped, translated without and with a gateway.
 _ENDING_IN_IPV4 = tuple(
-    ipaddress.IPv6Network(network) for network in ("::/96", "::ffff:0:0/96", "64:ff9b::/96", "64:ff9b:1::/48")
+    ipaddress.IPv6Network(network) for network in ("::/96", "::ffff:0:0/96", "::ffff:0:0:0/96", "64:ff9b::/96")
 )
+# Here each gateway chooses the length of its prefix, and with it the place of the IPv4 address (RFC 6052, 2.2).
+_LOCALLY_TRANSLATED = ipaddress.IPv6Network("64:ff9b:1::/48")
+_PREFIX_BITS = (48, 56, 64, 96)
+_UNUSED_BITS = 64, 72
 
 
 def is_public(number: IPAddress) -> bool:
@@ -80,7 +84,18 @@ def _carried(number: IPAddress) -> Iterator[ipaddress.IPv4Address]:
     assert isinstance(number, ipaddress.IPv6Address)
     if any(number in network for network in _ENDING_IN_IPV4):
         yield ipaddress.IPv4Address(int(number) & 0xFFFF_FFFF)
+    if number in _LOCALLY_TRANSLATED:
+        yield from (_translated(int(number), bits) for bits in _PREFIX_BITS)
     if number.sixtofour is not None:
         yield number.sixtofour
     if number.teredo is not None:
         yield number.teredo[1]
+
+
+def _translated(number: int, prefix_bits: int) -> ipaddress.IPv4Address:
+    """The IPv4 address behind a prefix of this length; the octet in the middle of all 128 bits is no part of it."""
+    if prefix_bits == 96:
+        return ipaddress.IPv4Address(number & 0xFFFF_FFFF)
+    begin, end = _UNUSED_BITS
+    kept = (number >> (128 - begin)) << (128 - end) | number & ((1 << (128 - end)) - 1)
+    return ipaddress.IPv4Address(kept >> (88 - prefix_bits) & 0xFFFF_FFFF)

@@ -56,7 +56,7 @@ _IN_SOURCE: dict[Sign, tuple[str, ...]] = {
     ),
     "paywall mark": (
         r"""\\?["']isAccessibleForFree\\?["']\s*:\s*\\?["']?false""",
-        r"""itemprop=["']isAccessibleForFree["'][^>]*false""",
+        r"""itemprop=["']isAccessibleForFree["'][^>]{0,200}false""",
     ),
 }
 

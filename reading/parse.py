@@ -11,7 +11,7 @@ from deep_research.reading.records import KINDS, TEXT_CHARACTERS, Extract, Kind,
 TITLE_CHARACTERS = 200
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
-_HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
+_HEADING = re.compile(r"^#{1,6}[ \t]+(\S.*)$", re.MULTILINE)
 _UNDERLINED = re.compile(r"^([^\n]+)\n(?:=+|-+|~+|\*+)[ \t]*$", re.MULTILINE)
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
@@ -67,7 +67,7 @@ def _parse_markdown(text: str) -> Extract:
     fields = _fields(found.group(1)) if found else {}
     body = text[found.end() :] if found else text
     heading = _HEADING.search(body) or _UNDERLINED.search(body)
-    title = fields.get("title") or (heading.group(1) if heading else "")
+    title = fields.get("title") or (heading.group(1).rstrip("# \t") if heading else "")
     date = _ISO_DATE.search(fields.get("date", ""))
     # A file of nothing but front matter still has that to say.
     return Extract(title, body if body.strip() else text, date.group() if date else "")

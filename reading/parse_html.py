@@ -22,7 +22,7 @@ LITTLE_TEXT = 250
 MOSTLY_MAIN = 1.25
 LONG_PARAGRAPH = "\u2029"
 
-_CHARSET = re.compile(rb"""charset\s*=\s*["']?\s*([\w.:-]+)""", re.IGNORECASE)
+_CHARSET = re.compile(rb"""charset\s*=[\s"']*([\w.:-]+)""", re.IGNORECASE)
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _BLOCKS = (
     "address", "article", "blockquote", "body", "caption", "dd", "details", "div", "dl", "dt", "figcaption", "figure",

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from deep_research.reading.addresses import Address, IPAddress, parse_host
+from deep_research.reading.domains import domains_of, is_within
 from deep_research.reading.networks import Network, is_never_open, is_never_open_network, is_public
 from deep_research.reading.records import Unread
 from deep_research.run.context import Context
@@ -40,14 +41,14 @@ class Policy:
     def __init__(self, context: Context) -> None:
         self._ports = context.ports
         self._openings = [_opening(entry) for entry in context.allow_private]
-        self._allowed = _domains("domains_allow", context.domains_allow)
-        self._denied = _domains("domains_deny", context.domains_deny)
+        self._allowed = domains_of("domains_allow", context.domains_allow)
+        self._denied = domains_of("domains_deny", context.domains_deny)
 
     def check_name(self, address: Address) -> None:
         """Refuse, before its name is looked up, an address whose domain or port is closed. Raises `Unread`."""
-        if _is_within(address.host, self._denied):
+        if is_within(address.host, self._denied):
             raise Unread("denied domain", f"{address.host} is excluded by the setting domains_deny")
-        if self._allowed and not _is_within(address.host, self._allowed):
+        if self._allowed and not is_within(address.host, self._allowed):
             raise Unread("denied domain", f"{address.host} is not among the domains of the setting domains_allow")
         if address.port not in self._ports and address.port not in {opening.port for opening in self._openings}:
             raise self._closed_port(address)
@@ -70,21 +71,9 @@ class Policy:
         return Unread("bad address", f"port {address.port} is not among those that are read ({ports}; setting ports)")
 
 
-def _is_within(host: str, domains: Iterable[str]) -> bool:
-    return any(host == domain or host.endswith(f".{domain}") for domain in domains)
-
-
-def _domains(setting: str, entries: Iterable[str]) -> tuple[str, ...]:
-    return tuple(_domain(setting, entry) for entry in entries)
-
-
-def _domain(setting: str, entry: str) -> str:
-    try:
-        return parse_host(entry.removeprefix("*").removeprefix("."))
-    except Unread as error:
-        raise UnknownSetting(
-            f"{setting}: {entry!r} is not a domain such as example.org (without http:// and path)"
-        ) from error
+def check_policy(context: Context) -> None:
+    """Refuse settings of domains and private networks that cannot be understood. Raises `UnknownSetting`."""
+    Policy(context)
 
 
 def _opening(entry: str) -> Opening:

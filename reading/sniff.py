@@ -35,8 +35,10 @@ _NO_LABEL = {
 _STRUCTURED = re.compile(r"application/[\w.-]+\+(?:xml|json)")
 _LABEL = re.compile(r"[\w.+-]{1,40}/[\w.+-]{1,60}")
 _CHARSET = re.compile(r"""charset\s*=\s*["']?([\w.:-]{1,40})""", re.IGNORECASE)
+# Each comment ends at its first end, so that there is one way only to take many of them apart.
 _HTML = re.compile(
-    rb"(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b",
+    rb"(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)?\s*(?:<\?xml[^>]*>\s*)?(?>(?:<!--(?:(?!-->).)*-->\s*)*)"
+    rb"<(?:!doctype\s+html|html|head|body)\b",
     re.IGNORECASE | re.DOTALL,
 )
 _MARKS = (b"\xff\xfe", b"\xfe\xff")

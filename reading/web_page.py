@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import NamedTuple, Self
 from urllib.parse import unquote
 
 from deep_research.reading.addresses import parse_address
-from deep_research.reading.extract import WORKERS, Parser
 from deep_research.reading.fetch import Fetched, Fetcher, Resolver
+from deep_research.reading.parsers import Parsers
 from deep_research.reading.records import Extract, Link, Reason, RefusalCode, Unread, Unreadable
 from deep_research.run.context import Context
 
@@ -48,29 +45,26 @@ class WebReader:
     def __init__(self, context: Context, resolve: Resolver | None = None) -> None:
         limits = context.limits
         self._fetcher = Fetcher(context, resolve)
-        self._parser = Parser(limits.parse_seconds, max(limits.max_page_bytes, limits.max_pdf_bytes))
-        # Threads of its own: parsing waits for its children, and others wait for the common threads.
-        self._threads = ThreadPoolExecutor(WORKERS, "parse")
+        self._parsers = Parsers(limits.parse_seconds, max(limits.max_page_bytes, limits.max_pdf_bytes))
 
     async def __aenter__(self) -> Self:
         """Open the client; parsers are started when there is something to parse."""
         await self._fetcher.__aenter__()
+        self._parsers.open()
         return self
 
     async def __aexit__(self, *error: object) -> None:
-        """Close the connections and end the parsers."""
-        await self._fetcher.__aexit__(*error)
-        self._threads.shutdown(wait=False, cancel_futures=True)
-        await asyncio.to_thread(self._parser.close)
+        """Close the connections; the last reader ends the parsers."""
+        try:
+            await self._fetcher.__aexit__(*error)
+        finally:
+            await self._parsers.close()
 
     async def read(self, address: str) -> WebPage:
         """The page at an address. Raises `Unread`, whose `code` says why there is none."""
         fetched = await self._fetcher.fetch(address)
-        parse = partial(
-            self._parser.parse, fetched.data, _name(fetched.address), fetched.kind, fetched.charset, fetched.address
-        )
         try:
-            extract = await asyncio.get_running_loop().run_in_executor(self._threads, parse)
+            extract = await self._parsers.parse(fetched, _name(fetched.address))
         except Unreadable as error:
             raise Unread(_code(error, fetched), str(error)) from error
         if fetched.kind == "html":

@@ -109,7 +109,9 @@ def test_the_public_internet_is_read(number: str) -> None:
         *("http://a.example:80:80/", "http://a%2eexample/", "http://127%2e0%2e0%2e1/", "http://-a.example/"),
         *("http://a_.-.example/", "http://" + "a" * 64 + ".example/", "http://" + "a." * 130 + "example/"),
         *(
-            "http://a.example/" + "x" * 4000,
+            "http://a.example/" + "x" * 1984,
+            "http://a.example/" + "é" * 331,
+            "http://a.example/" + "😀" * 166,
             "http://a.example/\ud800",
             "http://a\u2100b.example/",
             "http://a，b.example/",
@@ -221,6 +223,13 @@ def test_a_reference_that_can_be_read_in_two_ways_is_refused(reference: str) -> 
         (["wiki.example", "::/0"], "http://wiki.example/", ["2002:a9fe:a9fe::"], "private"),
         (["100.64.0.0/10", "fc00::/7"], "http://100.100.100.200/", [], "private"),
         (["100.64.0.0/10", "fc00::/7"], "http://[fd00:ec2::254]/", [], "private"),
+        (["fd00::/8"], "http://[fd00:ec2::23]/", [], "private"),
+        (["wiki.example", "::/0"], "http://wiki.example/", ["::ffff:0:169.254.169.254"], "private"),
+        (["wiki.example", "::/0"], "http://wiki.example/", ["64:ff9b:1:a9fe:a9:fe00::"], "private"),
+        (["wiki.example", "::/0"], "http://wiki.example/", ["64:ff9b:1:a9:fe:a9fe::"], "private"),
+        (["wiki.example", "::/0"], "http://wiki.example/", ["64:ff9b:1::a9:fea9:fe00:0"], "private"),
+        (["wiki.example", "::/0"], "http://wiki.example/", ["64:ff9b:1::a9fe:a9fe"], "private"),
+        (["64:ff9b:1::/48"], "http://[64:ff9b:1::a00:1]/", [], ""),
     ],
 )
 @pytest.mark.fault("R4")
@@ -273,28 +282,3 @@ def test_further_ports_are_read_where_the_setting_names_them() -> None:
     assert refusal("http://pages.example:8080/", None, "1.1.1.1") == "bad address"
     assert refusal("http://pages.example:8080/", Context(ports=(80, 8080)), "1.1.1.1") == ""
     assert refusal("http://pages.example:8080/", Context(ports=(80, 8080)), "127.0.0.1") == "private"
-
-
-@pytest.mark.parametrize(
-    ("host", "allow", "deny", "code"),
-    [
-        ("wiki.example", ["wiki.example"], [], ""),
-        ("de.wiki.example", ["*.wiki.example"], [], ""),
-        ("mywiki.example", ["wiki.example"], [], "denied domain"),
-        ("other.example", ["Wiki.example"], [], "denied domain"),
-        ("spam.example", [], [".spam.example"], "denied domain"),
-        ("a.spam.example", ["spam.example"], ["a.spam.example"], "denied domain"),
-        ("xn--bcher-kva.example", [], ["bücher.example"], "denied domain"),
-    ],
-)
-def test_domains_are_allowed_and_denied_with_their_subdomains(
-    host: str, allow: list[str], deny: list[str], code: str
-) -> None:
-    context = Context(domains_allow=tuple(allow), domains_deny=tuple(deny))
-    assert refusal(f"https://{host}/", context, "1.1.1.1") == code
-
-
-@pytest.mark.parametrize("setting", ["domains_allow", "domains_deny"])
-def test_a_domain_that_is_none_is_a_mistake_of_the_user(setting: str) -> None:
-    with pytest.raises(UnknownSetting, match=f"{setting}: 'https://wiki.example/'"):
-        Policy(Context.model_validate({setting: ("https://wiki.example/",)}))

@@ -5,52 +5,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from langgraph.store.memory import InMemoryStore
+from opened import WORDS, Reading, article
 from web import Web, hostile_web
 
-from deep_research.run.context import Context
-from deep_research.run.pages import Pages
-from deep_research.tools.addresses import Addresses, addresses_in
-from deep_research.tools.desk import Desk
-from deep_research.tools.library import Library
-from deep_research.tools.open_url import OpenUrl, OpenUrlArguments
-from deep_research.tools.outcome import Outcome, ToolFailed
-
-ARTICLE = "<html><head><title>{title}</title></head><body><main><p>{words}</p></main></body></html>"
-WORDS = "The Skerry Light was lit for the first time in 1844, and its lamp was seen from twenty miles away. "
+from deep_research.tools.addresses import addresses_in
+from deep_research.tools.outcome import ToolFailed
 
 
 @pytest.fixture(scope="module")
 def web() -> Iterator[Web]:
     with hostile_web() as running:
         yield running
-
-
-class Reading:
-    """A thread that opens pages."""
-
-    def __init__(self, web: Web, folder: Path, **settings: Any) -> None:
-        self.context = Context(data_dir=folder, allow_private=(web.place,), robots=False, **settings)
-        self.store = InMemoryStore()
-
-    def pages(self) -> Pages:
-        return Pages(self.store, "thread")
-
-    async def name(self, *addresses: str) -> None:
-        """Let the user name addresses."""
-        await Addresses(self.pages(), "question").allow(addresses)
-
-    async def open(self, *addresses: str, question: str = "question", **excerpts: str) -> Outcome:
-        desk = Desk(self.pages(), question, dict.fromkeys(addresses, excerpts["excerpt"]) if excerpts else {})
-        tool = OpenUrl(Library(self.context), self.context, desk)
-        return await tool.run(OpenUrlArguments(urls=list(addresses)))
-
-
-def article(web: Web, path: str, words: str = WORDS * 3, title: str = "Skerry Light") -> str:
-    return web.publish(path, ARTICLE.format(title=title, words=words))
 
 
 @pytest.mark.fault("R7")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
@@ -217,20 +215,6 @@ async def test_what_a_reader_of_the_page_does_not_see_is_not_read(web: Web, read
 async def test_what_a_reader_of_the_page_sees_is_read(web: Web, reader: WebReader, shown: str) -> None:
     body = web_pages.page_of(f"{web_pages.PARAGRAPH}</p>{shown}<p>The end.")
     assert "SEEN" in (await reader.read(web.publish("/shown", body))).text
-
-
-async def test_many_readings_share_one_client_and_few_children_and_all_are_closed(web: Web) -> None:
-    addresses = [
-        web.publish(f"/many/{number}", web_pages.page_of(f"{web_pages.PARAGRAPH} {number}")) for number in range(30)
-    ]
-    async with WebReader(context_for(web)) as reader:
-        pages = await asyncio.gather(*map(reader.read, addresses))
-        children = [worker._process.pid for worker in reader._parser._workers if worker._process]
-    assert [page.text.rsplit(" ", 1)[1] for page in pages] == [str(number) for number in range(30)]
-    assert 1 <= len(children) <= 2
-    for child in children:
-        with pytest.raises(ProcessLookupError):
-            os.kill(child, 0)
 
 
 async def test_a_malformed_setting_is_told_when_the_reader_is_made() -> None:

@@ -7,15 +7,17 @@ import re
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from typing import Any
-from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from deep_research.evidence.sources import source_key
+from deep_research.reading.addresses import parse_address
+from deep_research.reading.records import Unread
 from deep_research.run.limits import Limits
 from deep_research.run.pages import Pages
 
 _ADDRESS = re.compile(r"https?://[^\s<>\"'`\\\]\[{}|^]+", re.IGNORECASE)
 _TRAILING = ".,;:!?*_…"
+_ALL = "all pages"
 
 _Locks = WeakValueDictionary[tuple[tuple[str, str], str], asyncio.Lock]
 _locks: WeakKeyDictionary[asyncio.AbstractEventLoop, _Locks] = WeakKeyDictionary()
@@ -32,50 +34,102 @@ class Addresses:
         self._question_id = question_id
 
     async def allow(self, addresses: Iterable[str]) -> None:
-        """Note addresses that were given."""
-        await self._pages.note({f"given {source_key(address)}": {"address": address} for address in addresses})
+        """Note addresses that were given; those that cannot be opened are left out, and what was given first stays."""
+        notes: dict[str, dict[str, Any]] = {}
+        for address in addresses:
+            if exact := _exact(address):
+                for name in (f"given {exact}", _first_name(address)):
+                    notes.setdefault(name, {"address": address})
+        async with self.alone("given"):
+            known = await asyncio.gather(*map(self._pages.noted, notes))
+            new = [name for name, noted in zip(notes, known, strict=True) if noted is None]
+            await self._pages.note({name: notes[name] for name in new})
 
     async def given(self, address: str) -> str:
-        """The address as it was given, whatever a model has made of its fragment; empty if nobody gave it."""
-        noted = await self._pages.noted(f"given {source_key(address)}")
+        """The address as it was given, whatever a model has made of its fragment; empty if nobody gave it.
+
+        If nobody gave just this one, it is the first that was given for the same source. Raises `Unread` if it can be
+        no address of the web.
+        """
+        exact = str(parse_address(address))
+        noted = await self._pages.noted(f"given {exact}") or await self._pages.noted(_first_name(address))
         return str(noted["address"]) if noted else ""
 
     async def opened(self, address: str) -> dict[str, Any] | None:
         """What came of opening an address in this thread; a failure counts for its own question only."""
-        noted = await self._pages.noted(f"opened {source_key(address)}")
+        noted = await self._pages.noted(f"opened {_exact(address)}")
         return noted if noted and noted.get("question_id") in (None, self._question_id) else None
+
+    async def key(self, address: str) -> str:
+        """The key of the source at an address: that of the page to which it led, if it was opened."""
+        record = await self.opened(address)
+        return str(record["source"]["key"]) if record and "source" in record else source_key(address)
 
     async def remember(self, addresses: Iterable[str], record: dict[str, Any]) -> None:
         """Keep the record of a page that was read, under each of its addresses."""
-        await self._pages.note({f"opened {source_key(address)}": record for address in addresses})
+        await self._pages.note({f"opened {_exact(address)}": record for address in addresses})
 
     async def remember_failure(self, address: str, words: str) -> None:
         """Keep why a page could not be read."""
         record = {"failure": words, "question_id": self._question_id}
-        await self._pages.note({f"opened {source_key(address)}": record})
+        await self._pages.note({f"opened {_exact(address)}": record})
 
     async def count(self, address: str, limits: Limits) -> str:
         """Count a page that is about to be fetched; returns which limit forbids it, empty if none does."""
-        host, key = urlsplit(address).hostname or "", f"fetched {self._question_id}"
-        async with self.alone(key):
-            counts = await self._pages.noted(key) or {}
-            if sum(counts.values()) >= limits.max_pages:
+        host = parse_address(address).host
+        async with self._counts() as counts:
+            if counts.get(_ALL, 0) >= limits.max_pages:
                 return f"{limits.max_pages} web pages were fetched already (max_pages)"
             if counts.get(host, 0) >= limits.max_host_pages:
                 return f"{limits.max_host_pages} pages of {host} were fetched already (max_host_pages)"
-            await self._pages.note({key: {**counts, host: counts.get(host, 0) + 1}})
+            counts.update({_ALL: counts.get(_ALL, 0) + 1, host: counts.get(host, 0) + 1})
         return ""
 
+    async def count_end(self, address: str, final: str) -> None:
+        """Count the page also for the host to which its address led in the end."""
+        host = parse_address(final).host
+        if host == parse_address(address).host:
+            return
+        async with self._counts() as counts:
+            counts[host] = counts.get(host, 0) + 1
+
     @asynccontextmanager
-    async def alone(self, address: str) -> AsyncIterator[None]:
-        """Nobody else in this process works on this address of the thread meanwhile."""
+    async def _counts(self) -> AsyncIterator[dict[str, int]]:
+        """Pages that the question has fetched, by host and in all; what is changed in it is kept."""
+        name = f"fetched {self._question_id}"
+        async with self.alone(name):
+            before = await self._pages.noted(name) or {}
+            counts = dict(before)
+            yield counts
+            if counts != before:
+                await self._pages.note({name: counts})
+
+    @asynccontextmanager
+    async def alone(self, name: str) -> AsyncIterator[None]:
+        """Nobody else in this process works on what the thread keeps under this name meanwhile."""
         locks = _locks.setdefault(asyncio.get_running_loop(), WeakValueDictionary())
-        place = (self._pages.place, source_key(address))
+        place = (self._pages.place, name)
         lock = locks.get(place)
         if lock is None:
             lock = locks[place] = asyncio.Lock()
         async with lock:
             yield
+
+
+def _exact(address: str) -> str:
+    """The address as it is sent; empty if it cannot be opened.
+
+    The table is by this and not by source keys: what differs in a tracking parameter only is one source, but a server
+    may answer it otherwise, and whoever gives the one must not take the other away.
+    """
+    try:
+        return str(parse_address(address))
+    except Unread:
+        return ""
+
+
+def _first_name(address: str) -> str:
+    return f"given first {source_key(address)}"
 
 
 def addresses_in(text: str) -> list[str]:

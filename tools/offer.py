@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel
 
+from deep_research.reading.policy import check_policy
 from deep_research.run.context import Context
 from deep_research.run.errors import NoSearchTool
 from deep_research.tools.desk import Desk
@@ -17,7 +18,8 @@ from deep_research.tools.web_search import WebSearch, WebSearchArguments
 
 
 def check_tools(context: Context) -> None:
-    """Refuse a run that has nothing to search, or an engine without its key."""
+    """Refuse a run that has nothing to search, an engine without its key, or lists of places that mean nothing."""
+    check_policy(context)
     if not choose_engines(context) and not context.docs:
         raise NoSearchTool(
             "There is nothing to search: name a folder of documents by --docs, docs or DEEP_RESEARCH_DOCS, "
@@ -39,6 +41,6 @@ def research_tool(name: str, context: Context, desk: Desk) -> ResearchTool:
     """One of the offered tools, ready for a call."""
     if name == WebSearch.name:
         engines = [Remembered(engine, desk.pages, desk.question_id) for engine in choose_engines(context)]
-        return WebSearch(context, engines)
+        return WebSearch(context, engines, desk)
     library = Library(context)
     return InternalSearch(library, context) if name == InternalSearch.name else OpenUrl(library, context, desk)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
 from deep_research.reading.web_page import WebReader
 from deep_research.run.context import Context
+from deep_research.run.errors import DeepResearchError
 from deep_research.tools.arguments import Lines, distinct
 from deep_research.tools.desk import Desk
 from deep_research.tools.library import Library
@@ -59,15 +62,17 @@ class OpenUrl:
         """What was read at each address, or why nothing was."""
         pages = WebPages(self._context, self._desk.pages, self._desk.question_id)
         async with WebReader(self._context) as reader:
-            opened = [
-                pages.read(address, reader) if _is_web(address) else self._read_document(address)
-                for address in addresses
-            ]
-            read = await asyncio.gather(*opened)
-        return [
-            one if isinstance(one, str) else self._windowed(one, asked)
-            for one, asked in zip(read, addresses, strict=True)
-        ]
+            return await _together([self._open(address, pages, reader) for address in addresses])
+
+    async def _open(self, address: str, pages: WebPages, reader: WebReader) -> Hit | str:
+        try:
+            read = await (pages.read(address, reader) if _is_web(address) else self._read_document(address))
+            # Finding a place in a long text may take a moment, which nobody else should wait for.
+            return read if isinstance(read, str) else await asyncio.to_thread(self._windowed, read, address)
+        except DeepResearchError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever befalls one address, the others are read
+            return f"{address!r} could not be read ({type(error).__name__})."
 
     async def _read_document(self, address: str) -> Hit | str:
         # The library blocks on SQLite, which the server's event loop refuses.
@@ -81,6 +86,17 @@ class OpenUrl:
         excerpts = self._desk.excerpts
         excerpt = excerpts.get(asked, "") or excerpts.get(hit.source.address, "")
         return hit._replace(excerpt=window(hit.text, excerpt, self._limits.page_characters))
+
+
+async def _together(readings: list[Coroutine[Any, Any, Hit | str]]) -> list[Hit | str]:
+    """What all of them bring; if one raises or nobody waits any more, none goes on."""
+    tasks = [asyncio.create_task(reading) for reading in readings]
+    try:
+        return await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _is_web(address: str) -> bool:

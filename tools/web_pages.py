@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from deep_research.evidence.sources import source_key
+from deep_research.reading.addresses import parse_address
 from deep_research.reading.fetch import Unread
 from deep_research.reading.web_page import WebPage, WebReader
 from deep_research.run.context import Context
@@ -15,6 +16,10 @@ from deep_research.tools.outcome import Hit
 
 MAX_LINKS = 20
 """Links of a page that a model is shown and may follow."""
+LINK_CHARACTERS = 300
+"""Links with longer addresses are left out: a page could fill a model's window with them."""
+SHOWN_CHARACTERS = 200
+"""So much is shown of what is no address."""
 
 
 class WebPages:
@@ -27,13 +32,16 @@ class WebPages:
 
     async def read(self, asked: str, reader: WebReader) -> Hit | str:
         """The page with its whole text as its excerpt, or why it was not read."""
-        address = await self._addresses.given(asked)
+        try:
+            address = await self._addresses.given(asked)
+        except Unread as refusal:
+            return f"{asked[:SHOWN_CHARACTERS]!r} was not opened: {refusal} ({refusal.code})."
         if not address:
             return (
                 f"{asked!r} was not opened: neither the user nor a result nor a page that was read names this address; "
                 f"use addresses exactly as a search result states them."
             )
-        async with self._addresses.alone(address):
+        async with self._addresses.alone(f"opened {address}"):
             record = await self._addresses.opened(address)
             if record is None:
                 return await self._fetch(address, reader)
@@ -49,7 +57,10 @@ class WebPages:
             words = f"{address!r} could not be read: {refusal} ({refusal.code})."
             await self._addresses.remember_failure(address, words)
             return words
-        return await self._hit(await self._kept(address, page))
+        await self._addresses.count_end(address, page.address)
+        # Under a name of its own: whoever holds an address may wait for a page, but never the other way round.
+        async with self._addresses.alone(f"kept {page.address}"):
+            return await self._hit(await self._kept(address, page))
 
     async def _kept(self, address: str, page: WebPage) -> dict[str, Any]:
         """Store what was read, unless another address has led to this page before."""
@@ -68,7 +79,7 @@ class WebPages:
             content_hash=await self._pages.keep(page.text),
             read_at=self._context.clock.now().isoformat(timespec="seconds"),
         )
-        links = [list(link) for link in page.links[:MAX_LINKS]]
+        links = [list(link) for link in page.links if _can_be_shown(link.address)][:MAX_LINKS]
         record = {"source": source.model_dump(), "date": page.date, "links": links}
         await self._addresses.allow(target for _, target in links)
         await self._addresses.remember([address, page.address], record)
@@ -79,3 +90,13 @@ class WebPages:
         text = await self._pages.text(source.content_hash) or ""
         links = tuple((str(words), str(target)) for words, target in record["links"])
         return Hit(source, text, text, record["date"], links)
+
+
+def _can_be_shown(target: str) -> bool:
+    if len(target) > LINK_CHARACTERS:
+        return False
+    try:
+        parse_address(target)
+    except Unread:
+        return False
+    return True

@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Iterable, Sequence
 from itertools import chain, zip_longest
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict
 
 from deep_research.evidence.sources import source_key
 from deep_research.run.context import Context
+from deep_research.run.errors import DeepResearchError
 from deep_research.state import Source, Value
+from deep_research.tools.addresses import Addresses
 from deep_research.tools.arguments import Lines, distinct
+from deep_research.tools.desk import Desk
 from deep_research.tools.engines.choose import choose_engines
-from deep_research.tools.engines.domains import is_wanted
 from deep_research.tools.engines.engine import EngineFailed, Found, SearchEngine
 from deep_research.tools.engines.pace import ask
 from deep_research.tools.outcome import Hit, Outcome, ToolFailed
-
-TITLE_CHARACTERS = 200
-EXCERPT_CHARACTERS = 2000
-_UNWANTED = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
-_NEVER_IN_ADDRESSES = re.compile(r"[\x00-\x20\x7f-\xa0\ud800-\udfff\\]")
+from deep_research.tools.quotes import MOST_SHARED, quotes
+from deep_research.tools.roots import SCHEME
+from deep_research.tools.usable import usable
 
 
 class WebSearchArguments(BaseModel):
@@ -42,6 +40,9 @@ class _Answer(NamedTuple):
     engine: SearchEngine
     query: str
     found: list[Found]
+    """The results that may be shown."""
+    is_empty: bool = True
+    """Whether there were none, not even unusable ones."""
     failure: EngineFailed | None = None
 
 
@@ -51,9 +52,17 @@ class WebSearch:
     name = "web_search"
     arguments: type[BaseModel] = WebSearchArguments
 
-    def __init__(self, context: Context, engines: Sequence[SearchEngine] | None = None) -> None:
-        """Search by these engines, or by those of the settings; raises `SearchRefused` if one of them lacks its key."""
+    def __init__(
+        self, context: Context, engines: Sequence[SearchEngine] | None = None, desk: Desk | None = None
+    ) -> None:
+        """Search by these engines, or by those of the settings; raises `SearchRefused` if one of them lacks its key.
+
+        What was opened at the desk is recognised when it is found, and what documents showed there is not sent away.
+        """
         self._context = context
+        self._addresses = Addresses(desk.pages, desk.question_id) if desk else None
+        excerpts = desk.excerpts if desk else {}
+        self._private = [text for address, text in excerpts.items() if address.startswith(SCHEME)]
         self._engines = choose_engines(context) if engines is None else engines
 
     async def run(self, arguments: BaseModel) -> Outcome:
@@ -62,43 +71,40 @@ class WebSearch:
         asked = distinct([self._cut(query) for query in given], str.casefold)
         if not asked:
             raise ToolFailed("web_search needs at least one query with words in it, such as a name or a subject.")
+        quoting = [query for query in asked if quotes(query, self._private)]
+        refused = _quoting(quoting)
+        if len(quoting) == len(asked):
+            raise ToolFailed(" ".join(refused))
+        asked = [query for query in asked if query not in quoting]
         queries = asked[: self._context.limits.max_queries]
         answers = await asyncio.gather(*(self._ask(engine, query) for query in queries for engine in self._engines))
-        wanted = [answer._replace(found=self._wanted(answer.found)) for answer in answers]
-        hits = self._hits(queries, wanted)
-        problems = [*self._shortened(given, asked), *_failures(answers), *_nothing(answers, hits)]
+        hits = await self._hits(queries, answers)
+        problems = [*refused, *self._shortened(given, asked), *_failures(answers), *_nothing(answers, hits)]
         return Outcome(hits, tuple(problems), searches=len(answers), fault=self._fault(answers))
 
     async def _ask(self, engine: SearchEngine, query: str) -> _Answer:
         limits = self._context.limits
         try:
             found = await ask(engine, query, limits.max_web_results, limits.search_seconds)
+            shown = usable(found, self._context)
         except EngineFailed as failure:
-            return _Answer(engine, query, [], failure)
+            return _Answer(engine, query, [], failure=failure)
+        except DeepResearchError:
+            raise
         except Exception as error:  # noqa: BLE001 - whatever a search library raises, the other queries go on
-            return _Answer(engine, query, [], EngineFailed(f"{engine.title} failed ({type(error).__name__})."))
-        return _Answer(engine, query, found)
+            unknown = EngineFailed(f"{engine.title} failed ({type(error).__name__}).")
+            return _Answer(engine, query, [], failure=unknown)
+        return _Answer(engine, query, shown, is_empty=not found)
 
-    def _wanted(self, found: Iterable[Found]) -> list[Found]:
-        """The results, cleaned, that may be shown."""
-        cleaned = (
-            one._replace(title=_clean(one.title, TITLE_CHARACTERS), excerpt=_clean(one.excerpt, EXCERPT_CHARACTERS))
-            for one in found
-        )
-        after = self._context.published_after
-        return [
-            one
-            for one in cleaned
-            if (one.title or one.excerpt)
-            and _is_web(one.address)
-            and is_wanted(one.address, self._context)
-            and not (after and one.date and one.date[:10] < after.isoformat())
-        ]
-
-    def _hits(self, queries: Iterable[str], answers: Iterable[_Answer]) -> tuple[Hit, ...]:
+    async def _hits(self, queries: Iterable[str], answers: Iterable[_Answer]) -> tuple[Hit, ...]:
         by_query = [_in_turn(answer.found for answer in answers if answer.query == query) for query in queries]
         best = distinct(_in_turn(by_query), lambda found: source_key(found.address))
-        return tuple(_hit(found) for found in best[: self._context.limits.max_web_results])
+        most = self._context.limits.max_web_results
+        hits = [_hit(found, await self._key(found.address)) for found in best[:most]]
+        return tuple(distinct(hits, lambda hit: hit.source.key))
+
+    async def _key(self, address: str) -> str:
+        return await self._addresses.key(address) if self._addresses else source_key(address)
 
     def _cut(self, query: str) -> str:
         most = self._context.limits.query_characters
@@ -128,25 +134,15 @@ def _in_turn(lists: Iterable[Iterable[Value]]) -> list[Value]:
     return [value for value in chain.from_iterable(zip_longest(*lists)) if value is not None]
 
 
-def _clean(text: str, characters: int) -> str:
-    return " ".join(_UNWANTED.sub(" ", text).split())[:characters]
-
-
-def _is_web(address: str) -> bool:
-    """Whether it is a plain web address: one with a name and password in it seems to lead to another host."""
-    if _NEVER_IN_ADDRESSES.search(address):
-        return False
-    try:
-        parts = urlsplit(address)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and "@" not in parts.netloc
-    except ValueError:
-        return False
-
-
-def _hit(found: Found) -> Hit:
-    key = source_key(found.address)
-    source = Source(key=key, title=found.title or key, location=key, address=found.address, kind="web")
+def _hit(found: Found, key: str) -> Hit:
+    location = source_key(found.address)
+    source = Source(key=key, title=found.title or location, location=location, address=found.address, kind="web")
     return Hit(source, found.excerpt, "", found.date)
+
+
+def _quoting(queries: Iterable[str]) -> list[str]:
+    words = f"quotes your documents; use names and at most {MOST_SHARED} words in a row of what you have read there."
+    return [f"Not searched: {query!r} {words}" for query in queries]
 
 
 def _failures(answers: Iterable[_Answer]) -> list[str]:
@@ -164,6 +160,6 @@ def _nothing(answers: Iterable[_Answer], hits: Sequence[Hit]) -> list[str]:
     if hits or not answered:
         return []
     words = ", ".join(dict.fromkeys(repr(answer.query) for answer in answered))
-    if any(answer.found for answer in answered):
+    if not all(answer.is_empty for answer in answered):
         return [f"All results for {words} are outside domains_allow, domains_deny and published_after, or unusable."]
     return [f"Nothing on the web matches {words}; try other words, or fewer and more general ones."]

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 CUT = "[…]"
 MARK = len(CUT) + 1
 
+MOST_STRETCHES = 3
+
+_WORD = re.compile(r"\S+")
 _LEFT_OUT = re.compile(r"\[…\]|…|\.{3,}")
 
 
@@ -26,10 +30,20 @@ def window(text: str, excerpt: str, characters: int) -> str:
 def _find(text: str, excerpt: str) -> tuple[int, int]:
     """Where the excerpt stands in the text, and its length; search engines put dots where they left something out."""
     stretches = sorted((stretch.split() for stretch in _LEFT_OUT.split(excerpt)), key=len, reverse=True)
+    plain = " ".join(text.split())
     # Search engines mend spaces and cut ends, so the words count, and of a long stretch its first ones.
+    # Few stretches, and no regular expression: both texts are strangers' words, and may be made to take for ever.
     for count in (len(excerpt), 12, 6):
-        for words in filter(None, stretches):
-            found = re.search(r"\s+".join(map(re.escape, words[:count])), text)
-            if found:
-                return found.start(), found.end() - found.start()
+        for words in filter(None, stretches[:MOST_STRETCHES]):
+            wanted = " ".join(words[:count])
+            place = plain.find(wanted)
+            if place >= 0:
+                start, last = (_place_in(text, plain, end) for end in (place, place + len(wanted) - 1))
+                return start, last + 1 - start
     return 0, 0
+
+
+def _place_in(text: str, plain: str, place: int) -> int:
+    """Where the character stands in the text that stands here in the text with single spaces."""
+    word = next(islice(_WORD.finditer(text), plain.count(" ", 0, place), None))
+    return word.start() + place - plain.rfind(" ", 0, place) - 1

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
+from io import BytesIO
 from types import SimpleNamespace
 from typing import Any
 
 from deep_research.run.context import Context
+from deep_research.run.threads import in_thread
+from deep_research.tools.engines.answers import PACKED, Answer
 from deep_research.tools.engines.community import without_notice
 from deep_research.tools.engines.engine import USER_AGENT, EngineBusy, EngineFailed, Found
 from deep_research.tools.engines.failures import DEFAULT_WAIT, failed_status, too_slow, unreachable
-from deep_research.tools.engines.threads import in_thread
 
 ADDRESS = "https://export.arxiv.org/api/query"
+CHUNK_BYTES = 65_536
 # Both have a meaning in arXiv's queries that the words of a model do not have.
 _PLAIN = str.maketrans(":-", "  ")
 
@@ -70,16 +73,23 @@ class Arxiv:
 
 
 def _session(seconds: float) -> Any:
-    """A session that waits for so long and uses no proxy of the environment; the package's own does neither."""
+    """A session that waits for so long, reads so much, stays where it is and uses no proxy of the environment."""
     import requests
 
     class Session(requests.Session):
         def request(self, *arguments: Any, **options: Any) -> requests.Response:
-            return super().request(*arguments, **{**options, "timeout": seconds})
+            own = {"timeout": seconds, "allow_redirects": False, "stream": True}
+            with super().request(*arguments, **{**options, **own}) as response:
+                answer = Answer(Arxiv.title)
+                for chunk in response.iter_content(CHUNK_BYTES):
+                    answer.add(chunk)
+            read = requests.Response()
+            read.status_code, read.raw = response.status_code, BytesIO(answer.data)
+            return read
 
     session = Session()
     session.trust_env = False
-    session.headers["User-Agent"] = USER_AGENT
+    session.headers.update({"User-Agent": USER_AGENT, "Accept-Encoding": PACKED})
     return session
 
 

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Protocol
 
+from deep_research.reading.domains import domains_of
 from deep_research.run.context import Context
-from deep_research.tools.engines.domains import domains
+from deep_research.run.threads import in_thread
 from deep_research.tools.engines.engine import EngineBusy, EngineFailed, Found
 from deep_research.tools.engines.failures import DEFAULT_WAIT, too_slow, unreachable
 from deep_research.tools.engines.tavily import KEY
-from deep_research.tools.engines.threads import in_thread
 
 BACKEND = "duckduckgo"
 ALL_REGIONS = "wt-wt"
@@ -56,12 +56,12 @@ class DuckDuckGo:
             )
         except DDGSException as error:
             raise _failure(error) from None
-        return [Found(result["title"], result["href"], result["body"]) for result in results]
+        return [Found(*(str(result.get(name) or "") for name in ("title", "href", "body"))) for result in results]
 
     def _with_domains(self, query: str) -> str:
         """The query with its domains, as far as DuckDuckGo takes so long a query; results are checked anyway."""
-        only = " OR ".join(f"site:{name}" for name in domains(self._context.domains_allow))
-        denied = [f"-site:{name}" for name in domains(self._context.domains_deny)]
+        only = " OR ".join(f"site:{name}" for name in domains_of("domains_allow", self._context.domains_allow))
+        denied = [f"-site:{name}" for name in domains_of("domains_deny", self._context.domains_deny)]
         longer = " ".join([query, *([only] if only else []), *denied])
         return longer if len(longer) <= MOST_CHARACTERS else query
 

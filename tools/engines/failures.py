@@ -54,7 +54,7 @@ def seconds_to_wait(retry_after: str) -> float:
         return float(text[:9])
     try:
         moment = parsedate_to_datetime(text)
-    except ValueError:
+    except (ValueError, OverflowError):
         return DEFAULT_WAIT
     until = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return max((until - datetime.now(UTC)).total_seconds(), 0.0)

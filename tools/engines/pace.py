@@ -9,6 +9,9 @@ from weakref import WeakKeyDictionary
 from deep_research.tools.engines.engine import EngineBusy, EngineFailed, Found, SearchEngine
 from deep_research.tools.engines.failures import too_slow
 
+LONGEST_PAUSE = 600.0
+"""Seconds after which an engine is asked anew, whatever it has said: a process may live for months."""
+
 
 class _Pace:
     """What one engine allows."""
@@ -52,7 +55,8 @@ async def _ask_twice(engine: SearchEngine, query: str, count: int, pace: _Pace, 
         try:
             return await engine.search(query, count)
         except EngineBusy as busy:
-            pace.paused_until = max(pace.paused_until, asyncio.get_running_loop().time() + busy.seconds)
+            wait = min(busy.seconds, LONGEST_PAUSE)
+            pace.paused_until = max(pace.paused_until, asyncio.get_running_loop().time() + wait)
             if is_last:
                 raise
     raise AssertionError("the second failure was raised")

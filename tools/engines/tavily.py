@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 import ssl
@@ -11,9 +12,10 @@ from email.utils import parsedate_to_datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from deep_research.reading.domains import domains_of
 from deep_research.run.context import Context
 from deep_research.run.errors import SearchRefused
-from deep_research.tools.engines.domains import domains
+from deep_research.tools.engines.answers import PACKED, limited_async
 from deep_research.tools.engines.engine import USER_AGENT, EngineFailed, Found
 from deep_research.tools.engines.failures import failed_request, failed_status
 
@@ -24,6 +26,9 @@ KEY, BASE = "TAVILY_API_KEY", "TAVILY_BASE_URL"
 OWN_ADDRESS = "https://api.tavily.com"
 # What the API accepts in one request.
 MOST_RESULTS, MOST_ALLOWED, MOST_DENIED = 20, 300, 150
+# Of a refusal the words, of an answer more than can ever be shown.
+REFUSAL_BYTES, RESULTS_READ, TEXT_CHARACTERS = 10_000, 4, 10_000
+_FIELDS = ("title", "url", "content", "published_date")
 _USED_UP = re.compile(r"usage limit|quota|credits?\b|\bplan\b", re.IGNORECASE)
 
 
@@ -53,8 +58,8 @@ class Tavily:
             answer = await AsyncTavilyClient(key(), client=http).search(
                 query,
                 max_results=min(count, MOST_RESULTS),
-                include_domains=_sent(context.domains_allow, MOST_ALLOWED),
-                exclude_domains=_sent(context.domains_deny, MOST_DENIED),
+                include_domains=_sent(domains_of("domains_allow", context.domains_allow), MOST_ALLOWED),
+                exclude_domains=_sent(domains_of("domains_deny", context.domains_deny), MOST_DENIED),
                 start_date=context.published_after and context.published_after.isoformat(),
                 timeout=context.limits.search_seconds,
             )
@@ -65,7 +70,7 @@ class Tavily:
             raise failed_request(self.title, cause, _base_setting()) from None
         except httpx.HTTPError as error:
             raise failed_request(self.title, error, _base_setting()) from None
-        return [_found(result) for result in answer["results"] if isinstance(result, dict)]
+        return [_found(result) for result in answer["results"]]
 
 
 def key() -> str:
@@ -108,8 +113,8 @@ def _open(connect_seconds: float) -> httpx.AsyncClient:
 
     return httpx.AsyncClient(
         base_url=_base(),
-        headers={"User-Agent": USER_AGENT},
-        verify=_certificates(),
+        headers={"User-Agent": USER_AGENT, "Accept-Encoding": PACKED},
+        transport=limited_async(Tavily.title, _shrunk, verify=_certificates()),
         trust_env=False,
         event_hooks={"request": [limit_connecting], "response": [_check]},
     )
@@ -119,7 +124,7 @@ async def _check(response: httpx.Response) -> None:
     """Raise for everything but an answer with results: the library drops status and headers, and hides their lack."""
     await response.aread()
     status, title = response.status_code, Tavily.title
-    if status == 200 and _has_results(response):
+    if status == 200 and response.content:
         return
     if status in (401, 403):
         raise EngineFailed(f"{title} does not take the key (status {status}): check {KEY}.", KEY, is_lasting=True)
@@ -132,22 +137,29 @@ async def _check(response: httpx.Response) -> None:
     raise EngineFailed(words, BASE, is_lasting=True)
 
 
-def _has_results(response: httpx.Response) -> bool:
+def _shrunk(status: int, data: bytes) -> bytes:
+    """What is used of an answer: the library reads it in the event loop, which a large one would hold up."""
+    if status != 200:
+        return data[:REFUSAL_BYTES]
     try:
-        answer = response.json()
-    except ValueError:
-        return False
-    return isinstance(answer, dict) and isinstance(answer.get("results"), list)
+        answer = json.loads(data)
+    except (ValueError, RecursionError):
+        return b""
+    results = answer.get("results") if isinstance(answer, dict) else None
+    if not isinstance(results, list):
+        return b""
+    first = [result for result in results if isinstance(result, dict)][: RESULTS_READ * MOST_RESULTS]
+    shown = [{name: _text(result.get(name))[:TEXT_CHARACTERS] for name in _FIELDS} for result in first]
+    return json.dumps({"results": shown}).encode()
 
 
 def _sent(names: tuple[str, ...], most: int) -> list[str] | None:
     """The domains, if the API takes them all; a part of them would be another question."""
-    known = domains(names)
-    return list(known) if 0 < len(known) <= most and all("." in name for name in known) else None
+    return list(names) if 0 < len(names) <= most and all("." in name for name in names) else None
 
 
 def _found(result: dict[str, Any]) -> Found:
-    title, address, excerpt, date = (_text(result.get(name)) for name in ("title", "url", "content", "published_date"))
+    title, address, excerpt, date = (_text(result.get(name)) for name in _FIELDS)
     return Found(title, address, excerpt, _day(date))
 
 
@@ -159,6 +171,6 @@ def _day(date: str) -> str:
     for read in (datetime.fromisoformat, parsedate_to_datetime):
         try:
             return read(date).date().isoformat()
-        except ValueError:
+        except (ValueError, OverflowError):
             continue
     return ""

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+from pydantic import BaseModel, ValidationError
+
 from deep_research.run.context import Context
+from deep_research.run.threads import in_thread
+from deep_research.tools.engines.answers import PACKED, limited
 from deep_research.tools.engines.community import without_notice
 from deep_research.tools.engines.engine import USER_AGENT, EngineFailed, Found
 from deep_research.tools.engines.failures import failed_request, failed_status
-from deep_research.tools.engines.threads import in_thread
 
 if TYPE_CHECKING:
     import httpx
@@ -41,7 +45,9 @@ class Wikipedia:
         with without_notice():
             from langchain_community.utilities.wikipedia import WikipediaAPIWrapper
 
-        with httpx.Client(trust_env=False, timeout=self._seconds, headers={"User-Agent": USER_AGENT}) as http:
+        headers = {"User-Agent": USER_AGENT, "Accept-Encoding": PACKED}
+        transport = limited(self.title)
+        with httpx.Client(transport=transport, trust_env=False, timeout=self._seconds, headers=headers) as http:
             # Constructed without checks, which would put the package `wikipedia` in the place of our client: that one
             # sends queries over plain HTTP, waits for ever, and asks once for each article and each of its parts.
             wrapper = WikipediaAPIWrapper.model_construct(
@@ -56,6 +62,15 @@ class Wikipedia:
         ]
 
 
+class _Article(BaseModel):
+    """What is used of an article, as the API names it."""
+
+    index: int
+    title: str
+    fullurl: str
+    extract: str = ""
+
+
 class _Articles:
     """What the wrapper asks of its client, out of one request."""
 
@@ -65,11 +80,10 @@ class _Articles:
 
     def search(self, query: str, results: int) -> list[str]:
         """Titles, the best first."""
-        found = self._ask(query, results).get("query", {}).get("pages", [])
-        for page in sorted(found, key=lambda page: page["index"]):
-            introduction = page.get("extract", "")
-            self._pages[page["title"]] = SimpleNamespace(
-                summary=introduction, content=introduction, url=page["fullurl"]
+        articles = _articles(self._ask(query, results))
+        for article in sorted(articles, key=lambda article: article.index):
+            self._pages[article.title] = SimpleNamespace(
+                summary=article.extract, content=article.extract, url=article.fullurl
             )
         return list(self._pages)
 
@@ -100,6 +114,17 @@ class _Articles:
         if response.status_code != 200:
             raise failed_status(Wikipedia.title, response.status_code, response.headers.get("Retry-After", ""))
         return _read(response)
+
+
+def _articles(answer: dict[str, Any]) -> list[_Article]:
+    """The articles of an answer, without those that lack a part."""
+    query = answer.get("query")
+    pages = query.get("pages") if isinstance(query, dict) else None
+    articles = []
+    for page in pages if isinstance(pages, list) else []:
+        with suppress(ValidationError):
+            articles.append(_Article.model_validate(page))
+    return articles
 
 
 def _read(response: httpx.Response) -> dict[str, Any]:

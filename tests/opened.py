@@ -1,0 +1,45 @@
+"""A thread that opens pages of the web on loopback."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from langgraph.store.memory import InMemoryStore
+from web import Web
+
+from deep_research.run.context import Context
+from deep_research.run.pages import Pages
+from deep_research.tools.addresses import Addresses
+from deep_research.tools.desk import Desk
+from deep_research.tools.library import Library
+from deep_research.tools.open_url import OpenUrl, OpenUrlArguments
+from deep_research.tools.outcome import Outcome
+
+ARTICLE = "<html><head><title>{title}</title></head><body><main><p>{words}</p></main></body></html>"
+WORDS = "The Skerry Light was lit for the first time in 1844, and its lamp was seen from twenty miles away. "
+
+
+class Reading:
+    """A thread that opens pages."""
+
+    def __init__(self, web: Web, folder: Path, also: tuple[str, ...] = (), **settings: Any) -> None:
+        """`also` are further places that may be read."""
+        self.context = Context(data_dir=folder, allow_private=(web.place, *also), robots=False, **settings)
+        self.store = InMemoryStore()
+
+    def pages(self) -> Pages:
+        return Pages(self.store, "thread")
+
+    async def name(self, *addresses: str) -> None:
+        """Let the user name addresses."""
+        await Addresses(self.pages(), "question").allow(addresses)
+
+    async def open(self, *addresses: str, question: str = "question", **excerpts: str) -> Outcome:
+        desk = Desk(self.pages(), question, dict.fromkeys(addresses, excerpts["excerpt"]) if excerpts else {})
+        tool = OpenUrl(Library(self.context), self.context, desk)
+        return await tool.run(OpenUrlArguments(urls=list(addresses)))
+
+
+def article(web: Web, path: str, words: str = WORDS * 3, title: str = "Skerry Light") -> str:
+    return web.publish(path, ARTICLE.format(title=title, words=words))

@@ -1,0 +1,145 @@
+"""What one source gives changes nothing for an address that another has given, and no address loses the others."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from opened import WORDS, Reading, article
+from web import Exchange, Web, hostile_web
+
+from deep_research.run.errors import DocumentsUnreadable
+from deep_research.tools.addresses import Addresses
+from deep_research.tools.desk import Desk
+from deep_research.tools.engines.engine import Found
+from deep_research.tools.outcome import Outcome, ToolFailed
+from deep_research.tools.web_search import WebSearch, WebSearchArguments
+
+BAD = "http://a\u2100b.example/x"
+
+
+@pytest.fixture
+def web() -> Iterator[Web]:
+    with hostile_web() as running:
+        yield running
+
+
+async def test_a_variant_that_a_page_links_to_replaces_no_address_and_its_failure_is_its_own(
+    web: Web, tmp_path: Path
+) -> None:
+    async def rival(exchange: Exchange) -> None:
+        is_evil = "utm_source" in exchange.request.target
+        await exchange.answer("No." if is_evil else f"<p>{WORDS * 3}</p>", 403 if is_evil else 200)
+
+    web.pages["/rival"] = rival
+    evil = article(web, "/evil", f'{WORDS * 3} <a href="/rival?utm_source=script">The rival</a>')
+    reading = Reading(web, tmp_path)
+    await reading.name(web.url("/rival"), evil)
+    await reading.open(evil)
+    with pytest.raises(ToolFailed, match="blocked"):
+        await reading.open(web.url("/rival?utm_source=script"))
+    assert len((await reading.open(web.url("/rival"))).hits) == 1
+    assert [one.target for one in web.requests if one.target.startswith("/rival")][-1] == "/rival"
+
+
+async def test_an_address_that_is_too_long_takes_no_other_away(web: Web, tmp_path: Path) -> None:
+    plain = article(web, "/plain")
+    reading = Reading(web, tmp_path)
+    await reading.name(plain)
+    await reading.name(f"{plain}?utm_source={'x' * 9000}", BAD, "http://[::1")
+    assert len((await reading.open(plain)).hits) == 1
+
+
+async def test_a_models_variant_leads_to_the_first_address_that_was_given(web: Web, tmp_path: Path) -> None:
+    addresses = Addresses(Reading(web, tmp_path).pages(), "question")
+    await addresses.allow(["https://a.example/x?gclid=1#top"])
+    await addresses.allow(["https://a.example/x?gclid=2", "https://A.example/x?gclid=1"])
+    assert await addresses.given("https://a.example/x") == "https://a.example/x?gclid=1#top"
+    assert await addresses.given("https://a.example/x?gclid=2#end") == "https://a.example/x?gclid=2"
+    assert await addresses.given("https://a.example/x?gclid=1") == "https://a.example/x?gclid=1#top"
+
+
+async def test_an_address_that_cannot_be_taken_apart_is_a_problem_of_its_own(web: Web, tmp_path: Path) -> None:
+    reading, good = Reading(web, tmp_path), article(web, "/good")
+    await reading.name(good, BAD)
+    outcome = await reading.open(BAD, good)
+    assert [hit.source.address for hit in outcome.hits] == [good]
+    assert "was not opened" in outcome.problems[0]
+
+
+async def test_a_call_that_fails_or_is_given_up_leaves_nobody_reading(web: Web, tmp_path: Path) -> None:
+    async def slow(exchange: Exchange) -> None:
+        await asyncio.sleep(0.5)
+        await exchange.answer(f"<p>{WORDS * 3}</p>")
+
+    web.pages["/slow"] = slow
+    reading = Reading(web, tmp_path, docs=(tmp_path / "gone",))
+    await reading.name(web.url("/slow"))
+    with pytest.raises(DocumentsUnreadable):
+        await reading.open(web.url("/slow"), "docs:gone/light.md")
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.1):
+            await reading.open(web.url("/slow"))
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+@pytest.mark.fault(27)
+async def test_addresses_that_lead_to_one_page_at_the_same_time_are_one_source(web: Web, tmp_path: Path) -> None:
+    article(web, "/final")
+    moved = [web.publish(f"/moved/{number}", "", 302, location="/final") for number in range(5)]
+    reading = Reading(web, tmp_path)
+    await reading.name(*moved)
+    first = await reading.open(*moved)
+    assert len(first.hits) == 1
+    await reading.name(web.url("/final"))
+    later = [(await reading.open(address)).hits[0].source.key for address in (*moved, web.url("/final"))]
+    assert set(later) == {first.hits[0].source.key}
+
+
+@pytest.mark.fault(27)
+async def test_a_page_that_was_opened_elsewhere_and_is_then_found_keeps_its_source(web: Web, tmp_path: Path) -> None:
+    final = article(web, "/final")
+    moved = web.publish("/moved", "", 302, location="/final")
+    reading = Reading(web, tmp_path)
+    await reading.name(moved)
+    opened = (await reading.open(moved)).hits[0].source
+    hits = (await search(reading, Found("T", final, "x"), Found("T", moved, "y"))).hits
+    assert [(hit.source.key, hit.source.address, hit.excerpt) for hit in hits] == [(opened.key, final, "x")]
+    await reading.name(final)
+    assert (await reading.open(final)).hits[0].source.key == opened.key
+    assert web.asked("/final") == 1
+
+
+async def test_links_that_are_long_or_no_addresses_are_not_shown(web: Web, tmp_path: Path) -> None:
+    links = "".join(f'<a href="/{number}?{"x" * 400}">Long</a> ' for number in range(25))
+    reading = Reading(web, tmp_path)
+    await reading.name(address := article(web, "/linking", f'{WORDS * 3} {links} <a href="/short">Short</a>'))
+    assert (await reading.open(address)).hits[0].links == (("Short", web.url("/short")),)
+
+
+async def test_where_redirects_end_is_counted_too(web: Web, tmp_path: Path) -> None:
+    there = f"http://localhost:{web.port}"
+    reading = Reading(web, tmp_path, limits={"max_host_pages": 2, "max_pages": 5}, also=(f"localhost:{web.port}",))
+    moved = [web.publish(f"/moved/{number}", "", 302, location=f"{there}/there/{number}") for number in range(2)]
+    direct = [f"{there}/there/{number}" for number in range(3)]
+    for number in range(3):
+        article(web, f"/there/{number}", WORDS * (3 + number))
+    await reading.name(*moved, *direct)
+    assert len((await reading.open(*moved)).hits) == 2
+    with pytest.raises(ToolFailed, match=r"2 pages of localhost .*\(max_host_pages\)"):
+        await reading.open(direct[2])
+
+
+async def search(reading: Reading, *found: Found) -> Outcome:
+    class Shelf:
+        name = title = "Shelf"
+        parallel, gap = 4, 0.0
+
+        async def search(self, query: str, count: int) -> list[Found]:
+            return list(found)
+
+    tool = WebSearch(reading.context, [Shelf()], Desk(reading.pages(), "question", {}))
+    return await tool.run(WebSearchArguments(queries=["q"]))

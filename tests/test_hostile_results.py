@@ -1,0 +1,121 @@
+"""Whatever engines answer, what is shown of it is short, clean and of the public web, and none loses the others."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, cast
+
+import pytest
+
+from deep_research.run.context import Context
+from deep_research.run.limits import Limits
+from deep_research.tools.engines import tavily
+from deep_research.tools.engines.engine import EngineBusy, Found
+from deep_research.tools.engines.failures import seconds_to_wait
+from deep_research.tools.outcome import Outcome
+from deep_research.tools.web_search import WebSearch, WebSearchArguments
+
+GOOD = Found("Good", "https://good.example/", "x")
+ENDLESS = "Mon, 1 Jan 99999999999999999999 00:00:00 GMT"
+
+
+class Shelf:
+    """An engine that answers everything in one way, in which a failure may be hidden."""
+
+    title = "Shelf"
+    parallel, gap = 4, 0.0
+
+    def __init__(self, name: str, *found: Any) -> None:
+        self.name, self.found, self.asked = name, list(found), 0
+
+    async def search(self, query: str, count: int) -> list[Found]:
+        self.asked += 1
+        if self.found and isinstance(self.found[0], Exception):
+            raise self.found[0]
+        return cast("list[Found]", self.found)
+
+
+async def search(*engines: Shelf, limits: dict[str, Any] | None = None, **settings: Any) -> Outcome:
+    context = Context(limits=Limits.model_validate(limits or {}), **settings)
+    return await WebSearch(context, engines).run(WebSearchArguments(queries=["q"]))
+
+
+def addresses(outcome: Outcome) -> list[str]:
+    return [hit.source.address for hit in outcome.hits]
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        f"https://a.example/{'x' * 5000}",
+        "https://a.example:99999/",
+        "https://a.example:0/",
+        "http://2130706433/",
+        "http://0x7f.1/",
+        "http://127.0.0.1:8080/",
+        "http://[::1]/",
+        "http://10.0.0.1/",
+        "http://169.254.169.254/latest/",
+        "https://user:word@a.example/",
+        "http://a\u2100b.example/x",
+    ],
+)
+async def test_a_result_that_open_url_would_refuse_is_not_shown(address: str) -> None:
+    assert addresses(await search(Shelf("shelf", Found("T", address, "x"), GOOD))) == [GOOD.address]
+
+
+async def test_a_private_place_that_the_settings_name_may_be_found() -> None:
+    found = Found("T", "http://127.0.0.1:8080/x", "x")
+    assert addresses(await search(Shelf("shelf", found), allow_private=("127.0.0.1:8080",))) == [found.address]
+    assert addresses(await search(Shelf("shelf", found), allow_private=("127.0.0.1:8081",))) == []
+
+
+async def test_what_a_reader_cannot_see_is_taken_out_of_titles_and_excerpts() -> None:
+    hidden = "\u202eevil\u2066\u200b\U000e0041\ufeff" * 3
+    hit = (await search(Shelf("shelf", Found(f"A{hidden} title", GOOD.address, f"An{hidden} excerpt")))).hits[0]
+    assert (hit.source.title, hit.excerpt) == ("A" + "evil" * 3 + " title", "An" + "evil" * 3 + " excerpt")
+
+
+async def test_huge_answers_are_looked_at_only_as_far_as_they_are_shown() -> None:
+    huge = Found("t" * 5_000_000, GOOD.address, "\u202e x" * 2_000_000)
+    many = [Found("T", f"ftp://a.example/{number}", "x") for number in range(8)]
+    start = time.monotonic()
+    outcome = await search(
+        Shelf("shelf", huge, *many, GOOD._replace(address="https://late.example/")), limits={"max_web_results": 2}
+    )
+    assert time.monotonic() - start < 0.5
+    [hit] = outcome.hits
+    assert len(hit.source.title) == 200
+    assert 1990 < len(hit.excerpt) <= 2000
+
+
+@pytest.mark.behaviour("O-63")
+@pytest.mark.parametrize(
+    "bad",
+    [
+        Found(cast("str", None), cast("str", None), cast("str", None), cast("str", None)),
+        Found("T", "https://a.example/", cast("str", {"x": 1}), cast("str", 2020)),
+        None,
+        "https://a.example/",
+        {"title": "T"},
+    ],
+)
+async def test_one_bad_result_loses_no_other(bad: Any) -> None:
+    outcome = await search(Shelf("bad", bad, GOOD), Shelf("good", GOOD._replace(address="https://b.example/")))
+    assert {GOOD.address, "https://b.example/"} <= set(addresses(outcome))
+
+
+@pytest.mark.parametrize("date", [ENDLESS, "9" * 5000, "x" * 100_000, "0000-00-00", ", , , ,", "Mon, 1 Jan"])
+def test_an_impossible_date_is_none(date: str) -> None:
+    assert tavily._found({"title": "T", "url": "https://a.example/", "content": "x", "published_date": date}).date == ""
+    assert seconds_to_wait(date if not date.isdigit() else "soon") == 1
+
+
+@pytest.mark.fault(28)
+async def test_an_engine_that_asks_to_wait_for_years_is_left_alone_for_minutes() -> None:
+    shelf = Shelf("shelf", EngineBusy("Shelf asks for fewer requests.", 999_999_999.0))
+    for _ in range(2):
+        fault = (await search(shelf)).fault
+        assert fault.startswith("Shelf asks to wait ")
+        assert 590 < int(fault.split()[4]) <= 600
+    assert shelf.asked == 1

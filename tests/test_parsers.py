@@ -1,0 +1,78 @@
+"""Readers share a few children that parse, which end with the last of them."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+import web_pages
+from web import Web, hostile_web
+
+from deep_research.reading.parsers import CHILDREN
+from deep_research.reading.web_page import WebReader
+from deep_research.run.context import Context
+from deep_research.run.limits import Limits
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are counted in /proc")
+
+
+@pytest.fixture
+def web() -> Iterator[Web]:
+    with hostile_web() as web:
+        yield web
+
+
+def reader_of(web: Web, parse_seconds: float = 15.5) -> WebReader:
+    limits = Limits(page_seconds=10, parse_seconds=parse_seconds)
+    return WebReader(Context(allow_private=(web.place,), robots=False, limits=limits))
+
+
+def children() -> int:
+    """How many parsing processes this one has."""
+    tasks = Path("/proc/self/task").iterdir()
+    pids = [pid for task in tasks for pid in (task / "children").read_text().split()]
+    places = [Path("/proc", pid, "cmdline") for pid in pids]
+    return sum("deep_research.reading.worker" in place.read_text() for place in places if place.exists())
+
+
+async def test_many_readers_share_a_few_children_and_the_last_one_ends_them(web: Web) -> None:
+    addresses = [
+        web.publish(f"/many/{number}", web_pages.page_of(f"{web_pages.PARAGRAPH} {number}")) for number in range(30)
+    ]
+    before = children()
+    async with AsyncExitStack() as stack:
+        readers = [await stack.enter_async_context(reader_of(web)) for _ in range(10)]
+        work = (readers[number % 10].read(address) for number, address in enumerate(addresses))
+        pages = await asyncio.gather(*work)
+        assert 1 <= children() - before <= CHILDREN
+    assert [page.text.rsplit(" ", 1)[1] for page in pages] == [str(number) for number in range(30)]
+    assert children() == before
+
+
+async def test_a_reader_that_closes_leaves_the_others_reading(web: Web) -> None:
+    address = web.publish("/page", web_pages.ARTICLE)
+    async with reader_of(web) as other:
+        async with reader_of(web) as first:
+            await first.read(address)
+        assert (await other.read(address)).title == "The harbour"
+
+
+async def test_a_cancelled_reading_stops_none_of_the_others(web: Web) -> None:
+    pdf = web.publish("/bomb", web_pages.pdf_of("Deep", 1_000_000), content_type="application/pdf")
+    address = web.publish("/page", web_pages.ARTICLE)
+    begin, before = time.monotonic(), children()
+    async with reader_of(web) as other:
+        async with reader_of(web) as first:
+            task = asyncio.create_task(first.read(pdf))
+            await asyncio.sleep(0.5)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+        assert (await other.read(address)).title == "The harbour"
+    assert children() == before
+    assert time.monotonic() - begin < 8

@@ -1,0 +1,129 @@
+"""Work that blocks holds up nobody: neither the event loop, nor those who gave up, nor the end of the program."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from web import Web, hostile_web
+
+from deep_research.reading.fetch import LOOKUPS, Fetcher, Unread
+from deep_research.reading.web_page import WebReader
+from deep_research.run.context import Context
+from deep_research.run.limits import Limits
+from deep_research.run.threads import Threads, in_thread
+
+HANGING_SCRIPT = """
+import asyncio, socket, time
+from deep_research.reading.fetch import look_up
+socket.getaddrinfo = lambda *_, **__: time.sleep(30)
+async def main():
+    try:
+        await asyncio.wait_for(look_up("slow.example", 80), 0.1)
+    except TimeoutError:
+        print("given up")
+asyncio.run(main())
+"""
+
+
+async def test_work_is_done_and_its_error_is_raised() -> None:
+    assert await in_thread(lambda: threading.current_thread().daemon)
+    with pytest.raises(ZeroDivisionError):
+        await in_thread(lambda: 1 // 0)
+
+
+async def test_no_more_threads_run_than_allowed_and_work_that_was_given_up_is_not_begun() -> None:
+    threads, may_go_on = Threads("few", 2), threading.Event()
+    begun: list[int] = []
+
+    def work(number: int) -> int:
+        begun.append(number)
+        may_go_on.wait(5)
+        return number
+
+    tasks = [asyncio.create_task(threads.run(lambda number=number: work(number))) for number in range(5)]  # type: ignore[misc]  # a lambda's default
+    await asyncio.sleep(0.1)
+    assert begun == [0, 1]
+    tasks[2].cancel()
+    await asyncio.sleep(0.05)
+    may_go_on.set()
+    assert await asyncio.gather(*tasks[:2], *tasks[3:]) == [0, 1, 3, 4]
+    assert sorted(begun) == [0, 1, 3, 4]
+
+
+@pytest.fixture
+def slow_names(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """A system that knows numbers, and whose server for names does not answer."""
+    asked: list[str] = []
+    is_over, ask = threading.Event(), socket.getaddrinfo
+
+    def answer(host: Any, *rest: Any, **options: Any) -> Any:
+        if str(host).endswith(".example"):
+            asked.append(host)
+            is_over.wait(20)
+            raise OSError("no such name")
+        return ask(host, *rest, **options)
+
+    monkeypatch.setattr(socket, "getaddrinfo", answer)
+    yield asked
+    is_over.set()
+
+
+@pytest.fixture
+def web() -> Iterator[Web]:
+    with hostile_web() as web:
+        yield web
+
+
+async def test_names_that_are_never_found_are_given_up_in_time_and_hold_up_nobody(
+    web: Web, slow_names: list[str]
+) -> None:
+    address = web.publish("/page", "Deep water.")
+    limits = Limits(connect_seconds=0.3, page_seconds=5)
+    async with Fetcher(Context(limits=limits, robots=True, allow_private=(web.place,))) as fetcher:
+        begin = time.monotonic()
+        slow = [asyncio.create_task(fetcher.fetch(f"http://{number}.example/")) for number in range(LOOKUPS + 10)]
+        await asyncio.sleep(0.1)
+        assert await asyncio.wait_for(asyncio.to_thread(int), 0.3) == 0
+        assert (await fetcher.fetch(address)).data == b"Deep water."
+        results = await asyncio.gather(*slow, return_exceptions=True)
+        assert time.monotonic() - begin < 3
+    assert {result.code for result in results if isinstance(result, Unread)} == {"unreachable"}
+    assert len(slow_names) == LOOKUPS
+
+
+async def test_a_reading_that_waits_for_a_name_is_cancelled_at_once(slow_names: list[str]) -> None:
+    async with WebReader(Context(robots=False, limits=Limits(connect_seconds=20, page_seconds=20))) as reader:
+        begin = time.monotonic()
+        task = asyncio.create_task(reader.read("http://cancelled.example/"))
+        await asyncio.sleep(0.2)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    assert time.monotonic() - begin < 2
+
+
+async def test_a_reader_closes_while_all_common_threads_are_busy(web: Web) -> None:
+    is_over = threading.Event()
+    address = web.publish("/page", "Deep water.", content_type="text/plain")
+    limits = Limits(page_seconds=5)
+    async with asyncio.timeout(8):
+        async with WebReader(Context(limits=limits, allow_private=(web.place,))) as reader:
+            busy = [asyncio.create_task(asyncio.to_thread(is_over.wait, 15)) for _ in range(40)]
+            await asyncio.sleep(0.05)
+            assert (await reader.read(address)).text == "Deep water."
+        assert not any(task.done() for task in busy)
+        is_over.set()
+        await asyncio.gather(*busy)
+
+
+def test_a_name_that_is_never_found_does_not_keep_the_program_from_ending() -> None:
+    result = subprocess.run([sys.executable, "-c", HANGING_SCRIPT], capture_output=True, text=True, timeout=15)
+    assert (result.returncode, result.stdout) == (0, "given up\n")

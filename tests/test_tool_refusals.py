@@ -1,0 +1,46 @@
+"""What only the user can put right stops the run; it is no result of a tool for the model to puzzle over."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.store.memory import InMemoryStore
+
+from deep_research.run.context import Context
+from deep_research.run.errors import DocumentsUnreadable, UnknownSetting
+from deep_research.run.pages import Pages
+from deep_research.tools.carry_out import carry_out
+from deep_research.tools.desk import Desk
+from deep_research.tools.library import Library
+from deep_research.tools.offer import check_tools
+from deep_research.tools.open_url import OpenUrl
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"allow_private": ("127.0.0.1:99999",)},
+        {"allow_private": ("10.0.0.0/40",)},
+        {"domains_allow": ("exa mple.org",)},
+        {"domains_deny": ("a..b",)},
+    ],
+)
+def test_a_malformed_setting_is_refused_before_anything_is_asked(settings: dict[str, Any], tmp_path: Path) -> None:
+    with pytest.raises(UnknownSetting, match=next(iter(settings))):
+        check_tools(Context(data_dir=tmp_path, engines=("duckduckgo",), **settings))
+
+
+async def test_a_setting_that_is_malformed_is_not_the_models_to_mend(tmp_path: Path) -> None:
+    context = Context(data_dir=tmp_path, allow_private=("10.0.0.0/40",))
+    tool = OpenUrl(Library(context), context, Desk(Pages(InMemoryStore(), "thread"), "question", {}))
+    with pytest.raises(UnknownSetting, match="allow_private"):
+        await carry_out(tool, {"urls": ["https://a.example/"]}, 5)
+
+
+async def test_documents_that_are_gone_are_told_as_they_are_beside_other_addresses(tmp_path: Path) -> None:
+    context = Context(data_dir=tmp_path, docs=(tmp_path / "gone",))
+    tool = OpenUrl(Library(context), context, Desk(Pages(InMemoryStore(), "thread"), "question", {}))
+    with pytest.raises(DocumentsUnreadable, match="gone"):
+        await carry_out(tool, {"urls": ["https://a.example/", "docs:gone/light.md"]}, 5)
