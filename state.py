@@ -125,6 +125,8 @@ class Task(Assignment):
     """Searches that it may make; none: unlimited."""
     fetches: int | None
     """Pages that it may open; none: unlimited."""
+    usd: float | None
+    """Money that it may spend, in US dollars; none: unlimited."""
 
 
 class Plan(Record):
@@ -195,8 +197,6 @@ class Progress(Record):
 
     cycle: int = 0
     """Rounds of research that were dispatched."""
-    calls: int = 0
-    """Calls of the orchestrator's model."""
     thinks: int = 0
     """Thoughts in a row."""
     mistakes: int = 0

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from deep_research.app.setting_options import with_settings
+from deep_research.app.setting_options import LIMIT, MODEL, with_settings
 
 if TYPE_CHECKING:
     from deep_research.app.commands import Outlet
@@ -77,17 +77,17 @@ def ask(question: str, out: Path | None, output_format: Format, as_json: bool, *
 @cli.command()
 @click.argument("thread")
 @click.option("--answer", default="", help="Answer to what the run asks.")
+@MODEL
+@LIMIT
 @OUT
 @FORMAT
 @JSON
 @DATA_DIR
-def resume(
-    thread: str, answer: str, out: Path | None, output_format: Format, as_json: bool, data_dir: Path | None
-) -> int:
+def resume(thread: str, out: Path | None, output_format: Format, as_json: bool, **options: Any) -> int:
     """Go on with a run that was stopped, or answer one that waits."""
     from deep_research.app.commands import resume_run
 
-    return resume_run(thread, answer=answer, data_dir=data_dir, outlet=_outlet(out, output_format, as_json))
+    return resume_run(thread, outlet=_outlet(out, output_format, as_json), **options)
 
 
 @cli.command()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -40,12 +40,13 @@ def ask_question(question: str, *, thread: str | None, data_dir: Path | None, ou
     return reported(name, work, _lines(outlet))
 
 
-def resume_run(thread: str, *, answer: str, data_dir: Path | None, outlet: Outlet) -> int:
+def resume_run(thread: str, *, answer: str, data_dir: Path | None, outlet: Outlet, **options: Any) -> int:
     """Go on with a run and print the report."""
     name = _named(thread, data_dir)
 
     def work() -> int:
-        return _research(name, data_folder(data_dir), outlet, _going_on(name.thread, clean(answer)))
+        step = _going_on(name.thread, clean(answer), settings_of(**options))
+        return _research(name, data_folder(data_dir), outlet, step)
 
     return reported(name, work, _lines(outlet))
 
@@ -82,10 +83,10 @@ def _start(name: RunName, question: str, given: dict[str, Any], outlet: Outlet) 
     return _research(name, read_context(given).data_dir, outlet, step)
 
 
-def _going_on(thread: str, answer: str) -> Step:
+def _going_on(thread: str, answer: str, given: Mapping[str, Any] | None = None) -> Step:
     async def step(book: RunBook, view: Progress) -> Standing:
         view.recall((await book.read(thread)).state)
-        return await book.resume(thread, answer, view)
+        return await book.resume(thread, answer, given or {}, view)
 
     return step
 

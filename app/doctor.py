@@ -25,6 +25,8 @@ from deep_research.run.errors import DeepResearchError, UserMistake
 from deep_research.tools.engines.choose import choose_engines
 from deep_research.tools.offer import check_tools
 
+NEEDLESS = ("schema", "reasoning leak")
+"""Checks of a model that a run gets along without."""
 ROLES: tuple[Role, ...] = get_args(Role)
 
 
@@ -35,6 +37,13 @@ class Look(NamedTuple):
     is_ok: bool
     words: str
     """What was found; where something is missing, which setting mends it."""
+    is_needed: bool = True
+    """Whether no run is possible, or none is right, without it."""
+
+    @property
+    def state(self) -> str:
+        """How it stands, in a word."""
+        return "ok" if self.is_ok else "missing" if self.is_needed else "note"
 
 
 def examine(*, is_trial: bool, **options: Any) -> int:
@@ -47,8 +56,8 @@ def examine(*, is_trial: bool, **options: Any) -> int:
         if is_trial and all(look.is_ok for look in looks):
             say("calling the model ...")
             looks += run_interruptibly(try_models(context), stopped(name))
-        put_out("\n".join(f"{'ok     ' if look.is_ok else 'missing'}  {look.what}: {look.words}" for look in looks))
-        return DONE if all(look.is_ok for look in looks) else REFUSED
+        put_out("\n".join(f"{look.state:7}  {look.what}: {look.words}" for look in looks))
+        return REFUSED if any(look.state == "missing" for look in looks) else DONE
 
     return reported(name, work)
 
@@ -85,7 +94,10 @@ async def try_models(context: Context) -> list[Look]:
         if name in tried or name == EXTRACTIVE:
             continue
         tried.add(name)
-        looks += [Look(f"{name}: {check.name}", check.is_ok, check.words) for check in await _checks(role, context)]
+        looks += [
+            Look(f"{name}: {check.name}", check.is_ok, check.words, is_needed=check.name not in NEEDLESS)
+            for check in await _checks(role, context)
+        ]
     return looks or [Look("models", is_ok=True, words="No language model is configured: there is nothing to try.")]
 
 

@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, Generator, Iterator, Mapping
 from contextlib import AsyncExitStack
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
@@ -24,7 +24,7 @@ from pydantic_settings import SettingsError
 from deep_research.app.background import aiterate, background_loop, hand_over, iterate, wait_for
 from deep_research.graph.orchestrated import build_orchestrated_graph
 from deep_research.run.checkpoints import Database, open_database
-from deep_research.run.context import Context
+from deep_research.run.context import Context, Role
 from deep_research.run.errors import SyncOnlySaver, UnknownSetting
 from deep_research.run.limits import ENVIRONMENT_PREFIX
 
@@ -206,7 +206,9 @@ def read_context(given: Mapping[str, Any]) -> Context:
     try:
         return Context(**given)
     except ValidationError as error:
-        raise UnknownSetting(f"Wrong settings: {'; '.join(map(_in_words, error.errors()))}.") from error
+        # The branches of a union each complain.
+        faults = dict.fromkeys(map(_in_words, error.errors()))
+        raise UnknownSetting(f"Wrong settings: {'; '.join(faults)}.") from error
     except SettingsError as error:
         # Its message is the only place that names the field.
         field = str(error).split('"')[1]
@@ -219,9 +221,12 @@ def _in_words(fault: ErrorDetails) -> str:
     is_limit = above == ["limits"]
     if fault["type"] == "extra_forbidden":
         return f"{name}: there is no such {'limit' if is_limit else 'setting'}"
+    if fault["loc"][0] == "models":
+        roles = ", ".join(get_args(Role))
+        return f"models: give a name such as 'openai:NAME', or by role, of {roles}"
     is_from_environment = os.environ.get(_variable(name)) == fault["input"]
     place = _variable(name) if is_from_environment else f"limit {name}" if is_limit else ".".join([*above, name])
-    return f"{place}: {fault['msg']} (given: {fault['input']!r})"
+    return f"{place}: {fault['msg'].removeprefix('Value error, ')} (given: {fault['input']!r})"
 
 
 def _variable(name: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from deep_research.app.cli import FAILED, INTERRUPTED, REFUSED
 from deep_research.app.packet_lines import PacketLines
+from deep_research.app.runs import KEPT
 from deep_research.app.terminal import RunName, complain, say
 from deep_research.run.errors import DeepResearchError, UserMistake
 
@@ -17,7 +18,8 @@ def reported(name: RunName, work: Callable[[], int], lines: PacketLines | None =
     except KeyboardInterrupt:
         code, words = INTERRUPTED, stopped(name)
     except UserMistake as error:
-        code, words = REFUSED, str(error)
+        is_kept = KEPT in getattr(error, "__notes__", ())
+        code, words = REFUSED, f"{error}{_go_on(name) if is_kept else ''}"
     except OSError as error:
         code, words = REFUSED, f"{error.filename or type(error).__name__}: {error.strerror or error}.{_go_on(name)}"
     except DeepResearchError as error:

@@ -24,21 +24,23 @@ SETTINGS = {
 
 def settings_of(
     *,
-    docs: tuple[Path, ...],
-    attach: tuple[Path, ...],
-    no_web: bool,
-    engine: tuple[str, ...],
-    limit: tuple[str, ...],
+    docs: tuple[str, ...] = (),
+    attach: tuple[str, ...] = (),
+    no_web: bool = False,
+    engine: tuple[str, ...] = (),
+    limit: tuple[str, ...] = (),
     **options: Any,
 ) -> dict[str, Any]:
     """The settings that the options give, and no others; raises `UnknownSetting`.
 
     `options` are those whose value is the setting itself; see `SETTINGS`.
     """
+    if "" in (*docs, *attach) or options.get("model") == "":
+        raise UnknownSetting("--docs, --attach and --model take a name, not an empty text; is a variable not set?")
     given = {SETTINGS[name]: value for name, value in options.items() if value}
     if docs or attach:
         # A run may be resumed from another folder.
-        given["docs"] = tuple(path.expanduser().absolute() for path in (*docs, *attach))
+        given["docs"] = tuple(Path(path).expanduser().absolute() for path in (*docs, *attach))
     if no_web and engine:
         raise UnknownSetting("--no-web and --engine exclude each other.")
     if no_web or engine:

@@ -84,7 +84,7 @@ def run_page(standing: Standing) -> str:
     spent = total(state.spending)
     lines.append(
         f"Spent     {spent.calls} model calls, {spent.tokens} tokens, {spent.searches} searches, "
-        f"{spent.fetches} documents opened"
+        f"{spent.fetches} documents opened" + (f", ${spent.usd:.4f}" if spent.usd else "")
     )
     if state.plan:
         lines += ["", "Plan", *(f"  {number}. {step}" for number, step in enumerate(state.plan.steps, 1))]

@@ -58,6 +58,10 @@ class Standing(NamedTuple):
         return run.question if run else messages[-1].text
 
 
+KEPT = "kept"
+"""Note on an error that leaves a run which can be resumed."""
+
+
 class RunBook(NamedTuple):
     """The runs of a data folder."""
 
@@ -78,15 +82,24 @@ class RunBook(NamedTuple):
         await self._remember(thread, context)
         try:
             return await self._run(thread, _message(snapshot, words), context, on_packet)
-        except UserMistake:
-            if not snapshot.values:
+        except UserMistake as error:
+            # What is refused in the middle of a run, such as a key without credit, leaves what was paid for.
+            if (await self._snapshot(thread)).values.get("run"):
+                error.add_note(KEPT)
+            elif not snapshot.values:
                 await self.database.saver.adelete_thread(thread_id(thread))
             raise
 
-    async def resume(self, thread: str, answer: str, on_packet: OnPacket) -> Standing:
-        """Go on with a run that was stopped, or answer one that waits; a finished one is only read."""
+    async def resume(self, thread: str, answer: str, given: Mapping[str, Any], on_packet: OnPacket) -> Standing:
+        """Go on with a run that was stopped, or answer one that waits; a finished one is only read.
+
+        What is given holds from now on; else the thread's earlier settings do.
+        """
         standing = await self.read(thread)
-        context = await self._settled(thread, {})
+        context = await self._settled(thread, given)
+        if given:
+            check_models(("clarifier", "planner", "orchestrator", "researcher", "writer"), context)
+            await self._remember(thread, context)
         if answer and not standing.asks:
             raise UnknownSetting(f"The run {thread!r} asks nothing: leave out --answer.")
         if answer:

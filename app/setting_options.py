@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import click
 
+MODEL = click.option(
+    "--model",
+    metavar="NAME",
+    help="Model for all roles: `openai:NAME` at OpenAI or the server of OPENAI_BASE_URL, another provider's by "
+    "`PROVIDER:NAME`, or `extractive`, which needs no key and no network.",
+)
+LIMIT = click.option(
+    "--limit", multiple=True, metavar="NAME=VALUE", help="Set a limit, e.g. max_cycles=4 (repeatable)."
+)
 OPTIONS = (
-    click.option(
-        "--docs", multiple=True, type=click.Path(path_type=Path), metavar="DIR", help="Folder to search (repeatable)."
-    ),
-    click.option(
-        "--attach", multiple=True, type=click.Path(path_type=Path), metavar="FILE", help="File to search (repeatable)."
-    ),
+    click.option("--docs", multiple=True, type=click.Path(), metavar="DIR", help="Folder to search (repeatable)."),
+    click.option("--attach", multiple=True, type=click.Path(), metavar="FILE", help="File to search (repeatable)."),
     click.option("--no-web", is_flag=True, help="Search your documents only."),
     click.option(
         "--engine",
@@ -30,17 +34,12 @@ OPTIONS = (
         "--not-domain", multiple=True, metavar="NAME", help="Leave this domain of the web alone (repeatable)."
     ),
     click.option("--after", metavar="YYYY-MM-DD", help="Leave out web pages that are known to be older."),
-    click.option(
-        "--model",
-        metavar="NAME",
-        help="Model for all roles: `openai:NAME` at OpenAI or the server of OPENAI_BASE_URL, another provider's by "
-        "`PROVIDER:NAME`, or `extractive`, which needs no key and no network.",
-    ),
+    MODEL,
     click.option("--window", metavar="TOKENS", help="Tokens that the model reads, where that is not known."),
     click.option(
         "--allow-small-window", is_flag=True, help="Run a model that reads less than 50 000 tokens, down to 8 000."
     ),
-    click.option("--limit", multiple=True, metavar="NAME=VALUE", help="Set a limit, e.g. max_cycles=4 (repeatable)."),
+    LIMIT,
 )
 
 

@@ -6,16 +6,21 @@ import asyncio
 import contextlib
 import json
 import os
+from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
-from typing import NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 from urllib.parse import urlsplit
 from weakref import WeakValueDictionary
 
 from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, AnyMessage
+from langchain_core.runnables import Runnable
 
 from deep_research.models.faults import failed, in_our_words
 from deep_research.models.ladder import RungName
 from deep_research.models.ladder.probe import choose_rung
+from deep_research.models.ladder.trials import Call, streamed
+from deep_research.models.patience import Patience
 from deep_research.models.resolve import is_named, profile_of, resolve_model
 from deep_research.run.context import Context, Role
 from deep_research.run.errors import ToolsMissing
@@ -79,7 +84,7 @@ async def _try_out(model: BaseChatModel, role: Role, context: Context) -> tuple[
     name = profile_of(role, context).name
     try:
         async with asyncio.timeout(context.limits.call_seconds):
-            choice = await choose_rung(model)
+            choice = await choose_rung(model, _patient(name, context))
     except Exception as error:  # noqa: BLE001 - every provider has errors of its own
         # What it says may quote the key.
         raise in_our_words(error, role, name) or failed(role, error) from None
@@ -91,6 +96,20 @@ async def _try_out(model: BaseChatModel, role: Role, context: Context) -> tuple[
     ability = Ability(choice.rung.name, choice.begins_inside)
     await remember(role, context, ability)
     return ability, Spent(role=role, input_tokens=choice.input_tokens, output_tokens=choice.output_tokens)
+
+
+def _patient(name: str, context: Context) -> Call:
+    """Makes the calls of a trial with the patience that a run has with its calls."""
+    patience = Patience(context.limits)
+
+    async def call(model: Runnable[Any, Any], messages: Sequence[AnyMessage]) -> AIMessage:
+        async def start() -> AsyncGenerator[AIMessage, None]:
+            yield await streamed(model, messages)
+
+        tries = patience.stream(start, name, may_repeat=False, on_wait=lambda *_: None)
+        return [answer async for answer in tries if answer][-1]
+
+    return call
 
 
 def _place(model: BaseChatModel, role: Role, context: Context) -> tuple[Path, str]:

@@ -56,8 +56,9 @@ async def ask_model(request: Request, context: Context, teller: Teller) -> Reply
         # A call may break off, or be cut off, in the middle of a thought.
         teller.end()
     spent = _spent(request.role, messages, message, context)
-    teller.spent(spent)
     costs = {uuid.uuid4().hex: cost for cost in (tried, tried_again, spent) if cost}
+    for cost in costs.values():
+        teller.spent(cost)
     return Reply(message, context.clock.seconds() - start, costs, refused)
 
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from langchain_core.language_models import BaseChatModel
 
 from deep_research.models.extractive import ExtractiveChatModel
+from deep_research.models.prices import price_of
 from deep_research.models.providers import default_model, make_model
 from deep_research.run.context import Context, Model, Role
 from deep_research.run.errors import WindowTooSmall
@@ -72,6 +73,11 @@ def check_models(roles: tuple[Role, ...], context: Context) -> tuple[str, ...]:
         _check_window(role, profile, context)
         if not profile.is_window_known:
             notices[f"The window of the model {profile.name} is not known; {UNKNOWN_WINDOW} tokens are assumed."] = None
+        if context.limits.max_usd and profile.name != EXTRACTIVE and not price_of(profile.name, context.prices):
+            words = (
+                f"No price of the model {profile.name} is set (prices): max_usd holds only if its provider tells one."
+            )
+            notices[words] = None
         if _chosen(role, context) == EXTRACTIVE:
             notices["No language model is at work: the report quotes the sources and draws no conclusions."] = None
     return tuple(notices)

@@ -116,7 +116,6 @@ def _carry_out(state: ResearchState, reply: Reply, context: Context, teller: Tel
         transcript += _entries(message, order)
     progress = order.progress.model_copy(
         update={
-            "calls": progress.calls + 1,
             "opening": progress.opening or len(state.messages),
             "seen_messages": len(state.messages),
             "decision": order.decision,

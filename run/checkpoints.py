@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import aiosqlite
 from langchain_core.runnables import RunnableConfig
@@ -62,6 +62,17 @@ class RunSaver(AsyncSqliteSaver):
 
     def __init__(self, connection: aiosqlite.Connection) -> None:
         super().__init__(connection, serde=StrictSerializer())
+
+    async def aput_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        """Store what a task wrote, unless it was cancelled: then it is to be run anew.
+
+        LangGraph stores what a cancelled node has written so far, perhaps without the edge that leads on from it, and
+        takes the task for done when the thread is resumed: it would end there in silence.
+        """
+        if not any(_is_cancellation(channel, value) for channel, value in writes):
+            await super().aput_writes(config, writes, task_id, task_path)
 
     async def adelete_thread(self, thread_id: str) -> None:
         """Delete a thread: checkpoints, pending writes and page texts."""
@@ -259,6 +270,10 @@ def _create(path: Path) -> None:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     except FileExistsError:
         return
+
+
+def _is_cancellation(channel: str, value: Any) -> bool:
+    return channel == "__error__" and isinstance(value, asyncio.CancelledError)
 
 
 def _prefix(thread_id: str) -> str:

@@ -28,9 +28,9 @@ Model = Annotated[str | InstanceOf[BaseChatModel], WithJsonSchema({"type": "stri
 class Price(NamedTuple):
     """What a model's tokens cost, in US dollars per million."""
 
-    input: float
-    output: float
-    cached: float | None = None
+    input: Annotated[float, Field(ge=0)]
+    output: Annotated[float, Field(ge=0)]
+    cached: Annotated[float, Field(ge=0)] | None = None
     """Tokens read from the provider's cache; none: as `input`."""
 
 
@@ -109,6 +109,13 @@ class Context(BaseSettings):
             if isinstance(value, str)
             else value
         )
+
+    @field_validator("published_after", mode="before")
+    @classmethod
+    def _check_date(cls, value: Any) -> Any:
+        if isinstance(value, str) and not re.fullmatch(r"\d{4}-\d\d-\d\d", value.strip()):
+            raise ValueError("this is no day, as 2024-12-31 is one")
+        return value
 
     @field_validator("docs", mode="before")
     @classmethod

@@ -33,6 +33,7 @@ class Allowance(NamedTuple):
     tokens: int | None
     searches: int | None
     fetches: int | None
+    usd: float | None
 
 
 def total(spending: Mapping[str, Spent]) -> Total:
@@ -54,7 +55,7 @@ def limit_reached(limits: Limits, spending: Mapping[str, Spent], active_seconds:
     spent = total(spending)
     if active_seconds > limits.max_seconds:
         return f"the time limit of {limits.max_seconds:g} s (max_seconds) was reached"
-    if limits.max_usd is not None and spent.usd >= limits.max_usd * (1 - limits.writing_share):
+    if limits.max_usd is not None and spent.usd >= _usd_for_research(limits):
         return f"the limit max_usd was reached (${spent.usd:.2f} of ${limits.max_usd:.2f})"
     for name, used, most in (
         ("max_tokens", spent.tokens, _for_research(limits)),
@@ -91,7 +92,12 @@ def allowance(limits: Limits, spending: Mapping[str, Spent], researchers: int) -
         tokens=part(_for_research(limits), spent.tokens),
         searches=part(limits.max_searches, spent.searches),
         fetches=part(limits.max_fetches, spent.fetches),
+        usd=None if limits.max_usd is None else max(0.0, _usd_for_research(limits) - spent.usd) / researchers,
     )
+
+
+def _usd_for_research(limits: Limits) -> float:
+    return (limits.max_usd or 0.0) * (1 - limits.writing_share)
 
 
 def _for_research(limits: Limits) -> int | None:

@@ -80,8 +80,19 @@ def test_a_trial_tells_five_things_of_the_model_and_remembers_how_it_calls_tools
 def test_a_model_without_tool_calls_is_found_to_stand_lower(desk: Desk) -> None:
     with openai_server(without_tools) as server:
         ended = desk.call("doctor", "--try", "--model", "openai:fake-1", **server.environment)
+    assert ended.code == 0, ended.out
     assert "Rung: schema" in ended.out
     assert "schema" in (desk.data / "models.json").read_text("utf-8")
+
+
+def test_a_model_without_json_schemas_can_be_used_and_that_is_a_note(desk: Desk) -> None:
+    def no_schema(request: Received) -> Reply:
+        return fail(400, "response_format is not supported") if "response_format" in request.json else capable(request)
+
+    with openai_server(no_schema) as server:
+        ended = desk.call("doctor", "--try", "--model", "openai:fake-1", **server.environment)
+    assert ended.code == 0, ended.out
+    assert "note     fake-1: schema" in ended.out
 
 
 @pytest.mark.fault(24)

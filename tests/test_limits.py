@@ -172,7 +172,9 @@ def test_a_limit_that_is_reached_is_named(limits: dict[str, Any], seconds: float
 
 def test_each_researcher_gets_its_part_of_what_remains_without_the_share_for_writing() -> None:
     limits = Limits(max_tokens=1000, max_searches=8, max_fetches=5, researcher_seconds=60)
-    assert allowance(limits, SPENDING, 2) == Allowance(60, (800 - 125) // 2, 3, 1)
-    assert allowance(limits, SPENDING, 1) == Allowance(60, 675, 6, 2)
-    assert allowance(Limits(), SPENDING, 3) == Allowance(720, None, None, None)
+    assert allowance(limits, SPENDING, 2) == Allowance(60, (800 - 125) // 2, 3, 1, None)
+    assert allowance(limits, SPENDING, 1) == Allowance(60, 675, 6, 2, None)
+    assert allowance(Limits(), SPENDING, 3) == Allowance(720, None, None, None, None)
     assert allowance(Limits(max_searches=2), SPENDING, 3).searches == 1
+    assert allowance(Limits(max_usd=2), SPENDING, 2).usd == pytest.approx((1.6 - 0.5) / 2)
+    assert allowance(Limits(max_usd=0.1), SPENDING, 2).usd == 0

@@ -35,9 +35,17 @@ def reader_of(web: Web, parse_seconds: float = 15.5) -> WebReader:
 def children() -> int:
     """How many parsing processes this one has."""
     tasks = Path("/proc/self/task").iterdir()
-    pids = [pid for task in tasks for pid in (task / "children").read_text().split()]
+    pids = [pid for task in tasks for pid in _children_of(task)]
     places = [Path("/proc", pid, "cmdline") for pid in pids]
     return sum("deep_research.reading.worker" in place.read_text() for place in places if place.exists())
+
+
+def _children_of(task: Path) -> list[str]:
+    try:
+        return (task / "children").read_text().split()
+    except OSError:
+        # The thread has ended since the folder was listed.
+        return []
 
 
 async def test_many_readers_share_a_few_children_and_the_last_one_ends_them(web: Web) -> None:

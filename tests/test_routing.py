@@ -43,6 +43,7 @@ def task(name: str) -> Task:
         tokens=None,
         searches=None,
         fetches=None,
+        usd=None,
     )
 
 

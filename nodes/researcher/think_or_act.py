@@ -97,6 +97,8 @@ def _limit(state: ResearcherState, context: Context) -> str:
         return f"its time of {context.limits.researcher_seconds:g} s was over (researcher_seconds)"
     if task.tokens is not None and total(state.spending).tokens >= task.tokens:
         return "its share of the token limit was used up (max_tokens)"
+    if task.usd is not None and total(state.spending).usd >= task.usd:
+        return "its share of the money was used up (max_usd)"
     if state.iteration >= context.limits.max_iterations:
         return f"its {state.iteration} rounds of tool use were over (max_iterations)"
     return ""
