@@ -7,6 +7,7 @@ from typing import Any
 
 from deep_research.app.embed import ResearchGraph, thread_config
 from deep_research.evidence.citations import CitationStream, Cited, cited_numbers
+from deep_research.evidence.notes import notes_of
 from deep_research.evidence.rendering import link_citations
 from deep_research.run import packets
 from deep_research.run.conversation import mark_of
@@ -171,6 +172,8 @@ def _report(state: ResearchState, run: Run, report: Report) -> Packets:
             yield packets.CitationInfo(placement=place, citation_number=piece.number, document_id=piece.key)
         words = link_citations(f"[{piece.number}]", {piece.number: state.sources[piece.key].location})
         yield packets.MessageDelta(placement=place, content=words)
+    if notes := notes_of(run, state.findings.values()):
+        yield packets.NotesAdded(placement=place, notes=notes)
 
 
 def _stop(state: ResearchState, turn: int) -> packets.OverallStop:

@@ -49,8 +49,8 @@ def rebuild(lines: Iterable[str]) -> dict[str, Any]:
                 run["report"] += packet["content"]
             case "citation_info":
                 run["sources"][packet["citation_number"]] = documents[packet["document_id"]]["link"]
-            case "stop":
-                run["stop"] = packet["stop_reason"]
+            case "notes_added" | "stop" as kind:
+                run |= {"notes": packet["notes"]} if kind == "notes_added" else {"stop": packet["stop_reason"]}
     for agent in agents.values():
         agent["steps"] = [step for _, step in sorted(agent["steps"].items()) if step]
     return {**run, "thoughts": list(thoughts.values()), "researchers": [agents[branch] for branch in sorted(agents)]}

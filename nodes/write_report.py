@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 from langgraph.types import StreamWriter
@@ -12,6 +10,7 @@ from typing_extensions import TypedDict
 from deep_research.evidence.citations import CitationStream, Cited, Piece
 from deep_research.evidence.document import write_document
 from deep_research.evidence.hygiene import without_links
+from deep_research.evidence.notes import gaps_of, notes_of
 from deep_research.evidence.rendering import link_citations
 from deep_research.evidence.shrink import cited_sentences, first_cited_sentence
 from deep_research.models.ask import ask_model
@@ -22,10 +21,10 @@ from deep_research.run.calls import was_cut_off
 from deep_research.run.context import Context
 from deep_research.run.conversation import marked
 from deep_research.run.errors import NoReport
-from deep_research.run.packets import CitationInfo, MessageDelta, MessageStart, Placement, document
+from deep_research.run.packets import CitationInfo, MessageDelta, MessageStart, NotesAdded, Placement, document
 from deep_research.run.telling import Teller
 from deep_research.run.transcripts import earlier_findings, with_findings
-from deep_research.state import Finding, Report, ResearchState, Run, Source, Spent
+from deep_research.state import Report, ResearchState, Run, Source, Spent
 
 CUT_OFF = "the report was cut off at the output limit (report_tokens, max_continuations)"
 
@@ -97,17 +96,22 @@ async def write_report(state: ResearchState, runtime: Runtime[Context]) -> Write
     report = teller.finish()
     if not report.text:
         raise NoReport("The writer's model wrote no report. What was found is kept: resume the run.")
-    gaps = _gaps([finding for finding in state.findings.values() if finding.question_id == run.id])
+    findings = state.findings.values()
     stop_reason = run.stop_reason or (CUT_OFF if was_cut else "")
     run = run.model_copy(
         update={
             "active_seconds": run.active_seconds + seconds,
             "stop_reason": stop_reason,
-            "status": "completed_with_gaps" if gaps or stop_reason or not report.sources else "completed",
+            "status": "completed_with_gaps"
+            if gaps_of(run, findings) or stop_reason or not report.sources
+            else "completed",
         }
     )
+    notes = notes_of(run, findings)
+    if notes:
+        teller.tell(NotesAdded(placement=teller.placement, notes=notes))
     cited = [state.sources[key] for key in report.sources]
-    message = marked(write_document(report, cited, _notes(run, gaps), bool(state.sources)), "report")
+    message = marked(write_document(report, cited, notes, bool(state.sources)), "report")
     return WriteReportUpdate(
         messages=[message], run=run, report=report, spending=spending, thoughts=teller.kept(run.id)
     )
@@ -156,21 +160,3 @@ def _request(state: ResearchState, context: Context, written: str, was_empty: bo
     ]
     shorteners = (cited_sentences, first_cited_sentence)
     return Request("writer", run.id, messages, shorteners, max_tokens=limits.report_tokens, is_long=True)
-
-
-def _gaps(findings: Sequence[Finding]) -> list[str]:
-    """What was not researched to its end, or could not be searched, and why."""
-    unfinished = [finding for finding in findings if finding.ended != "done"]
-    faults = {action.fault for finding in findings for action in finding.actions if action.fault}
-    return [
-        *(f"Not researched to the end: {finding.task.rstrip('.')}: {finding.reason}." for finding in unfinished),
-        *sorted(faults - {finding.reason for finding in unfinished}),
-    ]
-
-
-def _notes(run: Run, gaps: Sequence[str]) -> list[str]:
-    unasked = "Nobody could be asked, so the question was taken as it stands. What stayed open:"
-    notes = [f"{unasked} {assumption}" for assumption in run.assumptions]
-    if run.stop_reason:
-        notes.append(f"Research ended early: {run.stop_reason}.")
-    return [*notes, *gaps, *run.notices]

@@ -192,6 +192,13 @@ class CitationInfo(Packet):
     document_id: str
 
 
+class NotesAdded(Packet):
+    """What a reader should know about the report, which is complete now: what was assumed, left open, or not read."""
+
+    type: Literal["notes_added"] = "notes_added"
+    notes: list[str]
+
+
 class PacketError(Packet):
     """A researcher or a tool failed; the run goes on."""
 
@@ -269,6 +276,7 @@ AnyPacket = Annotated[
     | MessageStart
     | MessageDelta
     | CitationInfo
+    | NotesAdded
     | PacketError
     | DocumentsIndexed
     | CallDelayed

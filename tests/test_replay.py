@@ -33,7 +33,7 @@ ORDER = f"""
 2.1: research_agent_start error section_end
 3: {THOUGHT}
 4: {THOUGHT}
-5: message_start message_delta citation_info message_delta message_delta stop
+5: message_start message_delta citation_info message_delta message_delta notes_added stop
 """
 
 

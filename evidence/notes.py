@@ -1,0 +1,27 @@
+"""What a reader should know about a report: what was assumed, what ended it early, what stayed open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from deep_research.state import Finding, Run
+
+
+def notes_of(run: Run, findings: Iterable[Finding]) -> list[str]:
+    """The notes under the report of this question; `findings` may be those of the whole thread."""
+    unasked = "Nobody could be asked, so the question was taken as it stands. What stayed open:"
+    notes = [f"{unasked} {assumption}" for assumption in run.assumptions]
+    if run.stop_reason:
+        notes.append(f"Research ended early: {run.stop_reason}.")
+    return [*notes, *gaps_of(run, findings), *run.notices]
+
+
+def gaps_of(run: Run, findings: Iterable[Finding]) -> list[str]:
+    """What was not researched to its end, or could not be searched, and why."""
+    own = [finding for finding in findings if finding.question_id == run.id]
+    unfinished = [finding for finding in own if finding.ended != "done"]
+    faults = {action.fault for finding in own for action in finding.actions if action.fault}
+    return [
+        *(f"Not researched to the end: {finding.task.rstrip('.')}: {finding.reason}." for finding in unfinished),
+        *sorted(faults - {finding.reason for finding in unfinished}),
+    ]
