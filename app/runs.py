@@ -84,7 +84,7 @@ class RunBook(NamedTuple):
             return await self._run(thread, _message(snapshot, words), context, on_packet)
         except UserMistake as error:
             # What is refused in the middle of a run, such as a key without credit, leaves what was paid for.
-            if (await self._snapshot(thread)).values.get("run"):
+            if (await self._snapshot(thread)).values.get("plan"):
                 error.add_note(KEPT)
             elif not snapshot.values:
                 await self.database.saver.adelete_thread(thread_id(thread))
