@@ -128,11 +128,6 @@ def is_transient(error: BaseException) -> bool:
     return kind_of(error) in TRANSIENT
 
 
-def no_tool_calling(error: BaseException) -> bool:
-    """Whether the server says that it cannot have this model call tools."""
-    return kind_of(error) == "no_tools"
-
-
 def is_told_to_wait(error: BaseException) -> bool:
     """Whether the server has enough of calls for now, of ours or of everybody's."""
     return kind_of(error) == "limited" or _status(error) == 529 or retry_after(error) is not None

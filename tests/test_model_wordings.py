@@ -6,7 +6,7 @@ import pytest
 from openai_server import fail, send
 from wired import error_of, told
 
-from deep_research.models.faults import is_transient, no_tool_calling
+from deep_research.models.faults import is_transient, kind_of
 from deep_research.run.errors import PromptTooLong
 
 TOO_LONG = [
@@ -70,6 +70,6 @@ async def test_a_model_without_tool_calling_is_known_by_many_wordings(
     monkeypatch: pytest.MonkeyPatch, status: int, words: str
 ) -> None:
     error = await error_of(fail(status, words), monkeypatch)
-    assert no_tool_calling(error)
+    assert kind_of(error) == "no_tools"
     assert not is_transient(error)
     assert "tool_calls" in str(told(error))
