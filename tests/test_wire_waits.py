@@ -171,7 +171,7 @@ async def test_a_model_that_falls_silent_is_asked_once_more(tmp_path: Path, monk
         return in_the_middle if task_of(request) == "keeper" else replace(good, wait=20)
 
     script = {"researcher": first_time(silent, searched)}
-    with wire_lab(tmp_path, monkeypatch, script, limits={"idle_seconds": 0.4}) as wire:
+    with wire_lab(tmp_path, monkeypatch, script, limits={"idle_seconds": 2.0}) as wire:
         assert is_right(wire, await wire.ask())
         assert {wait["reason"] for wait in wire.of_type("call_delayed")} == {"no answer came in time"}
         assert wire.asked()["researcher"] == 9
