@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import reduce
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Literal
 
 from langchain_core.messages import AnyMessage
-from langgraph.channels.delta import DeltaChannel
 from langgraph.graph.message import add_messages
 from pydantic import BaseModel, ConfigDict, Field
 
-Value = TypeVar("Value")
+from deep_research.channels import append, delta, merge_by_id, merge_texts
 
 RunStatus = Literal["running", "waiting", "completed", "completed_with_gaps"]
 Ending = Literal["done", "partial", "failed"]
@@ -64,6 +62,21 @@ class Action(Record):
     """Why nothing at all could be searched and nothing will be; empty if something could."""
 
 
+class Scope(Record):
+    """What a question may search, frozen at its start: whoever resumes it searches no more and no less."""
+
+    docs: tuple[str, ...] = ()
+    """The user's folders and files, absolute."""
+    engines: tuple[str, ...] = ()
+    """Engines that search the web, by name."""
+    domains_allow: tuple[str, ...] = ()
+    """Domains that are searched and read; all if empty."""
+    domains_deny: tuple[str, ...] = ()
+    """Domains that are neither searched nor read."""
+    published_after: str = ""
+    """Day before which web results are left out (ISO 8601); empty for none."""
+
+
 class Assignment(Record):
     """A piece of research that the orchestrator asked for."""
 
@@ -92,6 +105,8 @@ class Finding(Assignment):
     """`partial`: a limit or an error ended the research before the researcher did."""
     reason: str = ""
     """Why it is partial or failed, in words for the reader."""
+    is_withheld: bool = False
+    """Whether a filter of the model's provider refuses to have it read."""
     failures: tuple[str, ...] = ()
     """What went wrong on the way, as the listeners were told."""
     seconds: float = 0.0
@@ -115,8 +130,8 @@ class Task(Assignment):
     """Today's date in words, as frozen at the start of the question."""
     language: str
     """Language of all prose."""
-    docs: tuple[str, ...]
-    """The user's folders and files."""
+    scope: Scope
+    """What it may search."""
     seconds: float
     """Active seconds until it must start writing."""
     tokens: int | None
@@ -154,9 +169,9 @@ class Spent(Record):
     output_tokens: int = 0
     """Tokens written."""
     searches: int = 0
-    """Search queries sent."""
+    """Queries sent, each once for every engine."""
     fetches: int = 0
-    """Pages or documents opened."""
+    """Web pages fetched and documents opened."""
     usd: float = 0.0
     """Money in US dollars, as far as it is known."""
 
@@ -174,8 +189,8 @@ class Run(Record):
     """Language of the report."""
     is_resumable: bool
     """Whether a checkpointer can hold the pause of a question to the user."""
-    docs: tuple[str, ...] = ()
-    """The user's folders and files, absolute: a run that is resumed searches what it was given."""
+    scope: Scope = Scope()
+    """What it may search."""
     version: str
     """Version of the code that started it."""
     entry: Entry = "question"
@@ -228,11 +243,6 @@ class Report(Record):
     """Markers that named no source and were removed."""
 
 
-def merge_by_id(current: Mapping[str, Value], update: Mapping[str, Value]) -> dict[str, Value]:
-    """Add what is new under its id; for a known id the later value wins."""
-    return {**current, **update}
-
-
 def merge_findings(current: Mapping[str, Finding], update: Mapping[str, Finding]) -> dict[str, Finding]:
     """Add new findings; a finding with the thread's numbers wins over the same one without."""
     merged = dict(current)
@@ -256,16 +266,6 @@ def _richer(one: Source, other: Source) -> Source:
     return best.model_copy(update={"number": min((s.number for s in (one, other) if s.number), default=0)})
 
 
-def append(current: Sequence[Value], update: Sequence[Value]) -> list[Value]:
-    """Put the new entries after those that are there."""
-    return [*current, *update]
-
-
-def delta(merge: Callable[[Any, Any], Any], kind: type) -> DeltaChannel[Any]:
-    """A channel that stores what was added instead of its whole value, so that checkpoints grow linearly."""
-    return DeltaChannel(lambda value, updates: reduce(merge, updates, value), kind)
-
-
 @dataclass
 class ResearchState:
     """The channels of a research run."""
@@ -279,7 +279,7 @@ class ResearchState:
     findings: Annotated[dict[str, Finding], delta(merge_findings, dict)] = field(default_factory=dict)
     sources: Annotated[dict[str, Source], delta(merge_sources, dict)] = field(default_factory=dict)
     spending: Annotated[dict[str, Spent], delta(merge_by_id, dict)] = field(default_factory=dict)
-    thoughts: Annotated[dict[str, str], delta(merge_by_id, dict)] = field(default_factory=dict)
+    thoughts: Annotated[dict[str, str], delta(merge_texts, dict)] = field(default_factory=dict)
     report: Report | None = None
 
 

@@ -13,6 +13,7 @@ from deep_research.app.setting_options import LIMIT, MODEL, with_settings
 
 if TYPE_CHECKING:
     from deep_research.app.commands import Outlet
+    from deep_research.app.delivery import Output
 
 Format = Literal["md", "json"]
 """How a report is printed."""
@@ -41,7 +42,12 @@ FORMAT = click.option(
 JSON = click.option(
     "--json", "as_json", is_flag=True, help="Print packets as JSON lines in place of progress and report."
 )
-OUT = click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the report to this file.")
+STANDARD_OUTPUT = Path("-")
+OUT = click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
+    help="Write the report to this file; `-`: print it.",
+)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -69,6 +75,8 @@ def cli() -> None:
 @DATA_DIR
 def ask(question: str, out: Path | None, output_format: Format, as_json: bool, **options: Any) -> int:
     """Research QUESTION and print the report."""
+    if options["yes"] and options["review_plan"]:
+        raise click.UsageError("--yes and --review-plan exclude each other: one never asks, the other asks.")
     from deep_research.app.commands import ask_question
 
     return ask_question(question, outlet=_outlet(out, output_format, as_json), **options)
@@ -109,6 +117,8 @@ def show(thread: str, output_format: Format, replay: bool, as_json: bool, data_d
     """Show a run: plan, research, report."""
     if as_json and not replay:
         raise click.UsageError("--json goes with --replay; the run as data is --format json.")
+    if replay and output_format == "json":
+        raise click.UsageError("--replay has no --format; its packets as JSON lines are --replay --json.")
     from deep_research.app.packet_lines import PacketLines
     from deep_research.app.stored import replay_run, show_run
 
@@ -124,10 +134,9 @@ def show(thread: str, output_format: Format, replay: bool, as_json: bool, data_d
 @DATA_DIR
 def export(thread: str, out: Path | None, output_format: Format, data_dir: Path | None) -> int:
     """Write a finished run: its report with sources (md), or all of it as data (json)."""
-    from deep_research.app.delivery import Output
     from deep_research.app.stored import export_run
 
-    return export_run(thread, data_dir, Output(out, output_format))
+    return export_run(thread, data_dir, _output(out, output_format))
 
 
 @cli.command()
@@ -137,14 +146,26 @@ def export(thread: str, out: Path | None, output_format: Format, data_dir: Path 
 def demo(out: Path | None, output_format: Format, data_dir: Path | None) -> int:
     """Show a run on the reference of Python; no key, no network."""
     from deep_research.app.commands import run_demo
-    from deep_research.app.delivery import Output
 
-    return run_demo(data_dir, Output(out, output_format))
+    return run_demo(data_dir, _output(out, output_format))
+
+
+@cli.command()
+def limits() -> int:
+    """List all limits with the values that hold now, and what they mean."""
+    from deep_research.app.listing import list_limits
+
+    return list_limits()
 
 
 @cli.command()
 @with_settings
-@click.option("--try", "is_trial", is_flag=True, help="Call the model a few times and see what it can do.")
+@click.option(
+    "--try",
+    "is_trial",
+    is_flag=True,
+    help="Call the model a few times and see what it can do, and search once where a key is needed (one credit).",
+)
 @DATA_DIR
 def doctor(is_trial: bool, **options: Any) -> int:
     """Tell what is configured, what is missing, and which setting mends it.
@@ -157,14 +178,23 @@ def doctor(is_trial: bool, **options: Any) -> int:
 
 
 def _outlet(out: Path | None, output_format: Format, as_json: bool) -> Outlet:
-    from deep_research.app.delivery import Output
     from deep_research.app.packet_lines import PacketLines
 
-    if as_json and out:
+    if not as_json:
+        return _output(out, output_format)
+    if out not in (None, STANDARD_OUTPUT):
         raise click.UsageError(
             "--json prints packets alone; write the report by: deep-research export THREAD --out FILE"
         )
-    return PacketLines() if as_json else Output(out, output_format)
+    if output_format == "json":
+        raise click.UsageError("--json prints packets alone; leave out --format, or --json for the report as data.")
+    return PacketLines()
+
+
+def _output(out: Path | None, output_format: Format) -> Output:
+    from deep_research.app.delivery import Output
+
+    return Output(None if out == STANDARD_OUTPUT else out, output_format)
 
 
 def main() -> None:

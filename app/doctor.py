@@ -7,43 +7,31 @@ import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import Any
 from urllib.parse import urlsplit
+
+from langchain_core.language_models import BaseChatModel
 
 from deep_research.app.cli import DONE, REFUSED
 from deep_research.app.embed import read_context
 from deep_research.app.endings import reported, stopped
 from deep_research.app.interrupt import run_interruptibly
+from deep_research.app.look import Look
 from deep_research.app.options import settings_of
+from deep_research.app.runs import has_runs
 from deep_research.app.terminal import RunName, put_out, say
-from deep_research.models.abilities import Ability, remember
-from deep_research.models.faults import in_our_words
-from deep_research.models.ladder.probe import Check, check_model
+from deep_research.app.trial import try_out
+from deep_research.app.words import counted
+from deep_research.models.abilities import place_of
+from deep_research.models.memory import recall
 from deep_research.models.resolve import EXTRACTIVE, check_models, profile_of, resolve_model
-from deep_research.run.context import Context, Role
-from deep_research.run.errors import DeepResearchError, UserMistake
+from deep_research.reading.folder import scan_folder
+from deep_research.run.checkpoints import FILE_NAME, open_database
+from deep_research.run.context import ROLES, Context, Role
+from deep_research.run.errors import DeepResearchError
 from deep_research.tools.engines.choose import choose_engines
 from deep_research.tools.offer import check_tools
-
-NEEDLESS = ("schema", "reasoning leak")
-"""Checks of a model that a run gets along without."""
-ROLES: tuple[Role, ...] = get_args(Role)
-
-
-class Look(NamedTuple):
-    """One thing that was looked at."""
-
-    what: str
-    is_ok: bool
-    words: str
-    """What was found; where something is missing, which setting mends it."""
-    is_needed: bool = True
-    """Whether no run is possible, or none is right, without it."""
-
-    @property
-    def state(self) -> str:
-        """How it stands, in a word."""
-        return "ok" if self.is_ok else "missing" if self.is_needed else "note"
+from deep_research.tools.roots import open_roots, unreadable
 
 
 def examine(*, is_trial: bool, **options: Any) -> int:
@@ -54,8 +42,12 @@ def examine(*, is_trial: bool, **options: Any) -> int:
         context = read_context(settings_of(**options))
         looks = look_at(context)
         if is_trial and all(look.is_ok for look in looks):
-            say("calling the model ...")
-            looks += run_interruptibly(try_models(context), stopped(name))
+            say("trying it out ...")
+            tried = run_interruptibly(try_out(context), stopped(name))
+            # How models call tools is known by now.
+            looks = [*look_at(context), *tried]
+        elif is_trial:
+            looks.append(Look("trial", is_ok=False, words="not made: first mend what is missing", is_needed=False))
         put_out("\n".join(f"{look.state:7}  {look.what}: {look.words}" for look in looks))
         return REFUSED if any(look.state == "missing" for look in looks) else DONE
 
@@ -73,6 +65,7 @@ def look_at(context: Context) -> list[Look]:
         _look("documents", lambda: _documents(context)),
         _look("something to search", lambda: _tools(context)),
         _folder(context.data_dir),
+        _look("runs", lambda: _runs(context.data_dir)),
     ]
 
 
@@ -85,41 +78,6 @@ def _models(context: Context) -> list[Look]:
     return [Look("models", all(look.is_ok for look in looks.values()), alike.pop())]
 
 
-async def try_models(context: Context) -> list[Look]:
-    """Call each model a few times and see what it can do; how it calls tools is remembered for later runs."""
-    looks: list[Look] = []
-    tried = set[str]()
-    for role in ROLES:
-        name = profile_of(role, context).name
-        if name in tried or name == EXTRACTIVE:
-            continue
-        tried.add(name)
-        looks += [
-            Look(f"{name}: {check.name}", check.is_ok, check.words, is_needed=check.name not in NEEDLESS)
-            for check in await _checks(role, context)
-        ]
-    return looks or [Look("models", is_ok=True, words="No language model is configured: there is nothing to try.")]
-
-
-async def _checks(role: Role, context: Context) -> list[Check]:
-    profile = profile_of(role, context)
-    window = profile.window if profile.is_window_known else None
-    try:
-        async with asyncio.timeout(context.limits.call_seconds):
-            examined = await check_model(resolve_model(role, context), window)
-    except TimeoutError:
-        words = f"It did not answer within {context.limits.call_seconds:g} s (call_seconds)."
-        return [Check("answer", is_ok=False, words=words)]
-    except Exception as error:
-        ours = in_our_words(error, role, profile.name)
-        if ours is None:
-            raise
-        return [Check("answer", is_ok=False, words=str(ours))]
-    if examined.rung:
-        await remember(role, context, Ability(examined.rung.name, examined.begins_inside))
-    return examined.checks
-
-
 def _look(what: str, find: Callable[[], str]) -> Look:
     try:
         return Look(what, is_ok=True, words=find())
@@ -128,19 +86,28 @@ def _look(what: str, find: Callable[[], str]) -> Look:
 
 
 def _model(role: Role, context: Context) -> str:
-    profile = profile_of(role, context)
+    profile, model = profile_of(role, context), resolve_model(role, context)
     if profile.name == EXTRACTIVE:
         return (
             "extractive: quotes the sources, needs no key; for a language model set OPENAI_API_KEY, or OPENAI_BASE_URL "
             "for a compatible server, or name one by --model"
         )
     # Without the name and password that an address may hold.
-    server = urlsplit(os.environ.get("OPENAI_BASE_URL", "")).netloc.rpartition("@")[2]
+    server = urlsplit(getattr(model, "openai_api_base", None) or "").netloc.rpartition("@")[2]
     window = f"{profile.window} tokens" if profile.is_window_known else f"window not known, {profile.window} assumed"
-    tools = {True: "calls tools", False: "calls no tools by itself", None: "tool calling is tried at the first run"}
     kind = "reasons by itself, " if profile.reasons else ""
     at = f" at {server}" if server else ""
-    return f"{profile.name}{at}: {window}, {kind}{tools[profile.calls_tools]}"
+    return f"{profile.name}{at}: {window}, {kind}{_calling(model, role, context)}"
+
+
+def _calling(model: BaseChatModel, role: Role, context: Context) -> str:
+    """How it calls tools, as far as it is known before a run."""
+    if context.tool_calls != "auto":
+        return f"calls tools as tool_calls says: {context.tool_calls}"
+    if ability := asyncio.run(recall(place_of(model, role, context))):
+        return f"calls tools, by a trial: {ability.rung}"
+    told = {True: "calls tools", False: "calls no tools by itself", None: "tool calling is tried at the first run"}
+    return told[profile_of(role, context).calls_tools]
 
 
 def _engines(context: Context) -> str:
@@ -151,10 +118,16 @@ def _engines(context: Context) -> str:
 
 
 def _documents(context: Context) -> str:
-    missing = [str(path) for path in context.docs if not path.expanduser().exists()]
-    if missing:
-        raise UserMistake(f"not there: {', '.join(missing)} (--docs, docs or DEEP_RESEARCH_DOCS)")
-    return ", ".join(map(str, context.docs)) or "none; name a folder by --docs, docs or DEEP_RESEARCH_DOCS"
+    found, limits = [], context.limits
+    for root in open_roots(context):
+        try:
+            scan = scan_folder(root.path, limits.max_document_bytes, limits.max_documents)
+        except OSError as error:
+            raise unreadable(root.path, f"cannot be opened ({error.strerror or error})") from None
+        if not scan.files:
+            raise unreadable(root.path, "there is no document in it that can be read")
+        found.append(f"{root.path} ({counted(len(scan.files), 'document')})")
+    return ", ".join(found) or "none; name a folder by --docs, docs or DEEP_RESEARCH_DOCS"
 
 
 def _tools(context: Context) -> str:
@@ -167,3 +140,11 @@ def _folder(path: Path) -> Look:
     if place.is_dir() and os.access(place, os.W_OK):
         return Look("data folder", is_ok=True, words=str(path))
     return Look("data folder", is_ok=False, words=f"{path} cannot be written; set data_dir (DEEP_RESEARCH_DATA_DIR)")
+
+
+def _runs(folder: Path) -> str:
+    async def count() -> int:
+        async with open_database(folder / FILE_NAME) as database:
+            return len(await database.saver.thread_ids())
+
+    return counted(asyncio.run(count()) if has_runs(folder) else 0, "run")

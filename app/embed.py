@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, Generator, Iterator, Mapping
 from contextlib import AsyncExitStack
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
@@ -22,11 +22,12 @@ from pydantic_core import ErrorDetails
 from pydantic_settings import SettingsError
 
 from deep_research.app.background import aiterate, background_loop, hand_over, iterate, wait_for
+from deep_research.app.words import nearest
 from deep_research.graph.orchestrated import build_orchestrated_graph
 from deep_research.run.checkpoints import Database, open_database
-from deep_research.run.context import Context, Role
+from deep_research.run.context import ROLES, Context
 from deep_research.run.errors import SyncOnlySaver, UnknownSetting
-from deep_research.run.limits import ENVIRONMENT_PREFIX
+from deep_research.run.limits import ENVIRONMENT_PREFIX, Limits
 
 RECURSION_LIMIT = 500
 """Supersteps of a run; several times what the default limits allow."""
@@ -220,10 +221,13 @@ def _in_words(fault: ErrorDetails) -> str:
     *above, name = map(str, fault["loc"])
     is_limit = above == ["limits"]
     if fault["type"] == "extra_forbidden":
-        return f"{name}: there is no such {'limit' if is_limit else 'setting'}"
+        if is_limit:
+            return (
+                f"{name}: there is no such limit{nearest(name, Limits.model_fields)}; `deep-research limits` lists all"
+            )
+        return f"{name}: there is no such setting"
     if fault["loc"][0] == "models":
-        roles = ", ".join(get_args(Role))
-        return f"models: give a name such as 'openai:NAME', or by role, of {roles}"
+        return f"models: give a name such as 'openai:NAME', or by role, of {', '.join(ROLES)}"
     is_from_environment = os.environ.get(_variable(name)) == fault["input"]
     place = _variable(name) if is_from_environment else f"limit {name}" if is_limit else ".".join([*above, name])
     return f"{place}: {fault['msg'].removeprefix('Value error, ')} (given: {fault['input']!r})"

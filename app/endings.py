@@ -7,14 +7,19 @@ from collections.abc import Callable
 from deep_research.app.cli import FAILED, INTERRUPTED, REFUSED
 from deep_research.app.packet_lines import PacketLines
 from deep_research.app.runs import KEPT
-from deep_research.app.terminal import RunName, complain, say
+from deep_research.app.terminal import ReaderGone, RunName, complain, say
+from deep_research.app.variables import unknown_variables
 from deep_research.run.errors import DeepResearchError, UserMistake
 
 
 def reported(name: RunName, work: Callable[[], int], lines: PacketLines | None = None) -> int:
     """Carry out a command; what stops it becomes one line and an exit code, and the last of the packets."""
+    if unknown := unknown_variables():
+        say(f"Warning: {unknown}.")
     try:
         return work()
+    except ReaderGone:
+        return INTERRUPTED
     except KeyboardInterrupt:
         code, words = INTERRUPTED, stopped(name)
     except UserMistake as error:
@@ -39,4 +44,4 @@ def stopped(name: RunName) -> str:
 
 
 def _go_on(name: RunName) -> str:
-    return f" What was found is kept; go on: {name.command('resume')}" if name.thread else ""
+    return f" The run is kept; go on: {name.command('resume')}" if name.thread else ""

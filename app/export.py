@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from deep_research.app.cli import Format
-from deep_research.app.output import report_text, run_text
+from deep_research.app.output import report_text, run_json
 from deep_research.app.runs import Standing
 from deep_research.app.terminal import RunName
+from deep_research.app.words import counted
 from deep_research.run.errors import UserMistake
 
 
@@ -20,7 +21,7 @@ def export_text(standing: Standing, output_format: Format, name: RunName) -> str
         raise NoReportYet(
             f"The run {name.thread!r} has no report yet: {_how_far(standing)}. Go on: {name.command('resume')}{answer}"
         )
-    return report_text(standing, "md") if output_format == "md" else run_text(standing, "json")
+    return report_text(standing, "md") if output_format == "md" else run_json(standing)
 
 
 def _how_far(standing: Standing) -> str:
@@ -30,4 +31,4 @@ def _how_far(standing: Standing) -> str:
     if state.plan is None:
         return "it was stopped before its plan was written"
     done = sum(1 for finding in state.findings.values() if state.run and finding.question_id == state.run.id)
-    return f"it was stopped after its plan, with {done} {'task' if done == 1 else 'tasks'} researched"
+    return f"it was stopped after its plan, with {counted(done, 'task')} researched"

@@ -11,7 +11,8 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
 from rich.text import Text
 
-from deep_research.app.progress import PlainLines, Progress, count_sources, describe, is_report_start, shorten
+from deep_research.app.progress import PlainLines, Progress, describe, is_report_start, shorten
+from deep_research.app.words import counted
 from deep_research.run import packets
 from deep_research.run.conversation import clean
 from deep_research.run.packets import AnyPacket
@@ -67,6 +68,9 @@ class LiveView(Progress):
                 self.plan = ""
             case packets.PlanDelta():
                 self.plan += packet.content
+            case packets.OverallStop() if self.bill.calls:
+                # The view goes, this stays.
+                self.tell(self.bill.line)
             case packets.DocumentsIndexed():
                 self.indexing = f"{packet.done} of {packet.total} documents indexed"
             case packets.ResearchAgentStart():
@@ -92,9 +96,9 @@ class LiveView(Progress):
         researchers = list(self.researchers.values())
         sources = set().union(*(researcher.sources for researcher in researchers))
         spent = f", {self.bill}" if self.bill.calls else ""
-        yield Text(f"{time.monotonic() - self.start:.0f} s, {count_sources(len(sources))}{spent}", style="bold")
+        yield Text(f"{time.monotonic() - self.start:.0f} s, {counted(len(sources), 'source')}{spent}", style="bold")
         if not self.plan:
-            yield Text(self.indexing or "reading the documents", style="dim")
+            yield Text(self.indexing or "starting", style="dim")
         else:
             yield Text(clean(self.plan).strip(), style="cyan")
         for researcher in researchers[-SHOWN_RESEARCHERS:]:

@@ -10,8 +10,11 @@ from urllib.request import url2pathname
 
 from deep_research.app.cli import Format
 from deep_research.app.runs import Standing
+from deep_research.app.terminal import RunName
+from deep_research.app.words import counted
 from deep_research.evidence.citations import cited_numbers
 from deep_research.run.conversation import clean
+from deep_research.run.money import dollars
 from deep_research.run.spending import total
 from deep_research.state import Finding, ResearchState, Source
 
@@ -21,11 +24,6 @@ def report_text(standing: Standing, output_format: Format) -> str:
     if output_format == "json":
         return _json(report_data(standing))
     return clean(standing.state.messages[-1].text) if standing.state.report else ""
-
-
-def run_text(standing: Standing, output_format: Format) -> str:
-    """One run with its plan, its research and its report, for reading or as data."""
-    return _json(run_data(standing)) if output_format == "json" else run_page(standing)
 
 
 def report_data(standing: Standing) -> dict[str, Any]:
@@ -38,6 +36,7 @@ def report_data(standing: Standing) -> dict[str, Any]:
         "name": standing.name,
         "question": clean(standing.question),
         "status": standing.status,
+        "failure": standing.failure,
         "asks": clean(standing.asks),
         "report": clean(report.text) if report else "",
         "sources": [{"n": number, **_source(source)} for number, source in enumerate(sources, 1)],
@@ -49,8 +48,8 @@ def report_data(standing: Standing) -> dict[str, Any]:
     }
 
 
-def run_data(standing: Standing) -> dict[str, Any]:
-    """The report's data, with the plan and what each researcher did."""
+def run_json(standing: Standing) -> str:
+    """One run as data: that of the report, with the plan and what each researcher did."""
     state = standing.state
     research = [
         {
@@ -61,7 +60,8 @@ def run_data(standing: Standing) -> dict[str, Any]:
         }
         for finding in _findings(state)
     ]
-    return {**report_data(standing), "plan": list(state.plan.steps) if state.plan else [], "research": research}
+    plan = list(state.plan.steps) if state.plan else []
+    return _json({**report_data(standing), "plan": plan, "research": research})
 
 
 def run_line(standing: Standing) -> str:
@@ -71,21 +71,10 @@ def run_line(standing: Standing) -> str:
     return f"{standing.thread}  {_moment(standing)}  {standing.status:20} {words[:80]}"
 
 
-def run_page(standing: Standing) -> str:
-    """One run with its plan, its research and its report."""
-    state, run = standing.state, standing.state.run
-    lines = [
-        f"Run       {standing.thread}" + (f" [{standing.name}]" if standing.name else ""),
-        f"Question  {standing.question}",
-        f"Status    {standing.status}" + (f": {run.stop_reason}" if run and run.stop_reason else ""),
-    ]
-    if run:
-        lines.append(f"Time      {run.active_seconds:.1f} s at work, started {run.date}, version {run.version}")
-    spent = total(state.spending)
-    lines.append(
-        f"Spent     {spent.calls} model calls, {spent.tokens} tokens, {spent.searches} searches, "
-        f"{spent.fetches} documents opened" + (f", ${spent.usd:.4f}" if spent.usd else "")
-    )
+def run_page(standing: Standing, name: RunName) -> str:
+    """One run with its plan, its research and its report; `name` is how it is gone on with."""
+    state = standing.state
+    lines = _head(standing, name)
     if state.plan:
         lines += ["", "Plan", *(f"  {number}. {step}" for number, step in enumerate(state.plan.steps, 1))]
     if findings := _findings(state):
@@ -93,6 +82,27 @@ def run_page(standing: Standing) -> str:
     if standing.asks:
         lines += ["", "It asks", *(f"  {line}" for line in standing.asks.splitlines())]
     return clean("\n".join([*lines, "", report_text(standing, "md")]).rstrip())
+
+
+def _head(standing: Standing, name: RunName) -> list[str]:
+    """How the run stands."""
+    state, run = standing.state, standing.state.run
+    reason = standing.failure or (run.stop_reason if run else "")
+    lines = [
+        f"Run       {standing.thread}" + (f" [{standing.name}]" if standing.name else ""),
+        f"Question  {standing.question}",
+        f"Status    {standing.status}" + (f": {reason}" if reason else ""),
+    ]
+    if standing.asks:
+        lines.append(f"Go on     {name.command('resume')} --answer TEXT")
+    elif standing.is_unfinished:
+        lines.append(f"Go on     {name.command('resume')}")
+    if run:
+        lines.append(f"Time      {run.active_seconds:.1f} s at work, started {run.date}, version {run.version}")
+    spent = total(state.spending)
+    counts = {"model call": spent.calls, "token": spent.tokens, "search": spent.searches, "document": spent.fetches}
+    words = ", ".join(counted(count, noun) for noun, count in counts.items())
+    return [*lines, f"Spent     {words} opened" + (f", {dollars(spent.usd)}" if spent.usd else "")]
 
 
 def _json(data: dict[str, Any]) -> str:
@@ -127,7 +137,7 @@ def _finding_lines(state: ResearchState, finding: Finding) -> list[str]:
     ending = "" if finding.ended == "done" else f" – {finding.ended}: {finding.reason}"
     lines = [f"  {finding.cycle + 1}.{finding.position + 1} {finding.task}{ending}"]
     for action in finding.actions:
-        lines.append(f"      {action.tool}: {' | '.join(action.inputs)} – {len(action.found)} sources")
+        lines.append(f"      {action.tool}: {' | '.join(action.inputs)} – {counted(len(action.found), 'source')}")
         lines += [f"        {problem}" for problem in action.problems]
     for source in _cited(state, finding):
         place = _source(source).get("path", source.location)

@@ -6,7 +6,7 @@ import json
 import time
 
 from deep_research.app.progress import Progress
-from deep_research.app.terminal import put_out
+from deep_research.app.terminal import ReaderGone, put_out
 from deep_research.run.packets import AnyPacket, OverallStop, Placement
 from deep_research.state import ResearchState
 
@@ -20,10 +20,11 @@ class PacketLines(Progress):
         self.start = time.monotonic()
 
     def take(self, packet: AnyPacket) -> None:
-        """Print a packet."""
+        """Print a packet; raises `ReaderGone`, which stops the run: it is told to nobody."""
         self.has_stopped = isinstance(packet, OverallStop)
         # ASCII alone, so that no reader's encoding matters.
-        put_out(json.dumps(packet.model_dump(mode="json")))
+        if not put_out(json.dumps(packet.model_dump(mode="json"))):
+            raise ReaderGone
 
     def recall(self, state: ResearchState) -> None:
         """Say nothing: packets tell of what happens now."""

@@ -6,8 +6,10 @@ from abc import ABC, abstractmethod
 from typing import NamedTuple, Self
 
 from deep_research.app.terminal import say
+from deep_research.app.words import counted
 from deep_research.run import packets
 from deep_research.run.conversation import clean
+from deep_research.run.money import dollars
 from deep_research.run.packets import AnyPacket
 from deep_research.state import ResearchState
 
@@ -33,9 +35,13 @@ class Bill(NamedTuple):
 
     def __str__(self) -> str:
         """Tokens and money in words."""
-        digits = 2 if self.usd >= 0.01 else 4
-        money = f", ${self.usd:.{digits}f}" if self.usd else ""
+        money = f", {dollars(self.usd)}" if self.usd else ""
         return f"{self.tokens:,} tokens".replace(",", " ") + money
+
+    @property
+    def line(self) -> str:
+        """What the whole run has cost."""
+        return f"spent: {counted(self.calls, 'model call')}, {self}"
 
 
 class Progress(ABC):
@@ -86,11 +92,11 @@ def describe(packet: AnyPacket) -> str:
         case packets.OpenUrlUrls():
             return f"reading: {shorten(', '.join(packet.urls))}"
         case packets.SearchToolDocuments() | packets.OpenUrlDocuments():
-            return f"found {count_sources(len(packet.documents))}"
+            return f"found {counted(len(packet.documents), 'source')}"
         case packets.FindingStart():
             return "writing its finding"
         case packets.FindingCitedDocuments():
-            return f"done, cites {count_sources(len(packet.cited_docs))}"
+            return f"done, cites {counted(len(packet.cited_docs), 'source')}"
         case packets.CallDelayed():
             return f"waiting {packet.seconds:.0f} s: {shorten(packet.reason)}"
         case packets.PacketError():
@@ -119,7 +125,7 @@ class PlainLines(Progress):
             case packets.DocumentsIndexed() if packet.done == packet.total or packet.done % EVERY == 0:
                 say(f"documents indexed: {packet.done} of {packet.total}")
             case packets.OverallStop() if self.bill.calls:
-                say(f"spent: {self.bill.calls} model calls, {self.bill}")
+                say(self.bill.line)
             case _ if is_report_start(packet):
                 say("writing the report")
             case _ if words := describe(packet):
@@ -135,11 +141,6 @@ def is_report_start(packet: AnyPacket) -> bool:
     """Whether the report follows."""
     # A question to the user starts with the same packet, but has no sources.
     return isinstance(packet, packets.MessageStart) and packet.final_documents is not None
-
-
-def count_sources(count: int) -> str:
-    """So many sources, in words."""
-    return "1 source" if count == 1 else f"{count} sources"
 
 
 def shorten(words: str) -> str:

@@ -15,6 +15,7 @@ from deep_research.run.errors import UnknownThread
 from deep_research.run.packets import AnyPacket, Placement, StopReason
 from deep_research.run.telling import place_key
 from deep_research.state import Action, Finding, Plan, Report, ResearchState, Run, Task
+from deep_research.tools import shown
 
 UNFINISHED = "The run was stopped before its end."
 
@@ -87,7 +88,7 @@ def _question_back(state: ResearchState) -> str:
 def _thought(state: ResearchState, run: Run, place: Placement) -> Generator[AnyPacket, None, bool]:
     """The thought that has this place; returns whether there is one."""
     thought = state.thoughts.get(place_key(run.id, place))
-    if thought is None:
+    if not thought:
         return False
     yield packets.ReasoningStart(placement=place)
     yield packets.ReasoningDelta(placement=place, reasoning=thought)
@@ -119,12 +120,12 @@ def _researcher(state: ResearchState, run: Run, finding: Finding, place: Placeme
     yield packets.ResearchAgentStart(placement=place, research_task=finding.task)
     actions = list(finding.actions)
     prefix = f"{place_key(run.id, place)}."
-    thoughts = sum(key.startswith(prefix) for key in state.thoughts)
+    thoughts = sum(key.startswith(prefix) for key, thought in state.thoughts.items() if thought)
     # A thought takes a step of its own, every other step is a tool call; one that failed may have taken a step, too.
     for number in range(len(actions) + thoughts + len(finding.failures)):
         step = place.model_copy(update={"sub_turn_index": number})
         if not (yield from _thought(state, run, step)) and actions:
-            yield from _action(state, actions.pop(0), step)
+            yield from _action(state, run, actions.pop(0), step)
     for failure in finding.failures:
         yield packets.PacketError(placement=place, message=f"A researcher did not finish: {failure}.")
     if finding.text:
@@ -132,16 +133,9 @@ def _researcher(state: ResearchState, run: Run, finding: Finding, place: Placeme
     yield packets.SectionEnd(placement=place)
 
 
-def _action(state: ResearchState, action: Action, place: Placement) -> Packets:
-    documents = [packets.document(state.sources[key]) for key in action.found]
-    if action.tool == "open_url":
-        yield packets.OpenUrlStart(placement=place)
-        yield packets.OpenUrlUrls(placement=place, urls=list(action.inputs))
-        yield packets.OpenUrlDocuments(placement=place, documents=documents)
-    else:
-        yield packets.SearchToolStart(placement=place, is_internet_search=action.tool == "web_search")
-        yield packets.SearchToolQueries(placement=place, queries=list(action.inputs))
-        yield packets.SearchToolDocuments(placement=place, documents=documents)
+def _action(state: ResearchState, run: Run, action: Action, place: Placement) -> Packets:
+    yield from shown.asked(place, action.tool, action.inputs, run.scope)
+    yield shown.brought(place, action.tool, [state.sources[key] for key in action.found])
     yield packets.SectionEnd(placement=place)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
@@ -12,19 +11,16 @@ from langchain_core.messages import HumanMessage
 from langgraph.types import Command, StateSnapshot
 
 from deep_research.app.embed import ResearchGraph, build_graph, read_context, thread_config, thread_id
+from deep_research.app.kept import Kept
 from deep_research.app.stream import apackets
 from deep_research.models.resolve import check_models
 from deep_research.run.checkpoints import FILE_NAME, Database, open_database
-from deep_research.run.context import Context
+from deep_research.run.context import ROLES, Context
 from deep_research.run.conversation import check_question
 from deep_research.run.errors import UnknownSetting, UnknownThread, UserMistake
-from deep_research.run.packets import AnyPacket
-from deep_research.run.pages import page_namespace
+from deep_research.run.packets import AnyPacket, OverallStop
 from deep_research.state import ResearchState
 from deep_research.tools.offer import check_tools
-
-SETTINGS = "settings"
-"""Key in the store under which a thread's settings are kept, so that it can be resumed without naming them again."""
 
 OnPacket = Callable[[AnyPacket], None]
 
@@ -43,12 +39,16 @@ class Standing(NamedTuple):
     """Whether something of the run is still to be done."""
     changed: str
     """When it last changed (ISO 8601)."""
+    failure: str
+    """Why it failed, in words for the user; empty if it did not, or has ended well since."""
 
     @property
     def status(self) -> str:
-        """Where the run stands, in a word; one that is unfinished and asks nothing was stopped."""
+        """Where the run stands, in a word; one that is unfinished, asks nothing and has not failed was stopped."""
         if self.asks:
             return "waiting"
+        if self.failure:
+            return "failed"
         return "stopped" if self.is_unfinished or self.state.run is None else self.state.run.status
 
     @property
@@ -59,7 +59,7 @@ class Standing(NamedTuple):
 
 
 KEPT = "kept"
-"""Note on an error that leaves a run which can be resumed."""
+"""Note on a mistake of the user that stopped a run which can be resumed."""
 
 
 class RunBook(NamedTuple):
@@ -75,18 +75,16 @@ class RunBook(NamedTuple):
         The thread's earlier settings hold where none is given. A call that is refused leaves no trace of a new thread.
         """
         snapshot = await self._snapshot(thread)
-        context = await self._settled(thread, given)
+        choices = await self._kept(thread).choices(given)
+        context = self._context(choices)
         check_question([HumanMessage(words)], context.limits.question_characters)
         check_tools(context)
-        check_models(("clarifier", "planner", "orchestrator", "researcher", "writer"), context)
-        await self._remember(thread, context)
+        check_models(ROLES, context)
+        await self._kept(thread).remember(choices, context)
         try:
             return await self._run(thread, _message(snapshot, words), context, on_packet)
-        except UserMistake as error:
-            # What is refused in the middle of a run, such as a key without credit, leaves what was paid for.
-            if (await self._snapshot(thread)).values.get("plan"):
-                error.add_note(KEPT)
-            elif not snapshot.values:
+        except UserMistake:
+            if not snapshot.values and not await self._has_begun(thread):
                 await self.database.saver.adelete_thread(thread_id(thread))
             raise
 
@@ -96,10 +94,11 @@ class RunBook(NamedTuple):
         What is given holds from now on; else the thread's earlier settings do.
         """
         standing = await self.read(thread)
-        context = await self._settled(thread, given)
+        choices = await self._kept(thread).choices(given)
+        context = self._context(choices)
         if given:
-            check_models(("clarifier", "planner", "orchestrator", "researcher", "writer"), context)
-            await self._remember(thread, context)
+            check_models(ROLES, context)
+            await self._kept(thread).remember(choices, context)
         if answer and not standing.asks:
             raise UnknownSetting(f"The run {thread!r} asks nothing: leave out --answer.")
         if answer:
@@ -113,15 +112,17 @@ class RunBook(NamedTuple):
         """How a thread stands; raises `UnknownThread` if there is none of this name."""
         snapshot = await self._snapshot(thread)
         if not snapshot.values:
-            raise UnknownThread(f"There is no run {thread!r}; `deep-research runs` lists all.")
+            raise unknown_thread(thread)
         waiting = snapshot.interrupts[0].value if snapshot.interrupts else {}
+        kept = await self._kept(thread).read()
         return Standing(
             thread=thread_id(thread),
-            name=(await self._kept(thread)).get("name", ""),
+            name=kept.get("name", ""),
             state=ResearchState(**snapshot.values),
             asks=_asked(waiting),
             is_unfinished=_is_unfinished(snapshot),
             changed=snapshot.created_at or "",
+            failure=kept.get("failure", ""),
         )
 
     async def ids(self) -> list[str]:
@@ -132,29 +133,40 @@ class RunBook(NamedTuple):
         snapshot: StateSnapshot = await self.graph.aget_state(thread_config(thread))
         return snapshot
 
+    async def _has_begun(self, thread: str) -> bool:
+        """Whether there is something to go on with: a call that was refused before has left none."""
+        return (await self._snapshot(thread)).values.get("run") is not None
+
     async def _run(self, thread: str, message: Any, context: Context, on_packet: OnPacket) -> Standing:
         # A kill then repeats nothing but the calls under way; else it may repeat the step before them too.
         told = apackets(self.graph, message, thread, context=context, durability="sync")
-        async with aclosing(told):
-            async for packet in told:
-                on_packet(packet)
+        try:
+            async with aclosing(told):
+                async for packet in told:
+                    on_packet(packet)
+                    if isinstance(packet, OverallStop):
+                        await self._kept(thread).note_stop(packet)
+        except UserMistake as error:
+            if await self._has_begun(thread):
+                error.add_note(KEPT)
+            raise
         return await self.read(thread)
 
-    async def _settled(self, thread: str, given: Mapping[str, Any]) -> Context:
-        """The settings that are given, and where none is, what was given for the thread before."""
-        kept = json.loads((await self._kept(thread)).get("json", "{}"))
-        limits = {**kept.get("limits", {}), **given.get("limits", {})}
-        return read_context({**kept, **given, "limits": limits, "data_dir": self.data_dir})
+    def _kept(self, thread: str) -> Kept:
+        return Kept(self.database.store, thread)
 
-    async def _kept(self, thread: str) -> dict[str, str]:
-        item = await self.database.store.aget(page_namespace(thread_id(thread)), SETTINGS)
-        return dict(item.value) if item else {}
+    def _context(self, choices: Mapping[str, Any]) -> Context:
+        return read_context({**choices, "data_dir": self.data_dir})
 
-    async def _remember(self, thread: str, context: Context) -> None:
-        settings = context.model_dump_json(exclude_unset=True, exclude={"data_dir"})
-        name = "" if thread == thread_id(thread) else thread
-        value = {"json": settings, "name": name or (await self._kept(thread)).get("name", "")}
-        await self.database.store.aput(page_namespace(thread_id(thread)), SETTINGS, value, index=False)
+
+def has_runs(data_dir: Path) -> bool:
+    """Whether the folder may hold runs; opening what does not would make the folder and a file."""
+    return (data_dir / FILE_NAME).exists()
+
+
+def unknown_thread(thread: str) -> UnknownThread:
+    """The error where there is no run of this name."""
+    return UnknownThread(f"There is no run {thread!r}; `deep-research runs` lists all.")
 
 
 @asynccontextmanager

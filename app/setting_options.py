@@ -14,7 +14,10 @@ MODEL = click.option(
     "`PROVIDER:NAME`, or `extractive`, which needs no key and no network.",
 )
 LIMIT = click.option(
-    "--limit", multiple=True, metavar="NAME=VALUE", help="Set a limit, e.g. max_cycles=4 (repeatable)."
+    "--limit",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Set a limit, e.g. max_cycles=4 (repeatable); `deep-research limits` lists all.",
 )
 OPTIONS = (
     click.option("--docs", multiple=True, type=click.Path(), metavar="DIR", help="Folder to search (repeatable)."),

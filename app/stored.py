@@ -10,11 +10,11 @@ from deep_research.app.endings import reported, stopped
 from deep_research.app.export import export_text
 from deep_research.app.interrupt import run_interruptibly
 from deep_research.app.options import data_folder
-from deep_research.app.output import report_text, run_line, run_text
+from deep_research.app.output import report_text, run_json, run_line, run_page
 from deep_research.app.packet_lines import PacketLines
 from deep_research.app.progress import PlainLines
 from deep_research.app.replay import replay
-from deep_research.app.runs import RunBook, Standing, open_runs
+from deep_research.app.runs import RunBook, Standing, has_runs, open_runs, unknown_thread
 from deep_research.app.terminal import RunName, put_out, say
 from deep_research.run.conversation import clean
 
@@ -24,7 +24,10 @@ def list_runs(data_dir: Path | None) -> int:
     name = RunName("", data_dir)
 
     async def lines() -> list[str]:
-        async with open_runs(data_folder(data_dir)) as book:
+        folder = data_folder(data_dir)
+        if not has_runs(folder):
+            return []
+        async with open_runs(folder) as book:
             return [await _line(book, thread) for thread in await book.ids()]
 
     def work() -> int:
@@ -39,7 +42,8 @@ def show_run(thread: str, output_format: Format, data_dir: Path | None) -> int:
     """Print a run."""
 
     def work() -> int:
-        put_out(run_text(_read(thread, data_dir), output_format))
+        standing = _read(thread, data_dir)
+        put_out(run_json(standing) if output_format == "json" else run_page(standing, RunName(thread, data_dir)))
         return DONE
 
     return reported(RunName("", data_dir), work)
@@ -73,7 +77,10 @@ def export_run(thread: str, data_dir: Path | None, output: Output) -> int:
 
 def _read(thread: str, data_dir: Path | None) -> Standing:
     async def standing() -> Standing:
-        async with open_runs(data_folder(data_dir)) as book:
+        folder = data_folder(data_dir)
+        if not has_runs(folder):
+            raise unknown_thread(thread)
+        async with open_runs(folder) as book:
             return await book.read(clean(thread))
 
     return run_interruptibly(standing(), stopped(RunName("", data_dir)))

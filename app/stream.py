@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping
+from contextlib import aclosing, contextmanager
 from functools import cache
 from typing import Any
 
@@ -45,8 +45,8 @@ async def apackets(
     """Run the graph and give its packets as they come; `settings` go to LangGraph's `astream`.
 
     While the run is silent, a heartbeat comes every `Limits.heartbeat_seconds`. The last packet is `stop`, once, with
-    its reason; an error that ended the run is raised after it, and so is the cancellation of the caller's task, which
-    has stopped the run by then. Leaving early stops the run without a word: close the generator (`aclosing`).
+    its reason. After it an error that ended the run is raised, and so is the cancellation of the caller's task; one
+    that reads no further is cancelled where it waits next. Close the generator (`aclosing`) to stop the run early.
     """
     listener = Listener(is_kept=graph.checkpointer is not None)
     try:
@@ -67,9 +67,9 @@ async def apackets(
                 packet = listener.heartbeat() if part is None else listener.take(part)
                 if packet:
                     yield packet
-    except asyncio.CancelledError:
-        yield listener.stop("user_cancelled")
-        raise
+    except asyncio.CancelledError as cancellation:
+        with _put_off(cancellation):
+            yield listener.stop("user_cancelled")
     except Exception as error:
         yield listener.failure(error)
         raise
@@ -152,6 +152,26 @@ class Listener:
 
     def _elapsed(self) -> float:
         return round(time.monotonic() - self._start, 3)
+
+
+@contextmanager
+def _put_off(cancellation: asyncio.CancelledError) -> Iterator[None]:
+    """Raise the cancellation once the caller comes back, if only to close the stream, or else where it waits next."""
+    task, is_back = asyncio.current_task(), False
+    assert task is not None
+
+    def cancel() -> None:
+        # Whoever has taken note of the cancellation, such as a timeout that is over, has counted it down.
+        if not is_back and task.cancelling():
+            task.cancel()
+            task.uncancel()
+
+    asyncio.get_running_loop().call_soon(cancel)
+    try:
+        yield
+    finally:
+        is_back = True
+        raise cancellation
 
 
 async def _with_silences(stream: AsyncIterator[Any], seconds: float) -> AsyncGenerator[Any, None]:

@@ -18,6 +18,10 @@ class Unprintable(DeepResearchError):
     """Standard output takes nothing more."""
 
 
+class ReaderGone(DeepResearchError):
+    """Nobody reads the packets any more."""
+
+
 class RunName(NamedTuple):
     """A run as the user names it on the command line."""
 
@@ -31,12 +35,14 @@ class RunName(NamedTuple):
         return shlex.join([*words, "--data-dir", str(self.data_dir)] if self.data_dir else words)
 
 
-def put_out(text: str) -> None:
-    """Print to standard output; a reader who has hung up is no error. Raises `Unprintable`."""
+def put_out(text: str) -> bool:
+    """Print to standard output; returns whether anybody reads it, for hanging up is no error. Raises `Unprintable`."""
     try:
         click.echo(clean(text))
+        return True
     except BrokenPipeError:
         _abandon(sys.stdout)
+        return False
     except OSError as error:
         _abandon(sys.stdout)
         raise Unprintable(f"The output could not be printed: {error.strerror}.") from error

@@ -30,17 +30,6 @@ class Cited(NamedTuple):
 Piece = Text | Cited
 
 
-class Renumbered(NamedTuple):
-    """A whole text, its citations numbered in order of first use."""
-
-    text: str
-    """The text with bare markers `[n]`."""
-    cited: tuple[str, ...]
-    """Keys of the cited sources; the first has the number 1."""
-    dropped: int
-    """Numbers that named no source and were removed."""
-
-
 class CitationStream:
     """Cuts a streamed text into text and citations; the result does not depend on how the stream was cut.
 
@@ -97,18 +86,6 @@ def _append(pieces: list[Piece], piece: Piece) -> None:
         pieces[-1] = Text(last.text + piece.text)
     elif piece != Text(""):
         pieces.append(piece)
-
-
-def bare_text(pieces: Iterable[Piece]) -> str:
-    """Join pieces to text with bare markers `[n]`."""
-    return "".join(piece.text if isinstance(piece, Text) else f"[{piece.number}]" for piece in pieces)
-
-
-def renumber(text: str, numbers: Mapping[int, str]) -> Renumbered:
-    """Number the citations of a whole text in order of first use."""
-    stream = CitationStream(numbers)
-    pieces = stream.feed(text) + stream.finish()
-    return Renumbered(bare_text(pieces), stream.cited, stream.dropped)
 
 
 def cited_numbers(text: str, known: Iterable[int]) -> tuple[int, ...]:

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 
 from deep_research.state import Finding, Run
 
+WITHHELD = "the provider of the model refuses to have it read"
+
 
 def notes_of(run: Run, findings: Iterable[Finding]) -> list[str]:
     """The notes under the report of this question; `findings` may be those of the whole thread."""
@@ -21,7 +23,9 @@ def gaps_of(run: Run, findings: Iterable[Finding]) -> list[str]:
     own = [finding for finding in findings if finding.question_id == run.id]
     unfinished = [finding for finding in own if finding.ended != "done"]
     faults = {action.fault for finding in own for action in finding.actions if action.fault}
+    withheld = [finding for finding in own if finding.is_withheld]
     return [
         *(f"Not researched to the end: {finding.task.rstrip('.')}: {finding.reason}." for finding in unfinished),
+        *(f"Found, but left out: {finding.task.rstrip('.')}: {WITHHELD}." for finding in withheld),
         *sorted(faults - {finding.reason for finding in unfinished}),
     ]

@@ -26,6 +26,7 @@ from deep_research.run.packets import (
     emit,
 )
 from deep_research.run.pages import pages_of
+from deep_research.run.spending import TIME_OVER
 from deep_research.state import Ending, Finding, Task
 from deep_research.tools.results import read_results
 
@@ -90,7 +91,7 @@ def _finding(task: Task, ended: Ending, reason: str) -> Finding:
 
 def _reason(error: NodeError) -> str:
     if isinstance(error.error, TimeoutError):
-        return "its time was over (researcher_seconds_hard)"
+        return TIME_OVER
     if isinstance(error.error, DeepResearchError):
         return str(error.error).rstrip(".")
     # Only the kind of a foreign error is told: its text may hold addresses, keys or page text.

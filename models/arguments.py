@@ -8,7 +8,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, AIMessageChunk, InvalidToolCall, ToolCall
 from langchain_core.messages.tool import invalid_tool_call, tool_call
 
-from deep_research.models.characters import sendable
+from deep_research.run.conversation import cleaned
 
 
 def whole_message(chunk: AIMessageChunk, text: str) -> AIMessage:
@@ -43,4 +43,4 @@ def _read(arguments: str) -> dict[str, Any] | None:
         value = json.loads(value, strict=False) if isinstance(value, str) else value
     except (ValueError, RecursionError):
         return None
-    return sendable(value) if isinstance(value, dict) else None
+    return cleaned(value) if isinstance(value, dict) else None

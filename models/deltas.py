@@ -7,8 +7,8 @@ import uuid
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from deep_research.models.characters import sendable
 from deep_research.models.faults import AnswerBroken, AnswerRefused
+from deep_research.run.conversation import cleaned
 
 CUT = ("max_tokens", "model_length")
 """What some servers call the finish reason `length`."""
@@ -58,7 +58,7 @@ class Deltas:
         if not choice:
             return None
         self._has_begun = True
-        delta = sendable(choice.get("delta") or {})
+        delta = cleaned(choice.get("delta") or {})
         if delta.get("refusal") or choice.get("finish_reason") == "content_filter":
             raise AnswerRefused
         if choice.get("finish_reason") == "error":

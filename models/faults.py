@@ -7,8 +7,8 @@ import math
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from urllib.parse import urlsplit
 
+from deep_research.models.providers import host_in
 from deep_research.models.wordings import NAMES, STATUS, TOO_MANY, WINDOW, WORDINGS, Kind
 from deep_research.run.errors import (
     ContentRefused,
@@ -165,6 +165,9 @@ def kind_of(error: BaseException) -> Kind | None:
         kind = STATUS.get(status, "down" if status >= 500 else "rejected")
     elif kind is None and "APIError" in names:
         kind = "broken"
+    if kind == "slow" and type(error.__cause__).__name__ == "ConnectTimeout":
+        # Clients wrap it, so that it looks as if an answer had been waited for.
+        return "unreachable"
     if kind is None or kind in ("slow", "unreachable"):
         return kind
     words = words_of(error)
@@ -214,6 +217,6 @@ def _when(seconds: float) -> str:
 
 
 def _host(error: BaseException) -> str:
-    """Host and port of the server, without anything secret that an address may hold."""
+    """Host and port of the server; empty if the error does not tell."""
     request = getattr(error, "request", None) or getattr(getattr(error, "response", None), "request", None)
-    return urlsplit(str(getattr(request, "url", ""))).netloc.rpartition("@")[2]
+    return host_in(str(getattr(request, "url", "")))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from deep_research.models.faults import kind_of, words_of
-from deep_research.models.reasoning import REASONING
+from deep_research.run.calls import REASONING
 
 Payload = dict[str, Any]
 
@@ -18,8 +18,8 @@ class Lesson(NamedTuple):
     name: str
     words: re.Pattern[str]
     """What a refusal says that teaches it."""
-    change: Callable[[Payload], None]
-    """Changes a request in place."""
+    change: Callable[[Payload], None] | None
+    """Changes a request in place; none where the request alone does not hold what is missing."""
 
 
 class Habits:
@@ -29,10 +29,15 @@ class Habits:
         self.learned: frozenset[str] = frozenset()
         """Names of the lessons so far."""
 
+    @property
+    def wants_thoughts(self) -> bool:
+        """Whether the server wants back the thoughts of earlier answers."""
+        return REASONING in self.learned
+
     def apply(self, payload: Payload) -> Payload:
-        """The request as the server takes it."""
+        """The request, changed in place by all lessons that are about it alone."""
         for lesson in LESSONS:
-            if lesson.name in self.learned:
+            if lesson.change and lesson.name in self.learned:
                 lesson.change(payload)
         return payload
 
@@ -46,10 +51,9 @@ class Habits:
         return bool(lessons)
 
 
-def _drop(*names: str) -> Callable[[Payload], None]:
+def _drop(name: str) -> Callable[[Payload], None]:
     def change(payload: Payload) -> None:
-        for name in names:
-            payload.pop(name, None)
+        payload.pop(name, None)
 
     return change
 
@@ -98,6 +102,5 @@ LESSONS = (
     Lesson("effort", _words(r"reasoning.?effort"), _drop_effort),
     Lesson("summary", _words(r"reasoning.{0,20}summar"), _drop_from_reasoning("summary")),
     Lesson("store", _words(r"\bstore\b"), _drop("store")),
-    # Some servers want the thoughts of earlier answers back; the chat model adds them.
-    Lesson(REASONING, _words(REASONING), _drop()),
+    Lesson(REASONING, _words(REASONING), None),
 )

@@ -11,6 +11,8 @@ from openai import DefaultAsyncHttpxClient, Timeout
 
 CONNECT_SECONDS = 10.0
 """Seconds until a model's server must have taken the connection."""
+TIMEOUT = Timeout(None, connect=CONNECT_SECONDS)
+"""No limit on silence: each call is watched for it, by limits that may be other ones in the next run."""
 
 
 class LoopClient(DefaultAsyncHttpxClient):
@@ -33,11 +35,6 @@ class LoopClient(DefaultAsyncHttpxClient):
             yield
         finally:
             await self.aclose()
-
-
-def timeouts(silence: float) -> Timeout:
-    """Limits on connecting, and on `silence` in seconds."""
-    return Timeout(silence, connect=CONNECT_SECONDS)
 
 
 def _certificates() -> ssl.SSLContext | bool:

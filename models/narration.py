@@ -7,10 +7,10 @@ from pydantic_core import from_json
 
 from deep_research.models.ladder.thoughts import Piece, ThoughtFilter
 from deep_research.models.reasoning import reasoning_of
+from deep_research.run import tool_names
 from deep_research.run.conversation import clean
 from deep_research.run.telling import Teller
 
-THINK_TOOL = "think_tool"
 ARGUMENT = "reasoning"
 
 
@@ -36,7 +36,7 @@ class Narration:
         self._take(self._filter.feed(chunk.text))
         for part in chunk.tool_call_chunks if isinstance(chunk, AIMessageChunk) else ():
             index = part["index"] or 0
-            if part["name"] == THINK_TOOL:
+            if part["name"] == tool_names.THINK_TOOL:
                 self._arguments[index] = StreamedThought()
             if index in self._arguments:
                 self._think(f"call {index}", self._arguments[index].feed(part["args"] or ""))
@@ -50,7 +50,7 @@ class Narration:
         if not self._is_prose and (words := self._apart("text", message.text)):
             self._teller.text(words)
         told = [argument.text for argument in self._arguments.values()]
-        for number, call in enumerate(call for call in message.tool_calls if call["name"] == THINK_TOOL):
+        for number, call in enumerate(call for call in message.tool_calls if call["name"] == tool_names.THINK_TOOL):
             thought, shown = str(call["args"].get(ARGUMENT, "")), told[number] if number < len(told) else ""
             if thought.startswith(shown):
                 self._think(f"whole {number}" if not shown else self._source, thought[len(shown) :])
@@ -64,6 +64,7 @@ class Narration:
             words = clean(piece.words)
             self.text += words
             if self._is_prose and words:
+                self._teller.is_heard = True
                 self._teller.text(words)
 
     def _think(self, source: str, words: str) -> None:

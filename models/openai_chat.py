@@ -16,11 +16,11 @@ from pydantic import PrivateAttr
 from typing_extensions import override
 
 from deep_research.models.arguments import whole_message
-from deep_research.models.characters import sendable
 from deep_research.models.deltas import Deltas, as_chunk
 from deep_research.models.faults import AnswerBroken, AnswerRefused
 from deep_research.models.habits import Habits
-from deep_research.models.reasoning import REASONING
+from deep_research.run.calls import REASONING
+from deep_research.run.conversation import cleaned
 
 OUTPUT_LIMITS = ("max_tokens", "max_completion_tokens")
 FINISH = {"max_output_tokens": "length", "content_filter": "content_filter"}
@@ -161,9 +161,10 @@ class OpenAIChat(ChatOpenAI):
             for name in OUTPUT_LIMITS:
                 if name in payload:
                     payload[self.output_limit] = payload.pop(name)
-            if REASONING in self._habits.learned:
+            if self._habits.wants_thoughts:
                 _repeat_thoughts(messages, payload["messages"])
-        return sendable(self._habits.apply(payload))
+        sent: dict[str, Any] = cleaned(self._habits.apply(payload))
+        return sent
 
 
 def _repeat_thoughts(messages: list[BaseMessage], sent: list[dict[str, Any]]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections import defaultdict
+from collections import OrderedDict, defaultdict
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 
@@ -13,9 +13,16 @@ from langchain_core.messages import AIMessage, AIMessageChunk
 from deep_research.models.faults import is_told_to_wait, is_transient, kind_of, reason_of, retry_after
 from deep_research.models.reasoning import reasoning_of
 from deep_research.run.limits import Limits
+from deep_research.run.loops import PerLoop
 
 FIRST_WAIT = 0.5
 """Seconds before the second try of a call, or up to half as many more; each further wait is twice as long."""
+
+KEPT = 100
+"""Questions whose budget of waiting is kept, those last used."""
+
+_Budgets = OrderedDict[tuple[str, int, float], "Patience"]
+_budgets = PerLoop(_Budgets)
 
 OnWait = Callable[[float, str], None]
 """Hears of each wait: seconds, and why."""
@@ -160,3 +167,21 @@ def _has_words(part: AIMessage) -> bool:
     """Whether the part holds something that a user may have seen."""
     has_calls = bool(part.tool_call_chunks if isinstance(part, AIMessageChunk) else part.tool_calls)
     return has_calls or bool(part.text or reasoning_of(part))
+
+
+def patience_of(question_id: str, limits: Limits) -> Patience:
+    """The tries of all calls of a question, in whichever node; anew after `forget_patience` and with other limits."""
+    budgets = _budgets.get()
+    key = (question_id, limits.max_retries, limits.retry_seconds)
+    patience = budgets.pop(key, None) or Patience(limits)
+    budgets[key] = patience
+    while len(budgets) > KEPT:
+        budgets.popitem(last=False)
+    return patience
+
+
+def forget_patience(question_id: str) -> None:
+    """Let the question's next call begin with a whole budget: its run has stopped, and is resumed one day."""
+    budgets = _budgets.get()
+    for key in [key for key in budgets if key[0] == question_id]:
+        del budgets[key]

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import re
-import threading
-import weakref
 from collections.abc import Callable
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 from langchain_core.language_models import BaseChatModel
@@ -16,6 +13,7 @@ from pydantic import SecretStr
 
 from deep_research.run.context import Context, Role
 from deep_research.run.errors import KeyRefused, UnknownModel, UnknownSetting
+from deep_research.run.loops import PerLoop
 
 OPENAI = "openai:"
 OPENAI_URL = "https://api.openai.com/v1"
@@ -24,6 +22,10 @@ DEFAULT_MODEL = "gpt-5-mini"
 """Used at OpenAI where neither `models` nor OPENAI_MODEL names one."""
 NO_KEY = "none"
 """Sent where there is no key; servers of one's own seldom ask for any."""
+ONE_TRY = {"google_genai": 1}
+"""What `max_retries` of a provider's class has to be for one try alone, where it is not 0: Google counts the first."""
+ADDRESSES = ("openai_api_base", "azure_endpoint", "base_url", "anthropic_api_url", "groq_api_base", "endpoint")
+"""Where the classes keep the address of their server."""
 
 Value = TypeVar("Value")
 
@@ -45,7 +47,6 @@ class _OpenAIModel(NamedTuple):
 
     name: str
     server: Server
-    silence: float
     responses_api: bool | None
     reasons: bool | None
 
@@ -70,10 +71,22 @@ def make_model(name: str, role: Role, context: Context) -> BaseChatModel:
         )
     if f"{provider}:" != OPENAI:
         return _kept(name, lambda: _of_other_provider(provider, model, role))
-    limits = context.limits
-    silence = max(limits.idle_seconds, limits.report_idle_seconds)
-    wanted = _OpenAIModel(model, _server(role), silence, context.responses_api, context.reasoning)
+    wanted = _OpenAIModel(model, _server(role), context.responses_api, context.reasoning)
     return _kept(wanted, lambda: _at_openai(wanted))
+
+
+def host_of(model: BaseChatModel) -> str:
+    """Host and port of the server that a model calls; empty where its class does not tell."""
+    told = (getattr(model, name, None) for name in ADDRESSES)
+    return next((host for address in told if isinstance(address, str) and (host := host_in(address))), "")
+
+
+def host_in(address: str) -> str:
+    """Host and port, without the name and password that an address may hold; empty if it is none."""
+    try:
+        return urlsplit(address).netloc.rpartition("@")[2]
+    except ValueError:
+        return ""
 
 
 def _server(role: Role) -> Server:
@@ -100,7 +113,7 @@ def _is_address(url: str) -> bool:
 
 
 def _at_openai(wanted: _OpenAIModel) -> BaseChatModel:
-    from deep_research.models.http import LoopClient, timeouts
+    from deep_research.models.http import TIMEOUT, LoopClient
     from deep_research.models.openai_chat import OpenAIChat
 
     async def key() -> str:
@@ -113,7 +126,7 @@ def _at_openai(wanted: _OpenAIModel) -> BaseChatModel:
         api_key=key,
         http_async_client=_kept(LoopClient, LoopClient),
         openai_proxy=None,
-        timeout=timeouts(wanted.silence),
+        timeout=TIMEOUT,
         stream_chunk_timeout=None,
         max_retries=0,
         use_responses_api=wanted.responses_api,
@@ -132,7 +145,7 @@ def _of_other_provider(provider: str, model: str, role: Role) -> BaseChatModel:
             f"pip install \"deep-research[providers]\"; a server with OpenAI's API goes by 'openai:{name}'."
         ) from error
     try:
-        made = init_chat_model(model, model_provider=provider)
+        return _of_one_try(init_chat_model, provider, model)
     except ImportError as error:
         package = re.search(r"langchain-[a-z0-9-]+", str(error))
         raise UnknownModel(
@@ -148,24 +161,27 @@ def _of_other_provider(provider: str, model: str, role: Role) -> BaseChatModel:
             f"Unknown model {name!r} for the {role} (setting models): there is no provider {provider!r}; "
             f"a server with OpenAI's API goes by 'openai:{name}'."
         ) from None
-    return made
 
 
-_by_loop: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, dict[object, object]] = weakref.WeakKeyDictionary()
-_lock = threading.Lock()
+def _of_one_try(make: Callable[..., BaseChatModel], provider: str, model: str) -> BaseChatModel:
+    """The model without retries of its own: how often a call is made is one budget's affair."""
+    made = make(model, model_provider=provider)
+    # Only the class tells whether it has the field; one that has not might send it on to its server.
+    if "max_retries" not in type(made).model_fields:
+        return made
+    return make(model, model_provider=provider, max_retries=ONE_TRY.get(provider, 0))
+
+
+_made = PerLoop(dict[object, Any])
 
 
 def _kept(key: object, make: Callable[[], Value]) -> Value:
     """What was made before for this loop under the key; connections cannot move from one loop to another."""
     try:
-        loop = asyncio.get_running_loop()
+        kept = _made.get()
     except RuntimeError:
         return make()
-    with _lock:
-        # Connections refer to their loop, so that it would be kept for ever.
-        for ended in [each for each in _by_loop if each.is_closed()]:
-            del _by_loop[ended]
-        kept = _by_loop.setdefault(loop, {})
     if key not in kept:
         kept[key] = make()
-    return kept[key]  # type: ignore[return-value]  # each key goes with one kind of value
+    value: Value = kept[key]
+    return value

@@ -7,8 +7,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage
 
-REASONING = "reasoning_content"
-"""Where a thought of a compatible server is kept, in `additional_kwargs`."""
+from deep_research.run.calls import REASONING
 
 
 def reasoning_of(message: AIMessage) -> str:

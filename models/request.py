@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 from langchain_core.messages import AnyMessage
 
-from deep_research.run.context import Role
+from deep_research.models.resolve import profile_of
+from deep_research.run.context import Context, Role
 from deep_research.run.transcripts import Shorten
 
 
@@ -28,3 +29,10 @@ class Request(NamedTuple):
     """Output tokens."""
     is_long: bool = False
     """Whether the answer is a finding or a report, which may take its time."""
+
+
+def output_tokens(request: Request, context: Context) -> int | None:
+    """Output tokens that a call is allowed, thoughts included: providers count those as output; none: no limit."""
+    if request.max_tokens is None:
+        return None
+    return request.max_tokens + (context.limits.reasoning_tokens if profile_of(request.role, context).reasons else 0)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import get_args
-
 from langgraph.runtime import Runtime
 
 from deep_research.models.resolve import profile_of
-from deep_research.run.context import Context, Role, context_of
+from deep_research.run.context import ROLES, Context, context_of
 
 
 def settings_of(runtime: Runtime[Context]) -> Context:
@@ -15,5 +13,5 @@ def settings_of(runtime: Runtime[Context]) -> Context:
     context = context_of(runtime)
     if not context.allow_small_window:
         return context
-    window = min(profile_of(role, context).window for role in get_args(Role))
+    window = min(profile_of(role, context).window for role in ROLES)
     return context.model_copy(update={"limits": context.limits.shortened(window)})

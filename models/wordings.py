@@ -47,6 +47,7 @@ NAMES: dict[str, Kind] = {
     "APITimeoutError": "slow",
     "TimeoutException": "slow",
     "TimeoutError": "slow",
+    "ConnectTimeout": "unreachable",
     "ModelConnectionError": "unreachable",
     "APIConnectionError": "unreachable",
     "TransportError": "unreachable",

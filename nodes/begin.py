@@ -16,13 +16,14 @@ from typing_extensions import TypedDict
 
 from deep_research.models.resolve import check_models
 from deep_research.models.settings import settings_of
-from deep_research.run.context import Context
+from deep_research.run.context import ROLES, Context, bound
 from deep_research.run.conversation import check_question, clean, entry_of, question_of, refused
 from deep_research.run.packets import DocumentsIndexed, Placement, emit
 from deep_research.run.pages import pages_of
 from deep_research.run.plans import read_review
-from deep_research.state import Entry, Plan, Progress, Report, ResearchState, Run, Task
+from deep_research.state import Entry, Plan, Progress, Report, ResearchState, Run, Scope, Task
 from deep_research.tools.addresses import Addresses, addresses_in
+from deep_research.tools.engines.choose import choose_engines
 from deep_research.tools.library import Library, LibraryStatus
 from deep_research.tools.offer import check_tools
 
@@ -53,6 +54,9 @@ async def begin(state: ResearchState, runtime: Runtime[Context]) -> BeginUpdate:
     drop = refused(state.messages, context.limits.question_characters)
     if state.run is None or entry == "follow_up":
         return await _start([m for m in state.messages if m not in drop], runtime, entry, drop)
+    # The question goes on with today's keys and models, whatever it was begun with.
+    check_tools(bound(context, state.run.scope))
+    check_models(ROLES, context)
     run = state.run.model_copy(update={"entry": entry, "status": "running"})
     await _allow_addresses(state.messages[-1:], runtime, run.id)
     update = BeginUpdate(run=run, tasks=[], messages=_removed(drop))
@@ -67,7 +71,7 @@ async def _start(
 ) -> BeginUpdate:
     context = settings_of(runtime)
     check_tools(context)
-    notices = check_models(("clarifier", "planner", "orchestrator", "researcher", "writer"), context)
+    notices = check_models(ROLES, context)
     started = context.clock.seconds()
     status = await _prepare_documents(context, runtime)
     question_id = uuid.uuid4().hex
@@ -78,7 +82,7 @@ async def _start(
         language=context.language or "the language of the request",
         # The only sign of a checkpointer that a node can see.
         is_resumable=get_config().get("configurable", {}).get("__pregel_checkpointer") is not None,
-        docs=tuple(str(path.expanduser().absolute()) for path in context.docs),
+        scope=_scope(context),
         version=await asyncio.to_thread(version, "deep-research"),
         entry=entry,
         active_seconds=context.clock.seconds() - started,
@@ -94,6 +98,17 @@ async def _start(
         tasks=[],
         spending=Overwrite({}),
         report=None,
+    )
+
+
+def _scope(context: Context) -> Scope:
+    after = context.published_after
+    return Scope(
+        docs=tuple(str(path.expanduser().absolute()) for path in context.docs),
+        engines=tuple(engine.name for engine in choose_engines(context)),
+        domains_allow=context.domains_allow,
+        domains_deny=context.domains_deny,
+        published_after=after.isoformat() if after else "",
     )
 
 
@@ -129,4 +144,4 @@ def _left_out(status: LibraryStatus) -> list[str]:
     notices = [f"Only the beginning was read: {path}." for path in status.shortened[:LISTED]]
     notices += [f"Not read: {left.path} ({left.reason})." for left in status.left_out[:LISTED]]
     more = len(status.left_out) - LISTED
-    return notices if more <= 0 else [*notices, f"Not read: {more} further documents."]
+    return notices if more <= 0 else [*notices, f"Not read: {more} more of the documents."]

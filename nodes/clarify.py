@@ -12,7 +12,9 @@ from deep_research.models.settings import settings_of
 from deep_research.prompts import render
 from deep_research.run.context import Context, bound
 from deep_research.run.conversation import latest, marked
+from deep_research.run.ledger import booked
 from deep_research.run.packets import MessageDelta, MessageStart, Placement, emit
+from deep_research.run.pages import pages_of
 from deep_research.run.telling import Teller
 from deep_research.state import ResearchState, Run, Spent
 from deep_research.tools.control import GENERATE_PLAN
@@ -43,16 +45,17 @@ async def clarify(state: ResearchState, runtime: Runtime[Context]) -> ClarifyUpd
     assert run is not None
     if context.clarify == "off":
         return {}
-    offered = list(offered_tools(bound(context, run.docs)))
+    offered = list(offered_tools(bound(context, run.scope)))
     system = render("clarify", "system", date=run.date, language=run.language, offered=offered)
     conversation = latest(state.messages, context.limits.context_messages)
     messages = [SystemMessage(system), *conversation]
     request = Request("clarifier", run.id, messages, tools=[GENERATE_PLAN], tool_choice="auto")
     teller = ClarifyTeller(runtime.stream_writer, Placement(turn_index=0))
-    reply = await ask_model(request, context, teller)
-    active = run.active_seconds + reply.seconds
+    async with booked(pages_of(runtime.store, run.id), run.id, teller.costs):
+        reply = await ask_model(request, context, teller)
+    active = run.active_seconds + teller.seconds
     question = "" if _called_a_tool(reply.message) else reply.message.text.strip()
-    update = ClarifyUpdate(spending=reply.spent)
+    update = ClarifyUpdate(spending=teller.costs)
     if not question or context.clarify == "assume" or not run.is_resumable:
         assumptions = (question,) if question else run.assumptions
         return {**update, "run": run.model_copy(update={"active_seconds": active, "assumptions": assumptions})}

@@ -13,16 +13,18 @@ from deep_research.models.request import Request
 from deep_research.models.resolve import profile_of
 from deep_research.models.settings import settings_of
 from deep_research.prompts import render
+from deep_research.run import tool_names
 from deep_research.run.calls import answer, call_ids, read_calls
 from deep_research.run.context import Context, bound
 from deep_research.run.conversation import clean, latest
 from deep_research.run.decisions import PENDING, Order, decide
+from deep_research.run.ledger import booked, owed
 from deep_research.run.packets import Placement, TopLevelBranching
 from deep_research.run.pages import pages_of
 from deep_research.run.spending import allowance, for_round, limit_reached
 from deep_research.run.telling import Teller
-from deep_research.run.transcripts import earlier_findings, with_findings
-from deep_research.state import Progress, ResearchState, Run, Spent, Task
+from deep_research.run.transcripts import earlier_findings, with_findings, withheld
+from deep_research.state import Finding, Progress, ResearchState, Run, Spent, Task
 from deep_research.tools.addresses import Addresses, addresses_in
 from deep_research.tools.control import GENERATE_REPORT, RESEARCH_AGENT, THINK_TOOL
 from deep_research.tools.offer import offered_tools
@@ -35,6 +37,7 @@ class OrchestrateUpdate(TypedDict, total=False):
     progress: Progress
     transcript: list[AnyMessage]
     tasks: list[Task]
+    findings: dict[str, Finding]
     spending: dict[str, Spent]
     thoughts: dict[str, str]
 
@@ -53,13 +56,17 @@ async def orchestrate(state: ResearchState, runtime: Runtime[Context]) -> Orches
         return {"run": run, "progress": progress.model_copy(update={"decision": "report"})}
     steering = _steering(state)
     named = [address for message in steering for address in addresses_in(clean(message.text))]
-    await Addresses(pages_of(runtime.store, run.id), run.id).allow(named)
+    pages = pages_of(runtime.store, run.id)
+    await Addresses(pages, run.id).allow(named)
     teller = Teller(runtime.stream_writer, Placement(turn_index=progress.turn))
-    reply = await ask_model(_request(state, steering, context, max_cycles, reasons), context, teller)
-    run = run.model_copy(update={"active_seconds": run.active_seconds + reply.seconds})
+    async with booked(pages, run.id, teller.costs):
+        reply = await ask_model(_request(state, steering, context, max_cycles, reasons), context, teller)
+    run = run.model_copy(update={"active_seconds": run.active_seconds + teller.seconds})
     update = _carry_out(state, reply, context, teller)
     update["transcript"] = [*steering, *update["transcript"]]
-    return {**update, "run": run, "spending": reply.spent, "thoughts": teller.kept(run.id)}
+    update["findings"] = withheld(state.findings, reply.refused)
+    spending = {**await owed(pages, run.id), **teller.costs}
+    return {**update, "run": run, "spending": spending, "thoughts": teller.kept(run.id)}
 
 
 def _steering(state: ResearchState) -> list[AnyMessage]:
@@ -79,7 +86,7 @@ def _request(
         date=run.date,
         plan=state.plan.text,
         reasons=reasons,
-        offered=list(offered_tools(bound(context, run.docs))),
+        offered=list(offered_tools(bound(context, run.scope))),
         max_cycles=max_cycles,
         parallel=limits.max_parallel_researchers,
     )
@@ -106,7 +113,7 @@ def _request(
 
 def _carry_out(state: ResearchState, reply: Reply, context: Context, teller: Teller) -> OrchestrateUpdate:
     progress = state.progress
-    tools = {"research_agent", "generate_report", "think_tool"}
+    tools = {tool_names.RESEARCH_AGENT, tool_names.GENERATE_REPORT, tool_names.THINK_TOOL}
     calls = read_calls(reply.message, tools, call_ids(state.transcript) | set(state.findings))
     has_findings = any(finding.ended != "failed" for finding in state.findings.values())
     order = decide(calls, progress, for_round(context.limits, state.spending), has_findings)
@@ -147,7 +154,7 @@ def _from_plan(state: ResearchState, order: Order, context: Context) -> tuple[AI
     if not steps:
         return AIMessage(""), order._replace(decision="report")
     tasks = tuple((f"plan-{state.run.id[:8]}-{state.progress.cycle}-{n}", step) for n, step in enumerate(steps))
-    calls = [tool_call(name="research_agent", args={"task": step}, id=call_id) for call_id, step in tasks]
+    calls = [tool_call(name=tool_names.RESEARCH_AGENT, args={"task": step}, id=call_id) for call_id, step in tasks]
     answers = {call_id: PENDING for call_id, _ in tasks}
     return AIMessage("", tool_calls=calls), order._replace(answers=answers, tasks=tasks)
 
@@ -166,7 +173,7 @@ def _tasks(state: ResearchState, order: Order, progress: Progress, context: Cont
             turn=progress.turn,
             date=run.date,
             language=run.language,
-            docs=run.docs,
+            scope=run.scope,
             thought=progress.thought,
             **share._asdict(),
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
-from typing_extensions import TypedDict
+from typing_extensions import TypedDict, override
 
 from deep_research.models.ask import Reply, ask_model
 from deep_research.models.request import Request
@@ -13,9 +13,11 @@ from deep_research.prompts import render
 from deep_research.run.context import Context
 from deep_research.run.conversation import latest, marked
 from deep_research.run.errors import NoPlan
+from deep_research.run.ledger import booked
 from deep_research.run.packets import Placement, PlanDelta, PlanStart, SectionEnd
+from deep_research.run.pages import pages_of
 from deep_research.run.plans import read_plan
-from deep_research.run.telling import Teller
+from deep_research.run.telling import ProseTeller, Teller
 from deep_research.state import Plan, Progress, ResearchState, Run, Spent
 
 
@@ -34,24 +36,26 @@ async def plan(state: ResearchState, runtime: Runtime[Context]) -> PlanUpdate:
     """Have the plan written and parse it; an empty one is asked for once more."""
     context, run = settings_of(runtime), state.run
     assert run is not None
-    seconds, spending = 0.0, dict[str, Spent]()
     teller = PlanTeller(runtime.stream_writer, Placement(turn_index=0))
-    for again in (False, True):
-        reply = await _ask(state, context, teller, again)
-        seconds, spending = seconds + reply.seconds, {**spending, **reply.spent}
-        if reply.message.text.strip():
-            break
-    else:
-        raise NoPlan("The planner's model wrote no plan, even when asked again. Resume the run, or set another model.")
+    async with booked(pages_of(runtime.store, run.id), run.id, teller.costs):
+        text = await _text(state, context, teller)
     teller.tell(SectionEnd(placement=teller.placement))
-    written = read_plan(reply.message.text, context.limits.max_plan_steps)
-    run = run.model_copy(update={"active_seconds": run.active_seconds + seconds})
+    written = read_plan(text, context.limits.max_plan_steps)
+    run = run.model_copy(update={"active_seconds": run.active_seconds + teller.seconds})
     progress = state.progress.model_copy(update={"turn": teller.placement.turn_index + 1})
-    update = PlanUpdate(plan=written, run=run, progress=progress, spending=spending, thoughts=teller.kept(run.id))
+    update = PlanUpdate(plan=written, run=run, progress=progress, spending=teller.costs, thoughts=teller.kept(run.id))
     if context.review_plan and run.is_resumable:
         update["messages"] = [marked(written.text, "plan")]
         update["run"] = run.model_copy(update={"status": "waiting"})
     return update
+
+
+async def _text(state: ResearchState, context: Context, teller: Teller) -> str:
+    for again in (False, True):
+        reply = await _ask(state, context, teller, again)
+        if reply.message.text.strip():
+            return reply.message.text
+    raise NoPlan("The planner's model wrote no plan, even when asked again. Resume the run, or set another model.")
 
 
 async def _ask(state: ResearchState, context: Context, teller: Teller, again: bool) -> Reply:
@@ -71,13 +75,13 @@ async def _ask(state: ResearchState, context: Context, teller: Teller, again: bo
     return await ask_model(Request("planner", run.id, messages), context, teller)
 
 
-class PlanTeller(Teller):
-    """Sends the plan's words as they come, with its start before the first."""
+class PlanTeller(ProseTeller):
+    """Shows the plan."""
 
-    def text(self, words: str) -> None:
-        """Take words of the plan."""
-        self.end()
-        if not self.has_started:
-            self.tell(PlanStart(placement=self.placement))
-        self.has_started = True
+    @override
+    def start(self) -> PlanStart:
+        return PlanStart(placement=self.placement)
+
+    @override
+    def pass_on(self, words: str) -> None:
         self.tell(PlanDelta(placement=self.placement, content=words))

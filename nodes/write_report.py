@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 from langgraph.types import StreamWriter
-from typing_extensions import TypedDict
+from typing_extensions import TypedDict, override
 
 from deep_research.evidence.citations import CitationStream, Cited, Piece
 from deep_research.evidence.document import write_document
@@ -20,11 +22,13 @@ from deep_research.prompts import render
 from deep_research.run.calls import was_cut_off
 from deep_research.run.context import Context
 from deep_research.run.conversation import marked
-from deep_research.run.errors import NoReport
+from deep_research.run.errors import DeepResearchError, NoReport
+from deep_research.run.ledger import booked, owed
 from deep_research.run.packets import CitationInfo, MessageDelta, MessageStart, NotesAdded, Placement, document
-from deep_research.run.telling import Teller
-from deep_research.run.transcripts import earlier_findings, with_findings
-from deep_research.state import Report, ResearchState, Run, Source, Spent
+from deep_research.run.pages import pages_of
+from deep_research.run.telling import ProseTeller, Teller
+from deep_research.run.transcripts import earlier_findings, with_findings, withheld
+from deep_research.state import Finding, Report, ResearchState, Run, Source, Spent
 
 CUT_OFF = "the report was cut off at the output limit (report_tokens, max_continuations)"
 
@@ -35,44 +39,44 @@ class WriteReportUpdate(TypedDict):
     messages: list[AnyMessage]
     run: Run
     report: Report
+    findings: dict[str, Finding]
     spending: dict[str, Spent]
     thoughts: dict[str, str]
 
 
-class ReportTeller(Teller):
-    """Resolves the citations of the words that come in, passes them on and keeps the text."""
+class ReportTeller(ProseTeller):
+    """Resolves the citations of the words that come in, shows them and keeps the text."""
 
     def __init__(self, sources: dict[str, Source], writer: StreamWriter, turn: int, seconds: float) -> None:
         """Take the thread's sources, the turn, and the active seconds before the report."""
         super().__init__(writer, Placement(turn_index=turn))
-        self.sources, self.seconds = sources, seconds
+        self.sources, self.seconds_before = sources, seconds
         self.citations = CitationStream({source.number: key for key, source in sources.items() if source.number})
         self.written = ""
 
-    def text(self, words: str) -> None:
-        """Take more words."""
-        self.end()
-        if not self.has_started:
-            self.has_started = True
-            self.tell(self._start())
-        self._pass_on(self.citations.feed(words))
-
-    def finish(self) -> Report:
-        """No more words come; returns the report."""
-        self._pass_on(self.citations.finish())
-        text, invented = without_links(self.written.strip())
-        dropped = self.citations.dropped + invented
-        return Report(text=text, sources=self.citations.cited, seconds_before=self.seconds, dropped_markers=dropped)
-
-    def _start(self) -> MessageStart:
+    @override
+    def start(self) -> MessageStart:
         numbered = sorted((source for source in self.sources.values() if source.number), key=lambda s: s.number)
         return MessageStart(
             placement=self.placement,
             final_documents=[document(source) for source in numbered],
-            pre_answer_processing_seconds=self.seconds,
+            pre_answer_processing_seconds=self.seconds_before,
         )
 
-    def _pass_on(self, pieces: list[Piece]) -> None:
+    @override
+    def pass_on(self, words: str) -> None:
+        self._show(self.citations.feed(words))
+
+    def finish(self) -> Report:
+        """No more words come; returns the report."""
+        self._show(self.citations.finish())
+        text, invented = without_links(self.written.strip())
+        dropped = self.citations.dropped + invented
+        return Report(
+            text=text, sources=self.citations.cited, seconds_before=self.seconds_before, dropped_markers=dropped
+        )
+
+    def _show(self, pieces: list[Piece]) -> None:
         for piece in pieces:
             if isinstance(piece, Cited):
                 source = self.sources[piece.key]
@@ -92,15 +96,18 @@ async def write_report(state: ResearchState, runtime: Runtime[Context]) -> Write
     context, run = settings_of(runtime), state.run
     assert run is not None
     teller = ReportTeller(state.sources, runtime.stream_writer, state.progress.turn, run.active_seconds)
-    seconds, spending, was_cut = await _write(state, context, teller)
-    report = teller.finish()
-    if not report.text:
-        raise NoReport("The writer's model wrote no report. What was found is kept: resume the run.")
-    findings = state.findings.values()
-    stop_reason = run.stop_reason or (CUT_OFF if was_cut else "")
+    pages = pages_of(runtime.store, run.id)
+    async with booked(pages, run.id, teller.costs):
+        cut, refused = await _write(state, context, teller)
+        report = teller.finish()
+        if not report.text:
+            raise NoReport("The writer's model wrote no report. What was found is kept: resume the run.")
+    left_out = withheld(state.findings, refused)
+    findings = {**state.findings, **left_out}.values()
+    stop_reason = run.stop_reason or cut
     run = run.model_copy(
         update={
-            "active_seconds": run.active_seconds + seconds,
+            "active_seconds": run.active_seconds + teller.seconds,
             "stop_reason": stop_reason,
             "status": "completed_with_gaps"
             if gaps_of(run, findings) or stop_reason or not report.sources
@@ -113,29 +120,44 @@ async def write_report(state: ResearchState, runtime: Runtime[Context]) -> Write
     cited = [state.sources[key] for key in report.sources]
     message = marked(write_document(report, cited, notes, bool(state.sources)), "report")
     return WriteReportUpdate(
-        messages=[message], run=run, report=report, spending=spending, thoughts=teller.kept(run.id)
+        messages=[message],
+        run=run,
+        report=report,
+        findings=left_out,
+        spending={**await owed(pages, run.id), **teller.costs},
+        thoughts=teller.kept(run.id),
     )
 
 
-async def _write(state: ResearchState, context: Context, teller: Teller) -> tuple[float, dict[str, Spent], bool]:
-    seconds, spending, written = 0.0, dict[str, Spent](), ""
+async def _write(state: ResearchState, context: Context, teller: Teller) -> tuple[str, set[str]]:
+    """Have it written; returns what cut it off, and the findings that its model was refused to read (ids)."""
+    written, refused = "", set[str]()
     continuations, was_empty = 0, False
     while True:
-        reply = await ask_model(_request(state, context, written, was_empty), context, teller)
-        seconds, spending = seconds + reply.seconds, {**spending, **reply.spent}
+        try:
+            reply = await ask_model(_request(state, context, written, was_empty, refused), context, teller)
+        except DeepResearchError as error:
+            if not written:
+                raise
+            # What was paid for is worth more than an error.
+            return f"{CUT_OFF}, and going on with it failed: {str(error).rstrip('.')}", refused
+        refused |= set(reply.refused)
         written = (written + reply.message.text).lstrip()
         if not written and not was_empty:
             was_empty = True
             continue
         was_cut = was_cut_off(reply.message)
         if not was_cut or continuations == context.limits.max_continuations:
-            return seconds, spending, was_cut
+            return CUT_OFF if was_cut else "", refused
         continuations += 1
 
 
-def _request(state: ResearchState, context: Context, written: str, was_empty: bool) -> Request:
+def _request(
+    state: ResearchState, context: Context, written: str, was_empty: bool, refused: Collection[str]
+) -> Request:
     run, limits = state.run, context.limits
     assert run is not None and state.plan is not None
+    findings = {**state.findings, **withheld(state.findings, refused)}
     system = render("write_report", "system", date=run.date, language=run.language, instructions=context.instructions)
     reminder = render(
         "write_report",
@@ -143,7 +165,7 @@ def _request(state: ResearchState, context: Context, written: str, was_empty: bo
         is_continuation=bool(written),
         again=was_empty,
         stop_reason=run.stop_reason,
-        has_findings=any(finding.text for finding in state.findings.values()),
+        has_findings=any(finding.text and not finding.is_withheld for finding in findings.values()),
         assumptions=run.assumptions,
         plan=state.plan.text,
     )
@@ -152,8 +174,8 @@ def _request(state: ResearchState, context: Context, written: str, was_empty: bo
     messages = [
         SystemMessage(system),
         *state.messages[: progress.opening or len(state.messages)],
-        *earlier_findings(state.findings, run.id),
-        *with_findings(state.transcript, state.findings),
+        *earlier_findings(findings, run.id),
+        *with_findings(state.transcript, findings),
         *(state.messages[progress.seen_messages :] if progress.opening else []),
         *partial,
         HumanMessage(reminder),

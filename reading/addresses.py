@@ -81,7 +81,7 @@ def parse_address(text: str) -> Address:
         raise _bad("it holds a user name or a password")
     host, port = _split(authority, DEFAULT_PORTS[scheme])
     target = (found.group(3) or "/") + (found.group(4) or "")
-    address = Address(scheme, host, port, quote(target, safe=_KEPT))
+    address = Address(scheme, host, port, encoded(target))
     if len(str(address)) > ADDRESS_CHARACTERS:
         raise _too_long()
     return address
@@ -98,6 +98,11 @@ def join_address(base: str, reference: str) -> Address:
     except ValueError:
         raise _bad("it cannot be taken apart") from None
     return parse_address(joined)
+
+
+def encoded(target: str) -> str:
+    """A path and a query as they are sent: what is encoded already stays as it is."""
+    return quote(target, safe=_KEPT)
 
 
 def parse_host(text: str) -> str:

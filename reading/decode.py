@@ -10,7 +10,11 @@ from deep_research.reading.records import TEXT_CHARACTERS, Unreadable
 
 SAMPLE_BYTES = 65_536
 TEXT_BYTES = 6 * TEXT_CHARACTERS
+NOT_IN_TEXT = r"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f]"
+"""Characters, or bytes, of which a text holds few. Escape is not among them: logs with terminal colours are text, and
+Japanese in seven bits is full of it."""
 CONTROL_SHARE = 0.02
+"""More of them than this share makes it no text."""
 FEW_CONTROLS = 8
 NUL_SHARE = 0.2
 REPLACEMENT = "\ufffd"
@@ -54,8 +58,7 @@ _AS_MEANT = {
     "euc-kr": "cp949",
     "ks_c_5601-1987": "cp949",
 }
-# Escape is not among them: logs with terminal colours are text.
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f]")
+_CONTROL = re.compile(NOT_IN_TEXT)
 # Zero-width joiners stay: Persian, Indic scripts and emoji need them. So do the marks that make an emoji of a symbol;
 # symbols that composition replaces are left out, so that clean text stays as it is.
 _UNWANTED = re.compile(
@@ -66,6 +69,7 @@ _UNWANTED = re.compile(
     r"\U0001f000-\U0001faff])[\ufe00\ufe0e\ufe0f](?!(?<=[0-9#*]\ufe0f)\u20e3)"
 )
 _LINE_ENDS = re.compile(r"\r\n?|[\x0b\x0c\x85\u2028\u2029]")
+_ALL_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def decode(data: bytes, declared: str = "", most: int = TEXT_BYTES) -> str:
@@ -86,6 +90,11 @@ def decode(data: bytes, declared: str = "", most: int = TEXT_BYTES) -> str:
 def clean(text: str) -> str:
     """The text in composed form, without control, invisible and broken characters, with plain line ends."""
     return unicodedata.normalize("NFC", _UNWANTED.sub("", _LINE_ENDS.sub("\n", text)))
+
+
+def without_controls(text: str) -> str:
+    """The text with a space for each control character, line ends among them, and for each broken one."""
+    return _ALL_CONTROLS.sub(" ", text)
 
 
 def _marked(data: bytes) -> str:

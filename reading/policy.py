@@ -44,12 +44,16 @@ class Policy:
         self._allowed = domains_of("domains_allow", context.domains_allow)
         self._denied = domains_of("domains_deny", context.domains_deny)
 
-    def check_name(self, address: Address) -> None:
-        """Refuse, before its name is looked up, an address whose domain or port is closed. Raises `Unread`."""
+    def check_domain(self, address: Address) -> None:
+        """Refuse an address outside the settings of domains; denial wins. Raises `Unread`."""
         if is_within(address.host, self._denied):
             raise Unread("denied domain", f"{address.host} is excluded by the setting domains_deny")
         if self._allowed and not is_within(address.host, self._allowed):
             raise Unread("denied domain", f"{address.host} is not among the domains of the setting domains_allow")
+
+    def check_name(self, address: Address) -> None:
+        """Refuse, before its name is looked up, an address whose domain or port is closed. Raises `Unread`."""
+        self.check_domain(address)
         if address.port not in self._ports and address.port not in {opening.port for opening in self._openings}:
             raise self._closed_port(address)
 

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import NamedTuple
-from urllib.parse import quote
+
+from deep_research.reading.addresses import encoded
 
 ROBOTS_BYTES = 500_000
 EVERYBODY = "*"
-
-_KEPT = "/%:?#[]@!$&'()*+,;=~"
 
 
 class Rule(NamedTuple):
@@ -68,7 +67,7 @@ def _groups(text: str) -> Iterator[tuple[set[str], list[Rule]]]:
         elif name in ("allow", "disallow"):
             has_rules = True
             if value:
-                rules.append(Rule(name == "allow", quote(value, safe=_KEPT)))
+                rules.append(Rule(name == "allow", encoded(value)))
     yield agents, rules
 
 

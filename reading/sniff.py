@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
+from deep_research.reading.decode import CONTROL_SHARE, NOT_IN_TEXT
 from deep_research.reading.records import Kind, Unread
 
 SNIFFED_BYTES = 1024
-CONTROL_SHARE = 0.02
 WIDE_SHARE = 0.9
 
 _KINDS: dict[str, Kind] = {
@@ -42,8 +42,7 @@ _HTML = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _MARKS = (b"\xff\xfe", b"\xfe\xff")
-# Escape is not among them: Japanese in seven bits is full of it.
-_CONTROL = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f]")
+_CONTROL = re.compile(NOT_IN_TEXT.encode())
 
 
 def charset_of(content_type: str) -> str:

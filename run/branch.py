@@ -8,20 +8,8 @@ from typing import Annotated, Any
 from langchain_core.messages import AnyMessage
 from typing_extensions import TypedDict
 
-from deep_research.state import (
-    Action,
-    Ending,
-    Finding,
-    Record,
-    Source,
-    Spent,
-    Task,
-    append,
-    delta,
-    merge_by_id,
-    merge_findings,
-    merge_sources,
-)
+from deep_research.channels import append, delta, merge_by_id, merge_texts
+from deep_research.state import Action, Ending, Finding, Record, Source, Spent, Task, merge_findings, merge_sources
 
 
 class ToolRequest(Record):
@@ -57,7 +45,7 @@ class ResearcherState:
     actions: Annotated[list[Action], append] = field(default_factory=list)
     sources: Annotated[dict[str, Source], merge_sources] = field(default_factory=dict)
     spending: Annotated[dict[str, Spent], merge_by_id] = field(default_factory=dict)
-    thoughts: Annotated[dict[str, str], merge_by_id] = field(default_factory=dict)
+    thoughts: Annotated[dict[str, str], merge_texts] = field(default_factory=dict)
     ended: Ending | None = None
     reason: str = ""
     failures: Annotated[list[str], append] = field(default_factory=list)

@@ -9,9 +9,15 @@ from typing import Any, NamedTuple
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from langchain_core.messages.tool import tool_call
 
-from deep_research.run.conversation import clean
+from deep_research.run.conversation import cleaned
 
 CUT_OFF = frozenset({"length", "max_tokens"})
+REASONING = "reasoning_content"
+"""Where a thought of a compatible server is kept, in `additional_kwargs`."""
+ACKNOWLEDGED = "Noted."
+MERGED = "Run together with the first call of this message; the results stand there."
+NOT_RUN = "Not run:"
+"""Beginning of the results of calls that were not carried out."""
 
 
 class Call(NamedTuple):
@@ -44,7 +50,7 @@ def read_calls(message: AIMessage, tools: Collection[str], taken: Collection[str
     `tools` are the names that were offered; `taken` are ids used before in this thread. A missing or repeated id is
     replaced, so that every call has exactly one result.
     """
-    entries = [(call["id"], call["name"], _cleaned(call["args"]), "") for call in message.tool_calls]
+    entries = [(call["id"], call["name"], cleaned(call["args"]), "") for call in message.tool_calls]
     entries += [
         (call["id"], call["name"] or "unknown", {}, "its arguments are not valid JSON")
         for call in message.invalid_tool_calls
@@ -59,11 +65,12 @@ def read_calls(message: AIMessage, tools: Collection[str], taken: Collection[str
         if not fault and name not in tools:
             fault = f"there is no tool {name!r}; the tools are {', '.join(sorted(tools))}"
         if fault:
-            refused.append(Refusal(call_id, f"Not run: {fault}."))
+            refused.append(Refusal(call_id, f"{NOT_RUN} {fault}."))
         else:
             accepted.append(Call(call_id, name, arguments))
     # Only the words are kept of the content: its blocks for tool calls bear the ids as the model gave them.
-    kept = AIMessage(content=message.text, tool_calls=calls, id=message.id)
+    thought = {name: cleaned(value) for name, value in message.additional_kwargs.items() if name == REASONING}
+    kept = AIMessage(content=message.text, tool_calls=calls, id=message.id, additional_kwargs=thought)
     return Calls(kept, tuple(accepted), tuple(refused))
 
 
@@ -71,6 +78,11 @@ def was_cut_off(message: AIMessage) -> bool:
     """Whether the message ended at the output limit."""
     metadata = message.response_metadata
     return (metadata.get("finish_reason") or metadata.get("stop_reason")) in CUT_OFF
+
+
+def is_word_of_ours(result: str) -> bool:
+    """Whether a result of a call holds nothing from outside: the call was noted, or not carried out."""
+    return result in (ACKNOWLEDGED, MERGED) or result.startswith(NOT_RUN)
 
 
 def call_ids(messages: Iterable[AnyMessage]) -> set[str]:
@@ -104,15 +116,6 @@ def in_order(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
         else:
             ordered += group
     return ordered
-
-
-def _cleaned(value: Any) -> Any:
-    """Arguments without control characters, at any depth."""
-    if isinstance(value, str):
-        return clean(value)
-    if isinstance(value, dict):
-        return {name: _cleaned(part) for name, part in value.items()}
-    return [_cleaned(part) for part in value] if isinstance(value, list) else value
 
 
 def _unique(wanted: str, used: Collection[str]) -> str:

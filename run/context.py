@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 import platformdirs
 from langchain_core.language_models import BaseChatModel
@@ -18,8 +17,10 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from deep_research.run.clock import Clock, SystemClock
 from deep_research.run.limits import ENVIRONMENT_PREFIX, Limits
+from deep_research.state import Scope
 
 Role = Literal["clarifier", "planner", "orchestrator", "researcher", "writer"]
+ROLES: tuple[Role, ...] = get_args(Role)
 ToolCalls = Literal["auto", "native", "schema", "json", "tags"]
 Engine = Literal["tavily", "duckduckgo", "wikipedia", "arxiv"]
 Model = Annotated[str | InstanceOf[BaseChatModel], WithJsonSchema({"type": "string"})]
@@ -130,6 +131,14 @@ def context_of(runtime: Runtime[Context]) -> Context:
     return runtime.context or Context()
 
 
-def bound(context: Context, docs: Iterable[str]) -> Context:
-    """The settings with the documents that the question was given, whoever resumes it."""
-    return context.model_copy(update={"docs": tuple(map(Path, docs))})
+def bound(context: Context, scope: Scope) -> Context:
+    """The settings with what the question may search, whoever resumes it."""
+    return context.model_copy(
+        update={
+            "docs": tuple(map(Path, scope.docs)),
+            "engines": scope.engines,
+            "domains_allow": scope.domains_allow,
+            "domains_deny": scope.domains_deny,
+            "published_after": date.fromisoformat(scope.published_after) if scope.published_after else None,
+        }
+    )

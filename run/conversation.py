@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
+from deep_research.channels import Value
 from deep_research.run.errors import QuestionRefused
 from deep_research.state import Entry, Run
 
 MARK = "deep_research"
 """Key in `additional_kwargs` under which the assistant's messages say what they are."""
 
+_UNCLEAN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zs", "Zl", "Zp"})
 
 
@@ -21,9 +24,9 @@ def mark_of(message: AnyMessage) -> str:
     return str(message.additional_kwargs.get(MARK, "")) if isinstance(message, AIMessage) else ""
 
 
-def marked(text: str, mark: str, message_id: str | None = None) -> AIMessage:
+def marked(text: str, mark: str) -> AIMessage:
     """An assistant's message that says what it is."""
-    return AIMessage(content=text, additional_kwargs={MARK: mark}, id=message_id)
+    return AIMessage(content=text, additional_kwargs={MARK: mark})
 
 
 def last_mark(messages: Sequence[AnyMessage]) -> str:
@@ -91,4 +94,16 @@ def fault_in(text: str, max_characters: int) -> str:
 
 def clean(text: str) -> str:
     """The text without control characters and lone surrogates; line breaks and tabs stay."""
-    return "".join(c for c in text if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cs"))
+    return _UNCLEAN.sub("", text)
+
+
+def cleaned(value: Value) -> Value:
+    """A JSON value whose texts are clean, at any depth."""
+    copy: object = value
+    if isinstance(value, str):
+        copy = clean(value)
+    elif isinstance(value, dict):
+        copy = {name: cleaned(part) for name, part in value.items()}
+    elif isinstance(value, list):
+        copy = [cleaned(part) for part in value]
+    return copy  # type: ignore[return-value]  # each branch gives back the type it was given

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from deep_research.run.calls import Calls
+from deep_research.run import tool_names
+from deep_research.run.calls import ACKNOWLEDGED, Calls
 from deep_research.run.limits import Limits
 from deep_research.state import Decision, Progress
 
@@ -12,10 +14,10 @@ ACT = "act"
 """Nudge: the model called no tool."""
 RESEARCH_FIRST = "research_first"
 """Nudge: the model asked for the report before anything was researched."""
-ACKNOWLEDGED = "Noted."
 NOT_NEEDED = "Not run: the report is written now."
 THINK_ALONE = "Not run: a thought stands alone. Call again after it."
 ACT_NOW = "Not run: no more thinking in a row. Act now: research or report."
+RESEARCH_ALONE = "Not run: call research_agent alone."
 NOTHING_RESEARCHED = "Not run: nothing has been researched yet. Research the plan first."
 PENDING = ""
 
@@ -38,9 +40,9 @@ def decide(calls: Calls, progress: Progress, limits: Limits, has_findings: bool)
     names = {call.name for call in calls.accepted}
     if not calls.message.tool_calls:
         return _without_call(progress, has_findings)
-    if "generate_report" in names:
+    if tool_names.GENERATE_REPORT in names:
         return _report(calls, progress, has_findings)
-    if "think_tool" in names:
+    if tool_names.THINK_TOOL in names:
         return _think(calls, progress, limits, has_findings)
     return _research(calls, progress, limits, has_findings)
 
@@ -67,16 +69,16 @@ def _without_call(progress: Progress, has_findings: bool) -> Order:
 
 def _report(calls: Calls, progress: Progress, has_findings: bool) -> Order:
     if has_findings or RESEARCH_FIRST in progress.nudges:
-        return Order("report", progress, _all(calls, NOT_NEEDED, generate_report=ACKNOWLEDGED))
-    answers = _all(calls, "Not run: call research_agent alone.", generate_report=NOTHING_RESEARCHED)
+        return Order("report", progress, _all(calls, NOT_NEEDED, {tool_names.GENERATE_REPORT: ACKNOWLEDGED}))
+    answers = _all(calls, RESEARCH_ALONE, {tool_names.GENERATE_REPORT: NOTHING_RESEARCHED})
     return Order("again", _nudged(progress, RESEARCH_FIRST), answers)
 
 
 def _think(calls: Calls, progress: Progress, limits: Limits, has_findings: bool) -> Order:
     if progress.thinks >= limits.max_thinks:
-        return _mistaken(progress, _all(calls, THINK_ALONE, think_tool=ACT_NOW), limits, has_findings)
+        return _mistaken(progress, _all(calls, THINK_ALONE, {tool_names.THINK_TOOL: ACT_NOW}), limits, has_findings)
     progress = progress.model_copy(update={"thinks": progress.thinks + 1})
-    return Order("again", progress, _all(calls, THINK_ALONE, think_tool=ACKNOWLEDGED))
+    return Order("again", progress, _all(calls, THINK_ALONE, {tool_names.THINK_TOOL: ACKNOWLEDGED}))
 
 
 def _research(calls: Calls, progress: Progress, limits: Limits, has_findings: bool) -> Order:
@@ -107,6 +109,6 @@ def _nudged(progress: Progress, nudge: str) -> Progress:
     return progress.model_copy(update={"nudges": (*progress.nudges, nudge)})
 
 
-def _all(calls: Calls, others: str, **by_name: str) -> dict[str, str]:
+def _all(calls: Calls, others: str, by_name: Mapping[str, str]) -> dict[str, str]:
     answers = {call.id: by_name.get(call.name, others) for call in calls.accepted}
     return answers | {refusal.id: refusal.reason for refusal in calls.refused}

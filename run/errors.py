@@ -49,7 +49,7 @@ class StopsTheRun(GraphBubbleUp):
 
 
 class UserMistake(DeepResearchError, StopsTheRun):
-    """The call or a setting has to change; nothing was spent."""
+    """The call or a setting has to change; nothing more is spent until it does."""
 
     exit_code = 2
 

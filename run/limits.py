@@ -31,7 +31,8 @@ class Limits(BaseSettings):
     max_thinks: int = Field(default=2, ge=1)
     """Thoughts in a row before a model is told to act."""
     max_mistakes: int = Field(default=2, ge=1)
-    """Calls in a row that cannot be run before a cycle or iteration is counted for them."""
+    """Messages of the orchestrator in a row that lead to nothing, before what was found is reported or, if nothing was,
+    the steps of the plan are researched."""
     max_repeats: int = Field(default=2, ge=1)
     """Times that a researcher may make the very same call; the next time it has to write."""
     max_plan_steps: int = Field(default=6, ge=1)
@@ -45,7 +46,7 @@ class Limits(BaseSettings):
     tool_seconds: float = Field(default=600, gt=0)
     """Seconds that one batch of tool calls may take."""
     idle_seconds: float = Field(default=60, gt=0)
-    """Seconds of silence in the stream of any other answer before the call counts as broken off."""
+    """Seconds of silence in the stream of a decision, a plan or a question before the call counts as broken off."""
     report_idle_seconds: float = Field(default=300, gt=0)
     """Seconds of silence in the stream of a finding or a report before the call counts as broken off."""
     heartbeat_seconds: float = Field(default=15, gt=0)
@@ -56,9 +57,10 @@ class Limits(BaseSettings):
     max_tokens: int | None = Field(default=None, gt=0)
     """Tokens of a run, input and output; unlimited if not set."""
     max_searches: int | None = Field(default=None, gt=0)
-    """Search queries of a run; unlimited if not set."""
+    """Searches of a run: queries, each once for every engine that it is sent to; unlimited if not set."""
     max_fetches: int | None = Field(default=None, gt=0)
-    """Pages and documents opened in a run; unlimited if not set."""
+    """Web pages fetched and documents opened in a run; a page that the thread has is not fetched anew; unlimited if not
+    set."""
     max_usd: float | None = Field(default=None, gt=0)
     """Money of a run in US dollars, where `prices` or the provider tells what calls cost; unlimited if not set."""
     decision_tokens: int = Field(default=1024, ge=16)
@@ -128,7 +130,9 @@ class Limits(BaseSettings):
         share = window / self.min_window
         scaled = ("finding_tokens", "report_tokens", "page_characters", "max_results", "max_web_results", "max_open")
         cut = {name: max(2, int(getattr(self, name) * share)) for name in scaled}
-        # Four characters are a token: the pages of a call may take a third of the window, a decision an eighth.
+        # Four characters are a token: the pages of a call may take a third of the window, a decision an eighth, as
+        # may the thought before it.
         cut["pages_characters"] = min(self.pages_characters, window * 4 // 3)
         cut["decision_tokens"] = min(self.decision_tokens, window // 8)
+        cut["reasoning_tokens"] = min(self.reasoning_tokens, window // 8)
         return self.model_copy(update=cut)

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 from langchain_core.messages import AnyMessage, ToolMessage
 from langgraph.config import get_config
 from langgraph.store.base import BaseStore, PutOp
 
+from deep_research.run.loops import Locks
+
 _REFERENCE = "text_hash"
+_locks = Locks()
 
 
 def page_namespace(thread_id: str) -> tuple[str, str]:
@@ -48,6 +52,10 @@ class Pages:
         """The note of this name, if there is one."""
         item = await self._store.aget(self.place, name)
         return dict(item.value) if item else None
+
+    def alone(self, name: str) -> AbstractAsyncContextManager[None]:
+        """Nobody else in this process works on what bears this name in the thread meanwhile."""
+        return _locks.alone((self.place, name))
 
     async def fill_in(self, messages: Sequence[AnyMessage]) -> list[AnyMessage]:
         """The messages with the texts that they refer to."""

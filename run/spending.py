@@ -6,7 +6,11 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from deep_research.run.limits import Limits
+from deep_research.run.money import dollars
 from deep_research.state import Spent
+
+TIME_OVER = "its time was over (researcher_seconds_hard)"
+"""Why a researcher was cut."""
 
 
 class Total(NamedTuple):
@@ -56,7 +60,7 @@ def limit_reached(limits: Limits, spending: Mapping[str, Spent], active_seconds:
     if active_seconds > limits.max_seconds:
         return f"the time limit of {limits.max_seconds:g} s (max_seconds) was reached"
     if limits.max_usd is not None and spent.usd >= _usd_for_research(limits):
-        return f"the limit max_usd was reached (${spent.usd:.2f} of ${limits.max_usd:.2f})"
+        return f"the limit max_usd was reached ({dollars(spent.usd)} of {dollars(limits.max_usd)})"
     for name, used, most in (
         ("max_tokens", spent.tokens, _for_research(limits)),
         ("max_searches", spent.searches, limits.max_searches),

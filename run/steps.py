@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from deep_research.run import tool_names
 from deep_research.run.branch import ResearcherState, ToolRequest
-from deep_research.run.calls import Call, Calls
-from deep_research.run.decisions import ACKNOWLEDGED
+from deep_research.run.calls import ACKNOWLEDGED, MERGED, Call, Calls
 from deep_research.run.limits import Limits
 
 ONE_KIND = "Not run: one kind of tool a message. Call it again alone."
-MERGED = "Run together with the first call of this message; the results stand there."
-
-
 ACT_NOW = "Not run: no more thinking in a row. Call another tool now."
 REPEATED = "Not run: this very call was made {} times before. Write down what was found."
 
@@ -40,9 +37,9 @@ def choose(calls: Calls, state: ResearcherState, limits: Limits) -> Step:
     first = calls.accepted[0]
     same = [call for call in calls.accepted if call.name == first.name]
     answers |= {call.id: ONE_KIND for call in calls.accepted if call.name != first.name}
-    if first.name == "generate_report":
+    if first.name == tool_names.GENERATE_REPORT:
         return Step(answers | {call.id: ACKNOWLEDGED for call in same}, is_finished=True)
-    if first.name == "think_tool":
+    if first.name == tool_names.THINK_TOOL:
         return _think(same, answers, state, limits)
     answers |= {call.id: MERGED for call in same[1:]}
     request = ToolRequest(id=first.id, tool=first.name, arguments=_merged(same))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import uuid
+
 from langgraph.types import StreamWriter
+from typing_extensions import override
 
 from deep_research.run.packets import (
     CallDelayed,
@@ -20,11 +23,8 @@ from deep_research.state import Spent
 class Teller:
     """Shows the thoughts of one call as a block in a place of its own, and what follows them in the next place.
 
-    Words beside tool calls are thoughts too; a subclass for prose overrides `text`.
+    Words beside tool calls are thoughts too; `ProseTeller` shows words as words.
     """
-
-    has_started = False
-    """Whether words of prose were shown, which cannot be taken back."""
 
     def __init__(self, writer: StreamWriter, placement: Placement) -> None:
         """Take the place of the first packet."""
@@ -33,6 +33,12 @@ class Teller:
         """Where the next packet goes."""
         self.thoughts = ""
         """The thoughts so far, as they were shown."""
+        self.is_heard = False
+        """Whether words of prose of the present call were shown, which cannot be taken back."""
+        self.costs: dict[str, Spent] = {}
+        """What all calls have cost, those included that broke off."""
+        self.seconds = 0.0
+        """Seconds that all calls have taken."""
         self._first_place = placement
 
     @property
@@ -59,18 +65,26 @@ class Teller:
         """Close the block of thoughts: what comes now has the next place."""
         if self.thoughts and self.placement == self._first_place:
             self.tell(ReasoningDone(placement=self.placement))
-            self.placement = self.after_thought()
+            self.placement = self._after_thought()
 
-    def after_thought(self) -> Placement:
-        """Where packets go after a thought."""
-        return self.placement.model_copy(update={"turn_index": self.placement.turn_index + 1})
+    def _after_thought(self) -> Placement:
+        """A researcher's thoughts move on by a step, all others by a turn."""
+        step, turn = self.placement.sub_turn_index, self.placement.turn_index
+        next_place = {"turn_index": turn + 1} if step is None else {"sub_turn_index": step + 1}
+        return self.placement.model_copy(update=next_place)
+
+    def starts_over(self) -> None:
+        """The call is made anew; what was thought before stands apart from what is thought now."""
+        if self.thoughts:
+            self.thought("\n\n")
 
     def waits(self, seconds: float, reason: str) -> None:
         """The call is delayed."""
         self.tell(CallDelayed(placement=self.placement, seconds=seconds, reason=reason))
 
     def spent(self, spent: Spent) -> None:
-        """The call is over."""
+        """A call is over, or has broken off."""
+        self.costs[uuid.uuid4().hex] = spent
         costs = spent.model_dump(include={"role", "input_tokens", "cached_tokens", "output_tokens", "usd"})
         self.tell(CallFinished(placement=self.placement, **costs))
 
@@ -79,16 +93,31 @@ class Teller:
         emit(self.writer, *packets)
 
     def kept(self, question_id: str) -> dict[str, str]:
-        """The thoughts under the place where they were shown, for the state."""
-        return {place_key(question_id, self._first_place): self.thoughts} if self.thoughts else {}
+        """The thoughts under the place where they were shown, for the state; empty ones take away those of before."""
+        return {place_key(question_id, self._first_place): self.thoughts}
 
 
-class StepTeller(Teller):
-    """A researcher's thoughts: they move on by a step, not by a turn."""
+class ProseTeller(Teller):
+    """Shows the words of the answer as they come, after a packet that begins them."""
 
-    def after_thought(self) -> Placement:
-        """The next step of the same researcher."""
-        return self.placement.model_copy(update={"sub_turn_index": (self.placement.sub_turn_index or 0) + 1})
+    has_started = False
+    """Whether words of any call were shown."""
+
+    @override
+    def text(self, words: str) -> None:
+        self.end()
+        if not self.has_started:
+            self.has_started = True
+            self.tell(self.start())
+        self.pass_on(words)
+
+    def start(self) -> Packet:
+        """What comes before the first words."""
+        raise NotImplementedError
+
+    def pass_on(self, words: str) -> None:
+        """Show the next words."""
+        raise NotImplementedError
 
 
 def place_key(question_id: str, place: Placement) -> str:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from langchain_core.messages.tool import tool_call
 from langchain_core.messages.utils import count_tokens_approximately
 
+from deep_research.run import tool_names
 from deep_research.run.fencing import fence
 from deep_research.state import Finding
 
 INTERRUPTED = "Not run: the research was interrupted. Ask again if it is still needed."
 
 FAILED = "The research failed"
+WITHHELD = "Withheld: the provider of the model refuses to have this result read. Go on without it."
 INCOMPLETE = "(Incomplete"
 EARLIER = "deep_research_earlier"
 """Mark of the message that stands for the findings of earlier questions."""
@@ -28,6 +30,8 @@ def result_of(finding: Finding | None) -> str:
     """What the orchestrator and the writer read of a finding."""
     if finding is None:
         return INTERRUPTED
+    if finding.is_withheld:
+        return WITHHELD
     text = finding.text if finding.numbered is None else finding.numbered
     if finding.failures and text:
         # It may consist of excerpts that no model has looked at.
@@ -47,12 +51,19 @@ def with_findings(transcript: Sequence[AnyMessage], findings: Mapping[str, Findi
     ]
 
 
+def withheld(findings: Mapping[str, Finding], refused: Collection[str]) -> dict[str, Finding]:
+    """The findings that a filter has `refused` to have read (ids), marked so that no later call shows them."""
+    return {key: findings[key].model_copy(update={"is_withheld": True}) for key in refused}
+
+
 def earlier_findings(findings: Mapping[str, Finding], question_id: str) -> list[AnyMessage]:
     """What was found for earlier questions of the thread, as calls and their results."""
     earlier = [finding for finding in findings.values() if finding.question_id != question_id]
     if not earlier:
         return []
-    calls = [tool_call(name="research_agent", args={"task": finding.task}, id=finding.id) for finding in earlier]
+    calls = [
+        tool_call(name=tool_names.RESEARCH_AGENT, args={"task": finding.task}, id=finding.id) for finding in earlier
+    ]
     results = [ToolMessage(result_of(finding), tool_call_id=finding.id) for finding in earlier]
     return [AIMessage("", tool_calls=calls, additional_kwargs={EARLIER: True}), *results]
 
@@ -88,14 +99,14 @@ def _works(message: AnyMessage) -> bool:
     """Whether the message asks for research or a tool of this question, not only for a thought or the report."""
     if not isinstance(message, AIMessage) or message.additional_kwargs.get(EARLIER):
         return False
-    return any(call["name"] not in ("think_tool", "generate_report") for call in message.tool_calls)
+    return any(call["name"] not in (tool_names.THINK_TOOL, tool_names.GENERATE_REPORT) for call in message.tool_calls)
 
 
 def _below_head(shorten: Shorten) -> Shorten:
     """Keep the line that says how the research ended."""
 
     def shorten_body(text: str) -> str:
-        if text.startswith((FAILED, INTERRUPTED)):
+        if text.startswith((FAILED, INTERRUPTED, WITHHELD)):
             return text
         head, line_break, body = text.partition("\n") if text.startswith(INCOMPLETE) else ("", "", text)
         return f"{head}{line_break}{shorten(body)}"

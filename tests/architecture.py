@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 PACKAGE = "deep_research"
 LEVELS = {
+    "channels": -1,
     "state": 0,
     "evidence": 1,
     "run": 1,

@@ -11,6 +11,8 @@ from typing import Any
 from langchain_core.language_models import ModelProfile
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
+from packet_check import READER, Books, faults_before_stop
 
 from deep_research.app.embed import ResearchGraph, build_graph, thread_config
 from deep_research.models.scripted import Call, ScriptedChatModel, call, calls
@@ -95,6 +97,10 @@ class Lab:
     graph: ResearchGraph
     thread: str = "lab"
     packets: list[dict[str, Any]] = field(default_factory=list)
+    books: Books | None = field(default_factory=Books)
+    """None: what calls cost cannot be known here."""
+    expected: str = ""
+    """Words of a fault of the packets that this run is expected to have."""
 
     @property
     def context(self) -> Context:
@@ -111,9 +117,24 @@ class Lab:
             subgraphs=True,
             version="v2",
         )
-        async for part in stream:
-            self.packets.append(part["data"])
-        return await self.state()
+        if message is None and not self.packets:
+            # Somebody else has heard the beginning.
+            self.books = None
+        heard, is_whole = list[dict[str, Any]](), False
+        try:
+            async for part in stream:
+                heard.append(part["data"])
+                self.packets.append(part["data"])
+            is_whole = True
+        finally:
+            wrong = faults_before_stop([*map(READER.validate_python, heard)], is_whole=is_whole)
+            left = [fault for fault in wrong if not self.expected or self.expected not in fault]
+            # What goes on may begin in the middle of a block.
+            goes_on = message is None or (isinstance(message, Command) and message.update)
+            assert goes_on or not left, left
+            state = await self.state()
+            assert not self.books or not (fault := self.books.fault(heard, state)), fault
+        return state
 
     async def state(self) -> ResearchState:
         return ResearchState(**(await self.graph.aget_state(thread_config(self.thread))).values)

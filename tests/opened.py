@@ -13,6 +13,7 @@ from deep_research.run.pages import Pages
 from deep_research.tools.addresses import Addresses
 from deep_research.tools.desk import Desk
 from deep_research.tools.library import Library
+from deep_research.tools.meter import Meter
 from deep_research.tools.open_url import OpenUrl, OpenUrlArguments
 from deep_research.tools.outcome import Outcome
 
@@ -27,6 +28,7 @@ class Reading:
         """`also` are further places that may be read."""
         self.context = Context(data_dir=folder, allow_private=(web.place, *also), robots=False, **settings)
         self.store = InMemoryStore()
+        self.meter = Meter()
 
     def pages(self) -> Pages:
         return Pages(self.store, "thread")
@@ -36,7 +38,8 @@ class Reading:
         await Addresses(self.pages(), "question").allow(addresses)
 
     async def open(self, *addresses: str, question: str = "question", **excerpts: str) -> Outcome:
-        desk = Desk(self.pages(), question, dict.fromkeys(addresses, excerpts["excerpt"]) if excerpts else {})
+        seen = dict.fromkeys(addresses, excerpts["excerpt"]) if excerpts else {}
+        desk = Desk(self.pages(), question, seen, meter=self.meter)
         tool = OpenUrl(Library(self.context), self.context, desk)
         return await tool.run(OpenUrlArguments(urls=list(addresses)))
 

@@ -6,8 +6,12 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from deep_research.run import packets as p
 from deep_research.run.packets import AnyPacket
+from deep_research.run.spending import total
+from deep_research.state import ResearchState
 
 Place = tuple[int, int, int]
 """Turn, tab and sub-turn; -1 for none."""
@@ -31,6 +35,7 @@ INSIDE: dict[type[Any], type[Any]] = {
 }
 STEPS = (p.ReasoningStart, p.SearchToolStart, p.OpenUrlStart)
 BLOCKS = (*STEPS, p.PlanStart, p.ResearchAgentStart, p.MessageStart)
+READER: TypeAdapter[AnyPacket] = TypeAdapter(AnyPacket)
 LINK = re.compile(r"\[(\d+)\]\(")
 
 
@@ -41,13 +46,38 @@ def place_of(packet: AnyPacket) -> Place:
 
 def faults(packets: Sequence[AnyPacket], *, is_whole: bool = True) -> list[str]:
     """What is wrong with the stream of one run; `is_whole`: the run came to its report."""
+    stops = [place for place, packet in enumerate(packets) if isinstance(packet, p.OverallStop)]
+    return faults_before_stop(packets, is_whole=is_whole) + (
+        [] if stops == [len(packets) - 1] else ["stop is not last"]
+    )
+
+
+def faults_before_stop(packets: Sequence[AnyPacket], *, is_whole: bool = True) -> list[str]:
+    """As `faults`, of a graph's own stream, which has no stop."""
     check = Check()
     for packet in packets:
         if not isinstance(packet, PASSING):
             check.take(packet)
-    if [isinstance(packet, p.OverallStop) for packet in packets].index(True) != len(packets) - 1:
-        check.faults.append("stop is not last")
     return check.faults + (check.left_open() if is_whole else [])
+
+
+class Books:
+    """Compares what calls were said to cost with what the state says, question by question."""
+
+    def __init__(self) -> None:
+        self._question = ""
+        self._told: list[dict[str, Any]] = []
+
+    def fault(self, packets: Iterable[dict[str, Any]], state: ResearchState) -> str:
+        """How they differ once there is a report; empty if they do not. `packets` are those since the last time."""
+        told = [packet for packet in packets if packet["type"] == "call_finished"]
+        question = state.run.id if state.run else ""
+        self._told = told if question != self._question else self._told + told
+        self._question = question
+        said = tuple(sum(packet[name] for packet in self._told) for name in ("input_tokens", "output_tokens"))
+        kept = total(state.spending)
+        is_right = not state.report or said == (kept.input_tokens, kept.output_tokens)
+        return "" if is_right else f"tokens {said} were told, {kept} is kept"
 
 
 class Check:

@@ -46,7 +46,7 @@ class Answer:
     status: int = 200
     delay: float = 0.0
     headers: Mapping[str, str] = field(default_factory=dict)
-    body: str | None = None
+    body: str | bytes | None = None
     hangs_up: bool = False
 
 
@@ -119,7 +119,8 @@ def _handler(server: Loopback) -> type[BaseHTTPRequestHandler]:
         def _reply(self, answer: Answer) -> None:
             if answer.hangs_up:
                 return
-            content = (answer.body or "").encode()
+            body = answer.body or b""
+            content = body.encode() if isinstance(body, str) else body
             try:
                 self.send_response(answer.status)
                 for name, value in {"Content-Length": str(len(content)), **answer.headers}.items():

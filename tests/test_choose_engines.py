@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from search_api import KEY
 
-from deep_research.run.context import Context
+from deep_research.run.context import Context, Engine, bound
 from deep_research.run.errors import SearchRefused
+from deep_research.state import Scope
 from deep_research.tools.engines.choose import choose_engines
+from deep_research.tools.offer import check_tools
 
 
 @pytest.mark.parametrize(
@@ -52,3 +54,23 @@ def test_an_engine_that_cannot_work_is_refused_before_anything_is_asked(
         choose_engines(Context(engines=("tavily",)))
     assert "tvly" not in str(refusal.value)
     assert "secret" not in str(refusal.value)
+
+
+def test_every_engine_of_the_settings_can_be_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TAVILY_API_KEY", KEY)
+    names = get_args(Engine)
+    assert tuple(engine.name for engine in choose_engines(Context(engines=names))) == names
+
+
+@pytest.mark.fault(25)
+def test_a_question_goes_on_with_the_engines_that_it_began_with_or_says_which_key_is_gone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    began = bound(Context(), Scope(engines=("tavily",)))
+    with pytest.raises(SearchRefused, match=r"set TAVILY_API_KEY, or begin the question with other engines"):
+        check_tools(began)
+    monkeypatch.setenv("TAVILY_API_KEY", KEY)
+    check_tools(began)
+    offline = bound(Context(engines=("tavily",)), Scope(docs=("/papers",)))
+    check_tools(offline)
+    assert choose_engines(offline) == (), "a key that was not there at the start changes nothing"

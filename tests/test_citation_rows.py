@@ -6,8 +6,9 @@ Rows 31 to 35 (a mode without markers, a stop word) have no user and are not bui
 from __future__ import annotations
 
 import pytest
+from renumbering import Renumbered, renumber
 
-from deep_research.evidence.citations import CitationStream, Cited, Renumbered, Text, cited_numbers, renumber
+from deep_research.evidence.citations import CitationStream, Cited, Text, cited_numbers
 from deep_research.evidence.numbering import number_finding
 from deep_research.evidence.protected import settle_fences
 from deep_research.evidence.rendering import link_citations

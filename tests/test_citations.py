@@ -9,16 +9,14 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from renumbering import Renumbered, bare_text, renumber
 
 from deep_research.evidence.citations import (
     CitationStream,
     Cited,
     Piece,
-    Renumbered,
     Text,
-    bare_text,
     cited_numbers,
-    renumber,
 )
 from deep_research.evidence.rendering import link_citations
 

@@ -180,6 +180,7 @@ def test_on_a_terminal_the_question_back_is_answered_right_there(desk: Desk) -> 
     assert "Port Anlow is the harbour next to the Skerry Light." in written
     assert "Which subject, person, place or document is it about?" in terminal.seen
     assert re.search(r"\d s, \d sources", terminal.seen)
+    assert re.search(r"spent: \d+ model calls, [\d ]+ tokens", terminal.seen)
     assert "1. Compare them? The Skerry Light and Port Anlow" in terminal.seen
     assert terminal.raw.rindex("\x1b[?25h") > terminal.raw.rindex("\x1b[?25l"), "the cursor is shown again"
 

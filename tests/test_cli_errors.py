@@ -44,7 +44,11 @@ def complaint(ended: Ended, code: int = 2) -> str:
         ([WHEN, "--docs", "empty"], "empty: there is no document in it that can be read"),
         ([WHEN, "--docs", "broken"], "broken.pdf: "),
         ([WHEN, "--attach", "picture.png"], "picture.png: its format cannot be read; these can: "),
-        ([WHEN, "--docs", "docs", "--limit", "nonsense=1"], "nonsense: there is no such limit"),
+        ([WHEN, "--docs", "docs", "--limit", "nonsense=1"], "nonsense: there is no such limit; `deep-research limits`"),
+        (
+            [WHEN, "--docs", "docs", "--limit", "max_cycle=1"],
+            "max_cycle: there is no such limit (did you mean max_cycles?)",
+        ),
         ([WHEN, "--docs", "docs", "--limit", "max_cycles=abc"], "limit max_cycles: Input should be a valid integer"),
         ([WHEN, "--docs", "docs", "--limit", "max_cycles=0"], "limit max_cycles: Input should be greater than or"),
         ([WHEN, "--docs", "docs", "--limit", "max_cycles"], "--limit takes NAME=VALUE, not 'max_cycles'."),
@@ -144,10 +148,37 @@ def test_a_data_folder_that_cannot_be_written_is_named(desk: Desk) -> None:
     folder = Path("/sys/deep-research")
     if not folder.parent.is_dir():
         pytest.skip("there is no /sys here")
-    for command in (["ask", WHEN, "--docs", "docs"], ["runs"]):
+    for command in (["ask", WHEN, "--docs", "docs"], ["resume", "light"]):
         line = complaint(desk.call(*command, "--data-dir", str(folder)))
         assert "'/sys/deep-research/runs.sqlite' cannot be opened: " in line
         assert "(setting data_dir)" in line
+
+
+@pytest.mark.parametrize("command", [["runs"], ["show", "light"], ["show", "light", "--replay"], ["export", "light"]])
+def test_looking_for_runs_makes_no_folder(desk: Desk, command: list[str]) -> None:
+    ended = desk.call(*command)
+    if command == ["runs"]:
+        assert (ended.code, ended.err.startswith("No runs yet")) == (0, True)
+    else:
+        assert complaint(ended) == "There is no run 'light'; `deep-research runs` lists all."
+    assert not desk.data.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("DEEP_RESEARCH_MAX_CYCLE", "DEEP_RESEARCH_MAX_CYCLE is no setting (did you mean DEEP_RESEARCH_MAX_CYCLES?)"),
+        ("DEEP_RESEARCH_MODEL", "DEEP_RESEARCH_MODEL is no setting (did you mean DEEP_RESEARCH_MODELS?)"),
+        ("DEEP_RESEARCH_XYZZY", "DEEP_RESEARCH_XYZZY is no setting"),
+    ],
+)
+def test_a_variable_that_is_no_setting_gets_one_line_and_stops_nothing(desk: Desk, name: str, words: str) -> None:
+    ended = desk.call("runs", **{name: "3"})
+    assert ended.code == 0
+    first, second = ended.err.splitlines()
+    assert first == f"Warning: {words}."
+    assert second.startswith("No runs yet")
+    assert "Warning" not in desk.call("runs", DEEP_RESEARCH_MAX_CYCLES="3", DEEP_RESEARCH_DOCS="docs").err
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
@@ -165,6 +196,15 @@ def test_a_report_is_written_to_a_file_in_place_of_standard_output(desk: Desk) -
     assert (ended.code, ended.out) == (0, "")
     assert ended.err.endswith("Report written to report.md\n")
     assert "## Sources" in (desk.folder / "report.md").read_text("utf-8")
+
+
+def test_a_dash_stands_for_standard_output(desk: Desk) -> None:
+    ended = desk.call("ask", WHEN, "--docs", "docs", "--thread", "light", "--out", "-")
+    assert ended.code == 0
+    assert ended.out.startswith("The Skerry Light was lit for the first time in 1844.")
+    assert desk.call("export", "light", "--out", "-").out == ended.out
+    assert desk.call("resume", "light", "--json", "--out", "-").out.splitlines()[-1].startswith('{"placement"')
+    assert not (desk.folder / "-").exists()
 
 
 def test_a_file_that_may_not_be_written_is_found_out_before_the_run(desk: Desk) -> None:

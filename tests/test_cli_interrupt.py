@@ -52,7 +52,7 @@ def test_ctrl_c_leaves_a_run_that_goes_on_where_it_was(desk: Desk) -> None:
         out, err = process.communicate(timeout=20)
         assert seconds_since(start) < 2
     assert (process.returncode, out) == (130, "")
-    assert err.splitlines()[-1] == "Stopped. What was found is kept; go on: deep-research resume light"
+    assert err.splitlines()[-1] == "Stopped. The run is kept; go on: deep-research resume light"
     assert "Traceback" not in err
     check_resumed(desk)
 
@@ -75,7 +75,7 @@ def test_ctrl_c_stops_within_two_seconds_while_a_slow_document_is_read(desk: Des
         out, err = process.communicate(timeout=20)
         assert seconds_since(start) < 2
     assert (process.returncode, out) == (130, "")
-    assert err.splitlines()[-1] == "Stopped. What was found is kept; go on: deep-research resume light"
+    assert err.splitlines()[-1] == "Stopped. The run is kept; go on: deep-research resume light"
     assert "Traceback" not in err
     assert "Status    stopped" in desk.call("show", "light").out
     assert json.loads(desk.call("show", "light", "--format", "json").out)["question"] == QUESTION
@@ -92,7 +92,7 @@ def test_ctrl_c_at_the_question_back_leaves_it_waiting(tmp_path: Path) -> None:
     terminal.wait_for("Your answer: ")
     os.killpg(terminal.process.pid, signal.SIGINT)
     assert terminal.end() == 130
-    assert terminal.seen.splitlines()[-1] == "Stopped. What was found is kept; go on: deep-research resume pair"
+    assert terminal.seen.splitlines()[-1] == "Stopped. The run is kept; go on: deep-research resume pair"
     assert " waiting " in desk.call("runs").out
     assert desk.call("resume", "pair", "--answer", "The Skerry Light").code == 0
 

@@ -96,15 +96,30 @@ def test_ctrl_c_ends_the_packets_with_its_reason(tmp_path: Path) -> None:
         os.killpg(process.pid, signal.SIGINT)
         out, err = process.communicate(timeout=20)
     assert process.returncode == 130
-    assert err == "Stopped. What was found is kept; go on: deep-research resume light\n"
+    assert err == "Stopped. The run is kept; go on: deep-research resume light\n"
     assert stop_of(first + out) == {"stop_reason": "user_cancelled", "message": "", "is_resumable": True}
+
+
+def test_packets_that_nobody_reads_stop_the_run_at_once_and_in_silence(tmp_path: Path) -> None:
+    desk = with_notes(desk_in(tmp_path), 150)
+    with desk.started("ask", QUESTION, "--docs", "docs", "--thread", "light", "--json") as process:
+        assert process.stdout and process.stderr
+        next(line for line in process.stdout if "search_tool_start" in line)
+        process.stdout.close()
+        assert process.wait(20) == 130
+        assert process.stderr.read() == ""
+    assert "Status    stopped" in desk.call("show", "light").out
+    assert desk.call("resume", "light").code == 0
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (["ask", QUESTION, "--json", "--out", "report.md"], "deep-research export THREAD --out FILE"),
+        (["ask", QUESTION, "--json", "--format", "json"], "--json prints packets alone"),
+        (["ask", QUESTION, "--yes", "--review-plan"], "--yes and --review-plan exclude each other"),
         (["show", "light", "--json"], "the run as data is --format json"),
+        (["show", "light", "--replay", "--format", "json"], "--replay --json"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(library: Desk, arguments: list[str], words: str) -> None:

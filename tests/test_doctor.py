@@ -10,6 +10,11 @@ import pytest
 from command import Desk, desk_in
 from openai_replies import Reply, fail, say, use
 from openai_server import Received, openai_server
+from search_api import search_api
+
+from deep_research.app.doctor import look_at
+from deep_research.models.scripted import ScriptedChatModel
+from deep_research.run.context import Context
 
 JSON = json.dumps({"calls": [{"name": "save_word", "arguments": {"word": "amber"}}]})
 
@@ -104,3 +109,86 @@ def test_a_wrong_key_is_one_line_that_does_not_show_it(desk: Desk) -> None:
     assert ended.code == 2
     assert "OPENAI_API_KEY" in ended.out
     assert "CANARY" not in ended.out + ended.err
+
+
+def test_before_a_trial_tools_are_untried_and_after_it_that_is_known_for_good(desk: Desk) -> None:
+    given = ("--model", "openai:fake-1", "--docs", str(desk.docs))
+    with openai_server(without_tools) as server:
+        assert "tool calling is tried at the first run" in desk.call("doctor", *given, **server.environment).out
+        tried = desk.call("doctor", "--try", *given, **server.environment)
+        later = desk.call("doctor", *given, **server.environment)
+    for ended in (tried, later):
+        assert "calls tools, by a trial: schema" in ended.out
+        assert "at the first run" not in ended.out
+    set_by_hand = desk.call("doctor", *given, DEEP_RESEARCH_TOOL_CALLS="json", **server.environment)
+    assert "calls tools as tool_calls says: json" in set_by_hand.out
+
+
+def test_a_trial_that_has_to_wait_says_so(desk: Desk) -> None:
+    asked: list[Received] = []
+
+    def busy_once(request: Received) -> Reply:
+        asked.append(request)
+        return fail(429, "slow down", retry_after=0.01) if len(asked) == 1 else capable(request)
+
+    with openai_server(busy_once) as server:
+        given = ("--try", "--model", "openai:fake-1", "--docs", str(desk.docs))
+        ended = desk.call("doctor", *given, **server.environment)
+    assert ended.code == 0, ended.out
+    assert re.search(r"^waiting \d s: the provider asks to wait \(HTTP 429\)$", ended.err, re.MULTILINE)
+
+
+def test_a_trial_is_not_made_where_something_is_missing_and_that_is_said(desk: Desk) -> None:
+    ended = desk.call("doctor", "--try", "--docs", "nowhere")
+    assert ended.code == 2
+    assert "note     trial: not made: first mend what is missing" in ended.out
+
+
+def test_a_model_at_another_provider_is_not_said_to_be_at_the_server_of_openai_models(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://localhost:1/v1")
+    looks = look_at(Context(models={"planner": ScriptedChatModel(replies=[])}, data_dir=desk.data))
+    words = {look.what: look.words for look in looks}
+    assert "localhost" not in words["model of the planner"]
+    assert "localhost:1" in words["model of the writer"]
+
+
+def test_a_folder_without_documents_is_missing_and_documents_are_counted(desk: Desk) -> None:
+    (desk.folder / "empty").mkdir()
+    (desk.folder / "one").mkdir()
+    (desk.folder / "one" / "note.md").write_text("A note.", "utf-8")
+    ended = desk.call("doctor", "--docs", str(desk.folder / "empty"))
+    assert ended.code == 2
+    assert f"missing  documents: {desk.folder / 'empty'}: there is no document in it" in ended.out
+    ended = desk.call("doctor", "--docs", str(desk.docs), "--docs", str(desk.folder / "one"))
+    assert ended.code == 0
+    assert f"{desk.docs} (4 documents), {desk.folder / 'one'} (1 document)" in ended.out
+
+
+def test_a_database_that_cannot_be_used_is_one_line_that_names_it(desk: Desk) -> None:
+    assert "ok       runs: 0 runs" in desk.call("doctor", "--docs", str(desk.docs)).out
+    assert not desk.data.exists(), "looking makes nothing"
+    desk.data.mkdir()
+    file = desk.data / "runs.sqlite"
+    file.write_bytes(b"this is no database" * 99)
+    ended = desk.call("doctor", "--docs", str(desk.docs))
+    assert ended.code == 2
+    (line,) = [line for line in ended.out.splitlines() if line.startswith("missing")]
+    assert line.startswith("missing  runs: ")
+    assert str(file) in line
+
+
+@pytest.mark.fault(26)
+def test_a_trial_searches_once_and_says_whether_the_key_is_taken(desk: Desk) -> None:
+    given = ("--try", "--model", "extractive", "--engine", "tavily")
+    with search_api() as engine:
+        right = desk.call("doctor", *given, **engine.environment())
+        assert len(engine.requests) == 1
+        wrong = desk.call("doctor", *given, **{**engine.environment(), "TAVILY_API_KEY": "tvly-CANARY"})
+    assert (right.code, wrong.code) == (0, 2)
+    assert "ok       key of Tavily: it is taken" in right.out
+    assert "missing  key of Tavily: " in wrong.out
+    assert "check TAVILY_API_KEY" in wrong.out
+    assert "CANARY" not in wrong.out + wrong.err
+    assert "one credit" in desk.run("doctor", "--help").out

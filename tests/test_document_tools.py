@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from langgraph.store.memory import InMemoryStore
+from searching import new_desk
 from shelf import BRIDGE, HARBOUR, LONG, Place
 
-from deep_research.run.pages import Pages
 from deep_research.tools.desk import Desk
 from deep_research.tools.internal_search import InternalSearch, InternalSearchArguments
 from deep_research.tools.library import Library
+from deep_research.tools.meter import Meter
 from deep_research.tools.open_url import OpenUrl, OpenUrlArguments
 from deep_research.tools.outcome import ToolFailed
 from deep_research.tools.window import window
@@ -50,23 +50,24 @@ def test_the_model_is_shown_a_plain_list_of_strings() -> None:
 async def test_nothing_but_blanks_is_an_error(place: Place) -> None:
     context = place.context()
     with pytest.raises(ToolFailed, match="at least one query"):
-        await InternalSearch(Library(context), context).run(InternalSearchArguments(queries=[" "]))
+        await InternalSearch(Library(context), context, new_desk()).run(InternalSearchArguments(queries=[" "]))
     with pytest.raises(ToolFailed, match="at least one address"):
-        await OpenUrl(Library(context), context, desk({})).run(OpenUrlArguments(urls=[]))
+        await OpenUrl(Library(context), context, new_desk()).run(OpenUrlArguments(urls=[]))
 
 
-def search_tool(place: Place, **limits: float) -> InternalSearch:
-    return InternalSearch(place.indexed(**limits), place.context(**limits))
+def search_tool(place: Place, desk: Desk | None = None, **limits: float) -> InternalSearch:
+    return InternalSearch(place.indexed(**limits), place.context(**limits), desk or new_desk())
 
 
 async def test_results_of_several_queries_are_mixed_once_each_and_grouped_by_document(place: Place) -> None:
     (place.docs / "long.txt").write_text(LONG)
-    tool = search_tool(place, max_results=6)
+    desk = new_desk()
+    tool = search_tool(place, desk, max_results=6)
     outcome = await tool.run(InternalSearchArguments(queries=["chapter ship cargo", "Velm bridge", "velm BRIDGE"]))
     titles = [hit.source.address.rpartition("/")[2] for hit in outcome.hits]
     assert titles == ["long.txt"] * 5 + ["Velm bridge.txt"]
     assert len({hit.excerpt for hit in outcome.hits}) == 6
-    assert (outcome.searches, outcome.fetches, outcome.problems) == (2, 0, ())
+    assert (desk.meter, outcome.problems) == (Meter(searches=2), ())
     assert all(hit.excerpt in hit.text for hit in outcome.hits)
     assert outcome.hits[-1].text == BRIDGE.strip()
 
@@ -74,7 +75,7 @@ async def test_results_of_several_queries_are_mixed_once_each_and_grouped_by_doc
 async def test_queries_above_the_limit_are_not_searched_and_that_is_said(place: Place) -> None:
     outcome = await search_tool(place).run(InternalSearchArguments(queries=["a1", "salt", "b2", "bridge"]))
     assert [hit.source.title for hit in outcome.hits] == ["Salt"]
-    assert outcome.problems == ("Only the first 3 of 4 queries were searched.",)
+    assert outcome.problems == ("Only the first 3 of 4 queries were searched (max_queries).",)
 
 
 async def test_a_search_without_results_suggests_other_words(place: Place) -> None:
@@ -86,11 +87,7 @@ async def test_a_search_without_results_suggests_other_words(place: Place) -> No
 
 
 def open_tool(place: Place, excerpts: dict[str, str] | None = None, **limits: float) -> OpenUrl:
-    return OpenUrl(place.indexed(**limits), place.context(**limits), desk(excerpts or {}))
-
-
-def desk(excerpts: dict[str, str]) -> Desk:
-    return Desk(Pages(InMemoryStore(), "thread"), "question", excerpts)
+    return OpenUrl(place.indexed(**limits), place.context(**limits), new_desk(excerpts=excerpts or {}))
 
 
 async def test_an_opened_document_is_shown_whole(place: Place) -> None:
@@ -121,11 +118,27 @@ async def test_one_call_opens_ten_documents_and_shows_so_much_of_all(place: Plac
     urls = [f"docs:papers/{number}.txt" for number in range(12)]
     outcome = await open_tool(place).run(OpenUrlArguments(urls=urls))
     assert [hit.source.address for hit in outcome.hits] == urls[:10]
-    assert outcome.problems == ("Only the first 10 of 12 addresses were opened.",)
+    assert outcome.problems == ("Only the first 10 of 12 addresses were opened (max_open).",)
     outcome = await open_tool(place, pages_characters=2500).run(OpenUrlArguments(urls=urls[:6]))
     assert [len(hit.excerpt) > 200 for hit in outcome.hits] == [True] * 4
     assert sum(len(hit.excerpt) for hit in outcome.hits) <= 2500
     assert [problem.split()[0] for problem in outcome.problems] == [repr(url) for url in urls[4:6]]
+
+
+async def test_only_documents_that_were_opened_are_counted_and_no_more_than_are_left(place: Place) -> None:
+    desk = new_desk(meter=Meter(most_fetches=2))
+    tool = OpenUrl(place.indexed(), place.context(), desk)
+    urls = ["docs:papers/nowhere.md", "docs:papers/harbour.md", "docs:papers/page.html"]
+    outcome = await tool.run(OpenUrlArguments(urls=urls))
+    assert len(outcome.hits) == desk.meter.fetches == 1
+    assert outcome.problems[-1] == "Only the first 2 of 3 addresses were opened (max_fetches)."
+
+
+async def test_no_more_queries_are_searched_than_are_left(place: Place) -> None:
+    desk = new_desk(meter=Meter(most_searches=1))
+    outcome = await search_tool(place, desk).run(InternalSearchArguments(queries=["salt", "bridge"]))
+    assert desk.meter.searches == 1
+    assert outcome.problems == ("Only the first 1 of 2 queries were searched (max_searches).",)
 
 
 async def test_an_unknown_address_is_named_and_alone_is_a_failure(place: Place) -> None:

@@ -27,6 +27,7 @@ from deep_research.tools.engines.duckduckgo import DuckDuckGo
 from deep_research.tools.engines.engine import EngineBusy, EngineFailed, Found, SearchEngine
 from deep_research.tools.engines.pace import ask
 from deep_research.tools.engines.wikipedia import Wikipedia
+from deep_research.tools.meter import Meter
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -125,10 +126,10 @@ async def test_a_library_that_hangs_holds_up_nobody() -> None:
 
     start = time.monotonic()
     with pytest.raises(EngineFailed, match=r"did not answer within 0\.1 s"):
-        await ask(DuckDuckGo(Context(), Hanging()), "q", 5, 0.1)
+        await ask(DuckDuckGo(Context(), Hanging()), "q", 5, 0.1, Meter())
     assert time.monotonic() - start < 2
-    left = [thread for thread in threading.enumerate() if thread.name == "search"]
-    assert all(thread.daemon for thread in left)
+    left = [thread for thread in threading.enumerate() if thread.name == "work"]
+    assert left and all(thread.daemon for thread in left)
     release.set()
 
 
@@ -136,7 +137,7 @@ async def test_an_engine_that_wants_a_pause_between_requests_gets_it() -> None:
     engine = DuckDuckGo(Context(), Duck())
     engine.gap = 0.15
     start = time.monotonic()
-    await asyncio.gather(*(ask(engine, query, 5, 5) for query in "abc"))
+    await asyncio.gather(*(ask(engine, query, 5, 5, Meter()) for query in "abc"))
     assert time.monotonic() - start >= 0.3
 
 
@@ -232,7 +233,10 @@ async def test_a_missing_package_is_named_with_the_way_to_get_it(monkeypatch: py
 SEARCH = """
 import asyncio, sys, threading
 from blockbuster import blockbuster_ctx
+from langgraph.store.memory import InMemoryStore
 from deep_research.run.context import Context
+from deep_research.run.pages import Pages
+from deep_research.tools.desk import Desk
 from deep_research.tools.engines.arxiv import Arxiv
 from deep_research.tools.engines.tavily import Tavily
 from deep_research.tools.engines.wikipedia import Wikipedia
@@ -244,7 +248,7 @@ def watch(event, arguments):
 
 async def main(name, address):
     engine = {"wikipedia": Wikipedia, "arxiv": Arxiv}[name](context, address)
-    search = WebSearch(context, [Tavily(context), engine])
+    search = WebSearch(context, [Tavily(context), engine], Desk(Pages(InMemoryStore(), "thread"), "question"))
     with blockbuster_ctx():
         outcome = await search.run(WebSearchArguments(queries=["tides"]))
     print(len(outcome.hits), *outcome.problems)

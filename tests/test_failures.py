@@ -87,7 +87,7 @@ async def test_all_three_fail_and_the_orchestrator_can_try_another_way(tmp_path:
 
 
 class FailingStore(InMemoryStore):
-    """A store that loses its disk at some time."""
+    """A store that loses its disk for some time."""
 
     has_disk = True
 
@@ -98,12 +98,18 @@ class FailingStore(InMemoryStore):
 
     def losing(self, reply: Any) -> Any:
         """The reply, given at the moment when the disk is lost."""
+        return self._turning(has_disk=False, reply=reply)
 
-        def lose(*_: Any) -> Any:
-            self.has_disk = False
+    def finding(self, reply: Any) -> Any:
+        """The reply, given at the moment when the disk is back."""
+        return self._turning(has_disk=True, reply=reply)
+
+    def _turning(self, *, has_disk: bool, reply: Any) -> Any:
+        def turn(*_: Any) -> Any:
+            self.has_disk = has_disk
             return reply
 
-        return lose
+        return turn
 
 
 async def test_a_tool_call_that_breaks_is_answered_before_the_finding_is_written(tmp_path: Path) -> None:
@@ -111,7 +117,7 @@ async def test_a_tool_call_that_breaks_is_answered_before_the_finding_is_written
     run = lab(
         tmp_path,
         graph=build_graph(checkpointer=InMemorySaver(), store=store),
-        orchestrator=[research("light task"), REPORT],
+        orchestrator=[research("light task"), store.finding(REPORT)],
         researcher=[store.losing(search("light")), "What I knew."],
     )
     state = await run.ask()
@@ -125,12 +131,14 @@ async def test_a_branch_that_breaks_as_a_whole_leaves_a_failed_finding_and_its_s
     run = lab(
         tmp_path,
         graph=build_graph(checkpointer=InMemorySaver(), store=store),
-        orchestrator=[research("light task", "keeper task"), REPORT],
+        orchestrator=[research("light task", "keeper task"), store.finding(REPORT)],
         researcher={
             "light task": [search("light"), store.losing(REPORT), "never written"],
             "keeper task": [REPORT, "From memory."],
         },
     )
+    # Without its disk, the branch cannot write down what its calls have cost.
+    run.books = None
     state = await run.ask()
     light, keeper = in_order(state)
     assert (light.ended, light.reason) == ("failed", "an error stopped it (OSError)")

@@ -23,9 +23,11 @@ def web() -> Iterator[Web]:
 @pytest.mark.fault("R7")
 async def test_an_address_that_nobody_has_named_is_refused_without_a_request(web: Web, tmp_path: Path) -> None:
     address = article(web, "/secret")
+    reading = Reading(web, tmp_path)
     with pytest.raises(ToolFailed, match="neither the user nor a result"):
-        await Reading(web, tmp_path).open(f"{address}?answer=42")
+        await reading.open(f"{address}?answer=42")
     assert web.asked("/secret") == 0
+    assert reading.meter.fetches == 0
 
 
 @pytest.mark.fault("R7")
@@ -56,6 +58,7 @@ async def test_a_page_is_fetched_once_a_thread_however_many_ask_for_it(web: Web,
     both = await asyncio.gather(reading.open(address), reading.open(address))
     later = await reading.open(address, question="another question")
     assert web.asked("/once") == 1
+    assert reading.meter.fetches == 1
     assert {outcome.hits[0].text for outcome in (*both, later)} == {both[0].hits[0].text}
 
 
@@ -67,6 +70,7 @@ async def test_why_a_page_could_not_be_read_is_kept_for_the_question_only(web: W
         with pytest.raises(ToolFailed, match=r"could not be read: .*\(blocked\)"):
             await reading.open(address, question=question)
     assert web.asked("/closed") == 2
+    assert reading.meter.fetches == 2, "what was asked for counts, whatever came of it"
 
 
 @pytest.mark.fault("R7")
@@ -76,7 +80,7 @@ async def test_pages_are_counted(web: Web, tmp_path: Path, limit: str, read: int
     reading = Reading(web, tmp_path, limits={limit: 2})
     await reading.name(*addresses)
     outcome = await reading.open(*addresses)
-    assert len(outcome.hits) == read
+    assert len(outcome.hits) == reading.meter.fetches == read
     assert f"({limit})" in outcome.problems[0]
 
 

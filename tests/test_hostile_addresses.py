@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 from opened import WORDS, Reading, article
+from searching import Shelf, new_desk
 from web import Exchange, Web, hostile_web
 
 from deep_research.run.errors import DocumentsUnreadable
 from deep_research.tools.addresses import Addresses
-from deep_research.tools.desk import Desk
 from deep_research.tools.engines.engine import Found
 from deep_research.tools.outcome import Outcome, ToolFailed
 from deep_research.tools.web_search import WebSearch, WebSearchArguments
@@ -134,12 +134,5 @@ async def test_where_redirects_end_is_counted_too(web: Web, tmp_path: Path) -> N
 
 
 async def search(reading: Reading, *found: Found) -> Outcome:
-    class Shelf:
-        name = title = "Shelf"
-        parallel, gap = 4, 0.0
-
-        async def search(self, query: str, count: int) -> list[Found]:
-            return list(found)
-
-    tool = WebSearch(reading.context, [Shelf()], Desk(reading.pages(), "question", {}))
+    tool = WebSearch(reading.context, [Shelf("shelf", *found)], new_desk(reading.store))
     return await tool.run(WebSearchArguments(queries=["q"]))

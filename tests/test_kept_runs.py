@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
+from command import desk_in
 from lab import lab
 from openai_replies import fail
 from wire import QUESTION
 from wire_desk import wire_desk
 
 from deep_research.app.embed import build_graph
+from deep_research.app.runs import open_runs
 from deep_research.app.stream import packets
+from deep_research.run.errors import KeyRefused
+from deep_research.run.packets import AnyPacket
 
 
 @pytest.mark.fault(24)
@@ -28,6 +33,56 @@ def test_a_run_whose_credit_ends_in_its_report_is_kept_and_can_be_resumed_with_a
         assert again.code == 0, again.err
         assert "Skerry Light" in again.out
         assert len(wire.lab.models.requests) == asked
+
+
+@pytest.mark.fault(24)
+def test_a_new_run_whose_account_is_empty_at_its_plan_is_kept_and_says_why_and_how_to_go_on(tmp_path: Path) -> None:
+    with wire_desk(tmp_path, planner=lambda _: fail(402, "no credit")) as wire:
+        ended = wire.desk.call("ask", QUESTION, "--thread", "poor", "--yes")
+        assert ended.code == 2
+        assert ended.err.splitlines()[-1].endswith("The run is kept; go on: deep-research resume poor")
+        assert " failed " in wire.desk.call("runs").out
+        page = wire.desk.call("show", "poor", "--data-dir", str(wire.desk.data)).out
+        assert "\nStatus    failed: The planner's model 'fake-1' cannot be used: no credit is left" in page
+        assert f"\nGo on     deep-research resume poor --data-dir {wire.desk.data}\n" in page
+        assert "no credit is left" in json.loads(wire.desk.call("show", "poor", "--format", "json").out)["failure"]
+        again = wire.desk.call("resume", "poor")
+        assert (again.code, again.err.splitlines()[-1]) == (2, ended.err.splitlines()[-1])
+        assert wire.desk.call("resume", "poor", "--model", "extractive").code == 0
+        page = wire.desk.call("show", "poor").out
+        assert "no credit" not in page and "Go on " not in page
+
+
+def test_a_run_keeps_what_its_call_gave_and_nothing_of_the_environment(tmp_path: Path) -> None:
+    desk, follow_up = desk_in(tmp_path), "Who kept the Skerry Light, and where was she born?"
+    short, long = {"DEEP_RESEARCH_QUESTION_CHARACTERS": "20"}, {"DEEP_RESEARCH_QUESTION_CHARACTERS": "2000"}
+    start = ("ask", "Skerry Light lit?", "--docs", str(desk.docs), "--yes")
+    assert desk.call(*start, "--thread", "by variable", **short).code == 0
+    assert "Tralee" in desk.call("ask", follow_up, "--thread", "by variable", **long).out
+    assert desk.call(*start, "--thread", "by option", "--limit", "question_characters=20", **long).code == 0
+    refused = desk.call("ask", follow_up, "--thread", "by option", **long)
+    assert (refused.code, "at most 20 are accepted" in refused.err) == (2, True)
+    other = {"DEEP_RESEARCH_MODELS": "gpt-nonsense", "DEEP_RESEARCH_DOCS": "nowhere"}
+    assert desk.call(*start, "--thread", "model", DEEP_RESEARCH_MODELS="extractive").code == 0
+    assert "Unknown model 'gpt-nonsense'" in desk.call("ask", follow_up, "--thread", "model", **other).err
+    assert desk.call("ask", follow_up, "--thread", "model", "--model", "extractive", **other).code == 0
+    assert desk.call("ask", "And its tide?", "--thread", "model", **other).code == 0
+
+
+async def test_a_run_that_goes_on_with_other_settings_has_not_failed_any_more(tmp_path: Path) -> None:
+    def stop_reading(_: AnyPacket) -> None:
+        raise InterruptedError
+
+    with wire_desk(tmp_path, planner=lambda _: fail(402, "no credit")):
+        async with open_runs(tmp_path / "data") as book:
+            with pytest.raises(KeyRefused, match="no credit"):
+                await book.ask("poor", QUESTION, {"clarify": "off"}, lambda _: None)
+            failed = await book.read("poor")
+            assert (failed.status, "no credit" in failed.failure) == ("failed", True)
+            with pytest.raises(InterruptedError):
+                await book.resume("poor", "", {"models": "extractive"}, stop_reading)
+            stopped = await book.read("poor")
+            assert (stopped.status, stopped.failure) == ("stopped", "")
 
 
 @pytest.mark.parametrize("after", ["deep_research_plan_start", "search_tool_start", "intermediate_report_start"])

@@ -6,9 +6,12 @@ import socket
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
+import httpx2
+import openai
 import pytest
+from langchain_core.messages import HumanMessage
 from openai_server import Received, Reply, fail, openai_server, say, send
-from wired import KEY, error_at, error_of, told
+from wired import KEY, Wire, error_at, error_of, told
 
 from deep_research.models.faults import (
     AnswerSilent,
@@ -18,6 +21,8 @@ from deep_research.models.faults import (
     reason_of,
     retry_after,
 )
+from deep_research.models.resolve import resolve_model
+from deep_research.models.timed import timed_parts
 from deep_research.run.errors import (
     ContentRefused,
     DeepResearchError,
@@ -167,11 +172,31 @@ async def test_a_parameter_that_is_not_taken_is_named(monkeypatch: pytest.Monkey
 
 @pytest.mark.fault(7)
 @pytest.mark.parametrize("reply", [say("Yes.", wait=9), say("It was lit in 1844.", ending="stall")])
-async def test_the_connection_itself_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch, reply: Reply) -> None:
-    limits = Limits(idle_seconds=0.1, report_idle_seconds=0.1)
-    error = await error_of(reply, monkeypatch, limits=limits)
-    assert "did not answer in time" in str(told(error))
-    assert is_transient(error)
+@pytest.mark.parametrize("limit", ["idle_seconds", "report_idle_seconds"])
+async def test_a_connection_that_goes_silent_is_given_up(
+    monkeypatch: pytest.MonkeyPatch, reply: Reply, limit: str
+) -> None:
+    with openai_server([reply]) as server:
+        context = Wire(monkeypatch)(server, limits=Limits.model_validate({limit: 0.1})).context
+        model, is_long = resolve_model("planner", context), limit == "report_idle_seconds"
+        prompt = [HumanMessage("What is known?")]
+        with pytest.raises(AnswerSilent) as caught:
+            async for _ in timed_parts(model, prompt, "planner", context, is_long=is_long):
+                pass
+    assert f"was silent for 0.1 s ({limit})" in str(told(caught.value))
+    assert is_transient(caught.value)
+
+
+@pytest.mark.fault(5)
+def test_a_server_that_takes_no_connection_in_time_is_not_told_as_slow() -> None:
+    request = httpx2.Request("POST", f"http://user:{KEY}@192.0.2.1:8000/v1/chat/completions")
+    late = httpx2.ConnectTimeout("", request=request)
+    wrapped = openai.APITimeoutError(request=request)
+    wrapped.__cause__ = late
+    for error in (late, wrapped):
+        assert "cannot be reached: the connection to 192.0.2.1:8000 failed" in str(told(error))
+        assert is_transient(error)
+    assert "did not answer in time" in str(told(openai.APITimeoutError(request=request)))
 
 
 @pytest.mark.fault(7)

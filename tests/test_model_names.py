@@ -12,6 +12,7 @@ from openai_server import fail, openai_server, say
 from deep_research.models.extractive import ExtractiveChatModel
 from deep_research.models.faults import in_our_words
 from deep_research.models.prices import cost_of
+from deep_research.models.providers import host_in, host_of
 from deep_research.models.resolve import check_models, profile_of, resolve_model
 from deep_research.models.scripted import ScriptedChatModel
 from deep_research.run.context import Context, Price
@@ -129,7 +130,7 @@ async def test_other_providers_are_called_through_langchain(monkeypatch: pytest.
     context = Context(models="azure_openai:mine", window=60_000)
     with pytest.raises(KeyRefused, match="key of its provider"):
         check_models(("planner",), context)
-    with openai_server([say("Yes."), fail(401)]) as server:
+    with openai_server([say("Yes."), fail(401), fail(500)]) as server:
         monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", server.url.removesuffix("/v1"))
         monkeypatch.setenv("AZURE_OPENAI_API_KEY", "k")
         monkeypatch.setenv("OPENAI_API_VERSION", "2024-10-21")
@@ -142,9 +143,23 @@ async def test_other_providers_are_called_through_langchain(monkeypatch: pytest.
         assert whole.text == "Yes."
         with pytest.raises(Exception, match="401") as caught:
             await model.ainvoke("What is known?")
+        with pytest.raises(Exception, match="500"):
+            await model.ainvoke("What is known?")
         await model.root_async_client.close()  # type: ignore[attr-defined]  # Azure's own client, not ours
+        assert host_of(model) == server.url.removeprefix("http://").removesuffix("/v1")
+    assert len(server.requests) == 3
     assert server.requests[0].path.startswith("/openai/deployments/mine/chat/completions")
     assert type(in_our_words(caught.value, "planner", "mine")) is KeyRefused
+
+
+def test_the_host_of_a_model_is_told_without_what_is_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://user:CANARY@127.0.0.1:8000/v1?key=CANARY")
+    assert host_of(resolve_model("planner", Context(models="openai:fake-1"))) == "127.0.0.1:8000"
+    monkeypatch.delenv("OPENAI_BASE_URL")
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    assert host_of(resolve_model("planner", Context(models="openai:fake-1"))) == "api.openai.com"
+    assert host_of(ScriptedChatModel(replies=[])) == ""
+    assert host_in("http://[canary") == host_in("") == ""
 
 
 @pytest.mark.parametrize(

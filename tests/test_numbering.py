@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from renumbering import renumber
 
-from deep_research.evidence.citations import renumber
+from deep_research.channels import merge_by_id
 from deep_research.evidence.numbering import next_number, number_finding
-from deep_research.state import Finding, Source, merge_by_id, merge_findings, merge_sources
+from deep_research.state import Finding, Source, merge_findings, merge_sources
 
 KEYS = ["a", "b", "c", "d", "e"]
 Told = tuple[str, dict[int, str]]

@@ -98,6 +98,17 @@ async def test_counts_and_reasons_that_are_repeated_count_once(wire: Wire) -> No
     assert message.response_metadata["finish_reason"] == "stop"
 
 
+async def test_of_counts_that_grow_with_every_chunk_the_last_holds(wire: Wire) -> None:
+    counts = [{"prompt_tokens": 90, "completion_tokens": n, "total_tokens": 90 + n} for n in (1, 5, 10)]
+    choices = [{"delta": {"content": "Yes"}}, {"delta": {"content": "."}}, {"delta": {}, "finish_reason": "stop"}]
+    chunks = [{"id": "x", "choices": [each], "usage": n} for each, n in zip(choices, counts, strict=True)]
+    told = [f"data: {json.dumps(chunk)}\n\n" for chunk in [*chunks, {"id": "x", "choices": [], "usage": None}]]
+    with openai_server([send("".join(told), content_type="text/event-stream")]) as server:
+        message = await wire(server)()
+    assert message.usage_metadata is not None
+    assert (message.usage_metadata["output_tokens"], message.usage_metadata["total_tokens"]) == (10, 100)
+
+
 async def test_a_server_that_does_not_count_leaves_the_count_open(wire: Wire) -> None:
     with openai_server([say("Yes.", usage=None)]) as server:
         assert (await wire(server)()).usage_metadata is None

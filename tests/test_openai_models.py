@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import weakref
 from typing import Any
 
 import pytest
@@ -13,7 +14,9 @@ from openai_server import Reply, fail, openai_server, say, use
 from wired import PROMPT, TOOL, Wire
 
 from deep_research.models.resolve import resolve_model
+from deep_research.run.calls import answer, read_calls
 from deep_research.run.context import Context
+from deep_research.run.limits import Limits
 
 
 @pytest.fixture
@@ -51,6 +54,18 @@ async def test_thoughts_go_back_only_to_servers_that_ask_for_them(wire: Wire) ->
     kept = [[message.get("reasoning_content") for message in request.messages] for request in server.requests]
     again = [None, None, "What is asked?", None, ""]
     assert kept == [[None] * 5, again, again]
+
+
+async def test_the_thought_of_an_earlier_answer_is_in_the_request_that_is_repeated(wire: Wire) -> None:
+    first = use(("look", {"word": "a"}), reasoning="What is asked?")
+    complaint = fail(400, "Missing `reasoning_content` field in the assistant message at message index 2.")
+    with openai_server([first, complaint, say("Yes.")]) as server:
+        model = wire(server)
+        earlier = read_calls(await model(tools=[TOOL]), {"look"}, ())
+        results = answer(earlier.message, {call.id: "found" for call in earlier.accepted})
+        assert (await model([*PROMPT, earlier.message, *results], tools=[TOOL])).text == "Yes."
+    kept = [[message.get("reasoning_content") for message in request.messages] for request in server.requests]
+    assert kept == [[None] * 2, [None] * 4, [None, None, "What is asked?", None]]
 
 
 @pytest.mark.fault(23)
@@ -127,6 +142,33 @@ def test_each_event_loop_has_connections_of_its_own_and_closes_them(wire: Wire) 
         answers = [asyncio.run(model()).text for _ in range(2)]
         gc.collect()  # warnings of connections that were left open are errors here
     assert answers == ["One.", "Two."]
+
+
+def test_what_was_made_for_a_loop_goes_with_it(wire: Wire) -> None:
+    made: list[weakref.ref[object]] = []
+
+    async def make() -> None:
+        model = resolve_model("planner", context)
+        made.extend([weakref.ref(model), weakref.ref(model.http_async_client)])  # type: ignore[attr-defined]  # ours
+
+    with openai_server() as server:
+        context = wire(server).context
+        for _ in range(3):
+            asyncio.run(make())
+    gc.collect()
+    assert [each() is None for each in made[:-2]] == [True] * 4
+
+
+async def test_other_limits_are_no_reason_for_another_model(wire: Wire) -> None:
+    with openai_server() as server:
+        context = wire(server).context
+        each = [
+            context.model_copy(update={"limits": Limits(idle_seconds=n, report_idle_seconds=2 * n)})
+            for n in range(1, 51)
+        ]
+        assert len({id(resolve_model("planner", one)) for one in each}) == 1
+        other = context.model_copy(update={"reasoning": True})
+        assert resolve_model("planner", other) is not resolve_model("planner", context)
 
 
 async def test_no_proxy_and_no_redirect_leads_the_prompt_elsewhere(wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,9 @@ from rich.console import Console
 
 from deep_research.app.live_view import LiveView
 from deep_research.app.progress import Bill, PlainLines, Progress
+from deep_research.app.words import counted
 from deep_research.run import packets as p
+from deep_research.run.money import dollars
 from deep_research.run.packets import AnyPacket, Placement
 
 TOP = Placement(turn_index=0)
@@ -47,12 +49,44 @@ def seen(*packets: AnyPacket) -> str:
 
 @pytest.mark.parametrize(
     ("usd", "words"),
-    [(0.0, "34 567 tokens"), (0.06, "34 567 tokens, $0.12"), (0.0002, "34 567 tokens, $0.0004")],
+    [
+        (0.0, "34 567 tokens"),
+        (0.06, "34 567 tokens, $0.12"),
+        (0.0002, "34 567 tokens, $0.0004"),
+        (0.00000062, "34 567 tokens, $0.0000012"),
+    ],
 )
 def test_what_the_models_cost_is_added_up(capsys: pytest.CaptureFixture[str], usd: float, words: str) -> None:
     calls = (finished(34_000, usd), finished(567, usd))
     assert lines(capsys, *calls, stop()) == [f"spent: 2 model calls, {words}"]
     assert f"0 sources, {words}\n" in seen(*calls).replace(" \n", "\n")
+
+
+def test_on_a_terminal_what_was_spent_stays_when_the_view_goes(capsys: pytest.CaptureFixture[str]) -> None:
+    with LiveView("") as view:
+        told(view, finished(1000, 0.06), stop())
+    assert "spent: 1 model call, 1 000 tokens, $0.06" in capsys.readouterr().err
+
+
+def test_nothing_is_said_of_documents_before_there_are_any() -> None:
+    assert "documents" not in seen(p.ChatHeartbeat(placement=TOP, elapsed_seconds=1.0))
+    assert "1 of 4 documents indexed" in seen(p.DocumentsIndexed(placement=TOP, done=1, total=4))
+
+
+@pytest.mark.parametrize(
+    ("usd", "words"),
+    [(0.0, "$0.00"), (12.345, "$12.35"), (0.01, "$0.01"), (0.0099, "$0.0099"), (0.001, "$0.001"), (2e-7, "$0.0000002")],
+)
+def test_little_money_is_not_taken_for_none(usd: float, words: str) -> None:
+    assert dollars(usd) == words
+
+
+@pytest.mark.parametrize(
+    ("count", "noun", "words"),
+    [(0, "source", "0 sources"), (1, "source", "1 source"), (1, "search", "1 search"), (3, "search", "3 searches")],
+)
+def test_one_is_no_plural(count: int, noun: str, words: str) -> None:
+    assert counted(count, noun) == words
 
 
 def test_a_run_without_calls_has_no_bill(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from langgraph.store.memory import InMemoryStore
+from openai_server import Received, say, use
+from search_api import Answer as ApiAnswer
+from search_api import found
+from searching import Shelf, new_desk
+from wire import END, Script, hand_out, search_for, tool_results, wire_lab
 
 from deep_research.run.context import Context
-from deep_research.run.pages import Pages
-from deep_research.tools.desk import Desk
 from deep_research.tools.engines.engine import Found
 from deep_research.tools.outcome import Outcome, ToolFailed
-from deep_research.tools.quotes import MOST_SHARED, quotes
+from deep_research.tools.quotes import MOST_SHARED, quoting
 from deep_research.tools.web_search import WebSearch, WebSearchArguments
 
 PASSAGE = "Sale of the harbour works to Moran & Sons is planned for the third of May, at a price of nine million."
 QUOTE = "harbour works to Moran & Sons is planned for the third"
 WORDS = st.lists(st.sampled_from(["light", "keeper", "1844", "Über", "光", "the"]), max_size=30)
+FOUND = Found("T", "https://a.example/", "x")
 pytestmark = pytest.mark.fault("R8")
 
 
@@ -28,7 +31,8 @@ def test_a_query_with_more_than_eight_words_of_a_passage_in_a_row_quotes_it(
     before: list[str], shared: list[str], after: list[str]
 ) -> None:
     passage = " ".join([*before, *shared, *after])
-    assert quotes(" \n, ".join(shared).upper(), [passage]) == (len(shared) > MOST_SHARED)
+    query = " \n, ".join(shared).upper()
+    assert quoting([query], [passage]) == [query] * (len(shared) > MOST_SHARED)
 
 
 @given(WORDS, WORDS)
@@ -36,37 +40,50 @@ def test_texts_without_such_a_run_are_no_quote(query: list[str], passage: list[s
     size = MOST_SHARED + 1
     runs = [passage[start : start + size] for start in range(len(passage) - size + 1)]
     expected = any(query[start : start + size] in runs for start in range(len(query) - size + 1))
-    assert quotes(" ".join(query), ["", " ".join(passage)]) == expected
+    asked = " ".join(query)
+    assert quoting(["light", asked], ["", " ".join(passage)]) == [asked] * expected
 
 
-class Shelf:
-    name = title = "Shelf"
-    parallel, gap = 4, 0.0
-
-    def __init__(self) -> None:
-        self.asked: list[str] = []
-
-    async def search(self, query: str, count: int) -> list[Found]:
-        self.asked.append(query)
-        return [Found("T", "https://a.example/", "x")]
-
-
-async def search(shelf: Shelf, excerpts: dict[str, str], *queries: str) -> Outcome:
-    desk = Desk(Pages(InMemoryStore(), "thread"), "question", excerpts)
-    arguments: Any = WebSearchArguments(queries=list(queries))
-    return await WebSearch(Context(), [shelf], desk).run(arguments)
+async def search(shelf: Shelf, private: tuple[str, ...], *queries: str) -> Outcome:
+    tool = WebSearch(Context(), [shelf], new_desk(private=private))
+    return await tool.run(WebSearchArguments(queries=list(queries)))
 
 
 async def test_a_query_that_quotes_a_document_is_not_sent_and_the_others_are() -> None:
-    shelf = Shelf()
-    outcome = await search(shelf, {"docs:plans/sale.md": PASSAGE}, QUOTE, "Moran & Sons harbour works")
+    shelf = Shelf("shelf", FOUND)
+    outcome = await search(shelf, (PASSAGE,), QUOTE, "Moran & Sons harbour works")
     assert shelf.asked == ["Moran & Sons harbour works"]
     assert outcome.problems[0].startswith(f"Not searched: {QUOTE!r} quotes your documents; ")
     with pytest.raises(ToolFailed, match="quotes your documents"):
-        await search(shelf, {"docs:plans/sale.md": PASSAGE}, QUOTE)
+        await search(shelf, (PASSAGE,), QUOTE)
 
 
-async def test_a_query_may_quote_what_the_web_has_shown() -> None:
-    shelf = Shelf()
-    await search(shelf, {"https://a.example/": PASSAGE}, QUOTE)
-    assert shelf.asked == [QUOTE]
+def said(request: Received) -> list[str]:
+    return [problem for results in tool_results(request) for problem in results["problems"]]
+
+
+async def test_a_researcher_may_quote_what_the_web_has_shown_and_nothing_that_its_documents_have(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All passages of a document count, also where it was found before."""
+    sale = "\n\n".join([f"Keeper\n\n{'The keeper wound up the lamp at dawn. ' * 40}", f"Sale\n\n{PASSAGE}"])
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "plans.md").write_text(sale)
+    told = "The lamp of the tower was lit by an Irish keeper on a stormy night of May."
+    steps = [
+        use(("internal_search", {"queries": ["keeper lamp dawn"]})),
+        use(("internal_search", {"queries": ["sale price million"]})),
+        search_for("light"),
+        search_for(QUOTE, told),
+        END,
+    ]
+    script: dict[str, Script] = {
+        "orchestrator": lambda request: END if "Found:" in request.prompt else hand_out("light"),
+        "researcher": lambda request: steps[len(tool_results(request))],
+        "finding": lambda _: say("Found: it was lit. [1]"),
+    }
+    with wire_lab(tmp_path / "data", monkeypatch, script, docs=(tmp_path / "docs",)) as wire:
+        wire.engine.on("light", ApiAnswer([found("https://a.example/", "Light", told)]))
+        await wire.ask()
+        assert wire.engine.queries == ["light", told]
+        assert f"Not searched: {QUOTE!r} quotes your documents" in " ".join(said(wire.requests("finding")[0]))

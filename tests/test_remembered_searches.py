@@ -2,38 +2,93 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import asyncio
+from datetime import date
+from typing import Any
 
 import pytest
 from langgraph.store.memory import InMemoryStore
-from search_api import Answer, found, search_api
+from searching import Shelf, new_desk, settings
 
-from deep_research.run.context import Context
-from deep_research.run.pages import Pages
-from deep_research.tools.desk import Desk
-from deep_research.tools.offer import research_tool
+from deep_research.tools.engines import remembered
+from deep_research.tools.engines.engine import EngineFailed, Found
+from deep_research.tools.meter import Meter
 from deep_research.tools.outcome import Outcome
-from deep_research.tools.web_search import WebSearchArguments
+from deep_research.tools.web_search import WebSearch, WebSearchArguments
+
+LIGHT = Found("Light", "https://a.example/light", "Lit in 1844.")
 
 
-async def search(store: InMemoryStore, folder: Path, *queries: str, question: str = "question") -> Outcome:
-    desk = Desk(Pages(store, "thread"), question, {})
-    tool = research_tool("web_search", Context(data_dir=folder, engines=("tavily",)), desk)
-    return await tool.run(WebSearchArguments(queries=list(queries)))
+class Thread:
+    """One thread, and what its searches have used up."""
+
+    def __init__(self) -> None:
+        self.store, self.meter = InMemoryStore(), Meter()
+
+    async def search(self, shelf: Shelf, *queries: str, question: str = "question", **values: Any) -> Outcome:
+        desk = new_desk(self.store, question, meter=self.meter)
+        return await WebSearch(settings(**values), [shelf], desk).run(WebSearchArguments(queries=list(queries)))
 
 
-async def test_an_answered_query_is_not_sent_again_for_the_same_question(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with search_api() as api:
-        for name, value in api.environment().items():
-            monkeypatch.setenv(name, value)
-        api.on("light", Answer([found("https://a.example/light", "Light", "Lit in 1844.")]))
-        store = InMemoryStore()
-        first = await search(store, tmp_path, "light", "nothing at all")
-        second = await search(store, tmp_path, "Light", "nothing at all")
-        assert first.hits == second.hits
-        assert [hit.source.title for hit in second.hits] == ["Light"]
-        assert sorted(api.queries) == ["light", "nothing at all", "nothing at all"]
-        await search(store, tmp_path, "light", question="another question")
-        assert api.queries[3:] == ["light"]
+async def test_an_answered_query_is_not_sent_again_for_the_same_question() -> None:
+    thread, shelf, empty = Thread(), Shelf("shelf", LIGHT), Shelf("empty")
+    first = await thread.search(shelf, "light")
+    second = await thread.search(shelf, "Light")
+    assert first.hits == second.hits
+    assert [hit.source.title for hit in second.hits] == ["Light"]
+    for _ in range(2):
+        await thread.search(empty, "nothing at all")
+    assert (shelf.asked, empty.asked) == (["light"], ["nothing at all"] * 2)
+    assert thread.meter.searches == 3, "what is known already is no search"
+    await thread.search(shelf, "light", question="another question")
+    assert shelf.asked == ["light"] * 2
+
+
+async def test_researchers_that_ask_the_same_at_once_pay_once() -> None:
+    thread, shelf = Thread(), Shelf("shelf", LIGHT, seconds=0.05)
+    outcomes = await asyncio.gather(*(thread.search(shelf, query) for query in ("light", "Light", "light")))
+    assert [len(outcome.hits) for outcome in outcomes] == [1, 1, 1]
+    assert (len(shelf.asked), thread.meter.searches) == (1, 1)
+
+
+async def test_who_waits_for_an_answer_takes_no_turn_and_asks_if_there_is_none() -> None:
+    class Failing(Shelf):
+        parallel = 1
+
+        async def search(self, query: str, count: int) -> list[Found]:
+            found = await super().search(query, count)
+            if query == "light" and self.asked.count("light") == 1:
+                raise EngineFailed("Shelf is down.")
+            return found
+
+    thread, shelf = Thread(), Failing("failing", LIGHT, seconds=0.05)
+    searches = [thread.search(shelf, query) for query in ("light", "light", "keeper")]
+    first, second, _ = await asyncio.gather(*searches)
+    assert shelf.asked == ["light", "keeper", "light"]
+    assert (len(first.hits), len(second.hits)) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"domains_allow": ("a.example",)},
+        {"domains_deny": ("b.example",)},
+        {"published_after": date(2020, 1, 1)},
+        {"limits": {"max_web_results": 3}},
+    ],
+)
+async def test_settings_that_change_the_answer_make_another_search(values: dict[str, Any]) -> None:
+    thread, shelf = Thread(), Shelf("shelf", LIGHT)
+    for given in ({}, values, values):
+        await thread.search(shelf, "light", **given)
+    await thread.search(Shelf("other", LIGHT), "light")
+    assert (len(shelf.asked), thread.meter.searches) == (2, 3)
+
+
+async def test_what_is_kept_is_short_and_clean() -> None:
+    shelf = Shelf("shelf", LIGHT._replace(title="A\u202e " * 5000), None, "https://a.example/")
+    desk = new_desk()
+    for _ in range(2):
+        [result] = await remembered.search(shelf, "light", settings(), desk)
+        assert len(result.title) <= 200 and result.title.startswith("A A")
+    assert shelf.asked == ["light"]

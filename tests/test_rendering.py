@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
+from renumbering import renumber
 
-from deep_research.evidence.citations import renumber
 from deep_research.evidence.rendering import link_citations, safe_link, source_list
 from deep_research.state import Source
 

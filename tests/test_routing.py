@@ -11,7 +11,7 @@ from langgraph.types import Send
 from deep_research.graph import routing
 from deep_research.run.branch import ResearcherState, ToolRequest
 from deep_research.run.conversation import marked
-from deep_research.state import Plan, Progress, ResearchState, Run, Task
+from deep_research.state import Plan, Progress, ResearchState, Run, Scope, Task
 
 PLAN = Plan(text="1. a", steps=("a",))
 
@@ -38,7 +38,7 @@ def task(name: str) -> Task:
         turn=1,
         date="today",
         language="English",
-        docs=(),
+        scope=Scope(),
         seconds=1,
         tokens=None,
         searches=None,

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 from tool_forms import FORMS, TOOLS, TWO, Asked
 
-from deep_research.models.ladder import RungName, read_reply, rung_named
+from deep_research.models.ladder import RungName, prepare, read_reply
 from deep_research.models.scripted import ScriptedChatModel, call, calls
 from deep_research.run.calls import read_calls
+from deep_research.run.conversation import cleaned
 from deep_research.tools.control import GENERATE_PLAN
 
 NAMES = [tool["function"]["name"] for tool in TOOLS]
@@ -40,7 +41,7 @@ def asked(message: AIMessage) -> Asked:
 @pytest.mark.fault(21)
 @pytest.mark.parametrize("name", TEXT_RUNGS)
 def test_a_model_without_tool_calling_is_shown_calls_and_results_as_text(name: RungName) -> None:
-    prepared = rung_named(name).prepare(CONVERSATION, TOOLS, "any")
+    prepared = prepare(name, CONVERSATION, TOOLS, "any")
     assert [message.type for message in prepared.messages] == ["system", "human", "ai", "human", "ai", "human"]
     assert not any(getattr(message, "tool_calls", None) for message in prepared.messages)
     _, _, first, results, _, last = (message.text for message in prepared.messages)
@@ -55,9 +56,8 @@ def test_a_model_without_tool_calling_is_shown_calls_and_results_as_text(name: R
 @pytest.mark.parametrize("name", TEXT_RUNGS)
 @pytest.mark.parametrize("choice", ["any", "auto"])
 def test_the_system_prompt_depends_on_the_tools_alone(name: RungName, choice: str) -> None:
-    rung = rung_named(name)
     prompts = {
-        rung.prepare(CONVERSATION[:end], TOOLS, choice).messages[0].text for end in range(1, len(CONVERSATION) + 1)
+        prepare(name, CONVERSATION[:end], TOOLS, choice).messages[0].text for end in range(1, len(CONVERSATION) + 1)
     }
     [prompt] = prompts
     assert prompt.startswith("You research.\n\nTools:\n- internal_search: Search the documents.\n")
@@ -70,14 +70,14 @@ def test_the_system_prompt_depends_on_the_tools_alone(name: RungName, choice: st
 
 @pytest.mark.parametrize("name", TEXT_RUNGS)
 def test_without_tools_only_the_history_changes(name: RungName) -> None:
-    prepared = rung_named(name).prepare([*CONVERSATION, AIMessage("One."), AIMessage("Two.")], [], "any")
+    prepared = prepare(name, [*CONVERSATION, AIMessage("One."), AIMessage("Two.")], [], "any")
     assert prepared.messages[0] == CONVERSATION[0]
     assert prepared.messages[-1].text == "One.\n\nTwo."
     assert (prepared.tools, prepared.settings) == ([], {})
 
 
 def test_native_calls_leave_the_request_as_it_is() -> None:
-    assert rung_named("native").prepare(CONVERSATION, TOOLS, "any") == (CONVERSATION, TOOLS, {})
+    assert prepare("native", CONVERSATION, TOOLS, "any") == (CONVERSATION, TOOLS, {})
 
 
 def objects_in(schema: Any) -> list[dict[str, Any]]:
@@ -91,7 +91,7 @@ def objects_in(schema: Any) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("choice", ["any", "auto"])
 def test_the_schema_is_as_strict_servers_want_it(choice: str) -> None:
-    settings = rung_named("schema").prepare(CONVERSATION, TOOLS, choice).settings
+    settings = prepare("schema", CONVERSATION, TOOLS, choice).settings
     held = settings["response_format"]["json_schema"]
     assert held["strict"] is True
     objects = objects_in(held["schema"])
@@ -113,7 +113,7 @@ def test_where_a_call_is_not_forced_the_model_may_answer_in_words(name: RungName
 
 
 def described_call(name: RungName) -> str:
-    return rung_named(name).prepare(CONVERSATION[:2], [GENERATE_PLAN], "auto").messages[0].text
+    return prepare(name, CONVERSATION[:2], [GENERATE_PLAN], "auto").messages[0].text
 
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=8)
@@ -133,24 +133,22 @@ CALLS = st.lists(
 @given(wanted=CALLS)
 def test_what_a_model_writes_as_it_was_shown_is_read_as_it_was_meant(name: RungName, wanted: Asked) -> None:
     entries = [call(tool, id=f"c{place}", **{}) | {"args": arguments} for place, (tool, arguments) in enumerate(wanted)]
-    rung = rung_named(name)
-    shown = rung.prepare([HumanMessage("q"), AIMessage("", tool_calls=entries)], TOOLS, "any").messages[-1].text
-    message = rung.read(AIMessage(shown), TOOLS)
-    assert asked(message) == wanted
+    shown = prepare(name, [HumanMessage("q"), AIMessage("", tool_calls=entries)], TOOLS, "any").messages[-1].text
+    message = read_reply(AIMessage(shown), TOOLS)
+    assert asked(message) == [(tool, cleaned(arguments)) for tool, arguments in wanted]
     assert message.content == ""
 
 
 @pytest.mark.fault(21)
 @pytest.mark.parametrize("name", TEXT_RUNGS)
 async def test_a_whole_decision_of_a_model_that_knows_no_tools(name: RungName) -> None:
-    rung = rung_named(name)
     written = FORMS["tagged" if name == "tags" else "schema"][0]
     model = ScriptedChatModel(replies=[f"<think>Both.</think>\n{written}"])
-    prepared = rung.prepare(CONVERSATION, TOOLS, "any")
+    prepared = prepare(name, CONVERSATION, TOOLS, "any")
     bound = model.bind(**prepared.settings, max_tokens=100)
-    decided = read_calls(rung.read(await bound.ainvoke(prepared.messages), TOOLS), NAMES, {"c1", "call-1"})
+    decided = read_calls(read_reply(await bound.ainvoke(prepared.messages), TOOLS), NAMES, {"c1", "call-1"})
     assert [(entry.name, entry.arguments) for entry in decided.accepted] == TWO
     assert len({"c1", "call-1", *(entry.id for entry in decided.accepted)}) == 4
     assert model.calls[0].tools == ()
-    following = rung.prepare([*CONVERSATION, decided.message], TOOLS, "any")
+    following = prepare(name, [*CONVERSATION, decided.message], TOOLS, "any")
     assert asked(read(following.messages[-1].text)) == TWO

@@ -139,6 +139,7 @@ async def test_links_and_images_of_a_model_never_reach_the_report(tmp_path: Path
     run = lab(
         tmp_path, writer=["Lit [1](http://evil.example/x) [so](http://evil.example). ![p](http://e.example/p) [1]"]
     )
+    run.expected = "cited before they are announced"
     state = await run.ask()
     assert state.report and state.report.text == "Lit  so. p [1]"
     assert state.report.dropped_markers == 1

@@ -6,13 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from langgraph.store.memory import InMemoryStore
+from searching import new_desk
 
 from deep_research.run.context import Context
 from deep_research.run.errors import DocumentsUnreadable, UnknownSetting
-from deep_research.run.pages import Pages
-from deep_research.tools.carry_out import carry_out
-from deep_research.tools.desk import Desk
+from deep_research.tools.carry_out import Time, carry_out
 from deep_research.tools.library import Library
 from deep_research.tools.offer import check_tools
 from deep_research.tools.open_url import OpenUrl
@@ -34,13 +32,13 @@ def test_a_malformed_setting_is_refused_before_anything_is_asked(settings: dict[
 
 async def test_a_setting_that_is_malformed_is_not_the_models_to_mend(tmp_path: Path) -> None:
     context = Context(data_dir=tmp_path, allow_private=("10.0.0.0/40",))
-    tool = OpenUrl(Library(context), context, Desk(Pages(InMemoryStore(), "thread"), "question", {}))
+    tool = OpenUrl(Library(context), context, new_desk())
     with pytest.raises(UnknownSetting, match="allow_private"):
-        await carry_out(tool, {"urls": ["https://a.example/"]}, 5)
+        await carry_out(tool, {"urls": ["https://a.example/"]}, Time(5, "tool_seconds"))
 
 
 async def test_documents_that_are_gone_are_told_as_they_are_beside_other_addresses(tmp_path: Path) -> None:
     context = Context(data_dir=tmp_path, docs=(tmp_path / "gone",))
-    tool = OpenUrl(Library(context), context, Desk(Pages(InMemoryStore(), "thread"), "question", {}))
+    tool = OpenUrl(Library(context), context, new_desk())
     with pytest.raises(DocumentsUnreadable, match="gone"):
-        await carry_out(tool, {"urls": ["https://a.example/", "docs:gone/light.md"]}, 5)
+        await carry_out(tool, {"urls": ["https://a.example/", "docs:gone/light.md"]}, Time(5, "tool_seconds"))

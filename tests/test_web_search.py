@@ -11,10 +11,13 @@ from typing import Any
 import pytest
 import tavily  # noqa: F401 - imported before anything is timed
 from search_api import KEY, Answer, SearchApi, closed_port, found, pages, refused, search_api
+from searching import Shelf, new_desk, settings
 
-from deep_research.run.context import Context
-from deep_research.run.limits import Limits
+from deep_research.run.errors import UnknownSetting
+from deep_research.tools.desk import Desk
+from deep_research.tools.engines.choose import choose_engines
 from deep_research.tools.engines.engine import EngineFailed, Found
+from deep_research.tools.meter import Meter
 from deep_research.tools.outcome import Outcome, ToolFailed
 from deep_research.tools.web_search import WebSearch, WebSearchArguments
 
@@ -28,27 +31,11 @@ def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[SearchApi]:
         yield api
 
 
-class Shelf:
-    """An engine that has the same results for every query, or fails."""
-
-    title = "Shelf"
-    parallel, gap = 4, 0.0
-
-    def __init__(self, name: str, *results: Found, error: Exception | None = None) -> None:
-        self.name, self.results, self.error = name, list(results), error
-
-    async def search(self, query: str, count: int) -> list[Found]:
-        if self.error:
-            raise self.error
-        return self.results
-
-
-def settings(*, limits: dict[str, Any] | None = None, **values: Any) -> Context:
-    return Context(limits=Limits.model_validate(limits or {}), **values)
-
-
-async def search(*queries: str, tool: WebSearch | None = None, **values: Any) -> Outcome:
-    return await (tool or WebSearch(settings(**values))).run(WebSearchArguments(queries=list(queries)))
+async def search(*queries: str, shelves: list[Shelf] | None = None, desk: Desk | None = None, **values: Any) -> Outcome:
+    """Search by these shelves, or by the engines of the settings."""
+    context = settings(**values)
+    tool = WebSearch(context, shelves or choose_engines(context), desk or new_desk())
+    return await tool.run(WebSearchArguments(queries=list(queries)))
 
 
 def addresses(outcome: Outcome) -> list[str]:
@@ -73,17 +60,18 @@ async def test_twenty_results_are_taken_from_the_queries_in_turn(api: SearchApi)
     blank = [found("https://a.example/blank", "", " ")]
     api.on("one", Answer([*blank, *pages("a.example", 29)]))
     api.on("two", Answer(pages("b.example", 30)))
-    outcome = await search("one", "two")
+    desk = new_desk()
+    outcome = await search("one", "two", desk=desk)
     assert len(outcome.hits) == 20
     assert addresses(outcome)[:4] == [f"https://{site}.example/{number}" for number in (0, 1) for site in "ab"]
-    assert outcome.searches == 2
+    assert desk.meter.searches == 2
     assert outcome.problems == ()
 
 
 async def test_a_result_with_a_title_or_an_excerpt_is_kept_as_a_source_that_was_not_read() -> None:
     untitled = Found("", "https://Example.org/a?id=1&utm_source=x#part", "Words\n\x1b[2J\tof the page.", "2026-01-02")
     bare = Found("\x00A\n title " + "x" * 300, "https://example.org/b", "")
-    first, second = (await search("q", tool=WebSearch(settings(), [Shelf("shelf", untitled, bare)]))).hits
+    first, second = (await search("q", shelves=[Shelf("shelf", untitled, bare)])).hits
     assert first.source.model_dump(include={"key", "title", "location", "kind", "content_hash"}) == {
         "key": "https://example.org/a?id=1",
         "title": "https://example.org/a?id=1",
@@ -122,9 +110,9 @@ async def test_when_some_queries_fail_the_results_of_the_others_are_shown(api: S
 
 @pytest.mark.behaviour("O-63")
 async def test_an_engine_that_fails_in_an_unknown_way_keeps_the_results_of_the_others() -> None:
-    broken = Shelf("broken", error=KeyError("https://secret.example/?key=1"))
+    broken = Shelf("broken", KeyError("https://secret.example/?key=1"))
     good = Shelf("good", Found("A", "https://a.example/", "x"))
-    outcome = await search("q", tool=WebSearch(settings(), [broken, good]))
+    outcome = await search("q", shelves=[broken, good])
     assert addresses(outcome) == ["https://a.example/"]
     assert outcome.problems == ("Shelf failed (KeyError). Not searched: 'q'.",)
 
@@ -132,9 +120,10 @@ async def test_an_engine_that_fails_in_an_unknown_way_keeps_the_results_of_the_o
 async def test_the_engines_are_mixed_query_by_query() -> None:
     one = Shelf("one", *(Found("T", f"https://one.example/{number}", "") for number in range(3)))
     two = Shelf("two", *(Found("T", f"https://two.example/{number}", "") for number in range(3)))
-    outcome = await search("p", "q", tool=WebSearch(settings(limits={"max_web_results": 4}), [one, two]))
+    desk = new_desk()
+    outcome = await search("p", "q", shelves=[one, two], desk=desk, limits={"max_web_results": 4})
     assert addresses(outcome) == [f"https://{name}.example/{number}" for number in (0, 1) for name in ("one", "two")]
-    assert outcome.searches == 4
+    assert desk.meter.searches == 4
 
 
 @pytest.mark.parametrize(
@@ -154,7 +143,7 @@ async def test_the_engines_are_mixed_query_by_query() -> None:
     ],
 )
 async def test_only_plain_web_addresses_are_shown(address: str) -> None:
-    outcome = await search("q", tool=WebSearch(settings(), [Shelf("shelf", Found("T", address, "x"))]))
+    outcome = await search("q", shelves=[Shelf("shelf", Found("T", address, "x"))])
     assert outcome.hits == ()
     assert "unusable" in outcome.problems[0]
 
@@ -211,11 +200,12 @@ async def test_long_queries_are_cut_at_a_word_and_surplus_ones_dropped(api: Sear
 
 @pytest.mark.fault(27)
 async def test_nothing_found_asks_for_other_words_and_is_no_fault(api: SearchApi) -> None:
-    outcome = await search("zeppelin", "airship")
+    desk = new_desk()
+    outcome = await search("zeppelin", "airship", desk=desk)
     assert outcome.problems == (
         "Nothing on the web matches 'zeppelin', 'airship'; try other words, or fewer and more general ones.",
     )
-    assert (outcome.fault, outcome.searches) == ("", 2)
+    assert (outcome.fault, desk.meter) == ("", Meter(searches=2))
 
 
 @pytest.mark.fault(26)
@@ -231,20 +221,28 @@ async def test_an_engine_that_nobody_can_reach_is_named_and_not_asked_for_ever(
 
 @pytest.mark.fault(26)
 async def test_a_run_goes_on_with_the_engine_that_is_left(api: SearchApi) -> None:
-    down = Shelf("down", error=EngineFailed("Shelf cannot be reached.", is_lasting=True))
+    down = Shelf("down", EngineFailed("Shelf cannot be reached.", is_lasting=True))
     up = Shelf("up")
-    outcome = await search("q", tool=WebSearch(settings(), [down, up]))
+    outcome = await search("q", shelves=[down, up])
     assert outcome.fault == ""
     assert outcome.problems[0] == "Shelf cannot be reached. Not searched: 'q'."
 
 
 @pytest.mark.fault(26)
 async def test_all_engines_down_is_a_fault_with_each_of_the_reasons() -> None:
-    one = Shelf("one", error=EngineFailed("One is down.", is_lasting=True))
-    two = Shelf("two", error=EngineFailed("Two is down.", is_lasting=True))
-    slow = Shelf("slow", error=EngineFailed("Three is slow."))
-    assert (await search("q", tool=WebSearch(settings(), [one, two]))).fault == "One is down. Two is down."
-    assert (await search("q", tool=WebSearch(settings(), [one, slow]))).fault == ""
+    one = Shelf("one", EngineFailed("One is down.", is_lasting=True))
+    two = Shelf("two", EngineFailed("Two is down.", is_lasting=True))
+    slow = Shelf("slow", EngineFailed("Three is slow."))
+    assert (await search("q", shelves=[one, two])).fault == "One is down. Two is down."
+    assert (await search("q", shelves=[one, slow])).fault == ""
+
+
+async def test_a_search_that_only_the_user_can_mend_leaves_nobody_asking() -> None:
+    slow = Shelf("slow", seconds=5)
+    wrong = Shelf("wrong", UnknownSetting("domains_deny: 'a..b' is not a domain"))
+    with pytest.raises(UnknownSetting):
+        await search("q", shelves=[slow, wrong])
+    assert asyncio.all_tasks() == {asyncio.current_task()}
 
 
 @pytest.mark.fault(28)

@@ -75,7 +75,11 @@ def test_a_question_is_researched_on_the_web_alone(desk: WireDesk) -> None:
 
 @pytest.mark.fault(24)
 def test_a_wrong_key_is_sent_once_and_named_by_its_variable(desk: WireDesk) -> None:
-    assert complaint(ask(desk, OPENAI_API_KEY=WRONG_KEY), 2).endswith("check OPENAI_API_KEY.")
+    line, hint, thread = complaint(ask(desk, OPENAI_API_KEY=WRONG_KEY), 2).partition(
+        " The run is kept; go on: deep-research resume "
+    )
+    assert line.endswith("check OPENAI_API_KEY.")
+    assert hint and thread in desk.desk.call("runs").out
     assert roles(desk) == ["clarifier"]
 
 
@@ -105,12 +109,12 @@ def test_a_run_outlives_a_server_that_is_down_and_ctrl_c_during_a_silent_call(de
     down = {"OPENAI_BASE_URL": f"{closed_port()}/v1", "DEEP_RESEARCH_MAX_RETRIES": "0"}
     line = complaint(desk.desk.call("ask", QUESTION, "--thread", "light", **down), 1)
     assert "is OPENAI_BASE_URL right?" in line
-    assert line.endswith("go on: deep-research resume light")
+    assert line.endswith("The run is kept; go on: deep-research resume light")
 
     desk.holds.points.add(Point("finding", "harbour", 3))
     ended = interrupted(desk, "resume", "light")
     assert (ended.code, ended.out) == (130, "")
-    assert ended.err.splitlines()[-1] == "Stopped. What was found is kept; go on: deep-research resume light"
+    assert ended.err.splitlines()[-1] == "Stopped. The run is kept; go on: deep-research resume light"
     assert "Traceback" not in ended.err
 
     desk.forget()

@@ -88,7 +88,7 @@ async def test_one_call_opens_ten_pages_and_shows_of_each_what_the_search_had_sh
         await wire.ask()
         [_, opened] = tool_results(wire.requests("finding")[0])
         assert sum(wire.web.asked(f"/{n}") for n in range(12)) == 10
-    assert "Only the first 10 of 12 addresses were opened." in opened["problems"]
+    assert "Only the first 10 of 12 addresses were opened (max_open)." in opened["problems"]
     texts = [result["text"] for result in opened["results"]]
     assert len(texts) == 10
     assert all(f"In year {n} it was lit." in text for n, text in enumerate(texts))

@@ -15,6 +15,7 @@ from wire import (
     FACTS,
     Script,
     found_by,
+    hand_out,
     is_right,
     noted,
     plain_run,
@@ -26,12 +27,13 @@ from wire import (
 )
 from wire_checks import all_faults
 
-from deep_research.models.ask import LEFT_OUT
-from deep_research.run.errors import NoPlan, NoReport
+from deep_research.run.errors import ContentRefused, NoPlan, NoReport
+from deep_research.run.transcripts import WITHHELD
 
 Patch = pytest.MonkeyPatch
 REFUSAL = Reply(refusal="I cannot help with sk-CANARY.")
 POISON = "POISON"
+BLOCKED = fail(400, "Filtered due to the content management policy", code="content_filter")
 
 
 @pytest.mark.fault(8)
@@ -122,23 +124,88 @@ async def test_a_model_that_refuses_a_task_leaves_a_gap_with_a_reason(
 @pytest.mark.fault(10)
 async def test_a_result_that_a_filter_stops_at_is_left_out_from_then_on(tmp_path: Path, monkeypatch: Patch) -> None:
     """The provider refuses whatever quotes one of the pages; the researcher finds another way."""
-    blocked = fail(400, "Filtered due to the content management policy", code="content_filter")
-
-    def filtered(script: Callable[[Received], Reply]) -> Script:
-        return lambda request: blocked if POISON in request.prompt else script(request)
 
     def detour(request: Received) -> Reply:
-        if task_of(request) == "keeper" and LEFT_OUT not in request.prompt:
+        if task_of(request) == "keeper" and WITHHELD not in request.prompt:
             twice = ("web_search", {"queries": ["poison"]}), ("web_search", {"queries": ["poison again"]})
             return use(*twice)
         return searched(request)
 
-    script = {"researcher": filtered(detour), "finding": filtered(noted)}
+    script = {"researcher": poisoned(detour), "finding": poisoned(noted)}
     with wire_lab(tmp_path, monkeypatch, script) as wire:
         wire.engine.on("poison", Answer([found(wire.web.url("/poison"), "Keeper", POISON)]))
         assert is_right(wire, await wire.ask())
         assert all_faults(wire.requests()) == []
         assert sum(POISON in request.prompt for request in wire.requests()) == 1
+
+
+def poisoned(script: Script) -> Script:
+    """A role whose provider refuses every prompt with the poison in it."""
+    assert callable(script)
+    return lambda request: BLOCKED if POISON in request.prompt else script(request)
+
+
+def poisoned_finding(request: Received) -> Reply:
+    return say(f"Found: {POISON}. [1]") if task_of(request) == "keeper" else noted(request)
+
+
+def again_and_again(request: Received) -> Reply:
+    """An orchestrator that hands out one task a round."""
+    rounds = request.prompt.count("Found:") + request.prompt.count(WITHHELD)
+    return hand_out(list(FACTS)[rounds]) if rounds < len(FACTS) else END
+
+
+@pytest.mark.fault(10)
+async def test_a_finding_that_the_orchestrator_may_not_read_is_left_out_of_all_later_calls(
+    tmp_path: Path, monkeypatch: Patch
+) -> None:
+    script = {
+        "orchestrator": poisoned(again_and_again),
+        "finding": poisoned_finding,
+        "writer": poisoned(plain_run()["writer"]),
+    }
+    with wire_lab(tmp_path, monkeypatch, script) as wire:
+        state = await wire.ask()
+        assert all_faults(wire.requests()) == []
+        assert sum(POISON in request.prompt for request in wire.requests()) == 1
+        assert wire.asked()["writer"] == 1
+    assert state.report and state.report.text == f"{FACTS['light']} [1] {FACTS['harbour']} [2]"
+    assert state.run and state.run.status == "completed_with_gaps"
+    assert "Found, but left out: keeper: the provider of the model refuses" in state.messages[-1].text
+
+
+@pytest.mark.fault(10)
+@pytest.mark.parametrize("tasks", [["keeper"], ["light", "keeper"], ["light", "keeper", "harbour"]])
+async def test_a_finding_that_the_writer_may_not_read_is_found_and_left_out(
+    tmp_path: Path, monkeypatch: Patch, tasks: list[str]
+) -> None:
+    """Also where words of ours come after it, and where others of the same round are longer."""
+    script = {
+        **plain_run(tasks),
+        "orchestrator": lambda r: END if "Found:" in r.prompt else hand_out(*tasks),
+        "finding": poisoned_finding,
+        "writer": poisoned(plain_run()["writer"]),
+    }
+    with wire_lab(tmp_path, monkeypatch, script) as wire:
+        state = await wire.ask()
+        assert all_faults(wire.requests()) == []
+        assert wire.asked()["writer"] <= 1 + len(tasks)
+        last = wire.requests("writer")[-1]
+    assert POISON not in last.prompt
+    assert WITHHELD in last.prompt
+    assert state.findings and found_by(state)["keeper"].is_withheld
+    assert state.run and state.run.status == "completed_with_gaps"
+
+
+@pytest.mark.fault(10)
+async def test_what_is_refused_whatever_is_left_out_is_an_error_and_leaves_nothing_out(
+    tmp_path: Path, monkeypatch: Patch
+) -> None:
+    with wire_lab(tmp_path, monkeypatch, {"writer": lambda _: BLOCKED}) as wire:
+        await wire.fail(ContentRefused)
+        assert wire.asked()["writer"] == 4
+        wire.script["writer"] = plain_run()["writer"]
+        assert is_right(wire, await wire.ask(None))
 
 
 WORDINGS = [

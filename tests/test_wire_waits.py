@@ -76,6 +76,25 @@ async def test_a_long_wait_is_told_at_once_and_what_was_done_is_not_done_again(
         assert len(wire.engine.requests) == 3
 
 
+@pytest.mark.fault(2)
+@pytest.mark.parametrize("retry_seconds", [1, 50])
+async def test_a_run_that_goes_on_has_a_whole_budget_of_waiting(
+    tmp_path: Path, monkeypatch: Patch, retry_seconds: float
+) -> None:
+    """In the same process, with the same limit and with a higher one."""
+    busy = iter([fail(429, "Slow down.", retry_after=0.8)] * 3)
+    plain = plain_run()["planner"]
+    assert callable(plain)
+    script: dict[str, Script] = {"planner": lambda request: next(busy, None) or plain(request)}
+    with wire_lab(tmp_path, monkeypatch, script, limits={"retry_seconds": 1}) as wire:
+        await wire.fail(RateLimited)
+        assert wire.asked()["planner"] == 2
+        wire.settings["limits"] = {"retry_seconds": retry_seconds}
+        assert is_right(wire, await wire.ask(None))
+        assert wire.asked()["planner"] == 4
+        assert wire.of_type("call_delayed")[0]["seconds"] == 0.8
+
+
 @pytest.mark.fault(3)
 async def test_parallel_researchers_share_the_wait_for_a_busy_server(tmp_path: Path, monkeypatch: Patch) -> None:
     """For a while, the server takes nothing."""

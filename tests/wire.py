@@ -16,7 +16,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from openai_replies import Reply, say, use
 from openai_server import OpenAIServer, Received, openai_server
-from packet_check import faults
+from packet_check import Books, faults
 from search_api import Answer, SearchApi, found, search_api
 from web import Web, hostile_web
 
@@ -142,6 +142,7 @@ class WireLab:
     """How each role answers from now on."""
     settings: dict[str, Any]
     packets: list[dict[str, Any]] = field(default_factory=list)
+    books: Books = field(default_factory=Books)
 
     async def ask(self, message: Any = QUESTION) -> ResearchState:
         """Send a question, a command, or None to go on; returns the state afterwards."""
@@ -155,7 +156,9 @@ class WireLab:
             self.packets += [packet.model_dump(mode="json") for packet in heard]
             # What goes on may begin in the middle of a block.
             assert message is None or not (wrong := faults(heard, is_whole=is_whole)), wrong
-        return await self.state()
+            state = await self.state()
+            assert not (fault := self.books.fault([packet.model_dump() for packet in heard], state)), fault
+        return state
 
     async def fail(self, kind: type[BaseException], message: Any = QUESTION) -> str:
         """Ask, and have the run end in one line of an error of this very kind; the thread can go on after it."""

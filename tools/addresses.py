@@ -7,7 +7,6 @@ import re
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from typing import Any
-from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from deep_research.evidence.sources import source_key
 from deep_research.reading.addresses import parse_address
@@ -18,9 +17,6 @@ from deep_research.run.pages import Pages
 _ADDRESS = re.compile(r"https?://[^\s<>\"'`\\\]\[{}|^]+", re.IGNORECASE)
 _TRAILING = ".,;:!?*_…"
 _ALL = "all pages"
-
-_Locks = WeakValueDictionary[tuple[tuple[str, str], str], asyncio.Lock]
-_locks: WeakKeyDictionary[asyncio.AbstractEventLoop, _Locks] = WeakKeyDictionary()
 
 
 class Addresses:
@@ -40,7 +36,7 @@ class Addresses:
             if exact := _exact(address):
                 for name in (f"given {exact}", _first_name(address)):
                     notes.setdefault(name, {"address": address})
-        async with self.alone("given"):
+        async with self._pages.alone("given"):
             known = await asyncio.gather(*map(self._pages.noted, notes))
             new = [name for name, noted in zip(notes, known, strict=True) if noted is None]
             await self._pages.note({name: notes[name] for name in new})
@@ -97,23 +93,12 @@ class Addresses:
     async def _counts(self) -> AsyncIterator[dict[str, int]]:
         """Pages that the question has fetched, by host and in all; what is changed in it is kept."""
         name = f"fetched {self._question_id}"
-        async with self.alone(name):
+        async with self._pages.alone(name):
             before = await self._pages.noted(name) or {}
             counts = dict(before)
             yield counts
             if counts != before:
                 await self._pages.note({name: counts})
-
-    @asynccontextmanager
-    async def alone(self, name: str) -> AsyncIterator[None]:
-        """Nobody else in this process works on what the thread keeps under this name meanwhile."""
-        locks = _locks.setdefault(asyncio.get_running_loop(), WeakValueDictionary())
-        place = (self._pages.place, name)
-        lock = locks.get(place)
-        if lock is None:
-            lock = locks[place] = asyncio.Lock()
-        async with lock:
-            yield
 
 
 def _exact(address: str) -> str:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, WithJsonSchema
 
-from deep_research.state import Value
-
-_UNWANTED = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+from deep_research.reading.decode import without_controls
+from deep_research.tools.mixing import distinct
+from deep_research.tools.outcome import ToolFailed
 
 
 def as_lines(value: Any) -> Any:
@@ -27,10 +26,24 @@ Lines = Annotated[
 ]
 
 
-def distinct(values: list[Value], key: Callable[[Value], object]) -> list[Value]:
-    """The values without those whose key came before."""
-    return list({key(value): value for value in reversed(values)}.values())[::-1]
+def queries_of(tool: str, given: Iterable[str]) -> list[str]:
+    """Each query once, whatever its case; raises `ToolFailed` if there is none."""
+    queries = distinct(given, str.casefold)
+    if not queries:
+        raise ToolFailed(f"{tool} needs at least one query with words in it, such as a name or a subject.")
+    return queries
+
+
+def take(asked: list[str], limits: Mapping[str, int | None], done: str) -> tuple[list[str], list[str]]:
+    """As many of the first entries as the lowest of the limits allows, and what to say of the others.
+
+    The limits go by the names of their settings, none is no limit; `done` says what was done, such as "were opened".
+    """
+    most, name = min((most, name) for name, most in limits.items() if most is not None)
+    if len(asked) <= most:
+        return asked, []
+    return asked[:most], [f"Only the first {most} of {len(asked)} {done} ({name})."]
 
 
 def _line(value: str | float) -> str:
-    return " ".join(_UNWANTED.sub(" ", str(value)).split())
+    return " ".join(without_controls(str(value)).split())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
@@ -11,21 +11,33 @@ from deep_research.run.errors import DeepResearchError
 from deep_research.tools.outcome import Outcome, ResearchTool, ToolFailed
 
 
-async def carry_out(tool: ResearchTool, arguments: dict[str, Any], seconds: float) -> Outcome:
-    """What the tool brings within so many seconds, or what went wrong, in words for the model.
+class Time(NamedTuple):
+    """How long a call may take."""
+
+    seconds: float
+    """Zero or less: there is no time for it."""
+    limit: str
+    """The setting that allows no more."""
+
+
+async def carry_out(tool: ResearchTool, arguments: dict[str, Any], time: Time) -> Outcome:
+    """What the tool brings in its time, or what went wrong, in words for the model.
 
     Raises `DeepResearchError`: what only the user can put right is nothing for the model.
     """
+    if time.seconds <= 0:
+        return Outcome(problems=(f"Not run: no time is left ({time.limit}). Write down what was found.",))
+    clock = asyncio.timeout(time.seconds)
     try:
-        async with asyncio.timeout(seconds):
+        async with clock:
             return await _run(tool, arguments)
-    except TimeoutError:
-        return Outcome(problems=(f"The tool did not finish within {seconds:g} s (tool_seconds).",))
     except ToolFailed as failure:
         return Outcome(problems=(str(failure),))
     except DeepResearchError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever a tool raises becomes the result of its call
+        if isinstance(error, TimeoutError) and clock.expired():
+            return Outcome(problems=(f"The tool did not finish within {round(time.seconds, 3):g} s ({time.limit}).",))
         # Only its kind is told: a foreign error's text may hold addresses or keys.
         return Outcome(problems=(f"The tool failed ({type(error).__name__}).",))
 

@@ -7,6 +7,8 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
+from deep_research.run import tool_names
+
 
 class GeneratePlan(BaseModel):
     """The request is clear: nothing has to be asked, planning can start."""
@@ -45,8 +47,8 @@ def tool_schema(name: str, arguments: type[BaseModel]) -> dict[str, Any]:
     return {"type": "function", "function": {"name": name, "description": description, "parameters": parameters}}
 
 
-GENERATE_PLAN = tool_schema("generate_plan", GeneratePlan)
-RESEARCH_AGENT = tool_schema("research_agent", ResearchAgent)
-GENERATE_REPORT = tool_schema("generate_report", GenerateReport)
-GENERATE_FINDING = tool_schema("generate_report", GenerateFinding)
-THINK_TOOL = tool_schema("think_tool", ThinkTool)
+GENERATE_PLAN = tool_schema(tool_names.GENERATE_PLAN, GeneratePlan)
+RESEARCH_AGENT = tool_schema(tool_names.RESEARCH_AGENT, ResearchAgent)
+GENERATE_REPORT = tool_schema(tool_names.GENERATE_REPORT, GenerateReport)
+GENERATE_FINDING = tool_schema(tool_names.GENERATE_REPORT, GenerateFinding)
+THINK_TOOL = tool_schema(tool_names.THINK_TOOL, ThinkTool)

@@ -9,7 +9,6 @@ from deep_research.run.context import Context
 from deep_research.run.errors import NoSearchTool
 from deep_research.tools.desk import Desk
 from deep_research.tools.engines.choose import choose_engines
-from deep_research.tools.engines.remembered import Remembered
 from deep_research.tools.internal_search import InternalSearch, InternalSearchArguments
 from deep_research.tools.library import Library
 from deep_research.tools.open_url import OpenUrl, OpenUrlArguments
@@ -40,7 +39,7 @@ def offered_tools(context: Context) -> dict[str, type[BaseModel]]:
 def research_tool(name: str, context: Context, desk: Desk) -> ResearchTool:
     """One of the offered tools, ready for a call."""
     if name == WebSearch.name:
-        engines = [Remembered(engine, desk.pages, desk.question_id) for engine in choose_engines(context)]
-        return WebSearch(context, engines, desk)
+        return WebSearch(context, choose_engines(context), desk)
     library = Library(context)
-    return InternalSearch(library, context) if name == InternalSearch.name else OpenUrl(library, context, desk)
+    kind = InternalSearch if name == InternalSearch.name else OpenUrl
+    return kind(library, context, desk)

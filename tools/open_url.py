@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
-from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
 from deep_research.reading.web_page import WebReader
+from deep_research.run import tool_names
 from deep_research.run.context import Context
 from deep_research.run.errors import DeepResearchError
-from deep_research.tools.arguments import Lines, distinct
+from deep_research.tools.arguments import Lines, take
 from deep_research.tools.desk import Desk
 from deep_research.tools.library import Library
+from deep_research.tools.mixing import distinct
 from deep_research.tools.outcome import Hit, Outcome, ToolFailed
+from deep_research.tools.together import together
 from deep_research.tools.web_pages import WebPages
 from deep_research.tools.window import window
 
@@ -33,7 +34,7 @@ class OpenUrlArguments(BaseModel):
 class OpenUrl:
     """Opens documents of a library and pages of the web."""
 
-    name = "open_url"
+    name = tool_names.OPEN_URL
     arguments: type[BaseModel] = OpenUrlArguments
 
     def __init__(self, library: Library, context: Context, desk: Desk) -> None:
@@ -46,23 +47,22 @@ class OpenUrl:
         """Open each address; raises `ToolFailed` if none could be read."""
         asked = distinct(OpenUrlArguments.model_validate(arguments, from_attributes=True).urls, str)
         if not asked:
-            raise ToolFailed("open_url needs at least one address, exactly as a search result states it.")
-        addresses = asked[: self._limits.max_open]
+            raise ToolFailed(f"{self.name} needs at least one address, exactly as a search result states it.")
+        limits = {"max_open": self._limits.max_open, "max_fetches": self._desk.meter.most_fetches}
+        addresses, left_out = take(asked, limits, "addresses were opened")
         read = await self._open_all(addresses)
         hits = distinct([one for one in read if isinstance(one, Hit)], lambda hit: hit.source.key)
         shown, dropped = _fitting(hits, self._limits.pages_characters)
-        problems = [one for one in read if isinstance(one, str)] + dropped
-        if len(asked) > len(addresses):
-            problems.append(f"Only the first {len(addresses)} of {len(asked)} addresses were opened.")
+        problems = [one for one in read if isinstance(one, str)] + dropped + left_out
         if not shown:
             raise ToolFailed(" ".join(problems))
-        return Outcome(shown, tuple(problems), fetches=len(addresses))
+        return Outcome(shown, tuple(problems))
 
     async def _open_all(self, addresses: list[str]) -> list[Hit | str]:
         """What was read at each address, or why nothing was."""
-        pages = WebPages(self._context, self._desk.pages, self._desk.question_id)
+        pages = WebPages(self._context, self._desk)
         async with WebReader(self._context) as reader:
-            return await _together([self._open(address, pages, reader) for address in addresses])
+            return await together(self._open(address, pages, reader) for address in addresses)
 
     async def _open(self, address: str, pages: WebPages, reader: WebReader) -> Hit | str:
         try:
@@ -79,6 +79,7 @@ class OpenUrl:
         document = await asyncio.to_thread(self._library.read, address)
         if document is None:
             return f"No document has the address {address!r}; use addresses exactly as a search result states them."
+        self._desk.meter.fetches += 1
         return Hit(document.source, document.text, document.text, document.date)
 
     def _windowed(self, hit: Hit, asked: str) -> Hit:
@@ -86,17 +87,6 @@ class OpenUrl:
         excerpts = self._desk.excerpts
         excerpt = excerpts.get(asked, "") or excerpts.get(hit.source.address, "")
         return hit._replace(excerpt=window(hit.text, excerpt, self._limits.page_characters))
-
-
-async def _together(readings: list[Coroutine[Any, Any, Hit | str]]) -> list[Hit | str]:
-    """What all of them bring; if one raises or nobody waits any more, none goes on."""
-    tasks = [asyncio.create_task(reading) for reading in readings]
-    try:
-        return await asyncio.gather(*tasks)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _is_web(address: str) -> bool:

@@ -30,10 +30,6 @@ class Outcome(NamedTuple):
     hits: tuple[Hit, ...] = ()
     problems: tuple[str, ...] = ()
     """What could not be searched or read and why, one sentence each."""
-    searches: int = 0
-    """Queries that were sent."""
-    fetches: int = 0
-    """Documents that were opened."""
     fault: str = ""
     """Why asking again is of no use, in one line that names the setting or the cause; empty unless nothing at all could
     be searched, and nothing will be."""

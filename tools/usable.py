@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from deep_research.reading.addresses import parse_address
-from deep_research.reading.decode import clean
-from deep_research.reading.domains import domains_of, is_within
+from deep_research.reading.decode import clean, without_controls
 from deep_research.reading.policy import Policy
 from deep_research.reading.records import Unread
 from deep_research.run.context import Context
@@ -18,42 +16,35 @@ EXCERPT_CHARACTERS = 2000
 DAY_CHARACTERS = 10
 LOOKED_AT = 4
 """Results that are looked at for each that may be shown, and characters for each of a title or an excerpt."""
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
-def usable(found: Sequence[object], context: Context) -> list[Found]:
-    """The results, cleaned, that may be shown; denial wins. Raises `UnknownSetting`."""
-    places = _Places(context)
-    first = found[: LOOKED_AT * context.limits.max_web_results]
-    cleaned = [_cleaned(one) for one in first if isinstance(one, Found)]
-    after = context.published_after
+def cleaned(found: Sequence[object], most: int) -> list[Found]:
+    """The first results, short and without what nobody sees: some for each of the `most` that may be shown."""
+    return [_cleaned(one) for one in found[: LOOKED_AT * most] if isinstance(one, Found)]
+
+
+def usable(found: Sequence[Found], context: Context) -> list[Found]:
+    """The cleaned results that may be shown; denial wins. Raises `UnknownSetting`."""
+    policy, after = Policy(context), context.published_after
     return [
         one
-        for one in cleaned
+        for one in found
         if (one.title or one.excerpt)
-        and places.hold(one.address)
+        and _is_open(one.address, policy)
         and not (after and one.date and one.date < after.isoformat())
     ]
 
 
-class _Places:
-    """What the settings let through, as far as it can be told without looking up hosts. Raises `UnknownSetting`."""
-
-    def __init__(self, context: Context) -> None:
-        self._policy = Policy(context)
-        self._allowed = domains_of("domains_allow", context.domains_allow)
-        self._denied = domains_of("domains_deny", context.domains_deny)
-
-    def hold(self, address: str) -> bool:
-        try:
-            parts = parse_address(address)
-            if parts.number:
-                self._policy.check_numbers(parts, [parts.number])
-        except Unread:
-            return False
-        if is_within(parts.host, self._denied):
-            return False
-        return not self._allowed or is_within(parts.host, self._allowed)
+def _is_open(address: str, policy: Policy) -> bool:
+    """Whether the settings let an address through, as far as it can be told without looking up its host."""
+    try:
+        parts = parse_address(address)
+        policy.check_domain(parts)
+        if parts.number:
+            policy.check_numbers(parts, [parts.number])
+    except Unread:
+        return False
+    return True
 
 
 def _cleaned(one: Found) -> Found:
@@ -68,5 +59,5 @@ def _cleaned(one: Found) -> Found:
 def _clean(text: object, characters: int) -> str:
     if not isinstance(text, str):
         return ""
-    visible = clean(_CONTROL.sub(" ", text[: LOOKED_AT * characters]))
+    visible = clean(without_controls(text[: LOOKED_AT * characters]))
     return " ".join(visible.split())[:characters].rstrip()

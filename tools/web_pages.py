@@ -6,12 +6,12 @@ from typing import Any
 
 from deep_research.evidence.sources import source_key
 from deep_research.reading.addresses import parse_address
-from deep_research.reading.fetch import Unread
+from deep_research.reading.records import Unread
 from deep_research.reading.web_page import WebPage, WebReader
 from deep_research.run.context import Context
-from deep_research.run.pages import Pages
 from deep_research.state import Source
 from deep_research.tools.addresses import Addresses
+from deep_research.tools.desk import Desk
 from deep_research.tools.outcome import Hit
 
 MAX_LINKS = 20
@@ -25,10 +25,11 @@ SHOWN_CHARACTERS = 200
 class WebPages:
     """Reads pages whose addresses were given, within the limits of the run."""
 
-    def __init__(self, context: Context, pages: Pages, question_id: str) -> None:
+    def __init__(self, context: Context, desk: Desk) -> None:
         self._context = context
-        self._pages = pages
-        self._addresses = Addresses(pages, question_id)
+        self._pages = desk.pages
+        self._meter = desk.meter
+        self._addresses = Addresses(desk.pages, desk.question_id)
 
     async def read(self, asked: str, reader: WebReader) -> Hit | str:
         """The page with its whole text as its excerpt, or why it was not read."""
@@ -41,7 +42,7 @@ class WebPages:
                 f"{asked!r} was not opened: neither the user nor a result nor a page that was read names this address; "
                 f"use addresses exactly as a search result states them."
             )
-        async with self._addresses.alone(f"opened {address}"):
+        async with self._pages.alone(f"opened {address}"):
             record = await self._addresses.opened(address)
             if record is None:
                 return await self._fetch(address, reader)
@@ -51,6 +52,7 @@ class WebPages:
         limit = await self._addresses.count(address, self._context.limits)
         if limit:
             return f"{address!r} was not opened: {limit}."
+        self._meter.fetches += 1
         try:
             page = await reader.read(address)
         except Unread as refusal:
@@ -59,7 +61,7 @@ class WebPages:
             return words
         await self._addresses.count_end(address, page.address)
         # Under a name of its own: whoever holds an address may wait for a page, but never the other way round.
-        async with self._addresses.alone(f"kept {page.address}"):
+        async with self._pages.alone(f"kept {page.address}"):
             return await self._hit(await self._kept(address, page))
 
     async def _kept(self, address: str, page: WebPage) -> dict[str, Any]:

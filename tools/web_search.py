@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from itertools import chain, zip_longest
 from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
 from deep_research.evidence.sources import source_key
+from deep_research.run import tool_names
 from deep_research.run.context import Context
 from deep_research.run.errors import DeepResearchError
-from deep_research.state import Source, Value
+from deep_research.state import Source
 from deep_research.tools.addresses import Addresses
-from deep_research.tools.arguments import Lines, distinct
+from deep_research.tools.arguments import Lines, queries_of, take
 from deep_research.tools.desk import Desk
-from deep_research.tools.engines.choose import choose_engines
+from deep_research.tools.engines import remembered
 from deep_research.tools.engines.engine import EngineFailed, Found, SearchEngine
-from deep_research.tools.engines.pace import ask
+from deep_research.tools.mixing import distinct, in_turn
 from deep_research.tools.outcome import Hit, Outcome, ToolFailed
-from deep_research.tools.quotes import MOST_SHARED, quotes
-from deep_research.tools.roots import SCHEME
+from deep_research.tools.quotes import MOST_SHARED, quoting
+from deep_research.tools.together import together
 from deep_research.tools.usable import usable
+
+QUOTING = f"quotes your documents; use names and at most {MOST_SHARED} words in a row of what you have read there."
 
 
 class WebSearchArguments(BaseModel):
@@ -49,43 +51,48 @@ class _Answer(NamedTuple):
 class WebSearch:
     """Searches the web by one or several engines."""
 
-    name = "web_search"
+    name = tool_names.WEB_SEARCH
     arguments: type[BaseModel] = WebSearchArguments
 
-    def __init__(
-        self, context: Context, engines: Sequence[SearchEngine] | None = None, desk: Desk | None = None
-    ) -> None:
-        """Search by these engines, or by those of the settings; raises `SearchRefused` if one of them lacks its key.
+    def __init__(self, context: Context, engines: Sequence[SearchEngine], desk: Desk) -> None:
+        """Search by these engines, each for every query; the first ones only, if not enough searches are left for all.
 
         What was opened at the desk is recognised when it is found, and what documents showed there is not sent away.
         """
         self._context = context
-        self._addresses = Addresses(desk.pages, desk.question_id) if desk else None
-        excerpts = desk.excerpts if desk else {}
-        self._private = [text for address, text in excerpts.items() if address.startswith(SCHEME)]
-        self._engines = choose_engines(context) if engines is None else engines
+        self._engines = engines
+        self._desk = desk
+        self._addresses = Addresses(desk.pages, desk.question_id)
 
     async def run(self, arguments: BaseModel) -> Outcome:
-        """Search for each query and mix the results; raises `ToolFailed` if there is no query."""
+        """Search for each query and mix the results; raises `ToolFailed` if there is no query that may be sent."""
         given = WebSearchArguments.model_validate(arguments, from_attributes=True).queries
-        asked = distinct([self._cut(query) for query in given], str.casefold)
-        if not asked:
-            raise ToolFailed("web_search needs at least one query with words in it, such as a name or a subject.")
-        quoting = [query for query in asked if quotes(query, self._private)]
-        refused = _quoting(quoting)
-        if len(quoting) == len(asked):
+        asked = queries_of(self.name, [self._cut(query) for query in given])
+        # Documents that were opened are long, and nobody else should wait for the comparison.
+        private = await asyncio.to_thread(quoting, asked, self._desk.private)
+        refused = [f"Not searched: {query!r} {QUOTING}" for query in private]
+        if len(private) == len(asked):
             raise ToolFailed(" ".join(refused))
-        asked = [query for query in asked if query not in quoting]
-        queries = asked[: self._context.limits.max_queries]
-        answers = await asyncio.gather(*(self._ask(engine, query) for query in queries for engine in self._engines))
+        engines = self._engines[: self._desk.meter.most_searches]
+        queries, left_out = self._take([query for query in asked if query not in private], len(engines))
+        answers = await together(self._ask(engine, query) for query in queries for engine in engines)
         hits = await self._hits(queries, answers)
-        problems = [*refused, *self._shortened(given, asked), *_failures(answers), *_nothing(answers, hits)]
-        return Outcome(hits, tuple(problems), searches=len(answers), fault=self._fault(answers))
+        problems = [*refused, *self._shortened(given), *left_out, *self._unasked(len(engines))]
+        problems += [*_failures(answers), *_nothing(answers, hits)]
+        return Outcome(hits, tuple(problems), fault=self._fault(answers))
+
+    def _take(self, queries: list[str], engines: int) -> tuple[list[str], list[str]]:
+        """The queries that so many engines may be asked, and a word on the others."""
+        most = self._desk.meter.most_searches
+        limits = {
+            "max_queries": self._context.limits.max_queries,
+            "max_searches": None if most is None else most // engines,
+        }
+        return take(queries, limits, "queries were searched")
 
     async def _ask(self, engine: SearchEngine, query: str) -> _Answer:
-        limits = self._context.limits
         try:
-            found = await ask(engine, query, limits.max_web_results, limits.search_seconds)
+            found = await remembered.search(engine, query, self._context, self._desk)
             shown = usable(found, self._context)
         except EngineFailed as failure:
             return _Answer(engine, query, [], failure=failure)
@@ -97,14 +104,11 @@ class WebSearch:
         return _Answer(engine, query, shown, is_empty=not found)
 
     async def _hits(self, queries: Iterable[str], answers: Iterable[_Answer]) -> tuple[Hit, ...]:
-        by_query = [_in_turn(answer.found for answer in answers if answer.query == query) for query in queries]
-        best = distinct(_in_turn(by_query), lambda found: source_key(found.address))
+        by_query = [in_turn(answer.found for answer in answers if answer.query == query) for query in queries]
+        best = distinct(in_turn(by_query), lambda found: source_key(found.address))
         most = self._context.limits.max_web_results
-        hits = [_hit(found, await self._key(found.address)) for found in best[:most]]
+        hits = [_hit(found, await self._addresses.key(found.address)) for found in best[:most]]
         return tuple(distinct(hits, lambda hit: hit.source.key))
-
-    async def _key(self, address: str) -> str:
-        return await self._addresses.key(address) if self._addresses else source_key(address)
 
     def _cut(self, query: str) -> str:
         most = self._context.limits.query_characters
@@ -113,13 +117,14 @@ class WebSearch:
         # A query without spaces is cut within its only word.
         return query[: most + 1].rpartition(" ")[0].rstrip() or query[:most]
 
-    def _shortened(self, given: Sequence[str], asked: Sequence[str]) -> list[str]:
-        limits, problems = self._context.limits, []
-        if any(len(query) > limits.query_characters for query in given):
-            problems.append(f"Queries were cut to {limits.query_characters} characters (query_characters).")
-        if len(asked) > limits.max_queries:
-            problems.append(f"Only the first {limits.max_queries} of {len(asked)} queries were searched (max_queries).")
-        return problems
+    def _shortened(self, given: Iterable[str]) -> list[str]:
+        most = self._context.limits.query_characters
+        is_any_cut = any(len(query) > most for query in given)
+        return [f"Queries were cut to {most} characters (query_characters)."] if is_any_cut else []
+
+    def _unasked(self, asked: int) -> list[str]:
+        titles = ", ".join(engine.title for engine in self._engines[asked:])
+        return [f"Too few searches are left to ask {titles} as well (max_searches)."] if titles else []
 
     def _fault(self, answers: Sequence[_Answer]) -> str:
         """Why asking again is of no use: no query was answered, and each engine says why it will not be."""
@@ -129,20 +134,10 @@ class WebSearch:
         return " ".join(lasting.values()) if len(lasting) == len(self._engines) else ""
 
 
-def _in_turn(lists: Iterable[Iterable[Value]]) -> list[Value]:
-    """The first of each list, then the second of each, and so on."""
-    return [value for value in chain.from_iterable(zip_longest(*lists)) if value is not None]
-
-
 def _hit(found: Found, key: str) -> Hit:
     location = source_key(found.address)
     source = Source(key=key, title=found.title or location, location=location, address=found.address, kind="web")
     return Hit(source, found.excerpt, "", found.date)
-
-
-def _quoting(queries: Iterable[str]) -> list[str]:
-    words = f"quotes your documents; use names and at most {MOST_SHARED} words in a row of what you have read there."
-    return [f"Not searched: {query!r} {words}" for query in queries]
 
 
 def _failures(answers: Iterable[_Answer]) -> list[str]:

@@ -10,6 +10,7 @@ from deep_research.models.extractive.reading import question_in
 from deep_research.models.extractive.reply import Asked, Reply
 from deep_research.models.extractive.vocabulary import GENERIC_WORDS, STOP_WORDS
 from deep_research.models.extractive.words import tokens
+from deep_research.run import tool_names
 
 QUESTIONS = """I would be glad to look into this. Could you please tell me a little more?
 
@@ -22,4 +23,4 @@ With this I can search for what you need."""
 def clarify(messages: Sequence[BaseMessage]) -> Reply:
     """A call of `generate_plan`, or questions to the user."""
     words = [word for word in tokens(question_in(messages)) if word not in STOP_WORDS | GENERIC_WORDS]
-    return [Asked("generate_plan", {})] if any(word.isalnum() for word in words) else QUESTIONS
+    return [Asked(tool_names.GENERATE_PLAN, {})] if any(word.isalnum() for word in words) else QUESTIONS

@@ -11,6 +11,7 @@ from deep_research.models.extractive.quotations import pool_of_findings
 from deep_research.models.extractive.reading import Exchange, exchanges_in, plan_in, question_in
 from deep_research.models.extractive.reply import Asked
 from deep_research.models.extractive.topics import task_for
+from deep_research.run import tool_names
 
 TASKS_PER_ROUND = 3
 MAX_REFUSALS = 2
@@ -23,12 +24,13 @@ NOT_RUN = "Not run"
 def next_tasks(messages: Sequence[BaseMessage]) -> list[Asked]:
     """The calls of the next turn."""
     question = " ".join(question_in(messages).split())
-    exchanges = [exchange for exchange in exchanges_in(messages) if exchange.call["name"] == "research_agent"]
+    exchanges = [exchange for exchange in exchanges_in(messages) if exchange.call["name"] == tool_names.RESEARCH_AGENT]
     planned = [task_for(step, question) for step in plan_in(messages) or [question]]
     tasks = [task for task in planned if _is_open(task, exchanges)][:TASKS_PER_ROUND]
     if not tasks and all(_task(exchange) in planned for exchange in exchanges):
         tasks = [task_for(lead, question) for lead in _follow_ups(messages, question)]
-    return [Asked("research_agent", {"task": task}) for task in tasks] or [Asked("generate_report", {})]
+    asked = [Asked(tool_names.RESEARCH_AGENT, {"task": task}) for task in tasks]
+    return asked or [Asked(tool_names.GENERATE_REPORT, {})]
 
 
 def _is_open(task: str, exchanges: Sequence[Exchange]) -> bool:

@@ -14,9 +14,9 @@ from deep_research.models.extractive.reading import documents_in, exchanges_in, 
 from deep_research.models.extractive.reply import Asked
 from deep_research.models.extractive.topics import Topic, topic_of
 from deep_research.models.extractive.words import names, stems
+from deep_research.run import tool_names
 
-SEARCHES = ("internal_search", "web_search")
-OPEN = "open_url"
+SEARCHES = (tool_names.INTERNAL_SEARCH, tool_names.WEB_SEARCH)
 MAX_ROUNDS = 5
 MAX_FOLLOW_UPS = 2
 MAX_QUERIES = 3
@@ -29,20 +29,24 @@ CUT = re.compile(r"(?:…|\.\.\.|[^.!?。！？\"'”’»)\]])\s*$")
 def next_round(messages: Sequence[BaseMessage], tools: Collection[str]) -> list[Asked]:
     """The call of the next turn: every search once, pages that were cut, two rounds of follow-ups, the report."""
     searches = [name for name in SEARCHES if name in tools]
-    done = [exchange.call for exchange in exchanges_in(messages) if exchange.call["name"] in (*SEARCHES, OPEN)]
+    done = [
+        exchange.call
+        for exchange in exchanges_in(messages)
+        if exchange.call["name"] in (*SEARCHES, tool_names.OPEN_URL)
+    ]
     used = [call["name"] for call in done]
     follow_ups = sum(name in SEARCHES for name in used) - len(searches)
-    may_open = OPEN in tools and used[-1:] != [OPEN]
+    may_open = tool_names.OPEN_URL in tools and used[-1:] != [tool_names.OPEN_URL]
     if not searches or len(done) >= MAX_ROUNDS:
-        return [Asked("generate_report", {})]
+        return [Asked(tool_names.GENERATE_REPORT, {})]
     if may_open and (addresses := _worth_opening(messages)):
-        return [Asked(OPEN, {"urls": addresses})]
+        return [Asked(tool_names.OPEN_URL, {"urls": addresses})]
     if follow_ups < 0:
         unused = next(name for name in searches if name not in used)
         return [Asked(unused, {"queries": _first_queries(topic_of(question_in(messages)))})]
     if follow_ups < MAX_FOLLOW_UPS and (queries := _follow_up_queries(messages)):
         return [Asked(searches[follow_ups % len(searches)], {"queries": queries})]
-    return [Asked("generate_report", {})]
+    return [Asked(tool_names.GENERATE_REPORT, {})]
 
 
 def _first_queries(topic: Topic) -> list[str]:

@@ -7,9 +7,9 @@ from typing import NamedTuple
 from langchain_core.language_models import BaseChatModel
 
 from deep_research.models.faults import kind_of
-from deep_research.models.ladder.rungs import Rung, rung_named
+from deep_research.models.ladder.rungs import RungName
 from deep_research.models.ladder.thoughts import split
-from deep_research.models.ladder.trials import Call, Trials, streamed
+from deep_research.models.ladder.trials import Call, Trials
 from deep_research.run.calls import was_cut_off
 
 STOP_TOKENS = 16
@@ -24,13 +24,10 @@ _SAMPLES = ("Hello! Who are you?", "What is 17 + 25? Think it over, then give th
 
 
 class Choice(NamedTuple):
-    """The rung that a model stands on, and what it cost to find out."""
+    """The rung that a model stands on."""
 
-    rung: Rung | None
+    rung: RungName | None
     """None if the model calls a tool in none of the four ways."""
-    calls: int
-    input_tokens: int
-    output_tokens: int
     begins_inside: bool
     """Whether an answer began within a thought, without a tag that opens it; see `ThoughtFilter`."""
 
@@ -49,13 +46,13 @@ class Examined(NamedTuple):
     """What a model can do."""
 
     checks: list[Check]
-    rung: Rung | None
+    rung: RungName | None
     """How it is asked to call tools; none if it calls them in no way."""
     begins_inside: bool
     """Whether an answer began within a thought, without a tag that opens it."""
 
 
-async def choose_rung(model: BaseChatModel, call: Call = streamed) -> Choice:
+async def choose_rung(model: BaseChatModel, call: Call) -> Choice:
     """Try the rungs from the top until one works: one call where tools are called by the API's own means.
 
     `call` makes each call and lets foreign errors through: those that mean that a server cannot do something are
@@ -63,10 +60,10 @@ async def choose_rung(model: BaseChatModel, call: Call = streamed) -> Choice:
     """
     trials = Trials(model, call)
     rung = await trials.climb()
-    return Choice(rung, trials.calls, trials.input_tokens, trials.output_tokens, _begins_inside(trials))
+    return Choice(rung, _begins_inside(trials))
 
 
-async def check_model(model: BaseChatModel, window: int | None, call: Call = streamed) -> Examined:
+async def check_model(model: BaseChatModel, window: int | None, call: Call) -> Examined:
     """Look at what a run needs of a model; `window` in input tokens, if it is known.
 
     The check of the tools is passed if the model calls one in any way.
@@ -78,7 +75,7 @@ async def check_model(model: BaseChatModel, window: int | None, call: Call = str
     return Examined(checks, rung, _begins_inside(trials))
 
 
-def _check_tools(rung: Rung | None) -> Check:
+def _check_tools(rung: RungName | None) -> Check:
     if rung is None:
         words = "The model called a tool in none of the four ways; choose another model (setting models)."
         return Check("tools", is_ok=False, words=words)
@@ -87,12 +84,12 @@ def _check_tools(rung: Rung | None) -> Check:
         "schema": "No tool calls by the API's own means; they are asked for as JSON held to a schema.",
         "json": "No tool calls by the API's own means; they are asked for as JSON text.",
         "tags": "No tool calls by the API's own means and no JSON; they are asked for as tagged text.",
-    }[rung.name]
-    return Check("tools", is_ok=True, words=f"{words} Rung: {rung.name}.")
+    }[rung]
+    return Check("tools", is_ok=True, words=f"{words} Rung: {rung}.")
 
 
 async def _check_schema(trials: Trials) -> Check:
-    trial = await trials.try_rung(rung_named("schema"))
+    trial = await trials.try_rung("schema")
     if trial.works:
         return Check("schema", is_ok=True, words="Answers keep to a JSON schema.")
     fault = "The server takes no JSON schema" if trial.is_refused else "The answer did not keep to the JSON schema"

@@ -9,7 +9,6 @@ from typing import Any
 from langchain_core.messages import AIMessage, InvalidToolCall, ToolCall
 from langchain_core.messages.tool import invalid_tool_call, tool_call
 
-from deep_research.models.characters import sendable
 from deep_research.models.ladder.bare import answer_in, json_calls, named_calls, only_call
 from deep_research.models.ladder.lenient import object_in
 from deep_research.models.ladder.marked import marked_calls
@@ -18,6 +17,7 @@ from deep_research.models.ladder.pythonic import python_calls
 from deep_research.models.ladder.shapes import Stretch, Wanted
 from deep_research.models.ladder.thoughts import split
 from deep_research.run.calls import was_cut_off
+from deep_research.run.conversation import cleaned
 
 _READERS: tuple[Callable[[str, Offer], Iterator[Stretch]], ...] = (
     marked_calls,
@@ -93,7 +93,7 @@ def _renamed(call: ToolCall, offer: Offer) -> ToolCall:
 
 def _valid(calls: list[Wanted]) -> list[ToolCall]:
     return [
-        tool_call(name=call.name, args=sendable(call.arguments), id=f"call-{number}")
+        tool_call(name=call.name, args=cleaned(call.arguments), id=f"call-{number}")
         for number, call in enumerate(calls, 1)
         if call.arguments is not None
     ]

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple, get_args
 
-from langchain_core.messages import AIMessage, AnyMessage, SystemMessage
+from langchain_core.messages import AnyMessage, SystemMessage
 
 from deep_research.models.ladder.described import described, instructions, response_format
 from deep_research.models.ladder.offer import Offer
-from deep_research.models.ladder.reply import read_reply
 from deep_research.models.ladder.written import as_json, as_tags, flattened
 
 RungName = Literal["native", "schema", "json", "tags"]
@@ -25,43 +24,31 @@ class Prepared(NamedTuple):
     """What else to bind."""
 
 
-class Rung(NamedTuple):
-    """One way of having a model call tools."""
-
-    name: RungName
-
-    def prepare(self, messages: Sequence[AnyMessage], tools: Sequence[dict[str, Any]], tool_choice: str) -> Prepared:
-        """The request in the form of this rung; `tool_choice` is `any`, or `auto` if the model may answer in words.
-
-        Below `native` the tools are told at the end of the system prompt, which depends on nothing else, and earlier
-        calls and results are shown as text, even where no tools are offered.
-        """
-        if self.name == "native":
-            return Prepared(list(messages), list(tools), {})
-        write = as_tags if self.name == "tags" else as_json
-        plain = flattened(messages, write)
-        if not tools:
-            return Prepared(plain, [], {})
-        offered = list(Offer(tools).tools.values())
-        is_forced = tool_choice == "any"
-        is_held = self.name == "schema"
-        told = instructions(write, offered, is_forced=is_forced, has_answer=is_held)
-        system = "\n\n".join(
-            [*(message.text for message in plain[:1] if message.type == "system"), described(offered), told]
-        )
-        rest = [message for message in plain if message.type != "system"]
-        settings = {"response_format": response_format(offered, is_forced=is_forced)} if is_held else {}
-        return Prepared([SystemMessage(system), *rest], [], settings)
-
-    def read(self, message: AIMessage, tools: Sequence[dict[str, Any]]) -> AIMessage:
-        """The answer with its calls as calls; see `read_reply`, which reads what the other rungs ask for as well."""
-        return read_reply(message, tools)
-
-
-LADDER: tuple[Rung, ...] = tuple(Rung(name) for name in get_args(RungName))
+LADDER: tuple[RungName, ...] = get_args(RungName)
 """All rungs in the order in which they are tried."""
 
 
-def rung_named(name: RungName) -> Rung:
-    """The rung of this name."""
-    return Rung(name)
+def prepare(
+    rung: RungName, messages: Sequence[AnyMessage], tools: Sequence[dict[str, Any]], tool_choice: str
+) -> Prepared:
+    """The request in the form of this rung; `tool_choice` is `any`, or `auto` if the model may answer in words.
+
+    Below `native` the tools are told at the end of the system prompt, which depends on nothing else, and earlier calls
+    and results are shown as text, even where no tools are offered.
+    """
+    if rung == "native":
+        return Prepared(list(messages), list(tools), {})
+    write = as_tags if rung == "tags" else as_json
+    plain = flattened(messages, write)
+    if not tools:
+        return Prepared(plain, [], {})
+    offered = list(Offer(tools).tools.values())
+    is_forced = tool_choice == "any"
+    is_held = rung == "schema"
+    told = instructions(write, offered, is_forced=is_forced, has_answer=is_held)
+    system = "\n\n".join(
+        [*(message.text for message in plain[:1] if message.type == "system"), described(offered), told]
+    )
+    rest = [message for message in plain if message.type != "system"]
+    settings = {"response_format": response_format(offered, is_forced=is_forced)} if is_held else {}
+    return Prepared([SystemMessage(system), *rest], [], settings)

@@ -13,14 +13,16 @@ from deep_research.models.request import Request
 from deep_research.models.resolve import profile_of
 from deep_research.models.settings import settings_of
 from deep_research.prompts import render
+from deep_research.run import tool_names
 from deep_research.run.branch import ResearcherState, ToolRequest
 from deep_research.run.calls import answer, call_ids, in_order, read_calls
 from deep_research.run.context import Context, bound
+from deep_research.run.ledger import booked
 from deep_research.run.packets import Placement, ResearchAgentStart, emit
-from deep_research.run.pages import pages_of
-from deep_research.run.spending import seconds_left, total
+from deep_research.run.pages import Pages, pages_of
+from deep_research.run.spending import TIME_OVER, seconds_left, total
 from deep_research.run.steps import Step, choose
-from deep_research.run.telling import StepTeller, Teller
+from deep_research.run.telling import Teller
 from deep_research.state import Ending, Spent
 from deep_research.tools.control import GENERATE_FINDING, THINK_TOOL, tool_schema
 from deep_research.tools.offer import offered_tools
@@ -46,7 +48,7 @@ class ThinkOrActUpdate(TypedDict, total=False):
 async def think_or_act(state: ResearcherState, runtime: Runtime[Context]) -> ThinkOrActUpdate:
     """Ask the researcher's model for its next step, unless a limit ends the research."""
     task = state.task
-    context = bound(settings_of(runtime), task.docs)
+    context = bound(settings_of(runtime), task.scope)
     placement = Placement(turn_index=task.turn, tab_index=task.position)
     if not (state.step or state.notes or state.was_nudged):
         emit(runtime.stream_writer, ResearchAgentStart(placement=placement, research_task=task.text))
@@ -54,37 +56,40 @@ async def think_or_act(state: ResearcherState, runtime: Runtime[Context]) -> Thi
     if reason:
         is_worthless = bool(state.reason and not state.numbered)
         return {"ended": "failed" if is_worthless else "partial", "reason": reason, "request": None}
-    left = seconds_left(context.limits, state.seconds)
-    teller = StepTeller(runtime.stream_writer, placement.model_copy(update={"sub_turn_index": state.step}))
+    left, pages = seconds_left(context.limits, state.seconds), pages_of(runtime.store, task.question_id)
+    teller = Teller(runtime.stream_writer, placement.model_copy(update={"sub_turn_index": state.step}))
     try:
-        async with asyncio.timeout(left):
-            reply = await _ask(state, context, runtime, teller)
+        async with booked(pages, task.question_id, teller.costs), asyncio.timeout(left):
+            reply = await _ask(state, context, pages, teller)
     except TimeoutError:
-        reason = "its time was over (researcher_seconds_hard)"
-        return {"ended": "partial", "reason": reason, "request": None, "seconds": state.seconds + max(left, 0)}
-    tools = {*offered_tools(context), "generate_report", "think_tool"}
+        return {**_spent(state, teller), "ended": "partial", "reason": TIME_OVER, "request": None}
+    tools = {*offered_tools(context), tool_names.GENERATE_REPORT, tool_names.THINK_TOOL}
     calls = read_calls(reply.message, tools, call_ids(state.notes))
     step = choose(calls, state, context.limits)
     # A message without calls had no effect and is not shown again.
     has_effect = bool(step.answers or step.request)
-    notes: list[AnyMessage] = [left_out(reply.refused)] if reply.refused else []
+    notes: list[AnyMessage] = [left_out(call_id) for call_id in reply.refused]
     notes += [calls.message, *answer(calls.message, step.answers)] if has_effect else []
-    return _update(state, step, notes, reply, teller)
+    return {**_update(state, step, notes), **_spent(state, teller)}
 
 
-def _update(
-    state: ResearcherState, step: Step, notes: list[AnyMessage], reply: Reply, teller: Teller
-) -> ThinkOrActUpdate:
+def _spent(state: ResearcherState, teller: Teller) -> ThinkOrActUpdate:
+    """What the call has cost and shown, also if it was cut off."""
+    return ThinkOrActUpdate(
+        step=state.step + teller.has_thought,
+        seconds=state.seconds + teller.seconds,
+        spending=teller.costs,
+        thoughts=teller.kept(state.task.question_id),
+    )
+
+
+def _update(state: ResearcherState, step: Step, notes: list[AnyMessage]) -> ThinkOrActUpdate:
     update = ThinkOrActUpdate(
         notes=notes,
         request=step.request,
         iteration=state.iteration + step.iterations,
         thinks=step.thinks,
         was_nudged=step.was_nudged,
-        step=state.step + teller.has_thought,
-        seconds=state.seconds + reply.seconds,
-        spending=reply.spent,
-        thoughts=teller.kept(state.task.question_id),
     )
     if step.is_finished:
         update["ended"] = "done"
@@ -104,7 +109,7 @@ def _limit(state: ResearcherState, context: Context) -> str:
     return ""
 
 
-async def _ask(state: ResearcherState, context: Context, runtime: Runtime[Context], teller: Teller) -> Reply:
+async def _ask(state: ResearcherState, context: Context, pages: Pages, teller: Teller) -> Reply:
     task, limits = state.task, context.limits
     offered, reasons = offered_tools(context), profile_of("researcher", context).reasons
     system = render(
@@ -124,10 +129,10 @@ async def _ask(state: ResearcherState, context: Context, runtime: Runtime[Contex
         "reminder",
         iteration=state.iteration,
         max_iterations=limits.max_iterations,
-        has_unread_results=bool(last and last.tool == "web_search" and last.found and not state.thinks),
+        has_unread_results=bool(last and last.tool == tool_names.WEB_SEARCH and last.found and not state.thinks),
         was_nudged=state.was_nudged,
     )
-    notes = await pages_of(runtime.store, task.question_id).fill_in(in_order(state.notes))
+    notes = await pages.fill_in(in_order(state.notes))
     messages = [SystemMessage(system), HumanMessage(task.text), *notes, HumanMessage(reminder)]
     tools = [tool_schema(name, arguments) for name, arguments in offered.items()] + [GENERATE_FINDING]
     tools += [] if reasons else [THINK_TOOL]

@@ -2,40 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any
+import uuid
 
 from langchain_core.messages import AnyMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
 from deep_research.models.settings import settings_of
+from deep_research.run import tool_names
 from deep_research.run.branch import ResearcherState, ToolRequest
 from deep_research.run.calls import in_order
 from deep_research.run.context import Context, bound
 from deep_research.run.errors import SearchFailed
-from deep_research.run.packets import (
-    OpenUrlDocuments,
-    OpenUrlStart,
-    OpenUrlUrls,
-    Packet,
-    Placement,
-    SearchToolDocuments,
-    SearchToolFilters,
-    SearchToolQueries,
-    SearchToolStart,
-    SectionEnd,
-    document,
-    emit,
-)
+from deep_research.run.ledger import booked
+from deep_research.run.limits import Limits
+from deep_research.run.packets import Placement, SectionEnd, emit
 from deep_research.run.pages import Pages, pages_of, refer
 from deep_research.run.spending import seconds_left, total
 from deep_research.state import Action, Source, Spent
+from deep_research.tools import shown
 from deep_research.tools.addresses import Addresses
-from deep_research.tools.carry_out import carry_out
+from deep_research.tools.carry_out import Time, carry_out
 from deep_research.tools.desk import Desk
+from deep_research.tools.meter import Meter
 from deep_research.tools.offer import research_tool
 from deep_research.tools.outcome import Outcome
-from deep_research.tools.results import read_results, write_results
+from deep_research.tools.results import Result, read_results, write_results
+from deep_research.tools.roots import SCHEME
 
 
 class UseToolsUpdate(TypedDict, total=False):
@@ -56,42 +49,44 @@ class UseToolsUpdate(TypedDict, total=False):
 
 async def use_tools(state: ResearcherState, runtime: Runtime[Context]) -> UseToolsUpdate:
     """Run the requested tool; whatever happens becomes the result of the call."""
-    request, pages = state.request, pages_of(runtime.store, state.task.question_id)
-    context = bound(settings_of(runtime), state.task.docs)
+    request, task = state.request, state.task
     assert request is not None
-    start = context.clock.seconds()
-    inputs = request.inputs
-    place = Placement(turn_index=state.task.turn, tab_index=state.task.position, sub_turn_index=state.step)
-    emit(runtime.stream_writer, *_announcement(place, request, inputs, context))
-    try:
-        outcome = await _carry_out(state, request, context, pages)
-        emit(runtime.stream_writer, _documents(place, request, outcome))
-    finally:
-        emit(runtime.stream_writer, SectionEnd(placement=place))
-    update = await _update(state, outcome, pages)
+    context, pages = bound(settings_of(runtime), task.scope), pages_of(runtime.store, task.question_id)
+    start, meter, costs = context.clock.seconds(), _meter(state), dict[str, Spent]()
+    place = Placement(turn_index=task.turn, tab_index=task.position, sub_turn_index=state.step)
+    emit(runtime.stream_writer, *shown.asked(place, request.tool, request.inputs, task.scope))
+    async with booked(pages, task.question_id, costs):
+        try:
+            outcome = await _carry_out(state, request, context, pages, meter)
+            sources = {hit.source.key: hit.source for hit in outcome.hits}
+            emit(runtime.stream_writer, shown.brought(place, request.tool, sources.values()))
+        finally:
+            costs[uuid.uuid4().hex] = Spent(role=request.tool, searches=meter.searches, fetches=meter.fetches)
+            emit(runtime.stream_writer, SectionEnd(placement=place))
+        update = await _update(state, request, outcome, sources, pages)
     action = Action(
         id=request.id,
         tool=request.tool,
-        inputs=inputs,
-        found=tuple(dict.fromkeys(hit.source.key for hit in outcome.hits)),
+        inputs=request.inputs,
+        found=tuple(sources),
         problems=outcome.problems,
         fault=outcome.fault,
     )
-    return {**update, "actions": [action], "seconds": state.seconds + context.clock.seconds() - start}
+    seconds = state.seconds + context.clock.seconds() - start
+    return {**update, "actions": [action], "spending": costs, "seconds": seconds}
 
 
-async def _update(state: ResearcherState, outcome: Outcome, pages: Pages) -> UseToolsUpdate:
+async def _update(
+    state: ResearcherState, request: ToolRequest, outcome: Outcome, sources: dict[str, Source], pages: Pages
+) -> UseToolsUpdate:
     """Number what was found, and keep its texts."""
-    request, task = state.request, state.task
-    assert request is not None
-    sources = {hit.source.key: hit.source for hit in outcome.hits}
     new = [key for key in sources if key not in state.numbered]
     numbers = {key: number for number, key in enumerate([*state.numbered, *new], 1)}
     for hit in outcome.hits:
         if hit.source.content_hash:
             await pages.keep(hit.text, hit.source.content_hash)
-    found_on_web = [hit.source.address for hit in outcome.hits if hit.source.kind == "web"]
-    await Addresses(pages, task.question_id).allow(found_on_web)
+    found_on_web = [source.address for source in sources.values() if source.kind == "web"]
+    await Addresses(pages, state.task.question_id).allow(found_on_web)
     reference = await pages.keep(write_results(outcome, numbers))
     return UseToolsUpdate(
         notes=[refer(request.id, reference)],
@@ -102,69 +97,65 @@ async def _update(state: ResearcherState, outcome: Outcome, pages: Pages) -> Use
         thinks=0,
         numbered=new,
         sources=sources,
-        # The ids of calls are unique within one researcher only.
-        spending={
-            f"{task.id}/{request.id}": Spent(role=request.tool, searches=outcome.searches, fetches=outcome.fetches)
-        },
     )
 
 
 def _fault(state: ResearcherState, outcome: Outcome) -> str:
     """Why nothing can be searched any more, empty if something can; raises where the run has nothing to go on with."""
-    if not outcome.fault or state.task.docs:
+    if not outcome.fault or state.task.scope.docs:
         return ""
     if state.task.cycle == 0 and not state.numbered:
         raise SearchFailed(outcome.fault)
     return outcome.fault
 
 
-async def _carry_out(state: ResearcherState, request: ToolRequest, context: Context, pages: Pages) -> Outcome:
-    left, what = _left(state, request)
-    if left is not None and left <= 0:
-        return Outcome(problems=(f"Not run: {what}. Write down what was found.",))
-    desk = Desk(pages, state.task.question_id, await _excerpts(state, pages))
-    seconds = min(context.limits.tool_seconds, seconds_left(context.limits, state.seconds))
-    tool = research_tool(request.tool, context, desk)
-    return await carry_out(tool, _first(request.arguments, left), seconds)
+async def _carry_out(
+    state: ResearcherState, request: ToolRequest, context: Context, pages: Pages, meter: Meter
+) -> Outcome:
+    used_up = _used_up(request.tool, meter)
+    if used_up:
+        return Outcome(problems=(f"Not run: {used_up}. Write down what was found.",))
+    earlier = await _results(state, pages) if _looks_back(request.tool, context) else []
+    desk = Desk(
+        pages,
+        state.task.question_id,
+        # What was shown first is what made somebody open it.
+        excerpts={result["address"]: result["text"] for result in reversed(earlier)},
+        private=tuple(result["text"] for result in earlier if result["address"].startswith(SCHEME)),
+        meter=meter,
+    )
+    return await carry_out(
+        research_tool(request.tool, context, desk), request.arguments, _time(context.limits, state.seconds)
+    )
 
 
-def _left(state: ResearcherState, request: ToolRequest) -> tuple[int | None, str]:
-    """How many queries or addresses the researcher may still use, and what to say when there are none."""
+def _meter(state: ResearcherState) -> Meter:
+    """What is left to the researcher, as long as nothing of it is used."""
     used, task = total(state.spending), state.task
-    if request.tool == "open_url":
-        most, spent, what = task.fetches, used.fetches, "no pages are left to open (max_fetches)"
-    else:
-        most, spent, what = task.searches, used.searches, "no searches are left (max_searches)"
-    return (None if most is None else most - spent), what
+    return Meter(
+        most_searches=None if task.searches is None else task.searches - used.searches,
+        most_fetches=None if task.fetches is None else task.fetches - used.fetches,
+    )
 
 
-def _first(arguments: dict[str, Any], count: int | None) -> dict[str, Any]:
-    """The arguments with at most so many entries in each list."""
-    return {name: value[:count] if isinstance(value, list) else value for name, value in arguments.items()}
+def _used_up(tool: str, meter: Meter) -> str:
+    """Why the tool cannot do anything any more; empty if it can."""
+    if tool == tool_names.OPEN_URL:
+        return "" if meter.most_fetches is None or meter.most_fetches > 0 else "no pages are left to open (max_fetches)"
+    return "" if meter.most_searches is None or meter.most_searches > 0 else "no searches are left (max_searches)"
 
 
-async def _excerpts(state: ResearcherState, pages: Pages) -> dict[str, str]:
-    """What earlier searches showed of each address."""
+def _time(limits: Limits, used: float) -> Time:
+    """How long a tool may take, in a researcher that has worked for so many seconds."""
+    return min(Time(limits.tool_seconds, "tool_seconds"), Time(seconds_left(limits, used), "researcher_seconds_hard"))
+
+
+def _looks_back(tool: str, context: Context) -> bool:
+    """Whether a tool goes by what the researcher has seen: to open it there, or not to tell it to anybody."""
+    return tool == tool_names.OPEN_URL or (tool == tool_names.WEB_SEARCH and bool(context.docs))
+
+
+async def _results(state: ResearcherState, pages: Pages) -> list[Result]:
+    """All that earlier calls have shown."""
     notes = await pages.fill_in(in_order(state.notes))
-    results = [result for note in notes if note.type == "tool" for result in read_results(note.text)]
-    return {result["address"]: result["text"] for result in reversed(results)}
-
-
-def _announcement(place: Placement, request: ToolRequest, inputs: tuple[str, ...], context: Context) -> list[Packet]:
-    if request.tool == "open_url":
-        return [OpenUrlStart(placement=place), OpenUrlUrls(placement=place, urls=list(inputs))]
-    is_web = request.tool == "web_search"
-    start = SearchToolStart(placement=place, is_internet_search=is_web)
-    packets = [start, SearchToolQueries(placement=place, queries=list(inputs))]
-    allow, deny, after = context.domains_allow, context.domains_deny, context.published_after
-    if is_web and (allow or deny or after):
-        since = after.isoformat() if after else None
-        packets.append(SearchToolFilters(placement=place, sources=list(allow), excluded=list(deny), time_start=since))
-    return packets
-
-
-def _documents(place: Placement, request: ToolRequest, outcome: Outcome) -> Packet:
-    documents = [document(source) for source in {hit.source.key: hit.source for hit in outcome.hits}.values()]
-    if request.tool == "open_url":
-        return OpenUrlDocuments(placement=place, documents=documents)
-    return SearchToolDocuments(placement=place, documents=documents)
+    return [result for note in notes if note.type == "tool" for result in read_results(note.text)]

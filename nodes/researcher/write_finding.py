@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 
-from langchain_core.messages import HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 from langgraph.types import StreamWriter
-from typing_extensions import TypedDict
+from typing_extensions import TypedDict, override
 
 from deep_research.evidence.citations import cited_numbers
 from deep_research.models.ask import Reply, ask_model
@@ -18,6 +18,7 @@ from deep_research.run.branch import ResearcherState
 from deep_research.run.calls import in_order, was_cut_off
 from deep_research.run.context import Context
 from deep_research.run.errors import ModelFailed, RunFailed
+from deep_research.run.ledger import booked
 from deep_research.run.packets import (
     FindingCitedDocuments,
     FindingDelta,
@@ -26,8 +27,8 @@ from deep_research.run.packets import (
     SectionEnd,
     document,
 )
-from deep_research.run.pages import pages_of
-from deep_research.run.telling import StepTeller, Teller
+from deep_research.run.pages import Pages, pages_of
+from deep_research.run.telling import ProseTeller, Teller
 from deep_research.state import Finding, Spent
 from deep_research.tools.results import SHORTENERS
 
@@ -42,20 +43,20 @@ class WriteFindingUpdate(TypedDict):
     thoughts: dict[str, str]
 
 
-class FindingTeller(StepTeller):
-    """Sends the finding's words as they come; they stand beside the researcher's steps, not among them."""
+class FindingTeller(ProseTeller):
+    """Shows the finding; its words stand beside the researcher's steps, not among them."""
 
     def __init__(self, writer: StreamWriter, place: Placement, step: int) -> None:
         """Take the researcher's place and the number of its next step."""
         super().__init__(writer, place.model_copy(update={"sub_turn_index": step}))
         self.place = place
 
-    def text(self, words: str) -> None:
-        """Take words of the finding."""
-        self.end()
-        if not self.has_started:
-            self.has_started = True
-            self.tell(FindingStart(placement=self.place))
+    @override
+    def start(self) -> FindingStart:
+        return FindingStart(placement=self.place)
+
+    @override
+    def pass_on(self, words: str) -> None:
         self.tell(FindingDelta(placement=self.place, content=words))
 
 
@@ -66,12 +67,15 @@ async def write_finding(state: ResearcherState, runtime: Runtime[Context]) -> Wr
         raise RunFailed(state.reason)
     place = Placement(turn_index=task.turn, tab_index=task.position)
     teller = FindingTeller(runtime.stream_writer, place, state.step)
-    reply = await _ask_twice(state, runtime, teller)
-    text = reply.message.text.strip()
+    context, pages = settings_of(runtime), pages_of(runtime.store, task.question_id)
+    seconds = context.limits.researcher_seconds_hard - state.seconds
+    async with booked(pages, task.question_id, teller.costs), asyncio.timeout(seconds):
+        message = await _message(state, context, pages, teller)
+    text = message.text.strip()
     cited = [state.numbered[number - 1] for number in cited_numbers(text, range(1, len(state.numbered) + 1))]
     documents = [document(state.sources[key]) for key in cited]
     teller.tell(FindingCitedDocuments(placement=place, cited_docs=documents), SectionEnd(placement=place))
-    was_cut = was_cut_off(reply.message)
+    was_cut = was_cut_off(message)
     finding = Finding(
         id=task.id,
         question_id=task.question_id,
@@ -83,33 +87,28 @@ async def write_finding(state: ResearcherState, runtime: Runtime[Context]) -> Wr
         ended="partial" if was_cut else state.ended or "done",
         reason=state.reason or (CUT_OFF if was_cut else ""),
         failures=tuple(state.failures),
-        seconds=state.seconds + reply.seconds,
+        seconds=state.seconds + teller.seconds,
         actions=tuple(state.actions),
         thought=task.thought,
     )
     thoughts = teller.kept(task.question_id)
-    return {"findings": {task.id: finding}, "spending": reply.spent, "thoughts": thoughts}
+    return {"findings": {task.id: finding}, "spending": teller.costs, "thoughts": thoughts}
 
 
-async def _ask_twice(state: ResearcherState, runtime: Runtime[Context], teller: Teller) -> Reply:
+async def _message(state: ResearcherState, context: Context, pages: Pages, teller: Teller) -> AIMessage:
     """The finding; an empty one is asked for once more."""
-    seconds, spending = 0.0, dict[str, Spent]()
     for again in (False, True):
-        reply = await _ask(state, runtime, teller, again)
-        seconds, spending = seconds + reply.seconds, {**spending, **reply.spent}
+        reply = await _ask(state, context, pages, teller, again)
         if reply.message.text.strip():
-            return reply._replace(seconds=seconds, spent=spending)
+            return reply.message
     raise ModelFailed("its model wrote nothing")
 
 
-async def _ask(state: ResearcherState, runtime: Runtime[Context], teller: Teller, again: bool) -> Reply:
-    context, task, limits = settings_of(runtime), state.task, settings_of(runtime).limits
-    notes = await pages_of(runtime.store, task.question_id).fill_in(in_order(state.notes))
+async def _ask(state: ResearcherState, context: Context, pages: Pages, teller: Teller, again: bool) -> Reply:
+    task, notes = state.task, await pages.fill_in(in_order(state.notes))
     reminder = render("write_finding", "reminder", task=task.text, reason=state.reason, again=again)
     system = SystemMessage(render("write_finding", "system"))
     messages = [system, HumanMessage(task.text), *notes, HumanMessage(reminder)]
-    request = Request(
-        "researcher", task.question_id, messages, SHORTENERS, max_tokens=limits.finding_tokens, is_long=True
-    )
-    async with asyncio.timeout(limits.researcher_seconds_hard - state.seconds):
-        return await ask_model(request, context, teller)
+    most = context.limits.finding_tokens
+    request = Request("researcher", task.question_id, messages, SHORTENERS, max_tokens=most, is_long=True)
+    return await ask_model(request, context, teller)

@@ -73,7 +73,7 @@ def _open(seconds: float) -> Client:
     # Without this engine the library would ask all others, unbidden.
     if BACKEND not in ENGINES["text"]:
         words = f"The installed ddgs no longer searches by {DuckDuckGo.title}: choose other engines by engines."
-        raise EngineFailed(words, "engines", is_lasting=True)
+        raise EngineFailed(words, is_lasting=True)
     client: Client = DDGS(timeout=math.ceil(seconds))
     return client
 
@@ -88,7 +88,7 @@ def _failure(error: Exception) -> EngineFailed:
         return EngineBusy(f"{title} asks for fewer requests.", DEFAULT_WAIT)
     if kind.startswith("No results"):
         words = f"{title} shows no results, as it also does when it turns automatic queries away: use other words"
-        return EngineFailed(f"{words}, or a search engine with a key ({KEY}).", KEY)
+        return EngineFailed(f"{words}, or a search engine with a key ({KEY}).")
     if kind in ("ConnectError", "DNSError"):
         return unreachable(title)
     return EngineBusy(f"{title} broke off the connection.", DEFAULT_WAIT, is_lasting=True)

@@ -39,10 +39,10 @@ class SearchEngine(Protocol):
 class EngineFailed(Exception):
     """An engine could not search; its text is one sentence for the user, without keys or foreign words."""
 
-    def __init__(self, words: str, setting: str = "", *, is_lasting: bool = False) -> None:
-        """`setting` is the variable that would help; `is_lasting` says that asking again would not."""
+    def __init__(self, words: str, *, is_lasting: bool = False) -> None:
+        """`is_lasting` says that asking again would not help."""
         super().__init__(words)
-        self.words, self.setting, self.is_lasting = words, setting, is_lasting
+        self.words, self.is_lasting = words, is_lasting
 
 
 class EngineBusy(EngineFailed):

@@ -38,13 +38,13 @@ def failed_request(title: str, error: httpx.HTTPError, setting: str = "") -> Eng
 def unreachable(title: str, setting: str = "") -> EngineFailed:
     """Nobody takes the connection."""
     check = f"the network and {setting}" if setting else "the network"
-    return EngineFailed(f"{title} cannot be reached: check {check}.", setting, is_lasting=True)
+    return EngineFailed(f"{title} cannot be reached: check {check}.", is_lasting=True)
 
 
 def too_slow(title: str, seconds: float | None = None) -> EngineFailed:
     """No answer came in time."""
     within = "in time" if seconds is None else f"within {seconds:g} s"
-    return EngineFailed(f"{title} did not answer {within} (search_seconds).", "search_seconds")
+    return EngineFailed(f"{title} did not answer {within} (search_seconds).")
 
 
 def seconds_to_wait(retry_after: str) -> float:

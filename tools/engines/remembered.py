@@ -1,26 +1,43 @@
-"""An engine whose answers are kept with the thread: a search that was paid for is not made again for one question."""
+"""Keeps the answers of engines with the thread: a search that was paid for is not made again for one question."""
 
 from __future__ import annotations
 
-from deep_research.run.pages import Pages
+import hashlib
+import json
+
+from deep_research.run.context import Context
+from deep_research.tools.desk import Desk
 from deep_research.tools.engines.engine import Found, SearchEngine
+from deep_research.tools.engines.pace import ask
+from deep_research.tools.usable import cleaned
 
 
-class Remembered:
-    """An engine as it is, but for the queries that it has answered."""
+async def search(engine: SearchEngine, query: str, context: Context, desk: Desk) -> list[Found]:
+    """The engine's results, cleaned, or those that it gave before for this question; raises `EngineFailed`.
 
-    def __init__(self, engine: SearchEngine, pages: Pages, question_id: str) -> None:
-        """`pages` are those of the thread; an answer counts for its own question, as the web changes."""
-        self.name, self.title = engine.name, engine.title
-        self.parallel, self.gap = engine.parallel, engine.gap
-        self._engine, self._pages, self._question_id = engine, pages, question_id
-
-    async def search(self, query: str, count: int) -> list[Found]:
-        """The engine's answer, or the one that it gave before; an answer without results is not kept."""
-        name = f"searched {self._question_id} {self.name} {count} {query.casefold()}"
-        if noted := await self._pages.noted(name):
+    Of several that ask the same at once, one asks the engine and the others wait for what it is told. An answer
+    without results is not kept: some engines give it to whoever they turn away.
+    """
+    name = _name(engine, query, context, desk.question_id)
+    async with desk.pages.alone(name):
+        if noted := await desk.pages.noted(name):
             return [Found(**found) for found in noted["found"]]
-        found = await self._engine.search(query, count)
-        if found:
-            await self._pages.note({name: {"found": [one._asdict() for one in found]}})
-        return found
+        limits = context.limits
+        found = await ask(engine, query, limits.max_web_results, limits.search_seconds, desk.meter)
+        results = cleaned(found, limits.max_web_results)
+        if results:
+            await desk.pages.note({name: {"found": [one._asdict() for one in results]}})
+    return results
+
+
+def _name(engine: SearchEngine, query: str, context: Context, question_id: str) -> str:
+    """The name of the note: an answer counts for its own question, as the web changes, and for the same settings."""
+    asked = (
+        engine.name,
+        query.casefold(),
+        context.limits.max_web_results,
+        context.domains_allow,
+        context.domains_deny,
+        str(context.published_after),
+    )
+    return f"searched {question_id} {hashlib.sha256(json.dumps(asked).encode()).hexdigest()}"

@@ -81,7 +81,9 @@ def key() -> str:
 def check_settings() -> None:
     """Refuse settings that cannot work; raises `SearchRefused`."""
     if not key():
-        raise SearchRefused(f"Searching by Tavily needs a key: set {KEY}, or choose other engines by engines.")
+        raise SearchRefused(
+            f"Searching by Tavily needs a key: set {KEY}, or begin the question with other engines (engines)."
+        )
     if not key().isascii() or not key().isprintable() or " " in key():
         raise SearchRefused(f"{KEY} holds characters that no key has: copy the key once more.")
     if not re.fullmatch(r"https?://[^\s/@]+(/\S*)?", _base()):
@@ -127,14 +129,14 @@ async def _check(response: httpx.Response) -> None:
     if status == 200 and response.content:
         return
     if status in (401, 403):
-        raise EngineFailed(f"{title} does not take the key (status {status}): check {KEY}.", KEY, is_lasting=True)
+        raise EngineFailed(f"{title} does not take the key (status {status}): check {KEY}.", is_lasting=True)
     if status in (432, 433) or (status == 429 and _USED_UP.search(response.text)):
         words = f"The quota of the key for {title} is used up (status {status}): raise it, or change {KEY}."
-        raise EngineFailed(words, KEY, is_lasting=True)
+        raise EngineFailed(words, is_lasting=True)
     if status in (400, 422, 429) or status >= 500:
         raise failed_status(title, status, response.headers.get("Retry-After", ""))
     words = f"{title}'s answer (status {status}) is not one of its search API: check {BASE}."
-    raise EngineFailed(words, BASE, is_lasting=True)
+    raise EngineFailed(words, is_lasting=True)
 
 
 def _shrunk(status: int, data: bytes) -> bytes:

@@ -1,0 +1,58 @@
+"""What is kept of a thread beside its state: its name, the settings that it was given, and why it failed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from langgraph.store.base import BaseStore
+
+from deep_research.app.embed import thread_id
+from deep_research.run.context import Context
+from deep_research.run.errors import DatabaseUnusable
+from deep_research.run.packets import OverallStop
+from deep_research.run.pages import page_namespace
+
+KEY = "settings"
+"""Key in the store, beside the page texts of the thread."""
+
+
+class Kept(NamedTuple):
+    """Notes on one thread; they are deleted and copied with it."""
+
+    store: BaseStore
+    thread: str
+
+    async def read(self) -> dict[str, str]:
+        """The notes: `name`, `json` (the settings) and `failure`, as far as there are any."""
+        item = await self.store.aget(page_namespace(thread_id(self.thread)), KEY)
+        return dict(item.value) if item else {}
+
+    async def choices(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """What is given, and where nothing is, what was given for the thread before."""
+        kept = json.loads((await self.read()).get("json", "{}"))
+        return {**kept, **given, "limits": {**kept.get("limits", {}), **given.get("limits", {})}}
+
+    async def remember(self, choices: Mapping[str, Any], context: Context) -> None:
+        """Keep the settings that were chosen, as the context holds them; a new run has not failed yet.
+
+        What comes from the environment is left out: whatever it gives when the run is resumed holds then.
+        """
+        chosen: dict[str, Any] = dict.fromkeys(choices.keys() - {"data_dir"}, True)
+        chosen["limits"] = set(choices["limits"])
+        name = {} if self.thread == thread_id(self.thread) else {"name": self.thread}
+        await self._write(json=context.model_dump_json(include=chosen), failure="", **name)
+
+    async def note_stop(self, stop: OverallStop) -> None:
+        """Keep why the run failed, if it did."""
+        failure = stop.message if stop.stop_reason == "failed" else ""
+        # A database that cannot be written is what the run has failed of.
+        with suppress(DatabaseUnusable):
+            if failure != (await self.read()).get("failure", ""):
+                await self._write(failure=failure)
+
+    async def _write(self, **values: str) -> None:
+        value = {**await self.read(), **values}
+        await self.store.aput(page_namespace(thread_id(self.thread)), KEY, value, index=False)

@@ -1,0 +1,31 @@
+"""How parallel writes to a channel come together, whatever the channel holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
+from typing import Any, TypeVar
+
+from langgraph.channels.delta import DeltaChannel
+
+Value = TypeVar("Value")
+
+
+def merge_by_id(current: Mapping[str, Value], update: Mapping[str, Value]) -> dict[str, Value]:
+    """Add what is new under its id; for a known id the later value wins."""
+    return {**current, **update}
+
+
+def merge_texts(current: Mapping[str, str], update: Mapping[str, str]) -> dict[str, str]:
+    """As `merge_by_id`; an empty text takes away the one that was there."""
+    return {key: text for key, text in merge_by_id(current, update).items() if text}
+
+
+def append(current: Sequence[Value], update: Sequence[Value]) -> list[Value]:
+    """Put the new entries after those that are there."""
+    return [*current, *update]
+
+
+def delta(merge: Callable[[Any, Any], Any], kind: type) -> DeltaChannel[Any]:
+    """A channel that stores what was added instead of its whole value, so that checkpoints grow linearly."""
+    return DeltaChannel(lambda value, updates: reduce(merge, updates, value), kind)

@@ -1,0 +1,75 @@
+"""One try of a model's call: streamed under a watch for silence and length, and put together."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from typing import Any
+
+from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage
+from langchain_core.runnables import Runnable, RunnableConfig
+from langgraph.constants import TAG_NOSTREAM
+
+from deep_research.models.arguments import whole_message
+from deep_research.models.faults import AnswerSilent
+from deep_research.run.context import Context, Role
+from deep_research.run.errors import ModelFailed
+
+
+async def timed_parts(
+    model: Runnable[Any, Any], messages: Sequence[AnyMessage], role: Role, context: Context, *, is_long: bool
+) -> AsyncGenerator[AIMessage, None]:
+    """The parts of one try; `is_long` allows the longer silence of findings and reports.
+
+    Raises `AnswerSilent` when the stream falls silent, `ModelFailed` when it lasts longer than `call_seconds`.
+    """
+    limits, loop = context.limits, asyncio.get_running_loop()
+    stream = aiter(model.astream(list(messages), _config(role, context)))
+    limit = "report_idle_seconds" if is_long else "idle_seconds"
+    idle: float = getattr(limits, limit)
+    end = loop.time() + limits.call_seconds
+    while True:
+        left = end - loop.time()
+        silence = asyncio.timeout(min(idle, left))
+        try:
+            async with silence:
+                part = await anext(stream)
+        except StopAsyncIteration:
+            return
+        except TimeoutError as error:
+            if not silence.expired():
+                raise
+            if left < idle:
+                limited = f"{limits.call_seconds:g} s for one answer (call_seconds)"
+                raise ModelFailed(f"The {role}'s model took longer than {limited}.") from error
+            raise AnswerSilent(idle, limit) from error
+        # A model that cannot stream hands over its whole message at once.
+        if isinstance(part, AIMessage):
+            yield part
+
+
+class Assembly:
+    """Puts the parts of an answer together."""
+
+    def __init__(self) -> None:
+        self.whole: AIMessage | None = None
+        """What came so far; none before the first part."""
+
+    def add(self, part: AIMessage) -> None:
+        """Take the next part."""
+        can_be_added = isinstance(self.whole, AIMessageChunk) and isinstance(part, AIMessageChunk)
+        self.whole = self.whole + part if can_be_added else part  # type: ignore[operator, assignment]  # both are chunks
+
+    def message(self, role: Role) -> AIMessage:
+        """The whole message with the text as it came; raises `ModelFailed` if nothing came."""
+        if self.whole is None:
+            raise ModelFailed(f"The {role}'s model broke off without an answer.")
+        return whole_message(self.whole, self.whole.text) if isinstance(self.whole, AIMessageChunk) else self.whole
+
+
+def _config(role: Role, context: Context) -> RunnableConfig:
+    who = {"user_id": context.user, "session_id": context.session}
+    return {
+        "tags": [TAG_NOSTREAM, role],
+        "metadata": {"role": role, **{name: value for name, value in who.items() if value}},
+    }

@@ -1,0 +1,112 @@
+"""How models call tools is found out once for each model at each server, and kept in a file."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openai_replies import Reply, fail, say, use
+from openai_server import OpenAIServer, Received, openai_server
+
+from deep_research.models.abilities import Caller, ability_of, other_ability, remember
+from deep_research.models.memory import Ability, Place, recall, write_down
+from deep_research.models.patience import patience_of
+from deep_research.models.scripted import ScriptedChatModel
+from deep_research.run.context import Context
+from deep_research.run.packets import Placement
+from deep_research.run.telling import Teller
+
+Patch = pytest.MonkeyPatch
+CALL = use(("save_word", {"word": "amber"}))
+TEXT = say('{"calls": [{"name": "save_word", "arguments": {"word": "amber"}}]}')
+
+
+def caller(folder: Path, **settings: Any) -> Caller:
+    context = Context(**{"models": "openai:fake-1", "data_dir": folder, **settings})
+    teller = Teller(lambda _: None, Placement(turn_index=0))
+    return Caller("researcher", context, patience_of("q", context.limits), teller)
+
+
+def only_json(request: Received) -> Reply:
+    """A server without tool calls and schemas, whose model writes JSON."""
+    if request.json.get("tools"):
+        return fail(400, "fake-1 does not support tools")
+    return fail(400, "response_format is not supported") if "response_format" in request.json else TEXT
+
+
+def led_to(server: OpenAIServer, monkeypatch: Patch) -> None:
+    for name, value in server.environment.items():
+        monkeypatch.setenv(name, value)
+
+
+async def test_a_model_is_tried_once_by_all_who_ask_at_the_same_time(tmp_path: Path, monkeypatch: Patch) -> None:
+    with openai_server(only_json) as server:
+        led_to(server, monkeypatch)
+        found = await asyncio.gather(*(ability_of(caller(tmp_path), may_try=True) for _ in range(3)))
+        assert [ability.rung for ability in found] == ["json"] * 3
+        assert len(server.requests) == 3, "one for each of the rungs native, schema, json"
+        assert await ability_of(caller(tmp_path / "elsewhere"), may_try=True) == found[0]
+        assert len(server.requests) == 6, "another folder knows nothing"
+
+
+async def test_nothing_is_tried_where_no_tools_are_needed_or_all_is_known(tmp_path: Path, monkeypatch: Patch) -> None:
+    with openai_server([]) as server:
+        led_to(server, monkeypatch)
+        assert (await ability_of(caller(tmp_path), may_try=False)).rung == "native"
+        assert (await ability_of(caller(tmp_path, tool_calls="tags"), may_try=True)).rung == "tags"
+        assert (await ability_of(caller(tmp_path, models=ScriptedChatModel(replies=[])), may_try=True)).rung == "native"
+        assert (await ability_of(caller(tmp_path, models="openai:gpt-5-mini"), may_try=True)).rung == "native"
+        assert server.requests == []
+
+
+async def test_a_way_that_is_refused_leads_to_another_one_once(tmp_path: Path, monkeypatch: Patch) -> None:
+    with openai_server(only_json) as server:
+        led_to(server, monkeypatch)
+        native = Ability()
+        found = await asyncio.gather(*(other_ability(caller(tmp_path), native) for _ in range(3)))
+        assert {ability.rung for ability in found} == {"json"}
+        assert len(server.requests) == 3
+
+
+async def test_what_was_found_is_kept_under_the_model_its_server_and_the_way_that_was_set(
+    tmp_path: Path, monkeypatch: Patch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://user:secret@local.example:8000/v1")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
+    inside = Ability("json", begins_inside=True)
+    await remember("writer", caller(tmp_path).context, inside)
+    await remember("writer", caller(tmp_path, tool_calls="tags").context, Ability("tags", begins_inside=True))
+    kept = json.loads((tmp_path / "models.json").read_text("utf-8"))
+    assert kept == {
+        "fake-1 at local.example:8000": {"rung": "json", "begins_inside": True},
+        "fake-1 at local.example:8000 by tags": {"rung": "tags", "begins_inside": True},
+    }
+    assert await ability_of(caller(tmp_path), may_try=False) == inside
+    assert await ability_of(caller(tmp_path, tool_calls="json"), may_try=False) == Ability("json")
+
+
+async def test_what_several_find_out_at_once_is_all_kept(tmp_path: Path) -> None:
+    places = [Place(tmp_path / "models.json", f"model {number}") for number in range(20)]
+    await asyncio.gather(*(write_down(place, Ability("tags")) for place in places))
+    kept = json.loads((tmp_path / "models.json").read_text("utf-8"))
+    assert kept == {place.model: {"rung": "tags", "begins_inside": False} for place in places}
+    assert [path.name for path in tmp_path.iterdir()] == ["models.json"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "no JSON", "[1]", '{"m": 1}', '{"m": {"rung": "gone"}}', '{"m": {"rung": "json", "new": 1}}', '{"m": {}}'],
+)
+async def test_a_file_that_says_nothing_is_no_error(tmp_path: Path, text: str) -> None:
+    (tmp_path / "models.json").write_text(text, "utf-8")
+    assert await recall(Place(tmp_path / "models.json", "m")) is None
+
+
+async def test_where_no_file_can_be_written_it_is_known_as_long_as_the_process_lasts(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    place = Place(tmp_path / "file" / "models.json", "m")
+    await write_down(place, Ability("json"))
+    assert await recall(place) == Ability("json")

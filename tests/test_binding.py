@@ -1,0 +1,154 @@
+"""What is bound for one call, in the words of the class that takes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from langchain_core.language_models import LanguageModelInput
+from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage
+from langchain_core.runnables import Runnable
+from langchain_core.tools import BaseTool
+from openai_server import openai_server, say, use
+from wired import PROMPT, TOOL, Wire
+
+from deep_research.models.binding import bind_call
+from deep_research.models.resolve import resolve_model
+from deep_research.models.scripted import ScriptedChatModel
+
+LEVELS: Any = {"reasoning_effort_levels": ["low", "high"]}
+
+
+class Plain(GenericFakeChatModel):
+    """Binds what comes, as the classes of all providers do."""
+
+    messages: Any = ()
+    model: str = "plain-1"
+
+    def bind_tools(
+        self, tools: Sequence[dict[str, Any] | type | Callable[..., Any] | BaseTool], **settings: Any
+    ) -> Runnable[LanguageModelInput, AIMessage]:
+        """The model with tools."""
+        return self.bind(tools=list(tools), **settings)
+
+
+class ChatOllama(Plain):
+    """Has its limit as a field only."""
+
+    num_predict: int | None = None
+
+
+class ChatGoogleGenerativeAI(Plain):
+    """Names its limit otherwise."""
+
+    max_output_tokens: int | None = None
+
+
+class ChatGroq(Plain):
+    """Has a field for the effort."""
+
+    reasoning_effort: str | None = None
+
+
+class ChatAnthropic(ChatGroq):
+    """Thinks where an effort is set."""
+
+
+class OwnAnthropic(ChatAnthropic):
+    """An app's own version of it."""
+
+
+def bound_to(
+    model: Any,
+    *,
+    tools: Sequence[dict[str, Any]] = (),
+    choice: str = "any",
+    max_tokens: int | None = None,
+    effort: str = "",
+    settings: dict[str, Any] | None = None,
+) -> tuple[Any, dict[str, Any]]:
+    """The model that would be called, and what is bound to it."""
+    bound: Any = bind_call(model, tools, choice, max_tokens, effort, settings or {})
+    return bound.bound, bound.kwargs
+
+
+def test_each_class_is_told_the_limit_in_its_own_words() -> None:
+    assert bound_to(Plain(), max_tokens=50)[1] == {"max_tokens": 50}
+    assert bound_to(ChatGoogleGenerativeAI(), max_tokens=50)[1] == {"max_output_tokens": 50}
+    ollama = ChatOllama()
+    called, settings = bound_to(ollama, max_tokens=50, tools=[TOOL])
+    assert (called.num_predict, settings) == (50, {"tools": [TOOL], "tool_choice": "any"})
+    assert ollama.num_predict is None
+
+
+def test_without_a_limit_none_is_bound() -> None:
+    for model in (Plain(), ChatGoogleGenerativeAI(), ChatOllama(num_predict=9)):
+        called, settings = bound_to(model)
+        assert settings == {}
+        assert called == model
+
+
+@pytest.mark.parametrize(
+    ("model", "effort", "is_taken"),
+    [
+        (ChatGroq(profile=LEVELS), "low", True),
+        (ChatGroq(profile=LEVELS), "medium", False),
+        (ChatGroq(profile={"reasoning_output": True}), "low", False),
+        (ChatGroq(), "low", False),
+        (Plain(profile=LEVELS), "low", False),
+        (ScriptedChatModel(replies=[]), "low", True),
+        (ScriptedChatModel(replies=[]), "", False),
+    ],
+)
+def test_an_effort_is_bound_where_it_is_known_to_be_taken(model: Any, effort: str, is_taken: bool) -> None:
+    expected = {"reasoning_effort": effort} if is_taken else {}
+    assert bound_to(model, effort=effort)[1] == expected
+
+
+@pytest.mark.parametrize("kind", [ChatAnthropic, OwnAnthropic])
+def test_a_forced_call_goes_without_an_effort_where_both_are_refused(kind: type[ChatAnthropic]) -> None:
+    model = kind(profile=LEVELS)
+    for choice in ("any", "auto"):
+        _, settings = bound_to(model, tools=[TOOL], choice=choice, effort="low")
+        assert (settings["tool_choice"], settings.get("reasoning_effort")) == (choice, {"auto": "low"}.get(choice))
+    assert bound_to(model, effort="low")[1] == {"reasoning_effort": "low"}
+    assert bound_to(ChatGroq(profile=LEVELS), tools=[TOOL], effort="low")[1]["reasoning_effort"] == "low"
+
+
+def test_a_model_that_takes_no_forced_call_is_left_to_choose() -> None:
+    profile: Any = {**LEVELS, "tool_choice": False}
+    model = ChatAnthropic(profile=profile)
+    _, settings = bound_to(model, tools=[TOOL], effort="low")
+    assert settings == {"tools": [TOOL], "tool_choice": "auto", "reasoning_effort": "low"}
+    assert bound_to(Plain(profile={"tool_choice": True}), tools=[TOOL])[1]["tool_choice"] == "any"
+
+
+def test_other_settings_are_bound_as_they_are() -> None:
+    held = {"response_format": {"type": "json_object"}}
+    assert bound_to(Plain(), settings=held, max_tokens=5)[1] == {**held, "max_tokens": 5}
+    assert held == {"response_format": {"type": "json_object"}}
+
+
+def test_a_scripted_model_is_sent_all_that_is_asked_of_it() -> None:
+    model = ScriptedChatModel(replies=["Yes."], profile={"tool_choice": False, "reasoning_output": True})
+    bind_call(model, [TOOL], "any", 50, "minimal", {"stop": ["x"]}).invoke(PROMPT)
+    assert model.calls[0].tools == ("look",)
+    assert model.calls[0].settings == {
+        "tool_choice": "any",
+        "max_tokens": 50,
+        "reasoning_effort": "minimal",
+        "stop": ["x"],
+    }
+
+
+async def test_a_server_with_openai_s_api_is_sent_all_that_is_asked_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    with openai_server([use(("look", {"word": "a"})), say("Yes.")]) as server:
+        model = resolve_model("planner", Wire(monkeypatch)(server).context)
+        await bind_call(model, [TOOL], "any", 60, "low", {}).ainvoke(PROMPT)
+        await bind_call(model, [], "any", None, "", {"response_format": {"type": "json_object"}}).ainvoke(PROMPT)
+    armed, plain = (request.json for request in server.requests)
+    assert armed["tools"] == [TOOL]
+    assert (armed["tool_choice"], armed["max_tokens"], armed["reasoning_effort"]) == ("required", 60, "low")
+    assert plain.keys() == {"model", "messages", "stream", "response_format"}

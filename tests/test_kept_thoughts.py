@@ -1,0 +1,65 @@
+"""Thoughts are kept in their places, and given back to servers that want them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lab import PLAN, lab
+from langchain_core.messages import AIMessage
+from langgraph.types import Command
+from openai_replies import Reply, fail
+from openai_server import Received
+from wire import is_right, wire_lab
+
+from deep_research.app.replay import replay
+from deep_research.channels import merge_texts
+from deep_research.run.calls import REASONING
+
+Texts = dict[str, str]
+texts = st.dictionaries(st.sampled_from("abc"), st.sampled_from(["", "x", "y"]))
+
+
+@given(st.lists(texts))
+def test_of_several_texts_in_a_place_the_last_stands_and_an_empty_one_is_none(updates: list[Texts]) -> None:
+    merged: Texts = {}
+    for update in updates:
+        merged = merge_texts(merged, update)
+    last = {key: text for update in updates for key, text in update.items()}
+    assert merged == {key: text for key, text in last.items() if text}
+
+
+async def test_the_thought_of_a_plan_that_was_rejected_takes_no_place_in_the_replay(tmp_path: Path) -> None:
+    thoughtful = AIMessage(PLAN, additional_kwargs={REASONING: "I ponder."})
+    run = lab(tmp_path, planner=[thoughtful, PLAN], review_plan=True)
+    waiting = await run.ask()
+    assert list(waiting.thoughts.values()) == ["I ponder."]
+    await run.ask(Command(resume="no, do it differently please"))
+    state = await run.ask(Command(resume="yes"))
+    assert state.thoughts == {}
+    told = [(packet.type, packet.placement.turn_index) for packet in replay(state)]
+    assert ("deep_research_plan_start", 0) in told
+    assert ("research_agent_start", 1) in told
+    assert ("message_start", 2) in told
+
+
+async def test_a_server_that_wants_earlier_thoughts_back_is_given_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given_back = list[str]()
+
+    def demanding(reply: Reply, request: Received) -> Reply:
+        earlier = [message for message in request.messages if message.get("role") == "assistant"]
+        if any(REASONING not in message for message in earlier):
+            return fail(400, f"Missing `{REASONING}` field in the assistant message")
+        given_back.extend(message[REASONING] for message in earlier)
+        return replace(reply, reasoning="I think so.") if reply.calls else reply
+
+    with wire_lab(tmp_path, monkeypatch, habit=demanding) as wire:
+        state = await wire.ask()
+        assert is_right(wire, state)
+    assert given_back
+    assert set(given_back) == {"I think so."}

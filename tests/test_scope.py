@@ -1,0 +1,85 @@
+"""What a question may search is frozen at its start, whoever resumes it and with whatever settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.types import Command
+from openai_server import Received, Reply
+from wire import END, QUESTION, WireLab, is_right, search_for, task_of, wire_lab
+
+from deep_research.run.errors import KeyRefused, SearchRefused
+from deep_research.state import ResearchState, Scope
+
+Patch = pytest.MonkeyPatch
+
+
+def as_another_client(wire: WireLab, monkeypatch: Patch, folder: Path) -> None:
+    """From now on the run is resumed without any setting; the server's own lead to the same models."""
+    given = {"MODELS": "openai:fake-1", "WINDOW": "100000", "TOOL_CALLS": "native", "DATA_DIR": str(folder)}
+    given["ALLOW_PRIVATE"] = wire.web.place
+    for name, value in given.items():
+        monkeypatch.setenv(f"DEEP_RESEARCH_{name}", value)
+    wire.settings = {}
+
+
+def insistent(request: Received) -> Reply:
+    """A researcher that asks for the web whatever it is offered."""
+    return END if len(request.messages) > 6 else search_for(task_of(request))
+
+
+async def asked_and_resumed(wire: WireLab, monkeypatch: Patch, folder: Path) -> ResearchState:
+    await wire.ask()
+    as_another_client(wire, monkeypatch, folder)
+    return await wire.ask(Command(resume="yes"))
+
+
+async def test_a_run_without_the_web_stays_without_it(tmp_path: Path, monkeypatch: Patch) -> None:
+    documents = tmp_path / "documents"
+    documents.mkdir()
+    (documents / "light.md").write_text("# Light\n\nThe light was lit in 1844.")
+    settings: dict[str, Any] = {"docs": (documents,), "engines": (), "review_plan": True, "clarify": "off"}
+    with wire_lab(tmp_path / "data", monkeypatch, {"researcher": insistent}, **settings) as wire:
+        state = await asked_and_resumed(wire, monkeypatch, tmp_path / "data")
+        assert wire.engine.requests == []
+        assert wire.asked()["researcher"] > 3
+    assert state.run and state.run.scope == Scope(docs=(str(documents),))
+
+
+async def test_a_run_keeps_to_its_domains_and_to_its_date(tmp_path: Path, monkeypatch: Patch) -> None:
+    settings: dict[str, Any] = {"domains_deny": ("evil.example",), "published_after": "2024-02-03", "review_plan": True}
+    with wire_lab(tmp_path, monkeypatch, **settings) as wire:
+        state = await asked_and_resumed(wire, monkeypatch, tmp_path)
+        assert is_right(wire, state)
+        filters = wire.of_type("search_tool_filter_delta")
+        assert len(wire.engine.requests) == len(filters) == 3
+        assert {request.json["start_date"] for request in wire.engine.requests} == {"2024-02-03"}
+    assert [(each["excluded"], each["time_start"]) for each in filters] == [(["evil.example"], "2024-02-03")] * 3
+
+
+async def test_what_the_run_needs_and_is_gone_is_named_before_anything_is_spent(
+    tmp_path: Path, monkeypatch: Patch
+) -> None:
+    with wire_lab(tmp_path, monkeypatch, review_plan=True) as wire:
+        await wire.ask()
+        asked = wire.asked()
+        for variable, kind in (("OPENAI_BASE_URL", KeyRefused), ("TAVILY_API_KEY", SearchRefused)):
+            with monkeypatch.context() as without:
+                without.delenv(variable)
+                without.delenv("OPENAI_API_KEY" if variable == "OPENAI_BASE_URL" else variable, raising=False)
+                await wire.fail(kind, "yes, go on")
+        assert wire.asked() == asked
+        assert is_right(wire, await wire.ask("yes"))
+
+
+async def test_the_next_question_of_a_thread_has_the_settings_of_its_own_call(
+    tmp_path: Path, monkeypatch: Patch
+) -> None:
+    with wire_lab(tmp_path, monkeypatch, domains_deny=("evil.example",)) as wire:
+        first = await wire.ask()
+        wire.settings = {**wire.settings, "domains_deny": ()}
+        second = await wire.ask(f"And once more: {QUESTION}")
+    assert first.run and first.run.scope == Scope(engines=("tavily",), domains_deny=("evil.example",))
+    assert second.run and second.run.scope == Scope(engines=("tavily",))

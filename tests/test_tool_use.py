@@ -1,0 +1,174 @@
+"""What a researcher's tools may use up: searches, time; and that all of it is counted."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lab import REPORT, HandClock, in_order, lab, research
+from lab import search as search_documents
+from openai_server import Received, Reply
+from pydantic import BaseModel
+from search_api import Answer, found
+from searching import Shelf, new_desk, settings
+from wire import END, Script, hand_out, search_for, tool_results, wire_lab
+
+from deep_research.models.scripted import call, calls
+from deep_research.run.spending import total
+from deep_research.tools.carry_out import Time, carry_out
+from deep_research.tools.engines.engine import EngineBusy, EngineFailed
+from deep_research.tools.meter import Meter
+from deep_research.tools.outcome import Outcome
+from deep_research.tools.web_search import WebSearch, WebSearchArguments
+
+Patch = pytest.MonkeyPatch
+
+
+async def web_search(meter: Meter, shelves: list[Shelf], *queries: str) -> Outcome:
+    tool = WebSearch(settings(), shelves, new_desk(meter=meter))
+    return await tool.run(WebSearchArguments(queries=list(queries)))
+
+
+@pytest.mark.parametrize("engines", [1, 2, 3])
+@pytest.mark.parametrize(("queries", "left"), [(1, 1), (5, 1), (2, 3), (3, 5), (5, 7), (5, 100)])
+async def test_no_more_is_sent_than_is_left_however_many_engines_there_are(
+    engines: int, queries: int, left: int
+) -> None:
+    shelves = [Shelf(f"shelf {number}") for number in range(engines)]
+    meter = Meter(most_searches=left)
+    await web_search(meter, shelves, *(f"query {number}" for number in range(queries)))
+    assert 0 < meter.searches == sum(len(shelf.asked) for shelf in shelves) <= left
+
+
+async def test_where_too_few_searches_are_left_the_first_engines_are_asked_and_the_model_is_told() -> None:
+    one, two = Shelf("one", EngineFailed("One is down.", is_lasting=True)), Shelf("two")
+    outcome = await web_search(Meter(most_searches=1), [one, two], "a", "b")
+    assert (one.asked, two.asked) == (["a"], [])
+    assert outcome.problems[:2] == (
+        "Only the first 1 of 2 queries were searched (max_searches).",
+        "Too few searches are left to ask Shelf as well (max_searches).",
+    )
+    assert outcome.fault == "", "the other engine may still answer"
+
+
+async def test_what_an_engine_is_not_sent_is_not_counted() -> None:
+    meter, paused = Meter(), Shelf("paused", EngineBusy("Shelf asks for fewer requests.", 900))
+    for query in "ab":
+        await web_search(meter, [paused], query)
+    assert (paused.asked, meter.searches) == (["a"], 1)
+
+
+class Nothing(BaseModel):
+    """No arguments."""
+
+
+class Tool:
+    name = "tool"
+    arguments: type[BaseModel] = Nothing
+
+    def __init__(self, seconds: float = 0.0, error: Exception | None = None) -> None:
+        self.seconds, self.error, self.runs = seconds, error, 0
+
+    async def run(self, arguments: BaseModel) -> Outcome:
+        self.runs += 1
+        await asyncio.sleep(self.seconds)
+        if self.error:
+            raise self.error
+        return Outcome()
+
+
+@pytest.mark.behaviour("O-52")
+@pytest.mark.parametrize("limit", ["tool_seconds", "researcher_seconds_hard"])
+async def test_a_tool_that_is_cut_names_the_limit_that_cut_it(limit: str) -> None:
+    outcome = await carry_out(Tool(seconds=5), {}, Time(0.05, limit))
+    assert outcome.problems == (f"The tool did not finish within 0.05 s ({limit}).",)
+
+
+async def test_a_timeout_of_the_tools_own_is_not_taken_for_a_limit() -> None:
+    outcome = await carry_out(Tool(error=TimeoutError("socket")), {}, Time(600, "tool_seconds"))
+    assert outcome.problems == ("The tool failed (TimeoutError).",)
+
+
+@pytest.mark.parametrize("seconds", [0, -3.2])
+async def test_a_tool_is_not_begun_without_time_for_it(seconds: float) -> None:
+    tool = Tool()
+    outcome = await carry_out(tool, {}, Time(seconds, "researcher_seconds_hard"))
+    assert outcome.problems == ("Not run: no time is left (researcher_seconds_hard). Write down what was found.",)
+    assert tool.runs == 0
+
+
+def once(*queries: str) -> dict[str, Script]:
+    """A run with one researcher that searches once."""
+
+    def researcher(request: Received) -> Reply:
+        return END if tool_results(request) else search_for(*queries)
+
+    return {
+        "orchestrator": lambda r: END if "Found" in r.prompt or "Nothing was" in r.prompt else hand_out("light"),
+        "researcher": researcher,
+    }
+
+
+@pytest.mark.behaviour("O-52")
+@pytest.mark.parametrize(
+    ("limits", "named"),
+    [
+        ({"tool_seconds": 0.8}, "(tool_seconds)"),
+        ({"researcher_seconds_hard": 4, "writing_share": 0.5}, "(researcher_seconds_hard)"),
+    ],
+)
+async def test_a_search_that_is_cut_is_counted_and_says_what_cut_it(
+    tmp_path: Path, monkeypatch: Patch, limits: dict[str, Any], named: str
+) -> None:
+    with wire_lab(tmp_path, monkeypatch, once("light", "keeper"), limits=limits) as wire:
+        for query in ("light", "keeper"):
+            wire.engine.on(query, Answer([found("https://a.example/", "Light", "x")], delay=30))
+        start = time.monotonic()
+        state = await wire.ask()
+        assert time.monotonic() - start < 20
+        # On a slow machine it may be cut on its way to the engine.
+        assert len(wire.engine.requests) <= total(state.spending).searches == 2
+    [action] = in_order(state)[0].actions
+    assert action.problems[0].startswith("The tool did not finish within ") and named in action.problems[0]
+
+
+async def test_a_run_sends_no_more_queries_than_it_may(tmp_path: Path, monkeypatch: Patch) -> None:
+    with wire_lab(tmp_path, monkeypatch, once("light", "keeper", "harbour"), limits={"max_searches": 2}) as wire:
+        state = await wire.ask()
+        assert len(wire.engine.requests) == total(state.spending).searches == 2
+    assert "Only the first 2 of 3 queries were searched (max_searches)." in in_order(state)[0].actions[0].problems
+
+
+async def test_a_researcher_that_has_opened_all_it_may_opens_nothing_more(tmp_path: Path) -> None:
+    """What could not be opened was not used up."""
+    addresses = [f"docs:lab-documents/{name}" for name in ("nowhere.md", "keeper.md", "tides.html")]
+    opened = [calls(call("open_url", urls=[address])) for address in addresses]
+    run = lab(
+        tmp_path,
+        orchestrator=[research("light task"), REPORT],
+        researcher=[search_documents("Skerry Light"), *opened, REPORT, "Lit. [1]"],
+        limits={"max_fetches": 1},
+    )
+    state = await run.ask()
+    assert total(state.spending).fetches == 1
+    wrong, _, refused = (action.problems for action in in_order(state)[0].actions[1:])
+    assert "No document has the address" in wrong[0]
+    assert refused == ("Not run: no pages are left to open (max_fetches). Write down what was found.",)
+
+
+async def test_a_researcher_whose_time_is_over_begins_no_tool(tmp_path: Path) -> None:
+    clock = HandClock()
+    run = lab(
+        tmp_path,
+        orchestrator=[research("light task"), REPORT],
+        researcher=[clock.after(85, search_documents("Skerry Light")), "Nothing."],
+        clock=clock,
+        limits={"researcher_seconds_hard": 100},
+    )
+    state = await run.ask()
+    [action] = in_order(state)[0].actions
+    assert action.problems == ("Not run: no time is left (researcher_seconds_hard). Write down what was found.",)
+    assert total(state.spending).searches == 0

@@ -1,0 +1,35 @@
+"""How a tool call is shown, while it is made and when it is told again: what is asked, then what it brought."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from deep_research.run import packets, tool_names
+from deep_research.run.packets import AnyPacket, Placement
+from deep_research.state import Scope, Source
+
+
+def asked(place: Placement, tool: str, inputs: Sequence[str], scope: Scope) -> list[AnyPacket]:
+    """The packets that open a call with these queries or addresses; `scope` is what web searches are bound to."""
+    if tool == tool_names.OPEN_URL:
+        return [packets.OpenUrlStart(placement=place), packets.OpenUrlUrls(placement=place, urls=list(inputs))]
+    is_web = tool == tool_names.WEB_SEARCH
+    start = packets.SearchToolStart(placement=place, is_internet_search=is_web)
+    shown: list[AnyPacket] = [start, packets.SearchToolQueries(placement=place, queries=list(inputs))]
+    if is_web and (scope.domains_allow or scope.domains_deny or scope.published_after):
+        filters = packets.SearchToolFilters(
+            placement=place,
+            sources=list(scope.domains_allow),
+            excluded=list(scope.domains_deny),
+            time_start=scope.published_after or None,
+        )
+        shown.append(filters)
+    return shown
+
+
+def brought(place: Placement, tool: str, sources: Iterable[Source]) -> AnyPacket:
+    """The packet with the sources that a call brought."""
+    documents = [packets.document(source) for source in sources]
+    if tool == tool_names.OPEN_URL:
+        return packets.OpenUrlDocuments(placement=place, documents=documents)
+    return packets.SearchToolDocuments(placement=place, documents=documents)
