@@ -12,7 +12,7 @@ from langgraph.types import Command
 
 from deep_research.run.branch import ResearcherState
 from deep_research.run.calls import in_order
-from deep_research.run.errors import DeepResearchError
+from deep_research.run.errors import failure_of
 from deep_research.run.packets import (
     Document,
     FindingCitedDocuments,
@@ -26,7 +26,6 @@ from deep_research.run.packets import (
     emit,
 )
 from deep_research.run.pages import pages_of
-from deep_research.run.spending import TIME_OVER
 from deep_research.state import Ending, Finding, Task
 from deep_research.tools.results import read_results
 
@@ -90,12 +89,8 @@ def _finding(task: Task, ended: Ending, reason: str) -> Finding:
 
 
 def _reason(error: NodeError) -> str:
-    if isinstance(error.error, TimeoutError):
-        return TIME_OVER
-    if isinstance(error.error, DeepResearchError):
-        return str(error.error).rstrip(".")
-    # Only the kind of a foreign error is told: its text may hold addresses, keys or page text.
-    return f"an error stopped it ({type(error.error).__name__})"
+    # After a kill between the failure and this handler, the error is what the saver made of it.
+    return error.error if isinstance(error.error, str) else failure_of(error.error)
 
 
 def _tell(finding: Finding, task: Task, cited: list[Document]) -> None:

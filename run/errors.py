@@ -33,6 +33,9 @@ from __future__ import annotations
 
 from langgraph.errors import GraphBubbleUp
 
+TIME_OVER = "its time was over (researcher_seconds_hard)"
+"""Why a researcher was cut."""
+
 
 class DeepResearchError(Exception):
     """Base of all errors of this package; its text is one line for the user."""
@@ -140,3 +143,15 @@ class ContentRefused(ModelFailed):
 
 class SearchFailed(RunFailed, StopsTheRun):
     """Every search engine is down, and there is nothing else to search."""
+
+
+def failure_of(error: BaseException) -> str:
+    """Why a node failed, in words for the reader.
+
+    Of a foreign error only the kind is told: its text may hold addresses, keys or page text.
+    """
+    if isinstance(error, TimeoutError):
+        return TIME_OVER
+    if isinstance(error, DeepResearchError):
+        return str(error).rstrip(".")
+    return f"an error stopped it ({type(error).__name__})"

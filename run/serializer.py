@@ -10,7 +10,7 @@ from langgraph.checkpoint.serde.event_hooks import SerdeEvent, register_serde_ev
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 import deep_research.run.branch  # noqa: F401 - its record has to be known before the records are counted
-from deep_research.run.errors import ForeignRecord
+from deep_research.run.errors import ForeignRecord, failure_of
 from deep_research.state import Record
 
 
@@ -23,6 +23,10 @@ class StrictSerializer(JsonPlusSerializer):
 
     def __init__(self) -> None:
         super().__init__(pickle_fallback=False, allowed_msgpack_modules=record_types())
+
+    def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
+        """Write a value; of an error, why it happened: LangGraph would write what it quotes, a key perhaps."""
+        return super().dumps_typed(failure_of(obj) if isinstance(obj, BaseException) else obj)
 
     def loads_typed(self, data: tuple[str, bytes]) -> Any:
         """Read a value; raises `ForeignRecord` if it holds a type that is not allowed."""

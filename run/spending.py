@@ -9,9 +9,6 @@ from deep_research.run.limits import Limits
 from deep_research.run.money import dollars
 from deep_research.state import Spent
 
-TIME_OVER = "its time was over (researcher_seconds_hard)"
-"""Why a researcher was cut."""
-
 
 class Total(NamedTuple):
     """Sums over all calls."""

@@ -17,10 +17,11 @@ from deep_research.run import tool_names
 from deep_research.run.branch import ResearcherState, ToolRequest
 from deep_research.run.calls import answer, call_ids, in_order, read_calls
 from deep_research.run.context import Context, bound
+from deep_research.run.errors import TIME_OVER
 from deep_research.run.ledger import booked
 from deep_research.run.packets import Placement, ResearchAgentStart, emit
 from deep_research.run.pages import Pages, pages_of
-from deep_research.run.spending import TIME_OVER, seconds_left, total
+from deep_research.run.spending import seconds_left, total
 from deep_research.run.steps import Step, choose
 from deep_research.run.telling import Teller
 from deep_research.state import Ending, Spent

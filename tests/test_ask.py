@@ -1,0 +1,96 @@
+"""What a model is asked for, and what is done when it fails."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lab import PLAN, HandClock, lab
+from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage, ToolMessage
+from openai_replies import fail, say
+from openai_server import Received, Reply
+from wire import found_by, noted, plain_run, task_of, wire_lab
+
+from deep_research.models.ask import ask_model
+from deep_research.models.request import Request
+from deep_research.models.scripted import ScriptedChatModel, call, calls
+from deep_research.run.context import Context
+from deep_research.run.errors import ContentRefused, PromptTooLong
+from deep_research.run.packets import Placement
+from deep_research.run.telling import Teller
+from deep_research.run.transcripts import tokens_of
+
+Patch = pytest.MonkeyPatch
+WINDOW = 4000
+TOOL: dict[str, Any] = {
+    "type": "function",
+    "function": {"name": "look", "description": "Look. " * 400, "parameters": {"type": "object", "properties": {}}},
+}
+
+
+def half(text: str) -> str:
+    return text[: len(text) // 2]
+
+
+@pytest.mark.parametrize(("tools", "tokens"), [([], 1500), ([TOOL], 500), ([TOOL], 1500)])
+async def test_prompt_tools_and_answer_fit_the_window_together(tools: list[dict[str, Any]], tokens: int) -> None:
+    model = ScriptedChatModel(replies=["Seen."], profile={"max_input_tokens": WINDOW})
+    messages: list[AnyMessage] = [SystemMessage("You look."), HumanMessage("Look!")]
+    for name in ("one", "two"):
+        result = "seen " * (2200 if name == "one" else 10)
+        messages += [calls(call("look", id=name)), ToolMessage(result, tool_call_id=name)]
+    request = Request("researcher", "q", messages, [half, lambda _: ""], tools, max_tokens=tokens)
+    await ask_model(request, Context(models=model), Teller(lambda _: None, Placement(turn_index=0)))
+    [made] = model.calls
+    sent: list[Any] = list(made.messages)
+    assert tokens_of(sent) + len(json.dumps(tools)) // 4 + tokens <= WINDOW
+    assert made.settings["max_tokens"] == tokens
+    assert sent[-1].text == messages[-1].text
+
+
+async def test_the_time_of_all_calls_of_a_node_counts(tmp_path: Path) -> None:
+    clock = HandClock()
+    run = lab(tmp_path, clock=clock, planner=[clock.after(5, ""), clock.after(7, PLAN)])
+    state = await run.ask()
+    assert state.run and state.run.active_seconds == 12
+
+
+@pytest.mark.fault(10)
+async def test_words_that_were_heard_are_not_taken_back_by_asking_otherwise(tmp_path: Path, monkeypatch: Patch) -> None:
+    script = {"writer": lambda _: say("The light was lit", finish="content_filter")}
+    with wire_lab(tmp_path, monkeypatch, script) as wire:
+        await wire.fail(ContentRefused)
+        assert wire.asked()["writer"] == 1
+
+
+@pytest.mark.fault(20)
+async def test_a_prompt_is_made_shorter_once(tmp_path: Path, monkeypatch: Patch) -> None:
+    """What the server reads cannot be guessed by halving again and again."""
+    script = {
+        "finding": lambda request: say(f"{noted(request).text}\n{'The wind blew. ' * 500}"),
+        "writer": lambda _: fail(400, "maximum context length is 10 tokens", code="context_length_exceeded"),
+    }
+    with wire_lab(tmp_path, monkeypatch, script) as wire:
+        await wire.fail(PromptTooLong)
+        first, second = wire.requests("writer")
+        assert len(second.prompt) < len(first.prompt) / 2
+
+
+@pytest.mark.fault(10)
+async def test_of_the_newest_results_the_longest_is_suspected_first(tmp_path: Path, monkeypatch: Patch) -> None:
+    def finding(request: Received) -> Reply:
+        return say("Found: POISON. [1] " * 40) if task_of(request) == "keeper" else noted(request)
+
+    def writer(request: Received) -> Reply:
+        plain = plain_run()["writer"]
+        assert callable(plain)
+        return fail(400, "Filtered", code="content_filter") if "POISON" in request.prompt else plain(request)
+
+    with wire_lab(tmp_path, monkeypatch, {"finding": finding, "writer": writer}) as wire:
+        state = await wire.ask()
+        assert wire.asked()["writer"] == 2
+    assert [finding.is_withheld for finding in map(found_by(state).get, ("light", "keeper", "harbour")) if finding] == [
+        False, True, False
+    ]  # fmt: skip
