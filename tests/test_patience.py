@@ -13,7 +13,7 @@ from openai_server import Received, Reply, fail, openai_server, say
 from patient import MODEL, Caller, at, scripted
 
 from deep_research.models.faults import AnswerBroken, AnswerSilent
-from deep_research.models.patience import Patience
+from deep_research.models.patience import KEPT, Patience, forget_patience, patience_of
 from deep_research.run.limits import Limits
 
 
@@ -169,3 +169,27 @@ async def test_a_call_that_went_silent_is_made_once_more() -> None:
         await Caller()(scripted([silent], [silent], ["Yes."]))
     with pytest.raises(AnswerSilent):
         await Caller(max_retries=0)(scripted([silent], ["Yes."]))
+
+
+async def test_a_question_has_one_budget_until_it_is_forgotten_or_has_other_limits() -> None:
+    usual, other = Limits(retry_seconds=5), Limits(retry_seconds=6)
+    budget = patience_of("a", usual)
+    assert patience_of("a", usual) is budget
+    assert patience_of("b", usual) is not budget
+    assert patience_of("a", other) is not budget
+    assert patience_of("a", Limits(retry_seconds=5, max_retries=1)) is not budget
+    forget_patience("b")
+    assert patience_of("a", usual) is budget
+    forget_patience("a")
+    assert patience_of("a", usual) is not budget
+
+
+async def test_of_many_questions_those_last_used_keep_their_budget() -> None:
+    limits = Limits()
+    first, second = patience_of("first", limits), patience_of("second", limits)
+    for number in range(KEPT - 2):
+        patience_of(str(number), limits)
+    assert patience_of("first", limits) is first
+    patience_of("one more", limits)
+    assert patience_of("first", limits) is first
+    assert patience_of("second", limits) is not second
