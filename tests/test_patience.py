@@ -193,3 +193,12 @@ async def test_of_many_questions_those_last_used_keep_their_budget() -> None:
     patience_of("one more", limits)
     assert patience_of("first", limits) is first
     assert patience_of("second", limits) is not second
+
+
+@pytest.mark.fault(3)
+async def test_after_an_answer_waits_are_short_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    caller = Caller()
+    with openai_server([fail(429), fail(429), say("Yes."), fail(429), say("Yes again.")]) as server:
+        start = at(server.url, monkeypatch)
+        assert [await caller(start), await caller(start)] == ["Yes.", "Yes again."]
+    assert caller.nap.naps == [0.5, 1, 0.5]
