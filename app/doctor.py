@@ -8,7 +8,6 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from langchain_core.language_models import BaseChatModel
 
@@ -24,6 +23,7 @@ from deep_research.app.trial import try_out
 from deep_research.app.words import counted
 from deep_research.models.abilities import place_of
 from deep_research.models.memory import recall
+from deep_research.models.providers import host_of
 from deep_research.models.resolve import EXTRACTIVE, check_models, profile_of, resolve_model
 from deep_research.reading.folder import scan_folder
 from deep_research.run.checkpoints import FILE_NAME, open_database
@@ -92,8 +92,7 @@ def _model(role: Role, context: Context) -> str:
             "extractive: quotes the sources, needs no key; for a language model set OPENAI_API_KEY, or OPENAI_BASE_URL "
             "for a compatible server, or name one by --model"
         )
-    # Without the name and password that an address may hold.
-    server = urlsplit(getattr(model, "openai_api_base", None) or "").netloc.rpartition("@")[2]
+    server = host_of(model)
     window = f"{profile.window} tokens" if profile.is_window_known else f"window not known, {profile.window} assumed"
     kind = "reasons by itself, " if profile.reasons else ""
     at = f" at {server}" if server else ""

@@ -67,7 +67,7 @@ TEXTS: dict[Kind, tuple[type[DeepResearchError], str]] = {
         ModelFailed,
         "{who} cannot be reached: the connection to {host} failed; is it up, and is OPENAI_BASE_URL right?",
     ),
-    "slow": (ModelFailed, "{who} {silent}; raise idle_seconds if it needs longer."),
+    "slow": (ModelFailed, "{who} {silent}."),
     "down": (ModelFailed, "{who} failed at {host}{http}; try again later, or choose another model (setting models)."),
     "broken": (
         ModelFailed,
@@ -95,12 +95,15 @@ class AnswerRefused(Exception):
     """The model, or a filter, declined."""
 
 
+LATE = "did not answer in time; try again later, or choose another model (setting models)"
+
+
 class AnswerSilent(TimeoutError):
     """A stream went silent."""
 
     def __init__(self, seconds: float, limit: str) -> None:
         """`limit` is the setting that allowed so many seconds."""
-        super().__init__(f"was silent for {seconds:g} s ({limit})")
+        super().__init__(f"was silent for {seconds:g} s ({limit}); raise {limit} if it needs longer")
         self.limit = limit
 
 
@@ -207,7 +210,7 @@ def _facts(error: BaseException) -> dict[str, str]:
         "window": f": {window[1]} tokens" if window else "",
         "because": f" because of {parameter!r}" if parameter.partition(".")[0].partition("[")[0] in SENT else "",
         "what": error.what if isinstance(error, AnswerBroken) else "an error in the place of an answer",
-        "silent": str(error) if isinstance(error, AnswerSilent) else "did not answer in time",
+        "silent": str(error) if isinstance(error, AnswerSilent) else LATE,
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,8 @@ from deep_research.models.ask import ask_model
 from deep_research.models.request import Request
 from deep_research.models.scripted import ScriptedChatModel, call, calls
 from deep_research.run.context import Context
-from deep_research.run.errors import ContentRefused, PromptTooLong
+from deep_research.run.errors import ContentRefused, ModelFailed, PromptTooLong
+from deep_research.run.limits import Limits
 from deep_research.run.packets import Placement
 from deep_research.run.telling import Teller
 from deep_research.run.transcripts import tokens_of
@@ -34,7 +36,7 @@ def half(text: str) -> str:
     return text[: len(text) // 2]
 
 
-@pytest.mark.parametrize(("tools", "tokens"), [([], 1500), ([TOOL], 500), ([TOOL], 1500)])
+@pytest.mark.parametrize(("tools", "tokens"), [([], 1500), ([TOOL], 900), ([TOOL], 1500)])
 async def test_prompt_tools_and_answer_fit_the_window_together(tools: list[dict[str, Any]], tokens: int) -> None:
     model = ScriptedChatModel(replies=["Seen."], profile={"max_input_tokens": WINDOW})
     messages: list[AnyMessage] = [SystemMessage("You look."), HumanMessage("Look!")]
@@ -73,9 +75,12 @@ async def test_a_prompt_is_made_shorter_once(tmp_path: Path, monkeypatch: Patch)
         found = request.prompt.count("Found:")
         return hand_out(list(FACTS)[found]) if found < 2 else END
 
+    wordy = "The sea rose. [1] " * 100 + "The wind blew. " * 900
     script = {
         "orchestrator": orchestrator,
-        "finding": lambda request: say(f"{noted(request).text}\n{'The wind blew. ' * 500}"),
+        "finding": lambda request: (
+            say(f"{noted(request).text}\n{wordy}") if task_of(request) == "light" else noted(request)
+        ),
         "writer": lambda _: fail(400, "maximum context length is 10 tokens", code="context_length_exceeded"),
     }
     with wire_lab(tmp_path, monkeypatch, script) as wire:
@@ -100,3 +105,36 @@ async def test_of_the_newest_results_the_longest_is_suspected_first(tmp_path: Pa
     assert [finding.is_withheld for finding in map(found_by(state).get, ("light", "keeper", "harbour")) if finding] == [
         False, True, False
     ]  # fmt: skip
+
+
+async def test_a_call_in_the_text_may_quote_what_looks_like_the_end_of_a_thought() -> None:
+    written = {"calls": [{"name": "look", "arguments": {"at": "what </think> means, and <think>this</think>"}}]}
+    model = ScriptedChatModel(replies=[f"<think>Hm.</think>{json.dumps(written)}"])
+    look = {**TOOL, "function": {**TOOL["function"], "parameters": {"properties": {"at": {"type": "string"}}}}}
+    request = Request("researcher", "q", [HumanMessage("Look!")], tools=[look])
+    teller = Teller(lambda _: None, Placement(turn_index=0))
+    reply = await ask_model(request, Context(models=model, tool_calls="json"), teller)
+    assert [asked["args"] for asked in reply.message.tool_calls] == [
+        {"at": "what </think> means, and <think>this</think>"}
+    ]
+    assert teller.thoughts.startswith("Hm.")
+
+
+async def test_a_call_may_not_last_longer_than_its_limit_however_long_it_may_be_silent() -> None:
+    async def never(*_: Any) -> str:
+        await asyncio.Event().wait()
+        return ""
+
+    limits = Limits(call_seconds=0.2, idle_seconds=3000)
+    request = Request("researcher", "q", [HumanMessage("Look!")])
+    context = Context(models=ScriptedChatModel(replies=[never]), limits=limits)
+    async with asyncio.timeout(20):
+        with pytest.raises(ModelFailed, match="call_seconds"):
+            await ask_model(request, context, Teller(lambda _: None, Placement(turn_index=0)))
+
+
+async def test_a_timeout_of_the_models_own_is_none_of_ours() -> None:
+    request = Request("researcher", "q", [HumanMessage("Look!")])
+    context = Context(models=ScriptedChatModel(replies=[TimeoutError("of its own")] * 3), limits=Limits(max_retries=0))
+    with pytest.raises(ModelFailed, match="did not answer in time; try again"):
+        await ask_model(request, context, Teller(lambda _: None, Placement(turn_index=0)))

@@ -55,6 +55,7 @@ async def test_a_run_keeps_to_its_domains_and_to_its_date(tmp_path: Path, monkey
         assert is_right(wire, state)
         filters = wire.of_type("search_tool_filter_delta")
         assert len(wire.engine.requests) == len(filters) == 3
+        assert [request.json["exclude_domains"] for request in wire.engine.requests] == [["evil.example"]] * 3
         assert {request.json["start_date"] for request in wire.engine.requests} == {"2024-02-03"}
     assert [(each["excluded"], each["time_start"]) for each in filters] == [(["evil.example"], "2024-02-03")] * 3
 
