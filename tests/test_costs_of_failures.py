@@ -108,6 +108,21 @@ async def test_a_researcher_that_is_cut_keeps_its_thought_and_its_price(tmp_path
     assert 0.7 <= finding.seconds < 10
 
 
+async def test_a_thought_that_breaks_off_has_a_place_of_its_own(tmp_path: Path, monkeypatch: Patch) -> None:
+    """The wire lab sees to it that no place is used twice."""
+    broken = Reply(reasoning="I wonder where to look first and last.", calls=END.calls, ending="cut", after=4)
+    script = {
+        "researcher": lambda _: broken,
+        "finding": lambda _: say("Found: nothing. [1]", reasoning="I sum up."),
+        "orchestrator": lambda request: END if "Found:" in request.prompt else hand_out("light"),
+    }
+    with wire_lab(tmp_path, monkeypatch, script, limits={"max_retries": 0}) as wire:
+        state = await wire.ask()
+    [finding] = state.findings.values()
+    assert (finding.ended, len(finding.failures)) == ("partial", 1)
+    assert entries(state, "researcher") == 2
+
+
 async def test_a_trial_is_waited_for_told_and_paid_like_any_call(tmp_path: Path, monkeypatch: Patch) -> None:
     busy = iter([fail(429, "Slow down.", retry_after=0.2), fail(503, "Loading.")])
     script = {"trial": lambda _: next(busy, None) or use(("save_word", {"word": "amber"}))}

@@ -17,7 +17,7 @@ from wire import is_right, wire_lab
 
 from deep_research.app.replay import replay
 from deep_research.channels import merge_texts
-from deep_research.run.calls import REASONING
+from deep_research.run.calls import REASONING, read_calls
 
 Texts = dict[str, str]
 texts = st.dictionaries(st.sampled_from("abc"), st.sampled_from(["", "x", "y"]))
@@ -63,3 +63,8 @@ async def test_a_server_that_wants_earlier_thoughts_back_is_given_them(
         assert is_right(wire, state)
     assert given_back
     assert set(given_back) == {"I think so."}
+
+
+def test_of_a_message_only_its_thought_is_kept_beside_words_and_calls_and_that_is_clean() -> None:
+    message = AIMessage("Well.", additional_kwargs={REASONING: "a\x1b\ud800b", "refusal": "x"})
+    assert read_calls(message, (), ()).message.additional_kwargs == {REASONING: "ab"}

@@ -10,7 +10,7 @@ from langgraph.types import Command
 from openai_server import Received, Reply
 from wire import END, QUESTION, WireLab, is_right, search_for, task_of, wire_lab
 
-from deep_research.run.errors import KeyRefused, SearchRefused
+from deep_research.run.errors import KeyRefused, SearchRefused, WindowTooSmall
 from deep_research.state import ResearchState, Scope
 
 Patch = pytest.MonkeyPatch
@@ -71,6 +71,9 @@ async def test_what_the_run_needs_and_is_gone_is_named_before_anything_is_spent(
                 without.delenv(variable)
                 without.delenv("OPENAI_API_KEY" if variable == "OPENAI_BASE_URL" else variable, raising=False)
                 await wire.fail(kind, "yes, go on")
+        wire.settings["window"] = 10_000
+        await wire.fail(WindowTooSmall, "yes, go on")
+        wire.settings["window"] = 100_000
         assert wire.asked() == asked
         assert is_right(wire, await wire.ask("yes"))
 

@@ -193,8 +193,23 @@ async def test_a_finding_that_the_writer_may_not_read_is_found_and_left_out(
         last = wire.requests("writer")[-1]
     assert POISON not in last.prompt
     assert WITHHELD in last.prompt
-    assert state.findings and found_by(state)["keeper"].is_withheld
+    assert found_by(state)["keeper"].is_withheld
+    assert "Found, but left out: keeper" in state.messages[-1].text
     assert state.run and state.run.status == "completed_with_gaps"
+
+
+@pytest.mark.fault(10)
+async def test_what_was_left_out_of_a_report_is_left_out_of_its_continuation(
+    tmp_path: Path, monkeypatch: Patch
+) -> None:
+    parts = iter([say("Much is known [1] ", finish="length"), say("of the light. [1]")])
+    script = {"finding": poisoned_finding, "writer": poisoned(lambda _: next(parts))}
+    with wire_lab(tmp_path, monkeypatch, script) as wire:
+        state = await wire.ask()
+        assert wire.asked()["writer"] <= 2 + len(FACTS)
+        assert all(POISON not in request.prompt for request in wire.requests("writer")[-2:])
+    assert state.report and state.report.text == "Much is known [1] of the light. [1]"
+    assert found_by(state)["keeper"].is_withheld
 
 
 @pytest.mark.fault(10)
