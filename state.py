@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
 from deep_research.channels import append, delta, merge_by_id, merge_texts
 
@@ -107,6 +107,8 @@ class Finding(Assignment):
     """Why it is partial or failed, in words for the reader."""
     is_withheld: bool = False
     """Whether a filter of the model's provider refuses to have it read."""
+    withheld: int = 0
+    """Results of its tools that such a filter refuses to have read."""
     failures: tuple[str, ...] = ()
     """What went wrong on the way, as the listeners were told."""
     seconds: float = 0.0
@@ -197,6 +199,8 @@ class Run(Record):
     """How the latest message came in."""
     active_seconds: float = 0.0
     """Time at work so far; pauses are not counted."""
+    lost_seconds: float = 0.0
+    """Part of it that went into calls whose node failed or was stopped."""
     assumptions: tuple[str, ...] = ()
     """What was taken for granted instead of asking, stated in the report."""
     notices: tuple[str, ...] = ()
@@ -281,19 +285,3 @@ class ResearchState:
     spending: Annotated[dict[str, Spent], delta(merge_by_id, dict)] = field(default_factory=dict)
     thoughts: Annotated[dict[str, str], delta(merge_texts, dict)] = field(default_factory=dict)
     report: Report | None = None
-
-
-class ResearchInput(BaseModel, title="Question", use_attribute_docstrings=True):
-    """What a run starts from."""
-
-    messages: Annotated[list[AnyMessage], add_messages] = Field(title="Messages", min_length=1)
-    """The conversation; its last message is the question, or the answer to what was asked back."""
-
-
-class ResearchOutput(BaseModel, title="Report", use_attribute_docstrings=True):
-    """What a run ends with."""
-
-    messages: Annotated[list[AnyMessage], add_messages] = Field(title="Messages")
-    """The conversation; its last message is the report, or a question to the user."""
-    report: Report | None = Field(default=None, title="Report")
-    """The report as data: text with markers, and the sources that they name."""

@@ -13,7 +13,7 @@ from deep_research.run import packets
 from deep_research.run.conversation import mark_of
 from deep_research.run.errors import UnknownThread
 from deep_research.run.packets import AnyPacket, Placement, StopReason
-from deep_research.run.telling import place_key
+from deep_research.run.telling import place_key, researcher_failed
 from deep_research.state import Action, Finding, Plan, Report, ResearchState, Run, Task
 from deep_research.tools import shown
 
@@ -121,13 +121,13 @@ def _researcher(state: ResearchState, run: Run, finding: Finding, place: Placeme
     actions = list(finding.actions)
     prefix = f"{place_key(run.id, place)}."
     thoughts = sum(key.startswith(prefix) for key, thought in state.thoughts.items() if thought)
-    # A thought takes a step of its own, every other step is a tool call; one that failed may have taken a step, too.
-    for number in range(len(actions) + thoughts + len(finding.failures)):
+    # A thought takes a step of its own, every other step is a tool call.
+    for number in range(len(actions) + thoughts):
         step = place.model_copy(update={"sub_turn_index": number})
         if not (yield from _thought(state, run, step)) and actions:
             yield from _action(state, run, actions.pop(0), step)
     for failure in finding.failures:
-        yield packets.PacketError(placement=place, message=f"A researcher did not finish: {failure}.")
+        yield researcher_failed(place, failure)
     if finding.text:
         yield from _finding(state, finding, place)
     yield packets.SectionEnd(placement=place)

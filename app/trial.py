@@ -9,7 +9,8 @@ from deep_research.app.look import Look
 from deep_research.app.progress import describe
 from deep_research.app.stream import read_packet
 from deep_research.app.terminal import say
-from deep_research.models.abilities import Caller, remember, trial_call
+from deep_research.models.abilities import remember
+from deep_research.models.caller import Caller
 from deep_research.models.faults import failed, in_our_words
 from deep_research.models.ladder.probe import Check, check_model
 from deep_research.models.memory import Ability
@@ -53,7 +54,7 @@ async def _checks(role: Role, context: Context) -> list[Check]:
     teller = Teller(_tell_waits, Placement(turn_index=0))
     caller = Caller(role, context, patience_of("doctor", context.limits), teller)
     try:
-        examined = await check_model(resolve_model(role, context), window, trial_call(caller))
+        examined = await check_model(resolve_model(role, context), window, caller.message)
     except Exception as error:  # noqa: BLE001 - every provider has errors of its own
         words = str(in_our_words(error, role, profile.name) or failed(role, error))
         return [Check("answer", is_ok=False, words=words)]

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from deep_research.state import Finding, Run
 
-WITHHELD = "the provider of the model refuses to have it read"
+WITHHELD = "the provider of the model refuses to have such text read"
 
 
 def notes_of(run: Run, findings: Iterable[Finding]) -> list[str]:
@@ -27,5 +27,15 @@ def gaps_of(run: Run, findings: Iterable[Finding]) -> list[str]:
     return [
         *(f"Not researched to the end: {finding.task.rstrip('.')}: {finding.reason}." for finding in unfinished),
         *(f"Found, but left out: {finding.task.rstrip('.')}: {WITHHELD}." for finding in withheld),
+        *(
+            f"Left out for {finding.task.rstrip('.')}: {_results(finding.withheld)}"
+            for finding in own
+            if finding.withheld
+        ),
         *sorted(faults - {finding.reason for finding in unfinished}),
     ]
+
+
+def _results(count: int) -> str:
+    what = "a result; " if count == 1 else f"{count} results; "
+    return f"{what}{WITHHELD}."

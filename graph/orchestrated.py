@@ -13,6 +13,7 @@ from deep_research.graph.routing import (
     route_after_plan,
     route_after_review_plan,
 )
+from deep_research.graph.schema import ResearchInput, ResearchOutput
 from deep_research.nodes.ask_user import ask_user
 from deep_research.nodes.begin import begin
 from deep_research.nodes.clarify import clarify
@@ -22,7 +23,7 @@ from deep_research.nodes.plan import plan
 from deep_research.nodes.review_plan import review_plan
 from deep_research.nodes.write_report import write_report
 from deep_research.run.context import Context
-from deep_research.state import ResearchInput, ResearchOutput, ResearchState
+from deep_research.state import ResearchState
 
 
 def build_orchestrated_graph() -> StateGraph[ResearchState, Context, ResearchInput, ResearchOutput]:

@@ -2,40 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple, get_args
+from typing import get_args
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, AnyMessage
-from langchain_core.runnables import Runnable
 
-from deep_research.models.costs import spent_on
+from deep_research.models.caller import Caller
 from deep_research.models.faults import failed, in_our_words
 from deep_research.models.ladder import RungName
 from deep_research.models.ladder.probe import choose_rung
-from deep_research.models.ladder.trials import Call
 from deep_research.models.memory import Ability, Place, recall, write_down
-from deep_research.models.patience import Patience
 from deep_research.models.providers import host_of
 from deep_research.models.resolve import is_named, profile_of, resolve_model
-from deep_research.models.timed import Assembly, timed_parts
 from deep_research.run.context import Context, Role
 from deep_research.run.errors import ToolsMissing
 from deep_research.run.loops import Locks
-from deep_research.run.telling import Teller
 
 FILE_NAME = "models.json"
 
 _locks = Locks()
-
-
-class Caller(NamedTuple):
-    """Who has a model tried out: with whose patience, and who hears of it."""
-
-    role: Role
-    context: Context
-    patience: Patience
-    teller: Teller
 
 
 async def ability_of(caller: Caller, *, may_try: bool) -> Ability:
@@ -71,35 +55,11 @@ async def remember(role: Role, context: Context, ability: Ability) -> None:
     await write_down(place_of(resolve_model(role, context), role, context), ability)
 
 
-def trial_call(caller: Caller) -> Call:
-    """Makes a call of a trial as a run makes its own: with patience, under watch, its cost told."""
-    role, context, patience, teller = caller
-
-    async def call(model: Runnable[Any, Any], messages: Sequence[AnyMessage]) -> AIMessage:
-        tries = patience.stream(
-            lambda: timed_parts(model, messages, role, context, is_long=False),
-            profile_of(role, context).name,
-            may_repeat=True,
-            on_wait=teller.waits,
-        )
-        answer = Assembly()
-        async for part in tries:
-            if part is None:
-                answer = Assembly()
-            else:
-                answer.add(part)
-        message = answer.message(role)
-        teller.spent(spent_on(message, messages, role, context))
-        return message
-
-    return call
-
-
 async def _try_out(model: BaseChatModel, caller: Caller) -> Ability:
     role, context = caller.role, caller.context
     name = profile_of(role, context).name
     try:
-        choice = await choose_rung(model, trial_call(caller))
+        choice = await choose_rung(model, caller.message)
     except Exception as error:  # noqa: BLE001 - every provider has errors of its own
         # What it says may quote the key.
         raise in_our_words(error, role, name) or failed(role, error) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import aclosing
 from typing import Any
 
 from langchain_core.messages import AIMessage
@@ -9,46 +10,36 @@ from langchain_core.runnables import Runnable
 
 from deep_research.models.abilities import remember
 from deep_research.models.binding import bind_call
-from deep_research.models.costs import spent_on
+from deep_research.models.caller import Caller
 from deep_research.models.ladder import Prepared, prepare, read_reply
 from deep_research.models.ladder.thoughts import split
 from deep_research.models.memory import Ability
 from deep_research.models.narration import Narration
-from deep_research.models.patience import patience_of
 from deep_research.models.request import Request, output_tokens
 from deep_research.models.resolve import profile_of, resolve_model
-from deep_research.models.timed import Assembly, timed_parts
+from deep_research.models.timed import Assembly
 from deep_research.run.context import Context, Role
 from deep_research.run.conversation import clean
 from deep_research.run.telling import Teller
 
 
-async def stream_answer(request: Request, ability: Ability, context: Context, teller: Teller) -> AIMessage:
+async def stream_answer(request: Request, ability: Ability, caller: Caller) -> AIMessage:
     """The whole answer, with its calls as calls and without the thoughts that leaked into it.
 
-    What each try has cost is told, also that of one that broke off. Raises what the model's client raises,
-    `AnswerSilent`, or `ModelFailed`.
+    Raises what the model's client raises, `AnswerSilent`, or `ModelFailed`.
     """
+    context, teller = caller.context, caller.teller
     prepared = prepare(ability.rung, request.messages, request.tools, request.tool_choice)
-    model = _bound(request, prepared, context)
-    tries = patience_of(request.question_id, context.limits).stream(
-        lambda: timed_parts(model, prepared.messages, request.role, context, is_long=request.is_long),
-        profile_of(request.role, context).name,
-        may_repeat=bool(request.tools),
-        on_wait=teller.waits,
-    )
+    model, may_repeat = _bound(request, prepared, context), bool(request.tools)
+    parts = caller.parts(model, prepared.messages, is_long=request.is_long, may_repeat=may_repeat)
     answer, narration = Assembly(), _narration(request, ability, teller)
-    try:
-        async for part in tries:
+    async with aclosing(parts):
+        async for part, answer in parts:  # noqa: B007 - the last one is the whole answer
             if part is None:
-                _tell_cost(answer, request, context, teller)
                 teller.starts_over()
-                answer, narration = Assembly(), _narration(request, ability, teller)
-                continue
-            answer.add(part)
-            narration.feed(part)
-    finally:
-        _tell_cost(answer, request, context, teller)
+                narration = _narration(request, ability, teller)
+            else:
+                narration.feed(part)
     narration.finish_stream()
     message = answer.message(request.role)
     whole = message.text
@@ -63,11 +54,6 @@ async def stream_answer(request: Request, ability: Ability, context: Context, te
 
 def _narration(request: Request, ability: Ability, teller: Teller) -> Narration:
     return Narration(teller, is_prose=not request.tools, begins_inside=ability.begins_inside)
-
-
-def _tell_cost(answer: Assembly, request: Request, context: Context, teller: Teller) -> None:
-    if answer.whole is not None:
-        teller.spent(spent_on(answer.message(request.role), request.messages, request.role, context))
 
 
 def _bound(request: Request, prepared: Prepared, context: Context) -> Runnable[Any, Any]:

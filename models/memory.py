@@ -60,11 +60,13 @@ def _write(place: Place, ability: Ability) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         kept = {**_contents(place.path), place.model: ability._asdict()}
         # A temporary file is readable by its owner alone, and nobody sees the real one half written.
-        with tempfile.NamedTemporaryFile(
-            "w", dir=folder, prefix=place.path.stem, delete=False, encoding="utf-8"
-        ) as file:
-            json.dump(kept, file, indent=2)
-        Path(file.name).replace(place.path)
+        with tempfile.NamedTemporaryFile(dir=folder, prefix=place.path.stem, delete=False) as file:
+            written = Path(file.name)
+        try:
+            written.write_text(json.dumps(kept, indent=2), "utf-8")
+            written.replace(place.path)
+        finally:
+            written.unlink(missing_ok=True)
 
 
 def _contents(path: Path) -> dict[str, Any]:

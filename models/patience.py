@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 
 from langchain_core.messages import AIMessage, AIMessageChunk
+from langgraph.runtime import RunControl, get_runtime
 
 from deep_research.models.faults import is_told_to_wait, is_transient, kind_of, reason_of, retry_after
 from deep_research.models.reasoning import reasoning_of
@@ -19,9 +20,9 @@ FIRST_WAIT = 0.5
 """Seconds before the second try of a call, or up to half as many more; each further wait is twice as long."""
 
 KEPT = 100
-"""Questions whose budget of waiting is kept, those last used."""
+"""Runs whose budget of waiting is kept, those last used."""
 
-_Budgets = OrderedDict[tuple[str, int, float], "Patience"]
+_Budgets = OrderedDict[tuple[RunControl | None, str], "Patience"]
 _budgets = PerLoop(_Budgets)
 
 OnWait = Callable[[float, str], None]
@@ -170,18 +171,17 @@ def _has_words(part: AIMessage) -> bool:
 
 
 def patience_of(question_id: str, limits: Limits) -> Patience:
-    """The tries of all calls of a question, in whichever node; anew after `forget_patience` and with other limits."""
+    """The tries of all calls that one run of the graph makes for a question, in whichever node.
+
+    A run that goes on after it stopped has a whole budget again; so has each call that no graph makes.
+    """
+    try:
+        control = get_runtime().control
+    except RuntimeError:
+        return Patience(limits)
     budgets = _budgets.get()
-    key = (question_id, limits.max_retries, limits.retry_seconds)
-    patience = budgets.pop(key, None) or Patience(limits)
-    budgets[key] = patience
+    patience = budgets.pop((control, question_id), None) or Patience(limits)
+    budgets[control, question_id] = patience
     while len(budgets) > KEPT:
         budgets.popitem(last=False)
     return patience
-
-
-def forget_patience(question_id: str) -> None:
-    """Let the question's next call begin with a whole budget: its run has stopped, and is resumed one day."""
-    budgets = _budgets.get()
-    for key in [key for key in budgets if key[0] == question_id]:
-        del budgets[key]

@@ -51,11 +51,11 @@ async def clarify(state: ResearchState, runtime: Runtime[Context]) -> ClarifyUpd
     messages = [SystemMessage(system), *conversation]
     request = Request("clarifier", run.id, messages, tools=[GENERATE_PLAN], tool_choice="auto")
     teller = ClarifyTeller(runtime.stream_writer, Placement(turn_index=0))
-    async with booked(pages_of(runtime.store, run.id), run.id, teller.costs):
+    async with booked(pages_of(runtime.store, run.id), run.id, teller.bill):
         reply = await ask_model(request, context, teller)
-    active = run.active_seconds + teller.seconds
+    active = run.active_seconds + teller.bill.seconds
     question = "" if _called_a_tool(reply.message) else reply.message.text.strip()
-    update = ClarifyUpdate(spending=teller.costs)
+    update = ClarifyUpdate(spending=teller.bill.costs)
     if not question or context.clarify == "assume" or not run.is_resumable:
         assumptions = (question,) if question else run.assumptions
         return {**update, "run": run.model_copy(update={"active_seconds": active, "assumptions": assumptions})}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from langchain_core.messages.tool import tool_call
 from langgraph.runtime import Runtime
@@ -46,6 +48,9 @@ async def orchestrate(state: ResearchState, runtime: Runtime[Context]) -> Orches
     """Ask the orchestrator for its next decision, unless a limit has made it already."""
     context, run, progress = settings_of(runtime), state.run, state.progress
     assert run is not None
+    pages = pages_of(runtime.store, run.id)
+    lost = await owed(pages, run.id)
+    run, state = lost.settled(run), replace(state, spending={**state.spending, **lost.costs})
     reasons = profile_of("orchestrator", context).reasons
     max_cycles = context.limits.max_cycles_reasoning if reasons else context.limits.max_cycles
     limit = limit_reached(context.limits, state.spending, run.active_seconds)
@@ -53,19 +58,19 @@ async def orchestrate(state: ResearchState, runtime: Runtime[Context]) -> Orches
         limit = f"the last of {max_cycles} cycles was reached ({'max_cycles_reasoning' if reasons else 'max_cycles'})"
     if limit:
         run = run.model_copy(update={"stop_reason": limit})
-        return {"run": run, "progress": progress.model_copy(update={"decision": "report"})}
+        return {"run": run, "progress": progress.model_copy(update={"decision": "report"}), "spending": lost.costs}
     steering = _steering(state)
     named = [address for message in steering for address in addresses_in(clean(message.text))]
-    pages = pages_of(runtime.store, run.id)
     await Addresses(pages, run.id).allow(named)
     teller = Teller(runtime.stream_writer, Placement(turn_index=progress.turn))
-    async with booked(pages, run.id, teller.costs):
+    async with booked(pages, run.id, teller.bill):
         reply = await ask_model(_request(state, steering, context, max_cycles, reasons), context, teller)
-    run = run.model_copy(update={"active_seconds": run.active_seconds + teller.seconds})
-    update = _carry_out(state, reply, context, teller)
+        update = _carry_out(state, reply, context, teller)
+    # A limit that ended the research may have been raised since.
+    run = run.model_copy(update={"active_seconds": run.active_seconds + teller.bill.seconds, "stop_reason": ""})
     update["transcript"] = [*steering, *update["transcript"]]
     update["findings"] = withheld(state.findings, reply.refused)
-    spending = {**await owed(pages, run.id), **teller.costs}
+    spending = {**lost.costs, **teller.bill.costs}
     return {**update, "run": run, "spending": spending, "thoughts": teller.kept(run.id)}
 
 

@@ -37,13 +37,15 @@ async def plan(state: ResearchState, runtime: Runtime[Context]) -> PlanUpdate:
     context, run = settings_of(runtime), state.run
     assert run is not None
     teller = PlanTeller(runtime.stream_writer, Placement(turn_index=0))
-    async with booked(pages_of(runtime.store, run.id), run.id, teller.costs):
+    async with booked(pages_of(runtime.store, run.id), run.id, teller.bill):
         text = await _text(state, context, teller)
     teller.tell(SectionEnd(placement=teller.placement))
     written = read_plan(text, context.limits.max_plan_steps)
-    run = run.model_copy(update={"active_seconds": run.active_seconds + teller.seconds})
+    run = run.model_copy(update={"active_seconds": run.active_seconds + teller.bill.seconds})
     progress = state.progress.model_copy(update={"turn": teller.placement.turn_index + 1})
-    update = PlanUpdate(plan=written, run=run, progress=progress, spending=teller.costs, thoughts=teller.kept(run.id))
+    update = PlanUpdate(
+        plan=written, run=run, progress=progress, spending=teller.bill.costs, thoughts=teller.kept(run.id)
+    )
     if context.review_plan and run.is_resumable:
         update["messages"] = [marked(written.text, "plan")]
         update["run"] = run.model_copy(update={"status": "waiting"})

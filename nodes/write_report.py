@@ -95,9 +95,11 @@ async def write_report(state: ResearchState, runtime: Runtime[Context]) -> Write
     """Have the report written; a call that is cut off is continued, an empty one is made once more."""
     context, run = settings_of(runtime), state.run
     assert run is not None
-    teller = ReportTeller(state.sources, runtime.stream_writer, state.progress.turn, run.active_seconds)
     pages = pages_of(runtime.store, run.id)
-    async with booked(pages, run.id, teller.costs):
+    lost = await owed(pages, run.id)
+    run = lost.settled(run)
+    teller = ReportTeller(state.sources, runtime.stream_writer, state.progress.turn, run.active_seconds)
+    async with booked(pages, run.id, teller.bill):
         cut, refused = await _write(state, context, teller)
         report = teller.finish()
         if not report.text:
@@ -107,7 +109,7 @@ async def write_report(state: ResearchState, runtime: Runtime[Context]) -> Write
     stop_reason = run.stop_reason or cut
     run = run.model_copy(
         update={
-            "active_seconds": run.active_seconds + teller.seconds,
+            "active_seconds": run.active_seconds + teller.bill.seconds,
             "stop_reason": stop_reason,
             "status": "completed_with_gaps"
             if gaps_of(run, findings) or stop_reason or not report.sources
@@ -124,7 +126,7 @@ async def write_report(state: ResearchState, runtime: Runtime[Context]) -> Write
         run=run,
         report=report,
         findings=left_out,
-        spending={**await owed(pages, run.id), **teller.costs},
+        spending={**lost.costs, **teller.bill.costs},
         thoughts=teller.kept(run.id),
     )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from itertools import groupby
 from typing import Any, NamedTuple
 
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
@@ -100,21 +99,18 @@ def answer(message: AIMessage, answers: dict[str, str]) -> list[ToolMessage]:
 
 
 def in_order(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
-    """The messages with the results of each message in the order of its calls, in which some servers expect them.
+    """The messages with the results of each behind it, in the order of its calls, in which some servers expect them.
 
-    A later result of the same call stands in the place of the earlier one.
+    A later result of a call stands in the place of an earlier one, wherever it came.
     """
-    calls = [call for message in messages if isinstance(message, AIMessage) for call in message.tool_calls]
-    places = {call["id"]: place for place, call in enumerate(calls)}
+    results = {message.tool_call_id: message for message in messages if isinstance(message, ToolMessage)}
     ordered: list[AnyMessage] = []
-    for is_result, group in groupby(messages, key=lambda message: isinstance(message, ToolMessage)):
-        if is_result:
-            results = [message for message in group if isinstance(message, ToolMessage)]
-            by_call = {result.tool_call_id: result for result in results}
-            results = sorted(by_call.values(), key=lambda result: places[result.tool_call_id])
-            ordered += results
-        else:
-            ordered += group
+    for message in messages:
+        if not isinstance(message, ToolMessage):
+            ordered.append(message)
+        if isinstance(message, AIMessage):
+            ids = [call["id"] or "" for call in message.tool_calls]
+            ordered += [results[call_id] for call_id in ids if call_id in results]
     return ordered
 
 

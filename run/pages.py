@@ -54,7 +54,7 @@ class Pages:
         return dict(item.value) if item else None
 
     def alone(self, name: str) -> AbstractAsyncContextManager[None]:
-        """Nobody else in this process works on what bears this name in the thread meanwhile."""
+        """Nobody else on this event loop works on what bears this name in the thread meanwhile."""
         return _locks.alone((self.place, name))
 
     async def fill_in(self, messages: Sequence[AnyMessage]) -> list[AnyMessage]:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import uuid
-
 from langgraph.types import StreamWriter
 from typing_extensions import override
 
+from deep_research.run.ledger import Bill
 from deep_research.run.packets import (
     CallDelayed,
     CallFinished,
     Packet,
+    PacketError,
     Placement,
     ReasoningDelta,
     ReasoningDone,
@@ -35,10 +35,8 @@ class Teller:
         """The thoughts so far, as they were shown."""
         self.is_heard = False
         """Whether words of prose of the present call were shown, which cannot be taken back."""
-        self.costs: dict[str, Spent] = {}
-        """What all calls have cost, those included that broke off."""
-        self.seconds = 0.0
-        """Seconds that all calls have taken."""
+        self.bill = Bill()
+        """What all calls have cost."""
         self._first_place = placement
 
     @property
@@ -84,7 +82,7 @@ class Teller:
 
     def spent(self, spent: Spent) -> None:
         """A call is over, or has broken off."""
-        self.costs[uuid.uuid4().hex] = spent
+        self.bill.add(spent)
         costs = spent.model_dump(include={"role", "input_tokens", "cached_tokens", "output_tokens", "usd"})
         self.tell(CallFinished(placement=self.placement, **costs))
 
@@ -102,6 +100,12 @@ class ProseTeller(Teller):
 
     has_started = False
     """Whether words of any call were shown."""
+
+    @override
+    def thought(self, words: str) -> None:
+        # Within the prose, a block of thoughts has no place of its own.
+        if not self.has_started:
+            super().thought(words)
 
     @override
     def text(self, words: str) -> None:
@@ -124,3 +128,8 @@ def place_key(question_id: str, place: Placement) -> str:
     """The name of a place in the state's `thoughts`: `<question id>:<turn>.<tab>[.<sub turn>]`."""
     step = "" if place.sub_turn_index is None else f".{place.sub_turn_index}"
     return f"{question_id}:{place.turn_index}.{place.tab_index}{step}"
+
+
+def researcher_failed(place: Placement, reason: str) -> PacketError:
+    """What is said where a researcher stands that did not finish."""
+    return PacketError(placement=place, message=f"A researcher did not finish: {reason}.")

@@ -10,6 +10,7 @@ from langchain_core.messages.tool import tool_call
 from langchain_core.messages.utils import count_tokens_approximately
 
 from deep_research.run import tool_names
+from deep_research.run.calls import is_word_of_ours
 from deep_research.run.fencing import fence
 from deep_research.state import Finding
 
@@ -53,7 +54,7 @@ def with_findings(transcript: Sequence[AnyMessage], findings: Mapping[str, Findi
 
 def withheld(findings: Mapping[str, Finding], refused: Collection[str]) -> dict[str, Finding]:
     """The findings that a filter has `refused` to have read (ids), marked so that no later call shows them."""
-    return {key: findings[key].model_copy(update={"is_withheld": True}) for key in refused}
+    return {key: findings[key].model_copy(update={"is_withheld": True}) for key in refused if key in findings}
 
 
 def earlier_findings(findings: Mapping[str, Finding], question_id: str) -> list[AnyMessage]:
@@ -106,7 +107,7 @@ def _below_head(shorten: Shorten) -> Shorten:
     """Keep the line that says how the research ended."""
 
     def shorten_body(text: str) -> str:
-        if text.startswith((FAILED, INTERRUPTED, WITHHELD)):
+        if text.startswith((FAILED, WITHHELD)) or is_word_of_ours(text):
             return text
         head, line_break, body = text.partition("\n") if text.startswith(INCOMPLETE) else ("", "", text)
         return f"{head}{line_break}{shorten(body)}"

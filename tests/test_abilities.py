@@ -11,7 +11,8 @@ import pytest
 from openai_replies import Reply, fail, say, use
 from openai_server import OpenAIServer, Received, openai_server
 
-from deep_research.models.abilities import Caller, ability_of, other_ability, remember
+from deep_research.models.abilities import ability_of, other_ability, remember
+from deep_research.models.caller import Caller
 from deep_research.models.memory import Ability, Place, recall, write_down
 from deep_research.models.patience import patience_of
 from deep_research.models.scripted import ScriptedChatModel

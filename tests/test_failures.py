@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from failing_store import FailingStore
 from lab import REPORT, HandClock, every_call_has_one_result, in_order, lab, research, results, search, simple_research
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.store.memory import InMemoryStore
 
 from deep_research.app.embed import build_graph
 from deep_research.models.scripted import call, calls
@@ -86,39 +86,13 @@ async def test_all_three_fail_and_the_orchestrator_can_try_another_way(tmp_path:
     assert state.report and state.report.text == "The Skerry Light was lit in 1844. [1]"
 
 
-class FailingStore(InMemoryStore):
-    """A store that loses its disk for some time."""
-
-    has_disk = True
-
-    async def abatch(self, ops: Any) -> Any:
-        if not self.has_disk:
-            raise OSError("disk gone")
-        return await super().abatch(ops)
-
-    def losing(self, reply: Any) -> Any:
-        """The reply, given at the moment when the disk is lost."""
-        return self._turning(has_disk=False, reply=reply)
-
-    def finding(self, reply: Any) -> Any:
-        """The reply, given at the moment when the disk is back."""
-        return self._turning(has_disk=True, reply=reply)
-
-    def _turning(self, *, has_disk: bool, reply: Any) -> Any:
-        def turn(*_: Any) -> Any:
-            self.has_disk = has_disk
-            return reply
-
-        return turn
-
-
 async def test_a_tool_call_that_breaks_is_answered_before_the_finding_is_written(tmp_path: Path) -> None:
     store = FailingStore()
     run = lab(
         tmp_path,
         graph=build_graph(checkpointer=InMemorySaver(), store=store),
-        orchestrator=[research("light task"), store.finding(REPORT)],
-        researcher=[store.losing(search("light")), "What I knew."],
+        orchestrator=[research("light task"), REPORT],
+        researcher=[store.losing(search("light"), 2), "What I knew."],
     )
     state = await run.ask()
     assert (in_order(state)[0].ended, in_order(state)[0].numbered) == ("partial", "What I knew.")
@@ -131,9 +105,9 @@ async def test_a_branch_that_breaks_as_a_whole_leaves_a_failed_finding_and_its_s
     run = lab(
         tmp_path,
         graph=build_graph(checkpointer=InMemorySaver(), store=store),
-        orchestrator=[research("light task", "keeper task"), store.finding(REPORT)],
+        orchestrator=[research("light task", "keeper task"), REPORT],
         researcher={
-            "light task": [search("light"), store.losing(REPORT), "never written"],
+            "light task": [search("light"), store.losing(REPORT, 4), "never written"],
             "keeper task": [REPORT, "From memory."],
         },
     )

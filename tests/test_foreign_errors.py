@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import Any
 
 import pytest
+from failing_store import FailingStore
 from lab import REPORT, lab, search
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.store.memory import InMemoryStore
 
 from deep_research.app.embed import build_graph
 from deep_research.run.serializer import StrictSerializer
@@ -32,36 +31,18 @@ async def test_what_a_foreign_error_quotes_reaches_no_file(tmp_path: Path) -> No
     assert CANARY.encode() not in kept
 
 
-class HangingStore(InMemoryStore):
-    """A store that answers nobody for some time."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.is_hanging = False
-        self.is_asked = asyncio.Event()
-
-    async def abatch(self, ops: Any) -> Any:
-        if self.is_hanging:
-            self.is_asked.set()
-            await asyncio.Event().wait()
-        return await super().abatch(ops)
-
-
 async def test_a_kill_between_a_failure_and_what_is_made_of_it_keeps_the_reason(tmp_path: Path) -> None:
-    store = HangingStore()
-
-    def fail(*_: Any) -> Any:
-        store.is_hanging = True
-        return QUOTING
-
+    """The node and what it falls back on fail; what LangGraph has noted of it is all that is left after the kill."""
+    store = FailingStore()
     graph = build_graph(checkpointer=InMemorySaver(serde=StrictSerializer()), store=store)
-    run = lab(tmp_path, graph=graph, researcher=[search("Skerry Light"), REPORT, fail])
+    run = lab(tmp_path, graph=graph, researcher=[search("Skerry Light"), store.losing(REPORT, 3, hangs=True)])
     task = asyncio.create_task(run.ask())
-    await store.is_asked.wait()
+    await store.is_hanging.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    store.is_hanging = False
+    store.mend()
     [finding] = (await run.ask(None)).findings.values()
-    assert finding.reason == "an error stopped it (ValueError)"
-    assert len(run.calls("researcher")) == 3
+    assert finding.reason == "an error stopped it (OSError)"
+    assert finding.ended == "partial"
+    assert len(run.calls("researcher")) == 2

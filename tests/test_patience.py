@@ -5,15 +5,19 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncGenerator
+from typing import Annotated
 
 import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk
+from langgraph.graph import START, StateGraph
+from langgraph.types import Send
 from openai import APIStatusError
 from openai_server import Received, Reply, fail, openai_server, say
 from patient import MODEL, Caller, at, scripted
+from typing_extensions import TypedDict
 
 from deep_research.models.faults import AnswerBroken, AnswerSilent
-from deep_research.models.patience import KEPT, Patience, forget_patience, patience_of
+from deep_research.models.patience import KEPT, Patience, patience_of
 from deep_research.run.limits import Limits
 
 
@@ -171,28 +175,43 @@ async def test_a_call_that_went_silent_is_made_once_more() -> None:
         await Caller(max_retries=0)(scripted([silent], ["Yes."]))
 
 
-async def test_a_question_has_one_budget_until_it_is_forgotten_or_has_other_limits() -> None:
-    usual, other = Limits(retry_seconds=5), Limits(retry_seconds=6)
-    budget = patience_of("a", usual)
-    assert patience_of("a", usual) is budget
-    assert patience_of("b", usual) is not budget
-    assert patience_of("a", other) is not budget
-    assert patience_of("a", Limits(retry_seconds=5, max_retries=1)) is not budget
-    forget_patience("b")
-    assert patience_of("a", usual) is budget
-    forget_patience("a")
-    assert patience_of("a", usual) is not budget
+class Asks(TypedDict, total=False):
+    """What a call is for."""
+
+    question: Annotated[str, lambda _, latest: latest]
 
 
-async def test_of_many_questions_those_last_used_keep_their_budget() -> None:
-    limits = Limits()
-    first, second = patience_of("first", limits), patience_of("second", limits)
-    for number in range(KEPT - 2):
-        patience_of(str(number), limits)
-    assert patience_of("first", limits) is first
-    patience_of("one more", limits)
-    assert patience_of("first", limits) is first
-    assert patience_of("second", limits) is not second
+async def budgets_of_a_run(*questions: str) -> list[Patience]:
+    """What each call of one run of a graph gets, some of them in a graph within."""
+    found: list[Patience] = []
+
+    async def call(state: Asks) -> Asks:
+        found.append(patience_of(state["question"], Limits()))
+        return {}
+
+    inner = StateGraph(Asks)
+    inner.add_node("call", call)
+    inner.add_edge(START, "call")
+    outer = StateGraph(Asks)
+    outer.add_node("call", call)
+    outer.add_node("inner", inner.compile())
+    outer.add_conditional_edges(START, lambda _: [Send("inner", {"question": question}) for question in questions])
+    await outer.compile().ainvoke({})
+    return found
+
+
+async def test_a_question_has_one_budget_in_each_run_of_a_graph() -> None:
+    first, again, other = await budgets_of_a_run("a", "a", "b")
+    assert first is again
+    assert other is not first
+    assert (await budgets_of_a_run("a"))[0] is not first
+    assert patience_of("a", Limits()) is not patience_of("a", Limits()), "no graph, no run"
+
+
+async def test_of_many_runs_those_last_used_keep_their_budget() -> None:
+    most = await budgets_of_a_run("first", "second", *map(str, range(KEPT - 2)), "first", "one more", "first", "second")
+    assert most[0] is most[KEPT] is most[KEPT + 2]
+    assert most[KEPT + 3] is not most[1]
 
 
 @pytest.mark.fault(3)

@@ -5,12 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from failing_store import FailingStore
 from lab import QUESTION, REPORT, lab, research, search
+from langgraph.checkpoint.memory import InMemorySaver
 from openai_server import Received, Reply
 from packet_check import merged, place_of
 from random_runs import reasoned
 from wire import END, hand_out, researched, wire_lab
 
+from deep_research.app.embed import build_graph
 from deep_research.app.replay import replay
 from deep_research.app.stream import apackets, read_packet
 from deep_research.run import packets as p
@@ -41,10 +44,12 @@ async def test_what_a_web_search_was_bound_to_is_told_again(tmp_path: Path, monk
 
 @pytest.mark.behaviour("O-88")
 async def test_a_step_after_a_call_that_failed_keeps_its_place(tmp_path: Path) -> None:
+    store = FailingStore()
     run = lab(
         tmp_path,
+        graph=build_graph(checkpointer=InMemorySaver(), store=store),
         orchestrator=[research("light task"), REPORT],
-        researcher=[search("Skerry Light"), ValueError("the model is gone"), reasoned("Lit. [1]", "I sum up.")],
+        researcher=[search("Skerry Light"), store.losing(search("Ada Moran"), 2), reasoned("Lit. [1]", "I sum up.")],
     )
     told = [packet async for packet in apackets(run.graph, QUESTION, run.thread, context=run.context)]
     again = list(replay(await run.state()))

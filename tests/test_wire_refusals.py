@@ -13,6 +13,7 @@ from search_api import Answer, found
 from wire import (
     END,
     FACTS,
+    REPORT,
     Script,
     found_by,
     hand_out,
@@ -134,9 +135,12 @@ async def test_a_result_that_a_filter_stops_at_is_left_out_from_then_on(tmp_path
     script = {"researcher": poisoned(detour), "finding": poisoned(noted)}
     with wire_lab(tmp_path, monkeypatch, script) as wire:
         wire.engine.on("poison", Answer([found(wire.web.url("/poison"), "Keeper", POISON)]))
-        assert is_right(wire, await wire.ask())
+        state = await wire.ask()
         assert all_faults(wire.requests()) == []
         assert sum(POISON in request.prompt for request in wire.requests()) == 1
+    assert state.report and state.report.text == REPORT
+    assert state.run and state.run.status == "completed_with_gaps"
+    assert "Left out for keeper: a result; the provider of the model refuses" in state.messages[-1].text
 
 
 def poisoned(script: Script) -> Script:
@@ -218,7 +222,7 @@ async def test_what_is_refused_whatever_is_left_out_is_an_error_and_leaves_nothi
 ) -> None:
     with wire_lab(tmp_path, monkeypatch, {"writer": lambda _: BLOCKED}) as wire:
         await wire.fail(ContentRefused)
-        assert wire.asked()["writer"] == 4
+        assert wire.asked()["writer"] == 5
         wire.script["writer"] = plain_run()["writer"]
         assert is_right(wire, await wire.ask(None))
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
+from langgraph.errors import GraphBubbleUp
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from deep_research.models.ask import Reply, ask_model, left_out
+from deep_research.models.ask import Reply, ask_model
+from deep_research.models.remedies import left_out
 from deep_research.models.request import Request
 from deep_research.models.resolve import profile_of
 from deep_research.models.settings import settings_of
@@ -17,13 +19,13 @@ from deep_research.run import tool_names
 from deep_research.run.branch import ResearcherState, ToolRequest
 from deep_research.run.calls import answer, call_ids, in_order, read_calls
 from deep_research.run.context import Context, bound
-from deep_research.run.errors import TIME_OVER
+from deep_research.run.errors import TIME_OVER, failure_of
 from deep_research.run.ledger import booked
 from deep_research.run.packets import Placement, ResearchAgentStart, emit
 from deep_research.run.pages import Pages, pages_of
 from deep_research.run.spending import seconds_left, total
 from deep_research.run.steps import Step, choose
-from deep_research.run.telling import Teller
+from deep_research.run.telling import Teller, researcher_failed
 from deep_research.state import Ending, Spent
 from deep_research.tools.control import GENERATE_FINDING, THINK_TOOL, tool_schema
 from deep_research.tools.offer import offered_tools
@@ -42,6 +44,8 @@ class ThinkOrActUpdate(TypedDict, total=False):
     seconds: float
     ended: Ending
     reason: str
+    failures: list[str]
+    withheld: list[str]
     spending: dict[str, Spent]
     thoughts: dict[str, str]
 
@@ -60,10 +64,17 @@ async def think_or_act(state: ResearcherState, runtime: Runtime[Context]) -> Thi
     left, pages = seconds_left(context.limits, state.seconds), pages_of(runtime.store, task.question_id)
     teller = Teller(runtime.stream_writer, placement.model_copy(update={"sub_turn_index": state.step}))
     try:
-        async with booked(pages, task.question_id, teller.costs), asyncio.timeout(left):
+        async with booked(pages, task.question_id, teller.bill, is_branch=True), asyncio.timeout(left):
             reply = await _ask(state, context, pages, teller)
     except TimeoutError:
         return {**_spent(state, teller), "ended": "partial", "reason": TIME_OVER, "request": None}
+    except GraphBubbleUp:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever a model raises ends this researcher alone
+        reason = failure_of(error)
+        emit(runtime.stream_writer, researcher_failed(placement, reason))
+        failed = ThinkOrActUpdate(ended="partial", reason=reason, request=None, failures=[reason])
+        return {**_spent(state, teller), **failed}
     tools = {*offered_tools(context), tool_names.GENERATE_REPORT, tool_names.THINK_TOOL}
     calls = read_calls(reply.message, tools, call_ids(state.notes))
     step = choose(calls, state, context.limits)
@@ -71,15 +82,15 @@ async def think_or_act(state: ResearcherState, runtime: Runtime[Context]) -> Thi
     has_effect = bool(step.answers or step.request)
     notes: list[AnyMessage] = [left_out(call_id) for call_id in reply.refused]
     notes += [calls.message, *answer(calls.message, step.answers)] if has_effect else []
-    return {**_update(state, step, notes), **_spent(state, teller)}
+    return {**_update(state, step, notes), **_spent(state, teller), "withheld": list(reply.refused)}
 
 
 def _spent(state: ResearcherState, teller: Teller) -> ThinkOrActUpdate:
     """What the call has cost and shown, also if it was cut off."""
     return ThinkOrActUpdate(
         step=state.step + teller.has_thought,
-        seconds=state.seconds + teller.seconds,
-        spending=teller.costs,
+        seconds=state.seconds + teller.bill.seconds,
+        spending=teller.bill.costs,
         thoughts=teller.kept(state.task.question_id),
     )
 

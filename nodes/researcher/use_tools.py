@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
-
 from langchain_core.messages import AnyMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
@@ -14,7 +12,7 @@ from deep_research.run.branch import ResearcherState, ToolRequest
 from deep_research.run.calls import in_order
 from deep_research.run.context import Context, bound
 from deep_research.run.errors import SearchFailed
-from deep_research.run.ledger import booked
+from deep_research.run.ledger import Bill, booked
 from deep_research.run.limits import Limits
 from deep_research.run.packets import Placement, SectionEnd, emit
 from deep_research.run.pages import Pages, pages_of, refer
@@ -52,18 +50,20 @@ async def use_tools(state: ResearcherState, runtime: Runtime[Context]) -> UseToo
     request, task = state.request, state.task
     assert request is not None
     context, pages = bound(settings_of(runtime), task.scope), pages_of(runtime.store, task.question_id)
-    start, meter, costs = context.clock.seconds(), _meter(state), dict[str, Spent]()
+    start, meter, bill = context.clock.seconds(), _meter(state), Bill()
     place = Placement(turn_index=task.turn, tab_index=task.position, sub_turn_index=state.step)
     emit(runtime.stream_writer, *shown.asked(place, request.tool, request.inputs, task.scope))
-    async with booked(pages, task.question_id, costs):
+    async with booked(pages, task.question_id, bill, is_branch=True):
+        sources: dict[str, Source] = {}
         try:
             outcome = await _carry_out(state, request, context, pages, meter)
-            sources = {hit.source.key: hit.source for hit in outcome.hits}
-            emit(runtime.stream_writer, shown.brought(place, request.tool, sources.values()))
+            found = {hit.source.key: hit.source for hit in outcome.hits}
+            update = await _update(state, request, outcome, found, pages)
+            sources = found
         finally:
-            costs[uuid.uuid4().hex] = Spent(role=request.tool, searches=meter.searches, fetches=meter.fetches)
-            emit(runtime.stream_writer, SectionEnd(placement=place))
-        update = await _update(state, request, outcome, sources, pages)
+            bill.add(Spent(role=request.tool, searches=meter.searches, fetches=meter.fetches))
+            brought = shown.brought(place, request.tool, sources.values())
+            emit(runtime.stream_writer, brought, SectionEnd(placement=place))
     action = Action(
         id=request.id,
         tool=request.tool,
@@ -73,7 +73,7 @@ async def use_tools(state: ResearcherState, runtime: Runtime[Context]) -> UseToo
         fault=outcome.fault,
     )
     seconds = state.seconds + context.clock.seconds() - start
-    return {**update, "actions": [action], "spending": costs, "seconds": seconds}
+    return {**update, "actions": [action], "spending": bill.costs, "seconds": seconds}
 
 
 async def _update(

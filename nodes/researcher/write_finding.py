@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+from langchain_core.messages import HumanMessage, SystemMessage
+from langgraph.errors import GraphBubbleUp
 from langgraph.runtime import Runtime
 from langgraph.types import StreamWriter
 from typing_extensions import TypedDict, override
@@ -17,7 +18,7 @@ from deep_research.prompts import render
 from deep_research.run.branch import ResearcherState
 from deep_research.run.calls import in_order, was_cut_off
 from deep_research.run.context import Context
-from deep_research.run.errors import ModelFailed, RunFailed
+from deep_research.run.errors import ModelFailed, RunFailed, failure_of
 from deep_research.run.ledger import booked
 from deep_research.run.packets import (
     FindingCitedDocuments,
@@ -30,6 +31,7 @@ from deep_research.run.packets import (
 from deep_research.run.pages import Pages, pages_of
 from deep_research.run.telling import ProseTeller, Teller
 from deep_research.state import Finding, Spent
+from deep_research.tools.excerpts import keep_excerpts
 from deep_research.tools.results import SHORTENERS
 
 CUT_OFF = "it was cut off at the output limit (finding_tokens)"
@@ -61,22 +63,32 @@ class FindingTeller(ProseTeller):
 
 
 async def write_finding(state: ResearcherState, runtime: Runtime[Context]) -> WriteFindingUpdate:
-    """Have the finding written from the notes."""
-    task = state.task
-    if state.ended == "failed":
-        raise RunFailed(state.reason)
+    """Have the finding written from the notes; if that fails, excerpts of them stand in for it."""
+    task, context, pages = state.task, settings_of(runtime), pages_of(runtime.store, state.task.question_id)
     place = Placement(turn_index=task.turn, tab_index=task.position)
     teller = FindingTeller(runtime.stream_writer, place, state.step)
-    context, pages = settings_of(runtime), pages_of(runtime.store, task.question_id)
-    seconds = context.limits.researcher_seconds_hard - state.seconds
-    async with booked(pages, task.question_id, teller.costs), asyncio.timeout(seconds):
-        message = await _message(state, context, pages, teller)
-    text = message.text.strip()
+    left = context.limits.researcher_seconds_hard - state.seconds
+    try:
+        async with booked(pages, task.question_id, teller.bill, is_branch=True), asyncio.timeout(left):
+            finding = await _finding(state, context, pages, teller)
+    except GraphBubbleUp:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever a model raises ends this researcher alone
+        seconds = state.seconds + teller.bill.seconds
+        finding = await keep_excerpts(state, pages, runtime.stream_writer, failure_of(error), seconds)
+    thoughts = teller.kept(task.question_id)
+    return {"findings": {task.id: finding}, "spending": teller.bill.costs, "thoughts": thoughts}
+
+
+async def _finding(state: ResearcherState, context: Context, pages: Pages, teller: FindingTeller) -> Finding:
+    if state.ended == "failed":
+        raise RunFailed(state.reason)
+    task, reply = state.task, await _ask_twice(state, context, pages, teller)
+    text, was_cut = reply.message.text.strip(), was_cut_off(reply.message)
     cited = [state.numbered[number - 1] for number in cited_numbers(text, range(1, len(state.numbered) + 1))]
     documents = [document(state.sources[key]) for key in cited]
-    teller.tell(FindingCitedDocuments(placement=place, cited_docs=documents), SectionEnd(placement=place))
-    was_cut = was_cut_off(message)
-    finding = Finding(
+    teller.tell(FindingCitedDocuments(placement=teller.place, cited_docs=documents), SectionEnd(placement=teller.place))
+    return Finding(
         id=task.id,
         question_id=task.question_id,
         task=task.text,
@@ -87,20 +99,19 @@ async def write_finding(state: ResearcherState, runtime: Runtime[Context]) -> Wr
         ended="partial" if was_cut else state.ended or "done",
         reason=state.reason or (CUT_OFF if was_cut else ""),
         failures=tuple(state.failures),
-        seconds=state.seconds + teller.seconds,
+        withheld=len({*state.withheld, *reply.refused}),
+        seconds=state.seconds + teller.bill.seconds,
         actions=tuple(state.actions),
         thought=task.thought,
     )
-    thoughts = teller.kept(task.question_id)
-    return {"findings": {task.id: finding}, "spending": teller.costs, "thoughts": thoughts}
 
 
-async def _message(state: ResearcherState, context: Context, pages: Pages, teller: Teller) -> AIMessage:
+async def _ask_twice(state: ResearcherState, context: Context, pages: Pages, teller: Teller) -> Reply:
     """The finding; an empty one is asked for once more."""
     for again in (False, True):
         reply = await _ask(state, context, pages, teller, again)
         if reply.message.text.strip():
-            return reply.message
+            return reply
     raise ModelFailed("its model wrote nothing")
 
 

@@ -1,0 +1,66 @@
+"""Makes calls for a role: with the patience of its run, under watch, and with what they cost told."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from typing import Any, NamedTuple
+
+from langchain_core.messages import AIMessage, AnyMessage
+from langchain_core.runnables import Runnable
+
+from deep_research.models.costs import spent_on
+from deep_research.models.patience import Patience
+from deep_research.models.resolve import profile_of
+from deep_research.models.timed import Assembly, timed_parts
+from deep_research.run.context import Context, Role
+from deep_research.run.telling import Teller
+
+
+class Caller(NamedTuple):
+    """Who calls a model: with whose patience, and who hears of it."""
+
+    role: Role
+    context: Context
+    patience: Patience
+    teller: Teller
+
+    async def parts(
+        self, model: Runnable[Any, Any], messages: Sequence[AnyMessage], *, is_long: bool = False, may_repeat: bool
+    ) -> AsyncGenerator[tuple[AIMessage | None, Assembly], None]:
+        """The parts of the answer as they come, each with all that came so far; no part: what came before is void.
+
+        What each try has cost is told, also of one that broke off. `is_long` as in `timed_parts`, `may_repeat` as in
+        `Patience.stream`; raises what they raise.
+        """
+        answer = Assembly()
+        tries = self.patience.stream(
+            lambda: timed_parts(model, messages, self.role, self.context, is_long=is_long),
+            profile_of(self.role, self.context).name,
+            may_repeat=may_repeat,
+            on_wait=self.teller.waits,
+        )
+        try:
+            async with aclosing(tries):
+                async for part in tries:
+                    if part is None:
+                        self._tell_cost(answer, messages)
+                        answer = Assembly()
+                    else:
+                        answer.add(part)
+                    yield part, answer
+        finally:
+            self._tell_cost(answer, messages)
+
+    async def message(self, model: Runnable[Any, Any], messages: Sequence[AnyMessage]) -> AIMessage:
+        """The whole answer to a call that nobody watches."""
+        answer = Assembly()
+        parts = self.parts(model, messages, may_repeat=True)
+        async with aclosing(parts):
+            async for _, answer in parts:  # noqa: B007 - the last one is the whole answer
+                pass
+        return answer.message(self.role)
+
+    def _tell_cost(self, answer: Assembly, messages: Sequence[AnyMessage]) -> None:
+        if answer.whole is not None:
+            self.teller.spent(spent_on(answer.message(self.role), messages, self.role, self.context))

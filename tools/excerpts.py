@@ -1,0 +1,81 @@
+"""What stands in for a finding that could not be written: excerpts of what was found, and what went wrong."""
+
+from __future__ import annotations
+
+from langgraph.types import StreamWriter
+
+from deep_research.run.branch import ResearcherState
+from deep_research.run.calls import in_order
+from deep_research.run.packets import (
+    Document,
+    FindingCitedDocuments,
+    FindingDelta,
+    FindingStart,
+    Packet,
+    Placement,
+    SectionEnd,
+    document,
+    emit,
+)
+from deep_research.run.pages import Pages
+from deep_research.run.telling import researcher_failed
+from deep_research.state import Ending, Finding, Task
+from deep_research.tools.results import read_results
+
+EXCERPT_CHARACTERS = 600
+"""Characters of each result that stand in for a finding that could not be written."""
+_HARMLESS = str.maketrans("[]【】［］`~<>", "()()()'-‹›")
+"""What an excerpt may not hold: marks of citations, of code, and of tags."""
+
+
+async def keep_excerpts(
+    state: ResearcherState, pages: Pages, writer: StreamWriter, reason: str, seconds: float
+) -> Finding:
+    """A finding of excerpts from the notes; `seconds` are those that the research took. The listeners are told."""
+    notes = await pages.fill_in(in_order(state.notes))
+    results = [result for note in notes if note.type == "tool" for result in read_results(note.text)]
+    by_number = {result["document"]: result["text"][:EXCERPT_CHARACTERS] for result in reversed(results)}
+    excerpts = "\n".join(f"{_one_line(text)} [{number}]" for number, text in sorted(by_number.items()))
+    finding = failed_finding(state.task, "partial" if excerpts else "failed", reason).model_copy(
+        update={
+            "text": excerpts,
+            "sources": tuple(state.numbered),
+            "actions": tuple(state.actions),
+            "failures": (*state.failures, reason),
+            "withheld": len(set(state.withheld)),
+            "seconds": seconds,
+        }
+    )
+    cited = [document(state.sources[state.numbered[number - 1]]) for number in sorted(by_number)]
+    tell_failure(writer, finding, state.task, cited)
+    return finding
+
+
+def failed_finding(task: Task, ended: Ending, reason: str) -> Finding:
+    """A finding without words."""
+    return Finding(
+        id=task.id,
+        question_id=task.question_id,
+        task=task.text,
+        cycle=task.cycle,
+        position=task.position,
+        text="",
+        ended=ended,
+        reason=reason,
+        failures=(reason,),
+        thought=task.thought,
+    )
+
+
+def tell_failure(writer: StreamWriter, finding: Finding, task: Task, cited: list[Document]) -> None:
+    """Say what went wrong, and show the excerpts that stand for the finding."""
+    place = Placement(turn_index=task.turn, tab_index=task.position)
+    packets: list[Packet] = [researcher_failed(place, finding.reason)]
+    if finding.text:
+        packets += [FindingStart(placement=place), FindingDelta(placement=place, content=finding.text)]
+        packets.append(FindingCitedDocuments(placement=place, cited_docs=cited))
+    emit(writer, *packets, SectionEnd(placement=place))
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.translate(_HARMLESS).split())
