@@ -67,7 +67,7 @@ async def _answer(request: Request, ability: Ability, caller: Caller) -> Reply:
             return Reply(message, remedies.left_out)
         except Exception as error:
             kind, ours = kind_of(error), in_our_words(error, role, profile_of(role, context).name)
-            if kind is None or caller.teller.is_heard or not remedies.meet(kind):
+            if kind is None or caller.teller.is_heard or not remedies.meet(error, kind):
                 if ours is None and not is_named(role, context):
                     raise
                 # Without the provider's own words, which may quote the key.

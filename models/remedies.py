@@ -7,6 +7,7 @@ from itertools import groupby
 
 from langchain_core.messages import AnyMessage, ToolMessage
 
+from deep_research.models.faults import AnswerRefused
 from deep_research.models.request import Request
 from deep_research.models.wordings import Kind
 from deep_research.run.calls import is_word_of_ours
@@ -35,17 +36,24 @@ class Remedies:
         messages = [left_out(i) if (i := _answered(each)) in self.left_out else each for each in self._request.messages]
         return self._request._replace(messages=messages)
 
-    def meet(self, kind: Kind) -> bool:
+    def meet(self, error: Exception, kind: Kind) -> bool:
         """Prepare the next try after a failure; whether there is one."""
         if kind == "refused":
-            self._suspects = self._suspects or iter(_suspects(self._request.messages))
-            self.left_out = next(self._suspects, ())
-            return bool(self.left_out)
+            return self._leave_out(error)
         is_new = kind not in self._met
         self._met.add(kind)
         if kind == "no_tools":
             return is_new and self._may_change_rung
         return kind == "long" and is_new and self._shorten()
+
+    def _leave_out(self, error: Exception) -> bool:
+        if self._suspects is None:
+            self._suspects = iter(_suspects(self._request.messages))
+            # A prompt that is refused is refused again; an answer may have been one of chance.
+            if isinstance(error, AnswerRefused) and _suspects(self._request.messages):
+                return True
+        self.left_out = next(self._suspects, ())
+        return bool(self.left_out)
 
     def _shorten(self) -> bool:
         messages = self._request.messages

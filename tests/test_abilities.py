@@ -111,3 +111,9 @@ async def test_where_no_file_can_be_written_it_is_known_as_long_as_the_process_l
     place = Place(tmp_path / "file" / "models.json", "m")
     await write_down(place, Ability("json"))
     assert await recall(place) == Ability("json")
+
+
+async def test_a_file_that_cannot_be_replaced_leaves_nothing_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "models.json").mkdir()
+    await write_down(Place(tmp_path / "models.json", "m"), Ability("json"))
+    assert [path.name for path in tmp_path.iterdir()] == ["models.json"]

@@ -92,7 +92,8 @@ async def test_the_time_of_a_call_that_was_cut_is_counted(tmp_path: Path) -> Non
     state = await run.ask()
     finding = in_order(state)[0]
     assert (finding.ended, finding.numbered) == ("partial", "Lit in 1844. [1]")
-    assert 0.8 <= finding.seconds <= 1.0
+    # The clock of the limit starts a little before that of the call.
+    assert 0.7 <= finding.seconds <= 1.0
     assert state.run and state.run.active_seconds >= finding.seconds
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lab import PLAN, lab
+from lab import PLAN, REPORT, lab, search
 from langchain_core.messages import AIMessage
 from langgraph.types import Command
 from openai_replies import Reply, fail
@@ -68,3 +69,39 @@ async def test_a_server_that_wants_earlier_thoughts_back_is_given_them(
 def test_of_a_message_only_its_thought_is_kept_beside_words_and_calls_and_that_is_clean() -> None:
     message = AIMessage("Well.", additional_kwargs={REASONING: "a\x1b\ud800b", "refusal": "x"})
     assert read_calls(message, (), ()).message.additional_kwargs == {REASONING: "ab"}
+
+
+@pytest.mark.parametrize(
+    "writer",
+    [
+        ["Lit in 1844. [1]\n\n<think>Now the keeper.</think>\n\nIt stands."],
+        [
+            AIMessage("Lit in 1844. [1] ", response_metadata={"finish_reason": "length"}),
+            AIMessage("It stands.", additional_kwargs={REASONING: "I go on."}),
+        ],
+    ],
+    ids=["in its middle", "between its parts"],
+)
+async def test_a_thought_within_a_report_does_not_break_it(tmp_path: Path, writer: list[Any]) -> None:
+    run = lab(tmp_path, writer=writer)
+    state = await run.ask()
+    assert state.report and state.report.text.split() == ["Lit", "in", "1844.", "[1]", "It", "stands."]
+    assert {p["placement"]["turn_index"] for p in run.packets if p["type"] == "message_delta"} == {2}
+    assert "".join(p.content for p in replay(state) if p.type == "message_delta").startswith("Lit in 1844. [1](")
+
+
+async def test_a_thought_within_a_plan_does_not_break_it(tmp_path: Path) -> None:
+    run = lab(tmp_path, planner=["1. History\n\n<think>And the keeper.</think>\n\n2. Keeper\n"])
+    state = await run.ask()
+    assert state.plan and state.plan.steps == ("History", "Keeper")
+
+
+async def test_thoughts_of_a_researcher_that_fails_are_told_again(tmp_path: Path) -> None:
+    async def boom(*_: Any) -> str:
+        raise ValueError("x")
+
+    thoughtful = AIMessage("", additional_kwargs={REASONING: "I sum up."})
+    run = lab(tmp_path, researcher=[search("Skerry Light"), REPORT, thoughtful, boom])
+    state = await run.ask()
+    assert list(state.thoughts.values()) == ["I sum up."]
+    assert [packet.reasoning for packet in replay(state) if packet.type == "reasoning_delta"] == ["I sum up."]

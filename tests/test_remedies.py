@@ -1,0 +1,105 @@
+"""What is left out of a call that a provider's filter refuses, and what is not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lab import REPORT, every_call_has_one_result, in_order, lab, many, research, search, think
+from langchain_core.messages import AIMessage, BaseMessage
+
+from deep_research.models.faults import AnswerRefused
+from deep_research.run.transcripts import WITHHELD
+
+POISON = "ferry sails twice"
+Reply = Callable[[list[BaseMessage], dict[str, Any]], Any]
+pytestmark = pytest.mark.fault(10)
+
+
+class ContextOverflowError(Exception):
+    """As LangChain names it."""
+
+
+def unless(words: str, reply: Any, *, results: int = 1) -> Reply:
+    """A model that refuses whatever holds these words in its results, once there are so many of these."""
+
+    def answer(messages: list[BaseMessage], _: dict[str, Any]) -> Any:
+        told = [message.text for message in messages if message.type == "tool"]
+        return AnswerRefused() if len(told) >= results and words in " ".join(told) else reply
+
+    return answer
+
+
+def told(messages: Sequence[BaseMessage]) -> list[tuple[str, bool]]:
+    """The results in the order in which they stand, and whether they are withheld."""
+    return [(message.tool_call_id, message.text == WITHHELD) for message in messages if message.type == "tool"]  # type: ignore[attr-defined]
+
+
+async def test_an_older_result_that_is_refused_stays_out_of_the_finding_too(tmp_path: Path) -> None:
+    """The newer one is suspected first, and is shown again once it was cleared."""
+    refusing = unless(POISON, REPORT, results=2)
+    finding = unless(POISON, "Nothing was found.")
+    run = lab(tmp_path, researcher=[search("Port Anlow ferry"), search("Ada Moran Tralee"), *[refusing] * 4, finding])
+    state = await run.ask()
+    last = run.calls("researcher")[-1].messages
+    assert every_call_has_one_result(last)
+    assert [is_out for _, is_out in told(last)] == [True, False, False], "the last one is that the end was noted"
+    assert [type(message).__name__ for message in last[2:6]] == ["AIMessage", "ToolMessage"] * 2
+    assert in_order(state)[0].withheld == 1
+    assert "Left out for When was the Skerry Light lit?: a result; the provider" in state.messages[-1].text
+
+
+async def test_only_the_finding_that_is_refused_is_withheld_though_others_were_suspected(tmp_path: Path) -> None:
+    deciding = unless("POISON", REPORT)
+    researcher = {
+        "task 0.": [search("Skerry Light"), REPORT, "Finding zero is fairly long text indeed. [1]"],
+        "task 1.": [search("Skerry Light"), REPORT, "Finding one is medium long. [1]"],
+        "task 2.": [search("Skerry Light"), REPORT, "POISON. [1]"],
+    }
+    orchestrator = [research(*researcher), *[deciding] * 5]
+    run = lab(tmp_path, orchestrator=orchestrator, researcher=researcher, writer=[unless("POISON", "Zero, one. [1]")])
+    state = await run.ask()
+    assert [finding.is_withheld for finding in in_order(state)] == [False, False, True]
+    assert state.messages[-1].text.count("Found, but left out") == 1
+
+
+async def test_several_that_are_refused_are_left_out_together(tmp_path: Path) -> None:
+    deciding, writing = unless("POISON", REPORT), unless("POISON", "Nothing. ")
+    researcher = {f"task {n}.": [search("Skerry Light"), REPORT, "POISON. [1]"] for n in range(2)}
+    orchestrator = [research(*researcher), *[deciding] * 5]
+    run = lab(tmp_path, orchestrator=orchestrator, researcher=researcher, writer=[writing])
+    state = await run.ask()
+    assert [finding.is_withheld for finding in in_order(state)] == [True, True]
+
+
+async def test_an_answer_that_was_refused_by_chance_withholds_nothing(tmp_path: Path) -> None:
+    run = lab(tmp_path, orchestrator=[research("task 0."), AnswerRefused(), REPORT], researcher=many(1))
+    state = await run.ask()
+    assert [finding.is_withheld for finding in in_order(state)] == [False]
+    assert state.run and state.run.status == "completed"
+
+
+async def test_words_of_ours_that_were_made_shorter_are_no_suspects(tmp_path: Path) -> None:
+    refusals = [AnswerRefused()] * 3
+    first, second = research("task 0."), research("task 1.")
+    orchestrator = [first, think(), second, ContextOverflowError("x"), *refusals, REPORT]
+    researcher = many(2)
+    researcher["task 0."][-1] += "The wind blew. " * 300
+    run = lab(tmp_path, orchestrator=orchestrator, researcher=researcher)
+    state = await run.ask()
+    assert [finding.is_withheld for finding in in_order(state)] == [True, False]
+    assert all(text == "Noted." for call in run.calls("orchestrator") for text in acknowledged(call.messages))
+
+
+def acknowledged(messages: Sequence[BaseMessage]) -> list[str]:
+    """The results of thoughts."""
+    thoughts = {
+        call["id"]
+        for message in messages
+        if isinstance(message, AIMessage)
+        for call in message.tool_calls
+        if call["name"] == "think_tool"
+    }
+    return [message.text for message in messages if getattr(message, "tool_call_id", "") in thoughts]
