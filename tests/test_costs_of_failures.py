@@ -156,7 +156,7 @@ async def test_a_continuation_that_fails_leaves_the_report_that_was_paid_for(
     fails = Reply(refusal="No.") if ending == "refused" else Reply(text="and so on and on [2]", ending="cut", after=3)
     with wire_lab(tmp_path, monkeypatch, {"writer": lambda _: next(calls, fails)}) as wire:
         state = await wire.ask()
-        # A refusal may be one of chance, or due to any of the three findings: they are left out one by one, and then all.
+        # A refusal may be one of chance, or due to any of the three findings, or to all of them.
         assert wire.asked()["writer"] == (7 if ending == "refused" else 2)
     assert state.report and state.report.text.startswith("The Skerry Light was lit. [1]")
     assert state.run and state.run.status == "completed_with_gaps"

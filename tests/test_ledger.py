@@ -48,6 +48,31 @@ async def test_the_time_of_a_node_that_failed_counts_once(tmp_path: Path) -> Non
     assert state.run and state.run.active_seconds == 210
 
 
+async def test_time_that_was_lost_counts_for_the_limit_of_the_run(tmp_path: Path) -> None:
+    clock = HandClock()
+    planner = [clock.after(2000, ""), "", PLAN]
+    run = lab(tmp_path, clock=clock, planner=planner, writer=[clock.after(50, ""), "", "Nothing. "])
+    with pytest.raises(NoPlan):
+        await run.ask()
+    with pytest.raises(NoReport):
+        await run.ask(None)
+    waiting = await run.state()
+    assert run.calls("orchestrator") == []
+    assert waiting.run and "max_seconds" in waiting.run.stop_reason
+    assert sum(spent.role == "planner" for spent in waiting.spending.values()) == 3, "before the report is written"
+    state = await run.ask(None)
+    assert state.run and state.run.active_seconds == 2050
+
+
+async def test_what_was_lost_is_in_the_state_before_the_report_is_written(tmp_path: Path) -> None:
+    run = lab(tmp_path, planner=["", "", PLAN], writer=["", "", "Lit in 1844. [1]"])
+    with pytest.raises(NoPlan):
+        await run.ask()
+    with pytest.raises(NoReport):
+        await run.ask(None)
+    assert sum(spent.role == "planner" for spent in (await run.state()).spending.values()) == 3
+
+
 async def test_an_orchestrator_that_breaks_off_is_paid(tmp_path: Path, monkeypatch: Patch) -> None:
     thinking = Reply(reasoning="I look at the light and then at the keeper.", calls=END.calls, ending="cut", after=6)
     with wire_lab(tmp_path, monkeypatch, {"orchestrator": lambda _: thinking}, limits={"max_retries": 1}) as wire:
@@ -85,8 +110,16 @@ async def test_a_ledger_that_cannot_be_written_hides_no_error(tmp_path: Path) ->
         await run.ask()
 
 
+class SlowStore(InMemoryStore):
+    """A store that lets others go first."""
+
+    async def abatch(self, ops: Any) -> Any:
+        await asyncio.sleep(0)
+        return await super().abatch(ops)
+
+
 async def test_all_that_fail_at_once_are_noted_down() -> None:
-    pages = Pages(InMemoryStore(), "thread")
+    pages = Pages(SlowStore(), "thread")
 
     async def fail_with(number: int) -> None:
         bill = Bill(seconds=number)
@@ -140,9 +173,11 @@ async def test_a_researcher_whose_decision_fails_late_has_only_the_rest_of_its_t
 
     failing = clock.after(1799.8, ValueError("late"))
     run = lab(tmp_path, clock=clock, researcher=[search("Skerry Light"), failing, slow])
-    [finding] = (await run.ask()).findings.values()
+    state = await run.ask()
+    [finding] = state.findings.values()
     assert finding.reason == "its time was over (researcher_seconds_hard)"
     assert finding.seconds == pytest.approx(1799.8)
+    assert state.run and state.run.active_seconds == pytest.approx(1799.8), "counted once"
 
 
 async def test_the_time_of_a_finding_is_the_researchers(tmp_path: Path) -> None:
@@ -152,6 +187,13 @@ async def test_the_time_of_a_finding_is_the_researchers(tmp_path: Path) -> None:
     )
     [finding] = (await run.ask()).findings.values()
     assert finding.seconds == 7
+
+
+async def test_the_time_of_a_finding_that_fails_is_the_researchers_too(tmp_path: Path) -> None:
+    clock = HandClock()
+    run = lab(tmp_path, clock=clock, researcher=[search("Skerry Light"), REPORT, clock.after(4, ValueError("x"))])
+    [finding] = (await run.ask()).findings.values()
+    assert (finding.ended, finding.seconds) == ("partial", 4)
 
 
 @pytest.mark.fault(3)

@@ -51,6 +51,14 @@ async def test_an_older_result_that_is_refused_stays_out_of_the_finding_too(tmp_
     assert "Left out for When was the Skerry Light lit?: a result; the provider" in state.messages[-1].text
 
 
+async def test_a_result_that_is_refused_when_the_finding_is_written_is_told_of(tmp_path: Path) -> None:
+    writing = unless(POISON, "It is a harbour.")
+    run = lab(tmp_path, researcher=[search("Port Anlow ferry"), REPORT, *[writing] * 3])
+    state = await run.ask()
+    assert (in_order(state)[0].text, in_order(state)[0].withheld) == ("It is a harbour.", 1)
+    assert state.run and state.run.status == "completed_with_gaps"
+
+
 async def test_only_the_finding_that_is_refused_is_withheld_though_others_were_suspected(tmp_path: Path) -> None:
     deciding = unless("POISON", REPORT)
     researcher = {
