@@ -85,7 +85,7 @@ def _suspects(messages: Sequence[AnyMessage]) -> list[tuple[str, ...]]:
 
 def _is_from_outside(result: str) -> bool:
     """Whether a result holds what a document, a page or a researcher says."""
-    return bool(result) and result != WITHHELD and not is_word_of_ours(result)
+    return result != WITHHELD and not is_word_of_ours(result)
 
 
 def _answered(message: AnyMessage) -> str:
