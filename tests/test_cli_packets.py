@@ -16,6 +16,8 @@ from packet_check import faults, merged
 from deep_research.app.stream import read_packet
 from deep_research.run.packets import AnyPacket
 
+QUOTING = "Warning: No language model is at work: the report quotes the sources and draws no conclusions.\n"
+
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Desk:
@@ -44,7 +46,7 @@ def stop_of(out: str) -> dict[str, Any]:
 
 def test_packets_take_the_place_of_progress_and_report(desk: Desk) -> None:
     ended = desk.call("ask", QUESTION, "--docs", str(desk.docs), "--thread", "light", "--json")
-    assert (ended.code, ended.err) == (0, "")
+    assert (ended.code, ended.err) == (0, QUOTING)
     packets = packets_of(ended.out)
     assert faults(packets) == []
     assert packets[0].type == "documents_indexed"
@@ -96,7 +98,7 @@ def test_ctrl_c_ends_the_packets_with_its_reason(tmp_path: Path) -> None:
         os.killpg(process.pid, signal.SIGINT)
         out, err = process.communicate(timeout=20)
     assert process.returncode == 130
-    assert err == "Stopped. The run is kept; go on: deep-research resume light\n"
+    assert err == f"{QUOTING}Stopped. The run is kept; go on: deep-research resume light\n"
     assert stop_of(first + out) == {"stop_reason": "user_cancelled", "message": "", "is_resumable": True}
 
 
@@ -107,7 +109,7 @@ def test_packets_that_nobody_reads_stop_the_run_at_once_and_in_silence(tmp_path:
         next(line for line in process.stdout if "search_tool_start" in line)
         process.stdout.close()
         assert process.wait(20) == 130
-        assert process.stderr.read() == ""
+        assert process.stderr.read() == QUOTING
     assert "Status    stopped" in desk.call("show", "light").out
     assert desk.call("resume", "light").code == 0
 
@@ -133,7 +135,7 @@ def test_a_stored_run_is_played_again_as_it_was_shown(desk: Desk) -> None:
     asked = desk.call("ask", QUESTION, "--docs", str(desk.docs), "--thread", "light")
     played = desk.call("show", "light", "--replay")
     assert (played.code, played.out) == (0, asked.out)
-    passing = ("documents indexed", "spent")
+    passing = ("Warning", "documents indexed", "spent")
     # Researchers of one round speak in turn where they spoke at once.
     assert sorted(line for line in played.err.splitlines() if not line.startswith(passing)) == sorted(
         line for line in asked.err.splitlines() if not line.startswith(passing)

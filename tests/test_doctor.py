@@ -188,7 +188,36 @@ def test_a_trial_searches_once_and_says_whether_the_key_is_taken(desk: Desk) -> 
         wrong = desk.call("doctor", *given, **{**engine.environment(), "TAVILY_API_KEY": "tvly-CANARY"})
     assert (right.code, wrong.code) == (0, 2)
     assert "ok       key of Tavily: it is taken" in right.out
-    assert "missing  key of Tavily: " in wrong.out
+    assert "failed   key of Tavily: " in wrong.out
     assert "check TAVILY_API_KEY" in wrong.out
     assert "CANARY" not in wrong.out + wrong.err
     assert "one credit" in desk.run("doctor", "--help").out
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="there is no /proc here")
+def test_a_data_folder_that_nobody_can_make_is_missing_and_looking_leaves_nothing(desk: Desk) -> None:
+    ended = desk.call("doctor", DEEP_RESEARCH_DATA_DIR="/proc/q")
+    assert ended.code == 2
+    assert "missing  data folder: /proc/q cannot be written; set data_dir" in ended.out
+    before = set(desk.folder.iterdir())
+    assert f"ok       data folder: {desk.data}" in desk.call("doctor").out
+    assert set(desk.folder.iterdir()) == before
+
+
+def test_with_documents_missing_nothing_is_said_to_be_fit_to_search(desk: Desk) -> None:
+    assert "something to search: yes" in desk.call("doctor", "--docs", str(desk.docs)).out
+    assert "something to search" not in desk.call("doctor", "--docs", "nowhere").out
+
+
+def test_a_check_of_a_trial_that_fails_is_called_so(desk: Desk) -> None:
+    with openai_server(lambda _: fail(401, "wrong key")) as server:
+        ended = desk.call("doctor", "--try", "--model", "openai:fake-1", **server.environment)
+    assert ended.code == 2
+    assert "failed   fake-1: answer: " in ended.out
+    assert "missing" not in ended.out
+
+
+def test_what_to_know_of_a_model_is_told_in_whole_sentences(desk: Desk) -> None:
+    given = ("--model", "openai:fake-1", "--limit", "max_usd=1")
+    ended = desk.call("doctor", *given, OPENAI_BASE_URL="http://localhost:1/v1")
+    assert "tokens are assumed. No price of the model fake-1 is set" in ended.out

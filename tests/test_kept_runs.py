@@ -13,6 +13,7 @@ from wire import QUESTION
 from wire_desk import wire_desk
 
 from deep_research.app.embed import build_graph
+from deep_research.app.progress import PlainLines
 from deep_research.app.runs import open_runs
 from deep_research.app.stream import packets
 from deep_research.run.errors import KeyRefused
@@ -70,17 +71,18 @@ def test_a_run_keeps_what_its_call_gave_and_nothing_of_the_environment(tmp_path:
 
 
 async def test_a_run_that_goes_on_with_other_settings_has_not_failed_any_more(tmp_path: Path) -> None:
-    def stop_reading(_: AnyPacket) -> None:
-        raise InterruptedError
+    class Gone(PlainLines):
+        def take(self, packet: AnyPacket) -> None:
+            raise InterruptedError
 
     with wire_desk(tmp_path, planner=lambda _: fail(402, "no credit")):
         async with open_runs(tmp_path / "data") as book:
             with pytest.raises(KeyRefused, match="no credit"):
-                await book.ask("poor", QUESTION, {"clarify": "off"}, lambda _: None)
+                await book.ask("poor", QUESTION, {"clarify": "off"}, PlainLines(""))
             failed = await book.read("poor")
             assert (failed.status, "no credit" in failed.failure) == ("failed", True)
             with pytest.raises(InterruptedError):
-                await book.resume("poor", "", {"models": "extractive"}, stop_reading)
+                await book.resume("poor", "", {"models": "extractive"}, Gone(""))
             stopped = await book.read("poor")
             assert (stopped.status, stopped.failure) == ("stopped", "")
 

@@ -105,15 +105,17 @@ def test_an_address_that_is_none_is_refused_without_being_shown(monkeypatch: pyt
     ("name", "hints"),
     [
         ("gpt-5", ["'openai:gpt-5'", "'extractive'"]),
-        ("openai:", ["'extractive'"]),
-        (":x", ["'extractive'"]),
+        ("openai:", ["'openai:NAME'", "'extractive'"]),
+        (":x", ["'openai:NAME'", "'extractive'"]),
+        ('{"writer"', ["Broken JSON", '{"writer": "openai:NAME"}']),
+        ('{"writer": "openai:x"', ["Broken JSON"]),
         ("llama3.2:3b", ["'openai:llama3.2:3b'", "no provider 'llama3.2'"]),
         ("anthropic:claude-x", ["pip install langchain-anthropic"]),
     ],
 )
 def test_a_name_that_leads_nowhere_shows_the_forms_that_do(name: str, hints: list[str]) -> None:
     pytest.importorskip("langchain")
-    with pytest.raises(UnknownModel, match=r"planner.*setting models") as caught:
+    with pytest.raises(UnknownModel, match=r"setting models") as caught:
         check_models(("planner",), Context(models=name))
     assert all(hint in str(caught.value) for hint in hints)
 
@@ -121,8 +123,9 @@ def test_a_name_that_leads_nowhere_shows_the_forms_that_do(name: str, hints: lis
 def test_other_providers_need_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "langchain", None)
     monkeypatch.setitem(sys.modules, "langchain.chat_models", None)
-    with pytest.raises(UnknownModel, match=r'pip install "deep-research\[providers\]"'):
-        check_models(("planner",), Context(models="anthropic:claude-x"))
+    with pytest.raises(UnknownModel, match=r'pip install "deep-research\[providers\]"') as caught:
+        check_models(("planner",), Context(models="nosuch:x"))
+    assert "'nosuch' is looked up by LangChain, which is not installed" in str(caught.value)
 
 
 async def test_other_providers_are_called_through_langchain(monkeypatch: pytest.MonkeyPatch) -> None:

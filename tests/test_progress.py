@@ -29,9 +29,9 @@ def stop() -> AnyPacket:
 
 
 def lines(capsys: pytest.CaptureFixture[str], *packets: AnyPacket) -> list[str]:
-    """What the packets print in a pipe, the title left out."""
-    told(PlainLines("Run light"), *packets)
-    return capsys.readouterr().err.splitlines()[1:]
+    """What the packets print in a pipe."""
+    told(PlainLines(""), *packets)
+    return capsys.readouterr().err.splitlines()
 
 
 def told(view: Progress, *packets: AnyPacket) -> None:
@@ -95,9 +95,18 @@ def test_a_run_without_calls_has_no_bill(capsys: pytest.CaptureFixture[str]) -> 
     assert str(Bill()) == "0 tokens"
 
 
-def test_a_call_that_was_refused_prints_no_title(capsys: pytest.CaptureFixture[str]) -> None:
-    told(PlainLines("Run light"), stop())
-    assert capsys.readouterr().err == ""
+def test_a_run_that_begins_tells_its_name_and_what_to_know_before_any_packet(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for view in (PlainLines("Run light"), LiveView("Run light")):
+        assert capsys.readouterr().err == "", "a call that is refused has not begun"
+        view.begin(["No price is set."])
+        assert capsys.readouterr().err == "Run light\nWarning: No price is set.\n"
+
+
+def test_a_search_without_results_is_not_told_as_a_number_of_them(capsys: pytest.CaptureFixture[str]) -> None:
+    searched = p.SearchToolDocuments(placement=AGENT, documents=[])
+    assert lines(capsys, searched) == ["[1.2] found nothing"]
 
 
 def test_a_call_that_waits_says_how_long_and_why(capsys: pytest.CaptureFixture[str]) -> None:

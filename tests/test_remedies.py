@@ -59,6 +59,14 @@ async def test_a_result_that_is_refused_when_the_finding_is_written_is_told_of(t
     assert state.run and state.run.status == "completed_with_gaps"
 
 
+async def test_excerpts_in_the_place_of_a_finding_say_that_a_result_was_left_out(tmp_path: Path) -> None:
+    deciding = unless(POISON, REPORT)
+    researcher = [search("Port Anlow ferry"), *[deciding] * 3, ValueError("x")]
+    run = lab(tmp_path, orchestrator=[research("task 0."), REPORT, REPORT], researcher=researcher)
+    state = await run.ask()
+    assert (in_order(state)[0].ended, in_order(state)[0].withheld) == ("failed", 1)
+
+
 async def test_only_the_finding_that_is_refused_is_withheld_though_others_were_suspected(tmp_path: Path) -> None:
     deciding = unless("POISON", REPORT)
     researcher = {
@@ -94,7 +102,7 @@ async def test_words_of_ours_that_were_made_shorter_are_no_suspects(tmp_path: Pa
     first, second = research("task 0."), research("task 1.")
     orchestrator = [first, think(), second, ContextOverflowError("x"), *refusals, REPORT]
     researcher = many(2)
-    researcher["task 0."][-1] += "The wind blew. " * 300
+    researcher["task 0."][-1] += "The wind blew. [1] " * 300
     run = lab(tmp_path, orchestrator=orchestrator, researcher=researcher)
     state = await run.ask()
     assert [finding.is_withheld for finding in in_order(state)] == [True, False]
