@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 
 from deep_research.state import Finding, Run
 
 WITHHELD = "the provider of the model refuses to have such text read"
 
 
-def notes_of(run: Run, findings: Iterable[Finding]) -> list[str]:
+def notes_of(run: Run, findings: Collection[Finding]) -> list[str]:
     """The notes under the report of this question; `findings` may be those of the whole thread."""
     unasked = "Nobody could be asked, so the question was taken as it stands. What stayed open:"
     notes = [f"{unasked} {assumption}" for assumption in run.assumptions]
@@ -18,12 +18,12 @@ def notes_of(run: Run, findings: Iterable[Finding]) -> list[str]:
     return [*notes, *gaps_of(run, findings), *run.notices]
 
 
-def gaps_of(run: Run, findings: Iterable[Finding]) -> list[str]:
+def gaps_of(run: Run, findings: Collection[Finding]) -> list[str]:
     """What was not researched to its end, or could not be searched, and why."""
     own = [finding for finding in findings if finding.question_id == run.id]
     unfinished = [finding for finding in own if finding.ended != "done"]
     faults = {action.fault for finding in own for action in finding.actions if action.fault}
-    withheld = [finding for finding in own if finding.is_withheld]
+    withheld = [finding for finding in findings if finding.is_withheld]
     return [
         *(f"Not researched to the end: {finding.task.rstrip('.')}: {finding.reason}." for finding in unfinished),
         *(f"Found, but left out: {finding.task.rstrip('.')}: {WITHHELD}." for finding in withheld),

@@ -12,7 +12,7 @@ from deep_research.models.request import Request
 from deep_research.models.wordings import Kind
 from deep_research.run.calls import is_word_of_ours
 from deep_research.run.context import Context
-from deep_research.run.transcripts import WITHHELD, fit, tokens_of
+from deep_research.run.transcripts import FAILED, WITHHELD, fit, tokens_of
 
 SUSPECTS = 3
 """Results that are left out, one after the other, while the provider's filter refuses the call."""
@@ -85,7 +85,7 @@ def _suspects(messages: Sequence[AnyMessage]) -> list[tuple[str, ...]]:
 
 def _is_from_outside(result: str) -> bool:
     """Whether a result holds what a document, a page or a researcher says."""
-    return result != WITHHELD and not is_word_of_ours(result)
+    return not result.startswith((WITHHELD, FAILED)) and not is_word_of_ours(result)
 
 
 def _answered(message: AnyMessage) -> str:

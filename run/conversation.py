@@ -98,7 +98,7 @@ def clean(text: str) -> str:
 
 
 def cleaned(value: Value) -> Value:
-    """A JSON value whose texts are clean, at any depth."""
+    """A JSON value that can be kept anywhere: its texts are clean and its whole numbers have 64 bits, at any depth."""
     copy: object = value
     if isinstance(value, str):
         copy = clean(value)
@@ -106,4 +106,6 @@ def cleaned(value: Value) -> Value:
         copy = {name: cleaned(part) for name, part in value.items()}
     elif isinstance(value, list):
         copy = [cleaned(part) for part in value]
-    return copy  # type: ignore[return-value]  # each branch gives back the type it was given
+    elif isinstance(value, int) and not -(2**63) <= value < 2**63:
+        copy = str(value)
+    return copy  # type: ignore[return-value]  # a number that is too long aside, each gives back what it got

@@ -150,8 +150,6 @@ def failure_of(error: BaseException) -> str:
 
     Of a foreign error only the kind is told: its text may hold addresses, keys or page text.
     """
-    if isinstance(error, TimeoutError):
-        return TIME_OVER
     if isinstance(error, DeepResearchError):
         return str(error).rstrip(".")
     return f"an error stopped it ({type(error).__name__})"

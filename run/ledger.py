@@ -36,23 +36,27 @@ class Owed(NamedTuple):
 
     def settled(self, run: Run) -> Run:
         """The run with the seconds of all that failed, however often they are added."""
-        seconds = run.active_seconds - run.lost_seconds + self.seconds
-        return run.model_copy(update={"active_seconds": seconds, "lost_seconds": self.seconds})
+        # Where texts are not kept as long as checkpoints, the notes are gone.
+        lost = max(self.seconds, run.lost_seconds)
+        return run.model_copy(
+            update={"active_seconds": run.active_seconds - run.lost_seconds + lost, "lost_seconds": lost}
+        )
 
 
 @asynccontextmanager
 async def booked(pages: Pages, question_id: str, bill: Bill, *, is_branch: bool = False) -> AsyncIterator[None]:
     """Note down the bill if what is done within fails or is stopped.
 
-    `is_branch`: it is a researcher's, whose time passes beside that of others and is none of the run's own.
+    `is_branch`: it is a researcher's. Its costs are noted in any case, since they reach the run with its finding only,
+    and its time passes beside that of others and is none of the run's own.
     """
     try:
         yield
     except BaseException:
-        # What went wrong first says more than a store that fails as well.
-        with suppress(Exception):
-            await _note(pages, question_id, bill.costs, 0.0 if is_branch else bill.seconds)
+        await _note(pages, question_id, bill.costs, 0.0 if is_branch else bill.seconds)
         raise
+    if is_branch:
+        await _note(pages, question_id, bill.costs, 0.0)
 
 
 async def owed(pages: Pages, question_id: str) -> Owed:
@@ -64,11 +68,13 @@ async def owed(pages: Pages, question_id: str) -> Owed:
 
 async def _note(pages: Pages, question_id: str, costs: Mapping[str, Spent], seconds: float) -> None:
     name = _name(question_id)
-    async with pages.alone(name):
-        earlier = await owed(pages, question_id)
-        entries = {key: spent.model_dump() for key, spent in {**earlier.costs, **costs}.items()}
-        note: dict[str, Any] = {"costs": entries, "seconds": earlier.seconds + seconds}
-        await pages.note({name: note})
+    # What went wrong within says more than a store that fails as well, and nothing fails because it is not noted.
+    with suppress(Exception):
+        async with pages.alone(name):
+            earlier = await owed(pages, question_id)
+            entries = {key: spent.model_dump() for key, spent in {**earlier.costs, **costs}.items()}
+            note: dict[str, Any] = {"costs": entries, "seconds": earlier.seconds + seconds}
+            await pages.note({name: note})
 
 
 def _name(question_id: str) -> str:

@@ -107,11 +107,11 @@ async def test_a_branch_that_breaks_as_a_whole_leaves_a_failed_finding_and_its_s
         graph=build_graph(checkpointer=InMemorySaver(), store=store),
         orchestrator=[research("light task", "keeper task"), REPORT],
         researcher={
-            "light task": [search("light"), store.losing(REPORT, 4), "never written"],
+            "light task": [search("light"), store.losing(REPORT, 5), "never written"],
             "keeper task": [REPORT, "From memory."],
         },
     )
-    # Without its disk, the branch cannot write down what its calls have cost.
+    # Without its disk, the branch cannot write down what its last decision has cost.
     run.books = None
     state = await run.ask()
     light, keeper = in_order(state)
@@ -259,3 +259,9 @@ async def test_repeated_tool_ids_inside_a_researcher_are_kept_apart(tmp_path: Pa
     run = lab(tmp_path, orchestrator=[research("light task"), REPORT], researcher=[same, same, REPORT, "Lit. [1]"])
     state = await run.ask()
     assert [action.id for action in in_order(state)[0].actions] == ["x", "x-2"]
+
+
+async def test_a_timeout_of_the_stores_own_is_not_the_end_of_the_time(tmp_path: Path) -> None:
+    run = lab(tmp_path, researcher=[search("light"), TimeoutError("nfs"), TimeoutError("nfs")])
+    state = await run.ask()
+    assert "researcher_seconds_hard" not in in_order(state)[0].reason

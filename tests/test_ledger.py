@@ -260,3 +260,34 @@ async def test_thoughts_before_and_after_a_refusal_stand_apart(tmp_path: Path, m
     with wire_lab(tmp_path, monkeypatch, {"orchestrator": orchestrator}) as wire:
         assert is_right(wire, await wire.ask())
         assert "First thought.\n\nSecond thought." in wire.thoughts()
+
+
+class ModelRateLimitError(Exception):
+    """As LangChain names it."""
+
+
+async def test_what_a_researcher_has_paid_counts_though_it_is_not_gone_on_with(tmp_path: Path) -> None:
+    """A new message begins the round anew; what the one that had to stop had cost is not forgotten."""
+    researcher = many(1) | {"task 1.": [search("Skerry Light"), ModelRateLimitError("x")]}
+    limits = {"retry_seconds": 0.0}
+    orchestrator = [research("task 0.", "task 1."), REPORT, REPORT]
+    run = lab(tmp_path, orchestrator=orchestrator, writer=["Nothing."], limits=limits, researcher=researcher)
+    with pytest.raises(RateLimited):
+        await run.ask()
+    state = await run.ask("And the harbour?")
+    assert total(state.spending).searches == 2
+
+
+async def test_time_that_was_lost_is_not_forgotten_with_the_store(tmp_path: Path) -> None:
+    clock, saver = HandClock(), InMemorySaver()
+    planner = [clock.after(2000, ""), "", PLAN]
+    run = lab(
+        tmp_path, graph=build_graph(checkpointer=saver), clock=clock, planner=planner, writer=["", "", "Lit. [1]"]
+    )
+    with pytest.raises(NoPlan):
+        await run.ask()
+    with pytest.raises(NoReport):
+        await run.ask(None)
+    run.graph, run.books = build_graph(checkpointer=saver), None
+    state = await run.ask(None)
+    assert state.run and state.run.active_seconds == 2000

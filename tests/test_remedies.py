@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lab import REPORT, every_call_has_one_result, in_order, lab, many, research, search, think
+from lab import PLAN, REPORT, every_call_has_one_result, in_order, lab, many, research, search, think
 from langchain_core.messages import AIMessage, BaseMessage
 
 from deep_research.models.faults import AnswerRefused
+from deep_research.models.scripted import call, calls
 from deep_research.run.transcripts import WITHHELD
 
 POISON = "ferry sails twice"
@@ -119,3 +120,38 @@ def acknowledged(messages: Sequence[BaseMessage]) -> list[str]:
         if call["name"] == "think_tool"
     }
     return [message.text for message in messages if getattr(message, "tool_call_id", "") in thoughts]
+
+
+async def test_what_says_that_a_researcher_failed_is_no_suspect(tmp_path: Path) -> None:
+    def lately(messages: list[BaseMessage], _: dict[str, Any]) -> Any:
+        """The filter notices in the second round."""
+        told = [message.text for message in messages if message.type == "tool"]
+        return AnswerRefused() if len(told) >= 4 and "POISON" in " ".join(told) else REPORT
+
+    failing = {f"bad {number}.": [ValueError("x"), ValueError("y")] for number in range(3)}
+    researcher = {"task 0.": [search("Skerry Light"), REPORT, "POISON. [1]"], **failing}
+    orchestrator = [research("task 0."), research(*failing), *[lately] * 3]
+    run = lab(tmp_path, orchestrator=orchestrator, researcher=researcher, writer=["Nothing."])
+    state = await run.ask()
+    assert [finding.is_withheld for finding in in_order(state)] == [True, False, False, False]
+
+
+async def test_a_follow_up_says_what_of_earlier_questions_is_left_out(tmp_path: Path) -> None:
+    def deciding(messages: list[BaseMessage], _: dict[str, Any]) -> Any:
+        told = " ".join(message.text for message in messages if message.type == "tool")
+        return AnswerRefused() if "POISON" in told else research("task 1.")
+
+    researcher = many(2) | {"task 0.": [search("Skerry Light"), REPORT, "POISON. [1]"]}
+    orchestrator = [research("task 0."), REPORT, *[deciding] * 3, REPORT]
+    run = lab(
+        tmp_path,
+        clarifier=[calls(call("generate_plan"))] * 2,
+        planner=[PLAN] * 2,
+        orchestrator=orchestrator,
+        researcher=researcher,
+        writer=["POISON [1]", "One. [1]"],
+    )
+    await run.ask()
+    state = await run.ask("And the harbour?")
+    assert "Found, but left out: task 0" in state.messages[-1].text
+    assert state.run and state.run.status == "completed_with_gaps"

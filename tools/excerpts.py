@@ -20,7 +20,7 @@ from deep_research.run.packets import (
 from deep_research.run.pages import Pages
 from deep_research.run.telling import researcher_failed
 from deep_research.state import Ending, Finding, Task
-from deep_research.tools.results import read_results
+from deep_research.tools.results import results_in
 
 EXCERPT_CHARACTERS = 600
 """Characters of each result that stand in for a finding that could not be written."""
@@ -32,8 +32,7 @@ async def keep_excerpts(
     state: ResearcherState, pages: Pages, writer: StreamWriter, reason: str, seconds: float
 ) -> Finding:
     """A finding of excerpts from the notes; `seconds` are those that the research took. The listeners are told."""
-    notes = await pages.fill_in(in_order(state.notes))
-    results = [result for note in notes if note.type == "tool" for result in read_results(note.text)]
+    results = results_in(await pages.fill_in(in_order(state.notes)))
     by_number = {result["document"]: result["text"][:EXCERPT_CHARACTERS] for result in reversed(results)}
     excerpts = "\n".join(f"{_one_line(text)} [{number}]" for number, text in sorted(by_number.items()))
     finding = failed_finding(state.task, "partial" if excerpts else "failed", reason).model_copy(

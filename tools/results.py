@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import NotRequired, TypedDict
 
+from langchain_core.messages import AnyMessage, ToolMessage
+
+from deep_research.run.calls import is_word_of_ours
 from deep_research.run.fencing import fence
 from deep_research.tools.outcome import Hit, Outcome
 from deep_research.tools.window import CUT
@@ -60,6 +63,17 @@ def _result(hit: Hit, number: int) -> Result:
 
 def _link(words: str, address: str) -> Link:
     return Link(words=words, address=address) if words else Link(address=address)
+
+
+def results_in(notes: Iterable[AnyMessage]) -> list[Result]:
+    """All that a researcher's tools have brought, by its notes with their texts."""
+    return [
+        result
+        for note in notes
+        # Words of ours may quote what a model has made up.
+        if isinstance(note, ToolMessage) and not is_word_of_ours(note.text)
+        for result in read_results(note.text)
+    ]
 
 
 def read_results(text: str) -> list[Result]:

@@ -63,14 +63,15 @@ async def think_or_act(state: ResearcherState, runtime: Runtime[Context]) -> Thi
         return {"ended": "failed" if is_worthless else "partial", "reason": reason, "request": None}
     left, pages = seconds_left(context.limits, state.seconds), pages_of(runtime.store, task.question_id)
     teller = Teller(runtime.stream_writer, placement.model_copy(update={"sub_turn_index": state.step}))
+    clock = asyncio.timeout(left)
     try:
-        async with booked(pages, task.question_id, teller.bill, is_branch=True), asyncio.timeout(left):
+        async with booked(pages, task.question_id, teller.bill, is_branch=True), clock:
             reply = await _ask(state, context, pages, teller)
-    except TimeoutError:
-        return {**_spent(state, teller), "ended": "partial", "reason": TIME_OVER, "request": None}
     except GraphBubbleUp:
         raise
     except Exception as error:  # noqa: BLE001 - whatever a model raises ends this researcher alone
+        if clock.expired():
+            return {**_spent(state, teller), "ended": "partial", "reason": TIME_OVER, "request": None}
         reason = failure_of(error)
         emit(runtime.stream_writer, researcher_failed(placement, reason))
         failed = ThinkOrActUpdate(ended="partial", reason=reason, request=None, failures=[reason])

@@ -25,7 +25,7 @@ from deep_research.tools.desk import Desk
 from deep_research.tools.meter import Meter
 from deep_research.tools.offer import research_tool
 from deep_research.tools.outcome import Outcome
-from deep_research.tools.results import Result, read_results, write_results
+from deep_research.tools.results import Result, results_in, write_results
 from deep_research.tools.roots import SCHEME
 
 
@@ -157,5 +157,4 @@ def _looks_back(tool: str, context: Context) -> bool:
 
 async def _results(state: ResearcherState, pages: Pages) -> list[Result]:
     """All that earlier calls have shown."""
-    notes = await pages.fill_in(in_order(state.notes))
-    return [result for note in notes if note.type == "tool" for result in read_results(note.text)]
+    return results_in(await pages.fill_in(in_order(state.notes)))

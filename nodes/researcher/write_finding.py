@@ -18,7 +18,7 @@ from deep_research.prompts import render
 from deep_research.run.branch import ResearcherState
 from deep_research.run.calls import in_order, was_cut_off
 from deep_research.run.context import Context
-from deep_research.run.errors import ModelFailed, RunFailed, failure_of
+from deep_research.run.errors import TIME_OVER, ModelFailed, RunFailed, failure_of
 from deep_research.run.ledger import booked
 from deep_research.run.packets import (
     FindingCitedDocuments,
@@ -68,14 +68,15 @@ async def write_finding(state: ResearcherState, runtime: Runtime[Context]) -> Wr
     place = Placement(turn_index=task.turn, tab_index=task.position)
     teller = FindingTeller(runtime.stream_writer, place, state.step)
     left = context.limits.researcher_seconds_hard - state.seconds
+    clock = asyncio.timeout(left)
     try:
-        async with booked(pages, task.question_id, teller.bill, is_branch=True), asyncio.timeout(left):
+        async with booked(pages, task.question_id, teller.bill, is_branch=True), clock:
             finding = await _finding(state, context, pages, teller)
     except GraphBubbleUp:
         raise
     except Exception as error:  # noqa: BLE001 - whatever a model raises ends this researcher alone
-        seconds = state.seconds + teller.bill.seconds
-        finding = await keep_excerpts(state, pages, runtime.stream_writer, failure_of(error), seconds)
+        reason, seconds = TIME_OVER if clock.expired() else failure_of(error), state.seconds + teller.bill.seconds
+        finding = await keep_excerpts(state, pages, runtime.stream_writer, reason, seconds)
     thoughts = teller.kept(task.question_id)
     return {"findings": {task.id: finding}, "spending": teller.bill.costs, "thoughts": thoughts}
 
