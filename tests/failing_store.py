@@ -8,8 +8,12 @@ from typing import Any
 from langgraph.store.memory import InMemoryStore
 
 
+HASH = 64
+"""Characters of a text's key."""
+
+
 class FailingStore(InMemoryStore):
-    """Fails so many times from a chosen moment on, and may hang after that until it is mended."""
+    """Loses so many texts from a chosen moment on, and may hang after that until it is mended; notes it always keeps."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -19,13 +23,15 @@ class FailingStore(InMemoryStore):
         self._hangs = False
 
     async def abatch(self, ops: Any) -> Any:
-        if self._failures:
+        wanted = list(ops)
+        is_text = any(len(getattr(op, "key", "")) == HASH for op in wanted)
+        if is_text and self._failures:
             self._failures -= 1
             raise OSError("disk gone")
-        if self._hangs:
+        if is_text and self._hangs:
             self.is_hanging.set()
             await asyncio.Event().wait()
-        return await super().abatch(ops)
+        return await super().abatch(wanted)
 
     def losing(self, reply: Any, times: int, *, hangs: bool = False) -> Any:
         """The reply, given at the moment when the disk is lost."""

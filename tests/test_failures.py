@@ -92,7 +92,7 @@ async def test_a_tool_call_that_breaks_is_answered_before_the_finding_is_written
         tmp_path,
         graph=build_graph(checkpointer=InMemorySaver(), store=store),
         orchestrator=[research("light task"), REPORT],
-        researcher=[store.losing(search("light"), 2), "What I knew."],
+        researcher=[store.losing(search("light"), 1), "What I knew."],
     )
     state = await run.ask()
     assert (in_order(state)[0].ended, in_order(state)[0].numbered) == ("partial", "What I knew.")
@@ -107,12 +107,10 @@ async def test_a_branch_that_breaks_as_a_whole_leaves_a_failed_finding_and_its_s
         graph=build_graph(checkpointer=InMemorySaver(), store=store),
         orchestrator=[research("light task", "keeper task"), REPORT],
         researcher={
-            "light task": [search("light"), store.losing(REPORT, 5), "never written"],
+            "light task": [search("light"), store.losing(REPORT, 3), "never written"],
             "keeper task": [REPORT, "From memory."],
         },
     )
-    # Without its disk, the branch cannot write down what its last decision has cost.
-    run.books = None
     state = await run.ask()
     light, keeper = in_order(state)
     assert (light.ended, light.reason) == ("failed", "an error stopped it (OSError)")

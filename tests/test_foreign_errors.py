@@ -35,7 +35,7 @@ async def test_a_kill_between_a_failure_and_what_is_made_of_it_keeps_the_reason(
     """The node and what it falls back on fail; what LangGraph has noted of it is all that is left after the kill."""
     store = FailingStore()
     graph = build_graph(checkpointer=InMemorySaver(serde=StrictSerializer()), store=store)
-    run = lab(tmp_path, graph=graph, researcher=[search("Skerry Light"), store.losing(REPORT, 4, hangs=True)])
+    run = lab(tmp_path, graph=graph, researcher=[search("Skerry Light"), store.losing(REPORT, 2, hangs=True)])
     task = asyncio.create_task(run.ask())
     await store.is_hanging.wait()
     task.cancel()

@@ -49,7 +49,7 @@ async def test_a_step_after_a_call_that_failed_keeps_its_place(tmp_path: Path) -
         tmp_path,
         graph=build_graph(checkpointer=InMemorySaver(), store=store),
         orchestrator=[research("light task"), REPORT],
-        researcher=[search("Skerry Light"), store.losing(search("Ada Moran"), 2), reasoned("Lit. [1]", "I sum up.")],
+        researcher=[search("Skerry Light"), store.losing(search("Ada Moran"), 1), reasoned("Lit. [1]", "I sum up.")],
     )
     told = [packet async for packet in apackets(run.graph, QUESTION, run.thread, context=run.context)]
     again = list(replay(await run.state()))
