@@ -27,6 +27,7 @@ WAITING = 3
 """Exit code of a run that waits for an answer."""
 INTERRUPTED = 130
 """Exit code after Ctrl-C."""
+NOTHING_BEGAN = "Stopped before anything began."
 
 DATA_DIR = click.option(
     "--data-dir", type=click.Path(path_type=Path, file_okay=False), help="Folder for runs and document indexes."
@@ -209,6 +210,6 @@ def main() -> None:
         error.show()
         code = error.exit_code
     except click.Abort:
-        click.echo("Stopped before anything began.", err=True)
+        click.echo(NOTHING_BEGAN, err=True)
         code = INTERRUPTED
     sys.exit(code)

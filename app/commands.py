@@ -5,9 +5,11 @@ from __future__ import annotations
 import sys
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from deep_research.app.begun import whole_name
 from deep_research.app.cli import DONE, FAILED, WAITING
 from deep_research.app.delivery import Output, check_output, deliver
 from deep_research.app.demo import QUESTION, write_documents
@@ -23,6 +25,7 @@ from deep_research.app.replay import replay
 from deep_research.app.runs import RunBook, Standing, open_runs
 from deep_research.app.terminal import RunName, ask, can_ask, is_terminal, put_out, say
 from deep_research.run.conversation import clean
+from deep_research.run.errors import UnknownSetting
 
 Step = Callable[[RunBook, Progress], Awaitable[Standing]]
 Outlet = Output | PacketLines
@@ -42,7 +45,7 @@ def ask_question(question: str, *, thread: str | None, data_dir: Path | None, ou
 
 def resume_run(thread: str, *, answer: str, data_dir: Path | None, outlet: Outlet, **options: Any) -> int:
     """Go on with a run and print the report."""
-    name = _named(thread, data_dir)
+    name = _named(whole_name(clean(thread), data_dir), data_dir)
 
     def work() -> int:
         step = _going_on(name.thread, clean(answer), settings_of(**options))
@@ -72,7 +75,7 @@ def _lines(outlet: Outlet) -> PacketLines | None:
 
 def _named(thread: str | None, data_dir: Path | None) -> RunName:
     # An argument that is no valid text holds characters that no database takes.
-    return RunName(clean(thread or "").strip() or str(uuid.uuid4()), data_dir)
+    return RunName(str(uuid.uuid4()) if thread is None else clean(thread).strip(), data_dir)
 
 
 def _start(name: RunName, question: str, given: dict[str, Any], outlet: Outlet) -> int:
@@ -93,6 +96,8 @@ def _going_on(thread: str, answer: str, given: Mapping[str, Any] | None = None) 
 
 def _research(name: RunName, data_dir: Path, outlet: Outlet, step: Step) -> int:
     """Carry out a run up to its report, asking the user what it asks."""
+    if not name.thread:
+        raise UnknownSetting("The name of the run is an empty text (--thread); is a variable not set?")
     if isinstance(outlet, PacketLines):
         standing = _carry_out(name, data_dir, step, outlet)
         # A run that was not resumed because it is finished, or waits, has told nothing yet.
@@ -124,4 +129,4 @@ def _carry_out(name: RunName, data_dir: Path, step: Step, lines: PacketLines | N
             with lines or progress_view(f"Run {name.thread}", is_terminal(sys.stderr)) as view:
                 return await step(book, view)
 
-    return run_interruptibly(work(), stopped(name))
+    return run_interruptibly(work(), partial(stopped, name))

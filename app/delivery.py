@@ -34,6 +34,19 @@ def check_output(output: Output) -> None:
         raise OutputUnwritable(f"--out {str(path)!r}: there is no folder {str(path.parent)!r}.")
     if not os.access(path if path.exists() else path.parent, os.W_OK):
         raise OutputUnwritable(f"--out {str(path)!r}: there is no permission to write it.")
+    if path.is_file() or not path.exists():
+        _try_to_open(path)
+
+
+def _try_to_open(path: Path) -> None:
+    """Open the file for writing and leave things as they were: a folder can refuse what its permissions allow."""
+    is_new = not path.exists()
+    try:
+        path.open("ab").close()
+    except OSError as error:
+        raise OutputUnwritable(f"--out {str(path)!r}: it cannot be written here ({error.strerror}).") from None
+    if is_new:
+        path.unlink()
 
 
 def deliver(text: str, output: Output) -> bool:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
@@ -43,13 +43,13 @@ def examine(*, is_trial: bool, **options: Any) -> int:
         looks = look_at(context)
         if is_trial and all(look.is_ok for look in looks):
             say("trying it out ...")
-            tried = run_interruptibly(try_out(context), stopped(name))
+            tried = run_interruptibly(try_out(context), partial(stopped, name))
             # How models call tools is known by now.
             looks = [*look_at(context), *tried]
         elif is_trial:
-            looks.append(Look("trial", is_ok=False, words="not made: first mend what is missing", is_needed=False))
+            looks.append(Look("trial", is_ok=False, words="not made: first mend what is missing", otherwise="note"))
         put_out("\n".join(f"{look.state:7}  {look.what}: {look.words}" for look in looks))
-        return REFUSED if any(look.state == "missing" for look in looks) else DONE
+        return REFUSED if any(look.state in ("missing", "failed") for look in looks) else DONE
 
     return reported(name, work)
 
@@ -58,12 +58,15 @@ def look_at(context: Context) -> list[Look]:
     """What a run with these settings would find; nothing is contacted and nothing is spent."""
     models = _models(context)
     if all(look.is_ok for look in models):
-        models.append(_look("windows", lambda: "; ".join(check_models(ROLES, context)) or "large enough"))
+        models.append(_look("windows", lambda: " ".join(check_models(ROLES, context)) or "large enough"))
+    documents = _look("documents", lambda: _documents(context))
+    # Whatever else there is to search, no run starts without the documents that it is to have.
+    to_search = [_look("something to search", lambda: _tools(context))] if documents.is_ok else []
     return [
         *models,
         _look("web search", lambda: _engines(context)),
-        _look("documents", lambda: _documents(context)),
-        _look("something to search", lambda: _tools(context)),
+        documents,
+        *to_search,
         _folder(context.data_dir),
         _look("runs", lambda: _runs(context.data_dir)),
     ]
@@ -136,9 +139,13 @@ def _tools(context: Context) -> str:
 
 def _folder(path: Path) -> Look:
     place = next(folder for folder in (path, *path.parents) if folder.exists())
-    if place.is_dir() and os.access(place, os.W_OK):
-        return Look("data folder", is_ok=True, words=str(path))
-    return Look("data folder", is_ok=False, words=f"{path} cannot be written; set data_dir (DEEP_RESEARCH_DATA_DIR)")
+    try:
+        # Permissions do not tell all: nothing can be made in /proc, whatever they say.
+        TemporaryDirectory(dir=place).cleanup()
+    except OSError:
+        words = f"{path} cannot be written; set data_dir (DEEP_RESEARCH_DATA_DIR)"
+        return Look("data folder", is_ok=False, words=words)
+    return Look("data folder", is_ok=True, words=str(path))
 
 
 def _runs(folder: Path) -> str:

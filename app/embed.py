@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import atexit
 import os
+import re
 import uuid
 from collections.abc import AsyncGenerator, Generator, Iterator, Mapping
 from contextlib import AsyncExitStack
@@ -31,6 +32,12 @@ from deep_research.run.limits import ENVIRONMENT_PREFIX, Limits
 
 RECURSION_LIMIT = 500
 """Supersteps of a run; several times what the default limits allow."""
+
+EXAMPLES = {
+    "limits": '{"max_cycles": 4}',
+    "prices": '{"NAME": [0.25, 2.0]}',
+}
+"""How the settings look in the environment that are JSON there."""
 
 Strategy = Literal["orchestrated"]
 
@@ -213,7 +220,9 @@ def read_context(given: Mapping[str, Any]) -> Context:
     except SettingsError as error:
         # Its message is the only place that names the field.
         field = str(error).split('"')[1]
-        raise UnknownSetting(f"Wrong settings: {_variable(field)}: this is no JSON.") from error
+        raise UnknownSetting(
+            f"Wrong settings: {_variable(field)}: this is no JSON, as {EXAMPLES[field]} is."
+        ) from error
 
 
 def _in_words(fault: ErrorDetails) -> str:
@@ -228,8 +237,11 @@ def _in_words(fault: ErrorDetails) -> str:
         return f"{name}: there is no such setting"
     if fault["loc"][0] == "models":
         return f"models: give a name such as 'openai:NAME', or by role, of {', '.join(ROLES)}"
-    is_from_environment = os.environ.get(_variable(name)) == fault["input"]
-    place = _variable(name) if is_from_environment else f"limit {name}" if is_limit else ".".join([*above, name])
+    # A fault of one of several words bears the place of the word.
+    field = above[0] if above and not is_limit else name
+    value = os.environ.get(_variable(field), "")
+    is_from_environment = bool(value) and fault["input"] in (value, *re.split(r"[\s,]+", value))
+    place = _variable(field) if is_from_environment else f"limit {name}" if is_limit else ".".join([*above, name])
     return f"{place}: {fault['msg'].removeprefix('Value error, ')} (given: {fault['input']!r})"
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from deep_research.app.cli import FAILED, INTERRUPTED, REFUSED
+from deep_research.app.begun import has_begun
+from deep_research.app.cli import FAILED, INTERRUPTED, NOTHING_BEGAN, REFUSED
 from deep_research.app.packet_lines import PacketLines
 from deep_research.app.runs import KEPT
 from deep_research.app.terminal import ReaderGone, RunName, complain, say
@@ -40,8 +41,10 @@ def reported(name: RunName, work: Callable[[], int], lines: PacketLines | None =
 
 def stopped(name: RunName) -> str:
     """The last words of a command that the user stopped."""
-    return f"Stopped.{_go_on(name)}"
+    way_on = _go_on(name)
+    return f"Stopped.{way_on}" if way_on or not name.thread else NOTHING_BEGAN
 
 
 def _go_on(name: RunName) -> str:
-    return f" The run is kept; go on: {name.command('resume')}" if name.thread else ""
+    is_kept = bool(name.thread) and has_begun(name)
+    return f" The run is kept; go on: {name.command('resume')}" if is_kept else ""

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, NoReturn, TypeVar
 
 from deep_research.app.cli import INTERRUPTED
@@ -20,11 +20,11 @@ STOP_SECONDS = 1.2
 SHOW_CURSOR = "\x1b[?25h"
 
 
-def run_interruptibly(work: Coroutine[Any, Any, Value], last_words: str) -> Value:
+def run_interruptibly(work: Coroutine[Any, Any, Value], last_words: Callable[[], str]) -> Value:
     """Run a coroutine on a loop of its own; Ctrl-C cancels it and raises `KeyboardInterrupt`.
 
     What does not stop by itself, such as a parser at work in a thread, is given up after `STOP_SECONDS` or a second
-    Ctrl-C: the process ends with `last_words`.
+    Ctrl-C: the process ends with `last_words`, which are asked for then.
     """
     before, is_stopped = signal.getsignal(signal.SIGINT), threading.Event()
     clock = threading.Timer(STOP_SECONDS, _end, (last_words,))
@@ -56,8 +56,10 @@ def run_interruptibly(work: Coroutine[Any, Any, Value], last_words: str) -> Valu
         signal.signal(signal.SIGINT, before)
 
 
-def _end(last_words: str) -> NoReturn:
+def _end(last_words: Callable[[], str]) -> NoReturn:
     # Neither streams nor locks can be relied on here: the main thread may be in the middle of using them.
     cursor = SHOW_CURSOR if is_terminal(sys.stderr) else ""
-    os.write(2, f"{cursor}\n{last_words}\n".encode(errors="replace"))
-    os._exit(INTERRUPTED)
+    try:
+        os.write(2, f"{cursor}\n{last_words()}\n".encode(errors="replace"))
+    finally:
+        os._exit(INTERRUPTED)

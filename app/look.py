@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 
 class Look(NamedTuple):
@@ -12,10 +12,10 @@ class Look(NamedTuple):
     is_ok: bool
     words: str
     """What was found; where something is missing, which setting mends it."""
-    is_needed: bool = True
-    """Whether no run is possible, or none is right, without it."""
+    otherwise: Literal["missing", "failed", "note"] = "missing"
+    """What it is called where it is not well; a note stops no run."""
 
     @property
     def state(self) -> str:
         """How it stands, in a word."""
-        return "ok" if self.is_ok else "missing" if self.is_needed else "note"
+        return "ok" if self.is_ok else self.otherwise

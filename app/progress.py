@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from typing import NamedTuple, Self
 
 from deep_research.app.terminal import say
@@ -57,14 +58,14 @@ class Progress(ABC):
     def __exit__(self, *error: object) -> None:
         return None
 
+    def begin(self, notices: Iterable[str] = ()) -> None:
+        """Print the title, and what the user should know before anything is spent."""
+        for words in (self.title, *(f"Note: {notice}" for notice in notices)):
+            if words:
+                self.tell(words)
+
     def __call__(self, packet: AnyPacket) -> None:
-        """Take a packet; the title comes with the first, so that a refused call shows the reason alone."""
-        if isinstance(packet, packets.OverallStop) and self.title:
-            # Nothing began.
-            return
-        if self.title:
-            self.tell(self.title)
-            self.title = ""
+        """Take a packet."""
         if isinstance(packet, packets.CallFinished):
             self.bill = self.bill.plus(packet)
         self.take(packet)
@@ -92,7 +93,7 @@ def describe(packet: AnyPacket) -> str:
         case packets.OpenUrlUrls():
             return f"reading: {shorten(', '.join(packet.urls))}"
         case packets.SearchToolDocuments() | packets.OpenUrlDocuments():
-            return f"found {counted(len(packet.documents), 'source')}"
+            return f"found {counted(len(packet.documents), 'source') if packet.documents else 'nothing'}"
         case packets.FindingStart():
             return "writing its finding"
         case packets.FindingCitedDocuments():

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+import asyncio
+from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,17 +13,17 @@ from langgraph.types import Command, StateSnapshot
 
 from deep_research.app.embed import ResearchGraph, build_graph, read_context, thread_config, thread_id
 from deep_research.app.kept import Kept
+from deep_research.app.progress import Progress
 from deep_research.app.stream import apackets
 from deep_research.models.resolve import check_models
 from deep_research.run.checkpoints import FILE_NAME, Database, open_database
 from deep_research.run.context import ROLES, Context
 from deep_research.run.conversation import check_question
 from deep_research.run.errors import UnknownSetting, UnknownThread, UserMistake
-from deep_research.run.packets import AnyPacket, OverallStop
+from deep_research.run.packets import OverallStop
 from deep_research.state import ResearchState
 from deep_research.tools.offer import check_tools
-
-OnPacket = Callable[[AnyPacket], None]
+from deep_research.tools.roots import open_roots
 
 
 class Standing(NamedTuple):
@@ -53,9 +54,9 @@ class Standing(NamedTuple):
 
     @property
     def question(self) -> str:
-        """The question, also of a run that was stopped before it began."""
+        """The question, also of a run that was stopped before it began; empty if it was before it was taken in."""
         run, messages = self.state.run, self.state.messages
-        return run.question if run else messages[-1].text
+        return run.question if run else "".join(message.text for message in messages[-1:])
 
 
 KEPT = "kept"
@@ -69,7 +70,7 @@ class RunBook(NamedTuple):
     database: Database
     data_dir: Path
 
-    async def ask(self, thread: str, words: str, given: Mapping[str, Any], on_packet: OnPacket) -> Standing:
+    async def ask(self, thread: str, words: str, given: Mapping[str, Any], view: Progress) -> Standing:
         """Put a question, a follow-up, an answer or a word on the way to a thread.
 
         The thread's earlier settings hold where none is given. A call that is refused leaves no trace of a new thread.
@@ -79,16 +80,19 @@ class RunBook(NamedTuple):
         context = self._context(choices)
         check_question([HumanMessage(words)], context.limits.question_characters)
         check_tools(context)
-        check_models(ROLES, context)
+        if not snapshot.values:
+            await asyncio.to_thread(list, open_roots(context))
+        notices = check_models(ROLES, context)
         await self._kept(thread).remember(choices, context)
+        view.begin(notices)
         try:
-            return await self._run(thread, _message(snapshot, words), context, on_packet)
+            return await self._run(thread, _message(snapshot, words), context, view)
         except UserMistake:
             if not snapshot.values and not await self._has_begun(thread):
                 await self.database.saver.adelete_thread(thread_id(thread))
             raise
 
-    async def resume(self, thread: str, answer: str, given: Mapping[str, Any], on_packet: OnPacket) -> Standing:
+    async def resume(self, thread: str, answer: str, given: Mapping[str, Any], view: Progress) -> Standing:
         """Go on with a run that was stopped, or answer one that waits; a finished one is only read.
 
         What is given holds from now on; else the thread's earlier settings do.
@@ -96,17 +100,18 @@ class RunBook(NamedTuple):
         standing = await self.read(thread)
         choices = await self._kept(thread).choices(given)
         context = self._context(choices)
+        # Where nothing is given, they were told when the run began.
+        notices = check_models(ROLES, context) if given else ()
         if given:
-            check_models(ROLES, context)
             await self._kept(thread).remember(choices, context)
         if answer and not standing.asks:
             raise UnknownSetting(f"The run {thread!r} asks nothing: leave out --answer.")
         if answer:
             check_question([HumanMessage(answer)], context.limits.question_characters)
-            return await self._run(thread, Command(resume=answer), context, on_packet)
-        if standing.asks or not standing.is_unfinished:
+        elif standing.asks or not standing.is_unfinished:
             return standing
-        return await self._run(thread, None, context, on_packet)
+        view.begin(notices)
+        return await self._run(thread, Command(resume=answer) if answer else None, context, view)
 
     async def read(self, thread: str) -> Standing:
         """How a thread stands; raises `UnknownThread` if there is none of this name."""
@@ -137,13 +142,13 @@ class RunBook(NamedTuple):
         """Whether there is something to go on with: a call that was refused before has left none."""
         return (await self._snapshot(thread)).values.get("run") is not None
 
-    async def _run(self, thread: str, message: Any, context: Context, on_packet: OnPacket) -> Standing:
+    async def _run(self, thread: str, message: Any, context: Context, view: Progress) -> Standing:
         # A kill then repeats nothing but the calls under way; else it may repeat the step before them too.
         told = apackets(self.graph, message, thread, context=context, durability="sync")
         try:
             async with aclosing(told):
                 async for packet in told:
-                    on_packet(packet)
+                    view(packet)
                     if isinstance(packet, OverallStop):
                         await self._kept(thread).note_stop(packet)
         except UserMistake as error:

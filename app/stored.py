@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
+from deep_research.app.begun import whole_name
 from deep_research.app.cli import DONE, FAILED, Format
 from deep_research.app.delivery import Output, check_output, deliver
 from deep_research.app.endings import reported, stopped
@@ -13,10 +16,10 @@ from deep_research.app.options import data_folder
 from deep_research.app.output import report_text, run_json, run_line, run_page
 from deep_research.app.packet_lines import PacketLines
 from deep_research.app.progress import PlainLines
-from deep_research.app.replay import replay
+from deep_research.app.replay import UNFINISHED, replay
 from deep_research.app.runs import RunBook, Standing, has_runs, open_runs, unknown_thread
 from deep_research.app.terminal import RunName, put_out, say
-from deep_research.run.conversation import clean
+from deep_research.run.conversation import clean, mark_of
 
 
 def list_runs(data_dir: Path | None) -> int:
@@ -31,7 +34,7 @@ def list_runs(data_dir: Path | None) -> int:
             return [await _line(book, thread) for thread in await book.ids()]
 
     def work() -> int:
-        found = run_interruptibly(lines(), stopped(name))
+        found = run_interruptibly(lines(), partial(stopped, name))
         put_out("\n".join(found)) if found else say('No runs yet; start one: deep-research ask "…" --docs FOLDER')
         return DONE
 
@@ -54,14 +57,37 @@ def replay_run(thread: str, data_dir: Path | None, lines: PacketLines | None) ->
 
     def work() -> int:
         standing = _read(thread, data_dir)
-        view = lines or PlainLines(f"Run {clean(thread)}")
+        view = lines or PlainLines("\n".join([f"Run {clean(thread)}", *_talk(standing)]))
+        view.begin()
         for packet in replay(standing.state):
             view(packet)
-        if lines is None and (words := report_text(standing, "md") or standing.asks):
-            put_out(words)
+        if lines is None:
+            _tell_end(standing, RunName(clean(thread), data_dir))
         return DONE
 
     return reported(RunName("", data_dir), work, lines)
+
+
+def _talk(standing: Standing) -> Iterator[str]:
+    """What was asked back about the latest question, and the answer; nothing if nothing was."""
+    messages = list(standing.state.messages)
+    if standing.state.report or standing.asks:
+        # What is said at the end comes there.
+        messages.pop()
+    ends = [place for place, message in enumerate(messages) if mark_of(message) == "report"]
+    since = messages[ends[-1] + 1 if ends else 0 :]
+    if not any(mark_of(message) for message in since):
+        return
+    for message in since:
+        yield f"{'it asked' if mark_of(message) else 'you wrote'}: {message.text}"
+
+
+def _tell_end(standing: Standing, name: RunName) -> None:
+    """Print the report, or what the run asks; say of one that was stopped how to go on."""
+    if words := report_text(standing, "md") or standing.asks:
+        put_out(words)
+    elif standing.is_unfinished:
+        say(f"{standing.failure or UNFINISHED} Go on: {name.command('resume')}")
 
 
 def export_run(thread: str, data_dir: Path | None, output: Output) -> int:
@@ -81,9 +107,9 @@ def _read(thread: str, data_dir: Path | None) -> Standing:
         if not has_runs(folder):
             raise unknown_thread(thread)
         async with open_runs(folder) as book:
-            return await book.read(clean(thread))
+            return await book.read(whole_name(clean(thread), data_dir))
 
-    return run_interruptibly(standing(), stopped(RunName("", data_dir)))
+    return run_interruptibly(standing(), partial(stopped, RunName("", data_dir)))
 
 
 async def _line(book: RunBook, thread: str) -> str:

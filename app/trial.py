@@ -42,7 +42,7 @@ async def _models(context: Context) -> list[Look]:
             continue
         tried.add(name)
         looks += [
-            Look(f"{name}: {check.name}", check.is_ok, check.words, is_needed=check.name not in NEEDLESS)
+            Look(f"{name}: {check.name}", check.is_ok, check.words, "note" if check.name in NEEDLESS else "failed")
             for check in await _checks(role, context)
         ]
     return looks or [Look("models", is_ok=True, words="No language model is configured: there is nothing to try.")]
@@ -79,5 +79,5 @@ async def _engines(context: Context) -> list[Look]:
             await engine.search(QUERY, 1)
             looks.append(Look(f"key of {engine.title}", is_ok=True, words="it is taken"))
         except EngineFailed as error:
-            looks.append(Look(f"key of {engine.title}", is_ok=False, words=error.words))
+            looks.append(Look(f"key of {engine.title}", is_ok=False, words=error.words, otherwise="failed"))
     return looks

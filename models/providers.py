@@ -63,11 +63,13 @@ def make_model(name: str, role: Role, context: Context) -> BaseChatModel:
 
     Raises `UnknownModel` for a name that leads nowhere, `KeyRefused` where a key is missing.
     """
-    provider, _, model = name.partition(":")
+    provider, sign, model = name.partition(":")
+    if name.startswith("{"):
+        raise UnknownModel(f'Broken JSON {name!r} (setting models): by role it looks like {{"writer": "openai:NAME"}}.')
     if not provider or not model:
         raise UnknownModel(
-            f"Unknown model {name!r} for the {role} (setting models): use 'openai:{name}' for OpenAI or a compatible "
-            "server, 'extractive' for none, or pass a chat model instance."
+            f"Unknown model {name!r} for the {role} (setting models): use 'openai:{'NAME' if sign else name}' for "
+            "OpenAI or a compatible server, 'extractive' for none, or pass a chat model instance."
         )
     if f"{provider}:" != OPENAI:
         return _kept(name, lambda: _of_other_provider(provider, model, role))
@@ -141,8 +143,9 @@ def _of_other_provider(provider: str, model: str, role: Role) -> BaseChatModel:
         from langchain.chat_models import init_chat_model
     except ImportError as error:
         raise UnknownModel(
-            f"The {role}'s model {name!r} (setting models) needs more packages: "
-            f"pip install \"deep-research[providers]\"; a server with OpenAI's API goes by 'openai:{name}'."
+            f"The {role}'s model {name!r} (setting models): the provider {provider!r} is looked up by LangChain, which "
+            f'is not installed: pip install "deep-research[providers]"; a server with OpenAI\'s API goes by '
+            f"'openai:{name}'."
         ) from error
     try:
         return _of_one_try(init_chat_model, provider, model)

@@ -77,7 +77,9 @@ class Context(BaseSettings):
     """Web results that are known to be older are left out."""
     allow_private: Annotated[tuple[str, ...], NoDecode] = Field(default=(), title="Private addresses")
     """Hosts or networks inside your own network that may be read: `10.1.0.0/16`, `wiki.example`, `127.0.0.1:8080`."""
-    ports: Annotated[tuple[int, ...], NoDecode] = Field(default=(80, 443), title="Ports")
+    ports: Annotated[tuple[Annotated[int, Field(ge=1, le=65535)], ...], NoDecode] = Field(
+        default=(80, 443), title="Ports"
+    )
     """Ports at which web pages are read."""
     robots: bool = Field(default=True, title="Obey robots.txt")
     """Leave pages alone that their site's robots.txt forbids to automatic readers."""

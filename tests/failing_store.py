@@ -7,7 +7,6 @@ from typing import Any
 
 from langgraph.store.memory import InMemoryStore
 
-
 HASH = 64
 """Characters of a text's key."""
 

@@ -58,7 +58,7 @@ def test_a_pipe_gets_the_report_alone_and_the_progress_beside_it(light: Ended) -
     assert "## Sources" in light.out
     lines = light.err.splitlines()
     assert lines[0] == "Run light"
-    assert lines[1].startswith("Warning: No language model is at work: ")
+    assert lines[1].startswith("Note: No language model is at work: ")
     assert lines[2:4] == ["documents indexed: 4 of 4", "plan:"]
     assert "[1.1] searching: What is known about the Skerry Light and its keeper? | Skerry Light" in lines
     assert re.search(r"^\[1\.1\] found \d sources$", light.err, re.MULTILINE)

@@ -64,12 +64,15 @@ def test_a_command_that_fails_before_a_run_is_stored_promises_nothing(desk: Desk
 
 
 def test_what_limits_cannot_hold_is_said_before_the_run(tmp_path: Path) -> None:
-    with wire_desk(tmp_path) as wire:
+    with wire_desk(tmp_path, planner=lambda _: fail(402, "no credit")) as wire:
         asked = wire.desk.call("ask", "When was it lit?", "--thread", "dear", "--yes", "--limit", "max_usd=1")
-        assert asked.code == 0
-        first, second, *_ = asked.err.splitlines()
-        assert first == "Run dear"
-        assert second.startswith("Warning: ") and "max_usd holds only if" in asked.err.partition("plan:")[0]
+        again = wire.desk.call("resume", "dear", "--limit", "max_usd=2")
+        later = wire.desk.call("resume", "dear")
+    for ended in (asked, again):
+        first, second, *_, last = ended.err.splitlines()
+        assert (first, last.startswith("Error: ")) == ("Run dear", True)
+        assert second.startswith("Note: No price of the model fake-1 is set") and "max_usd holds only if" in second
+    assert "Warning" not in later.err
 
 
 def test_a_limit_that_ended_a_run_is_told_without_marks_of_markdown(tmp_path: Path) -> None:

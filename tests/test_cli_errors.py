@@ -75,6 +75,7 @@ def test_a_wrong_call_gets_one_line_and_leaves_no_run(desk: Desk, arguments: lis
         ("DEEP_RESEARCH_MAX_CYCLES", "abc", "Input should be a valid integer"),
         ("DEEP_RESEARCH_WINDOW", "-1", "Input should be greater than 0"),
         ("DEEP_RESEARCH_CLARIFY", "perhaps", "Input should be 'ask', 'assume' or 'off'"),
+        ("DEEP_RESEARCH_PORTS", "80,99999", "Input should be less than or equal to 65535"),
         ("DEEP_RESEARCH_LIMITS", "max_cycles=3", 'this is no JSON, as {"max_cycles": 4} is.'),
     ],
 )

@@ -16,7 +16,7 @@ from packet_check import faults, merged
 from deep_research.app.stream import read_packet
 from deep_research.run.packets import AnyPacket
 
-QUOTING = "Warning: No language model is at work: the report quotes the sources and draws no conclusions.\n"
+QUOTING = "Note: No language model is at work: the report quotes the sources and draws no conclusions.\n"
 
 
 @pytest.fixture
@@ -135,7 +135,7 @@ def test_a_stored_run_is_played_again_as_it_was_shown(desk: Desk) -> None:
     asked = desk.call("ask", QUESTION, "--docs", str(desk.docs), "--thread", "light")
     played = desk.call("show", "light", "--replay")
     assert (played.code, played.out) == (0, asked.out)
-    passing = ("Warning", "documents indexed", "spent")
+    passing = ("Note", "documents indexed", "spent")
     # Researchers of one round speak in turn where they spoke at once.
     assert sorted(line for line in played.err.splitlines() if not line.startswith(passing)) == sorted(
         line for line in asked.err.splitlines() if not line.startswith(passing)

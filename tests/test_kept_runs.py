@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,19 @@ async def test_a_run_that_goes_on_with_other_settings_has_not_failed_any_more(tm
                 await book.resume("poor", "", {"models": "extractive"}, Gone(""))
             stopped = await book.read("poor")
             assert (stopped.status, stopped.failure) == ("stopped", "")
+
+
+def test_a_run_that_was_stopped_at_its_very_first_step_can_be_looked_at_and_gone_on_with(tmp_path: Path) -> None:
+    desk = desk_in(tmp_path)
+    assert desk.call("ask", "Skerry Light lit?", "--docs", str(desk.docs), "--thread", "light").code == 0
+    with sqlite3.connect(desk.data / "runs.sqlite") as connection:
+        connection.execute("DELETE FROM checkpoints WHERE checkpoint_id > (SELECT min(checkpoint_id) FROM checkpoints)")
+        connection.execute("DELETE FROM writes")
+    connection.close()
+    assert " stopped " in desk.call("runs").out
+    assert "Status    stopped" in desk.call("show", "light").out
+    assert "Go on: deep-research resume light" in desk.call("show", "light", "--replay").err
+    assert "1844" in desk.call("resume", "light").out
 
 
 @pytest.mark.parametrize("after", ["deep_research_plan_start", "search_tool_start", "intermediate_report_start"])

@@ -101,7 +101,7 @@ def test_a_run_that_begins_tells_its_name_and_what_to_know_before_any_packet(
     for view in (PlainLines("Run light"), LiveView("Run light")):
         assert capsys.readouterr().err == "", "a call that is refused has not begun"
         view.begin(["No price is set."])
-        assert capsys.readouterr().err == "Run light\nWarning: No price is set.\n"
+        assert capsys.readouterr().err == "Run light\nNote: No price is set.\n"
 
 
 def test_a_search_without_results_is_not_told_as_a_number_of_them(capsys: pytest.CaptureFixture[str]) -> None:
