@@ -12,7 +12,7 @@ HASH = 64
 
 
 class FailingStore(InMemoryStore):
-    """Loses so many texts from a chosen moment on, and may hang after that until it is mended; notes it always keeps."""
+    """Loses so many texts from a chosen moment on and may then hang until it is mended; notes it always keeps."""
 
     def __init__(self) -> None:
         super().__init__()
