@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
-from langgraph.errors import GraphBubbleUp
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
@@ -19,13 +16,13 @@ from deep_research.run import tool_names
 from deep_research.run.branch import ResearcherState, ToolRequest
 from deep_research.run.calls import answer, call_ids, in_order, read_calls
 from deep_research.run.context import Context, bound
-from deep_research.run.errors import TIME_OVER, failure_of
 from deep_research.run.ledger import booked
 from deep_research.run.packets import Placement, ResearchAgentStart, emit
 from deep_research.run.pages import Pages, pages_of
 from deep_research.run.spending import seconds_left, total
 from deep_research.run.steps import Step, choose
 from deep_research.run.telling import Teller, researcher_failed
+from deep_research.run.tries import Failed, tried
 from deep_research.state import Ending, Spent
 from deep_research.tools.control import GENERATE_FINDING, THINK_TOOL, tool_schema
 from deep_research.tools.offer import offered_tools
@@ -63,19 +60,14 @@ async def think_or_act(state: ResearcherState, runtime: Runtime[Context]) -> Thi
         return {"ended": "failed" if is_worthless else "partial", "reason": reason, "request": None}
     left, pages = seconds_left(context.limits, state.seconds), pages_of(runtime.store, task.question_id)
     teller = Teller(runtime.stream_writer, placement.model_copy(update={"sub_turn_index": state.step}))
-    clock = asyncio.timeout(left)
-    try:
-        async with booked(pages, task.question_id, teller.bill, is_branch=True), clock:
-            reply = await _ask(state, context, pages, teller)
-    except GraphBubbleUp:
-        raise
-    except Exception as error:  # noqa: BLE001 - whatever a model raises ends this researcher alone
-        if clock.expired():
-            return {**_spent(state, teller), "ended": "partial", "reason": TIME_OVER, "request": None}
-        reason = failure_of(error)
-        emit(runtime.stream_writer, researcher_failed(placement, reason))
-        failed = ThinkOrActUpdate(ended="partial", reason=reason, request=None, failures=[reason])
-        return {**_spent(state, teller), **failed}
+    booking = booked(pages, task.question_id, teller.bill, is_branch=True)
+    reply = await tried(_ask(state, context, pages, teller), left, booking)
+    if isinstance(reply, Failed):
+        if not reply.is_late:
+            emit(runtime.stream_writer, researcher_failed(placement, reply.reason))
+        failures = [] if reply.is_late else [reply.reason]
+        over = ThinkOrActUpdate(ended="partial", reason=reply.reason, request=None, failures=failures)
+        return {**_spent(state, teller), **over}
     tools = {*offered_tools(context), tool_names.GENERATE_REPORT, tool_names.THINK_TOOL}
     calls = read_calls(reply.message, tools, call_ids(state.notes))
     step = choose(calls, state, context.limits)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from langchain_core.messages import HumanMessage, SystemMessage
-from langgraph.errors import GraphBubbleUp
 from langgraph.runtime import Runtime
 from langgraph.types import StreamWriter
 from typing_extensions import TypedDict, override
@@ -18,7 +15,7 @@ from deep_research.prompts import render
 from deep_research.run.branch import ResearcherState
 from deep_research.run.calls import in_order, was_cut_off
 from deep_research.run.context import Context
-from deep_research.run.errors import TIME_OVER, ModelFailed, RunFailed, failure_of
+from deep_research.run.errors import ModelFailed, RunFailed
 from deep_research.run.ledger import booked
 from deep_research.run.packets import (
     FindingCitedDocuments,
@@ -30,6 +27,7 @@ from deep_research.run.packets import (
 )
 from deep_research.run.pages import Pages, pages_of
 from deep_research.run.telling import ProseTeller, Teller
+from deep_research.run.tries import Failed, tried
 from deep_research.state import Finding, Spent
 from deep_research.tools.excerpts import keep_excerpts
 from deep_research.tools.results import SHORTENERS
@@ -68,15 +66,11 @@ async def write_finding(state: ResearcherState, runtime: Runtime[Context]) -> Wr
     place = Placement(turn_index=task.turn, tab_index=task.position)
     teller = FindingTeller(runtime.stream_writer, place, state.step)
     left = context.limits.researcher_seconds_hard - state.seconds
-    clock = asyncio.timeout(left)
-    try:
-        async with booked(pages, task.question_id, teller.bill, is_branch=True), clock:
-            finding = await _finding(state, context, pages, teller)
-    except GraphBubbleUp:
-        raise
-    except Exception as error:  # noqa: BLE001 - whatever a model raises ends this researcher alone
-        reason, seconds = TIME_OVER if clock.expired() else failure_of(error), state.seconds + teller.bill.seconds
-        finding = await keep_excerpts(state, pages, runtime.stream_writer, reason, seconds)
+    booking = booked(pages, task.question_id, teller.bill, is_branch=True)
+    finding = await tried(_finding(state, context, pages, teller), left, booking)
+    if isinstance(finding, Failed):
+        seconds = state.seconds + teller.bill.seconds
+        finding = await keep_excerpts(state, pages, runtime.stream_writer, finding.reason, seconds)
     thoughts = teller.kept(task.question_id)
     return {"findings": {task.id: finding}, "spending": teller.bill.costs, "thoughts": thoughts}
 
