@@ -96,7 +96,7 @@ async def test_a_researcher_that_is_cut_keeps_its_thought_and_its_price(tmp_path
         "finding": lambda _: say("Found: nothing. [1]", reasoning="I sum up."),
         "orchestrator": lambda request: END if "Found:" in request.prompt else hand_out("light"),
     }
-    limits = {"researcher_seconds_hard": 1.5, "writing_share": 0.5}
+    limits = {"researcher_seconds_hard": 4, "writing_share": 0.8}
     with wire_lab(tmp_path, monkeypatch, script, limits=limits) as wire:
         state = await wire.ask()
     [finding] = state.findings.values()
