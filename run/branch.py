@@ -9,7 +9,18 @@ from langchain_core.messages import AnyMessage
 from typing_extensions import TypedDict
 
 from deep_research.channels import append, delta, merge_by_id, merge_texts
-from deep_research.state import Action, Ending, Finding, Record, Source, Spent, Task, merge_findings, merge_sources
+from deep_research.state import (
+    Action,
+    Assignment,
+    Ending,
+    Finding,
+    Record,
+    Source,
+    Spent,
+    Task,
+    merge_findings,
+    merge_sources,
+)
 
 
 class ToolRequest(Record):
@@ -66,3 +77,8 @@ class ResearcherOutput(TypedDict):
     sources: dict[str, Source]
     spending: dict[str, Spent]
     thoughts: dict[str, str]
+
+
+def assignment_of(task: Task) -> dict[str, Any]:
+    """The fields of a finding that come from its task."""
+    return {**task.model_dump(include=set(Assignment.model_fields)), "task": task.text}

@@ -11,6 +11,7 @@ from typing import Any
 
 import hypothesis
 import pytest
+from search_api import SearchApi, search_api
 
 ROOT = Path(__file__).resolve().parents[1]
 FOREIGN_SETTINGS = ("DEEP_RESEARCH_", "OPENAI_", "TAVILY_", "LANGCHAIN_", "LANGSMITH_")
@@ -84,3 +85,12 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip("no shared data beside the repository")
     return folder
+
+
+@pytest.fixture
+def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[SearchApi]:
+    """A search server, and the environment that leads to it."""
+    with search_api() as api:
+        for name, value in api.environment().items():
+            monkeypatch.setenv(name, value)
+        yield api

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from ddgs.engines import ENGINES
 from ddgs.exceptions import DDGSException, RatelimitException, TimeoutException
-from search_api import Answer, Loopback, Request, SearchApi, closed_port, found, search_api, serving
+from search_api import Answer, Loopback, Request, SearchApi, closed_port, found, serving
 from shelf import FixedClock
 
 from deep_research.run.context import Context
@@ -30,14 +29,6 @@ from deep_research.tools.engines.wikipedia import Wikipedia
 from deep_research.tools.meter import Meter
 
 ROOT = Path(__file__).resolve().parents[1]
-
-
-@pytest.fixture
-def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[SearchApi]:
-    with search_api() as api:
-        for name, value in api.environment().items():
-            monkeypatch.setenv(name, value)
-        yield api
 
 
 async def failure(engine: SearchEngine, query: str = "q") -> EngineFailed:

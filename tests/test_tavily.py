@@ -5,11 +5,10 @@ from __future__ import annotations
 import contextlib
 import socket
 import time
-from collections.abc import Iterator
 from datetime import date
 
 import pytest
-from search_api import KEY, Answer, SearchApi, closed_port, found, refused, search_api
+from search_api import KEY, Answer, SearchApi, closed_port, found, refused
 
 from deep_research.run.context import Context
 from deep_research.run.limits import Limits
@@ -18,15 +17,6 @@ from deep_research.tools.engines.failures import seconds_to_wait
 from deep_research.tools.engines.pace import ask
 from deep_research.tools.engines.tavily import Tavily
 from deep_research.tools.meter import Meter
-
-
-@pytest.fixture
-def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[SearchApi]:
-    """A search server, and the environment that leads to it."""
-    with search_api() as api:
-        for name, value in api.environment().items():
-            monkeypatch.setenv(name, value)
-        yield api
 
 
 async def failure(answer: Answer, api: SearchApi) -> EngineFailed:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator
 from datetime import date
 from typing import Any
 
 import pytest
 import tavily  # noqa: F401 - imported before anything is timed
-from search_api import KEY, Answer, SearchApi, closed_port, found, pages, refused, search_api
+from search_api import KEY, Answer, SearchApi, closed_port, found, pages, refused
 from searching import Shelf, new_desk, settings
 
 from deep_research.run.errors import UnknownSetting
@@ -20,15 +19,6 @@ from deep_research.tools.engines.engine import EngineFailed, Found
 from deep_research.tools.meter import Meter
 from deep_research.tools.outcome import Outcome, ToolFailed
 from deep_research.tools.web_search import WebSearch, WebSearchArguments
-
-
-@pytest.fixture
-def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[SearchApi]:
-    """A search server, and the environment that leads to it."""
-    with search_api() as api:
-        for name, value in api.environment().items():
-            monkeypatch.setenv(name, value)
-        yield api
 
 
 async def search(*queries: str, shelves: list[Shelf] | None = None, desk: Desk | None = None, **values: Any) -> Outcome:

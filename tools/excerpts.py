@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from langgraph.types import StreamWriter
 
-from deep_research.run.branch import ResearcherState
+from deep_research.run.branch import ResearcherState, assignment_of
 from deep_research.run.calls import in_order
 from deep_research.run.packets import (
     Document,
@@ -52,18 +52,7 @@ async def keep_excerpts(
 
 def failed_finding(task: Task, ended: Ending, reason: str) -> Finding:
     """A finding without words."""
-    return Finding(
-        id=task.id,
-        question_id=task.question_id,
-        task=task.text,
-        cycle=task.cycle,
-        position=task.position,
-        text="",
-        ended=ended,
-        reason=reason,
-        failures=(reason,),
-        thought=task.thought,
-    )
+    return Finding(**assignment_of(task), text="", ended=ended, reason=reason, failures=(reason,))
 
 
 def tell_failure(writer: StreamWriter, finding: Finding, task: Task, cited: list[Document]) -> None:

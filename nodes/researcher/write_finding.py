@@ -12,7 +12,7 @@ from deep_research.models.ask import Reply, ask_model
 from deep_research.models.request import Request
 from deep_research.models.settings import settings_of
 from deep_research.prompts import render
-from deep_research.run.branch import ResearcherState
+from deep_research.run.branch import ResearcherState, assignment_of
 from deep_research.run.calls import in_order, was_cut_off
 from deep_research.run.context import Context
 from deep_research.run.errors import ModelFailed, RunFailed
@@ -78,17 +78,13 @@ async def write_finding(state: ResearcherState, runtime: Runtime[Context]) -> Wr
 async def _finding(state: ResearcherState, context: Context, pages: Pages, teller: FindingTeller) -> Finding:
     if state.ended == "failed":
         raise RunFailed(state.reason)
-    task, reply = state.task, await _ask_twice(state, context, pages, teller)
+    reply = await _ask_twice(state, context, pages, teller)
     text, was_cut = reply.message.text.strip(), was_cut_off(reply.message)
     cited = [state.numbered[number - 1] for number in cited_numbers(text, range(1, len(state.numbered) + 1))]
     documents = [document(state.sources[key]) for key in cited]
     teller.tell(FindingCitedDocuments(placement=teller.place, cited_docs=documents), SectionEnd(placement=teller.place))
     return Finding(
-        id=task.id,
-        question_id=task.question_id,
-        task=task.text,
-        cycle=task.cycle,
-        position=task.position,
+        **assignment_of(state.task),
         text=text,
         sources=tuple(state.numbered),
         ended="partial" if was_cut else state.ended or "done",
@@ -97,7 +93,6 @@ async def _finding(state: ResearcherState, context: Context, pages: Pages, telle
         withheld=len({*state.withheld, *reply.refused}),
         seconds=state.seconds + teller.bill.seconds,
         actions=tuple(state.actions),
-        thought=task.thought,
     )
 
 
