@@ -7,8 +7,10 @@ from contextlib import asynccontextmanager
 
 from deep_research.app.embed import RECURSION_LIMIT
 from deep_research.graph.orchestrated import build_orchestrated_graph
-from deep_research.run.checkpoints import FILE_NAME, PageStore, RunSaver, open_database
+from deep_research.run.checkpoints import FILE_NAME, open_database
 from deep_research.run.context import Context
+from deep_research.run.page_store import PageStore
+from deep_research.run.saver import RunSaver
 
 deep_research = (
     build_orchestrated_graph().compile(name="deep_research").with_config({"recursion_limit": RECURSION_LIMIT})

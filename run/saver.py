@@ -1,0 +1,173 @@
+"""Keeps checkpoints in SQLite, with what a server asks of a saver."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import aiosqlite
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+
+from deep_research.run.pages import page_namespace
+from deep_research.run.serializer import StrictSerializer
+from deep_research.run.unbroken import Unbroken, unbroken
+
+_OF_RUNS = """
+WITH RECURSIVE
+    stamped (thread_id, checkpoint_ns, checkpoint_id, parent, run) AS (
+        SELECT thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id,
+            json_extract(CAST(metadata AS TEXT), '$.run_id')
+        FROM checkpoints
+    ),
+    doomed AS (SELECT * FROM stamped WHERE run IN (SELECT value FROM json_each(?1))),
+    needed (thread_id, checkpoint_ns, checkpoint_id, parent) AS (
+        SELECT thread_id, checkpoint_ns, checkpoint_id, parent FROM stamped
+        WHERE thread_id IN (SELECT thread_id FROM doomed)
+            AND (run IS NULL OR run NOT IN (SELECT value FROM json_each(?1)))
+        UNION
+        SELECT above.thread_id, above.checkpoint_ns, above.checkpoint_id, above.parent_checkpoint_id
+        FROM needed JOIN checkpoints AS above ON above.thread_id = needed.thread_id
+            AND above.checkpoint_ns = needed.checkpoint_ns AND above.checkpoint_id = needed.parent
+    )
+SELECT thread_id, checkpoint_ns, checkpoint_id FROM doomed
+EXCEPT SELECT thread_id, checkpoint_ns, checkpoint_id FROM needed
+"""
+_OF_THREAD = "SELECT thread_id, checkpoint_ns, checkpoint_id FROM checkpoints WHERE thread_id = ?"
+
+
+class Place(NamedTuple):
+    """Where a checkpoint stands."""
+
+    thread_id: str
+    checkpoint_ns: str
+    checkpoint_id: str
+
+
+class RunSaver(AsyncSqliteSaver):
+    """LangGraph's SQLite saver, which takes a thread's page texts along when it is deleted or copied."""
+
+    def __init__(self, connection: aiosqlite.Connection) -> None:
+        super().__init__(connection, serde=StrictSerializer())
+        self.unbroken = Unbroken()
+        """What is being written."""
+
+    @unbroken
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """Store a checkpoint."""
+        return await super().aput(config, checkpoint, metadata, new_versions)
+
+    @unbroken
+    async def aput_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        """Store what a task wrote, unless it was cancelled: then it is to be run anew.
+
+        LangGraph stores what a cancelled node has written so far, perhaps without the edge that leads on from it, and
+        takes the task for done when the thread is resumed: it would end there in silence.
+        """
+        if not any(_is_cancellation(channel, value) for channel, value in writes):
+            await super().aput_writes(config, writes, task_id, task_path)
+
+    @unbroken
+    async def adelete_thread(self, thread_id: str) -> None:
+        """Delete a thread: checkpoints, pending writes and page texts."""
+        await super().adelete_thread(thread_id)
+        async with self.lock:
+            await self.conn.execute("DELETE FROM store WHERE prefix = ?", (_prefix(thread_id),))
+            await self.conn.commit()
+
+    @unbroken
+    async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        """Copy a thread: checkpoints, pending writes and page texts."""
+        await self.setup()
+        columns = {
+            "checkpoints": "checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata",
+            "writes": "checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, value",
+        }
+        async with self.lock:
+            for table, names in columns.items():
+                await self.conn.execute(
+                    # Both names come from the constant above.
+                    f"INSERT OR REPLACE INTO {table} (thread_id, {names}) "  # noqa: S608
+                    f"SELECT ?, {names} FROM {table} WHERE thread_id = ?",
+                    (target_thread_id, source_thread_id),
+                )
+            await self.conn.execute(
+                "INSERT OR REPLACE INTO store (prefix, key, value) SELECT ?, key, value FROM store WHERE prefix = ?",
+                (_prefix(target_thread_id), _prefix(source_thread_id)),
+            )
+            await self.conn.commit()
+
+    @unbroken
+    async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
+        """Delete what these runs of the server stored, except for what later checkpoints are built upon.
+
+        Delta channels are rebuilt from all checkpoints before: one that is missing would empty them in silence.
+        """
+        await self.setup()
+        await self._drop(await self._places(_OF_RUNS, json.dumps([str(run_id) for run_id in run_ids])))
+
+    @unbroken
+    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """Delete whole threads, or all but the latest checkpoints and those that their channels are rebuilt from."""
+        await self.setup()
+        for thread_id in map(str, thread_ids):
+            if strategy in ("delete", "delete_all"):
+                await self.adelete_thread(thread_id)
+            elif strategy == "keep_latest":
+                places = await self._places(_OF_THREAD, thread_id)
+                await self._drop(places - await self._needed(thread_id, {place.checkpoint_ns for place in places}))
+            else:
+                raise ValueError(f"Unknown strategy {strategy!r}; there are 'keep_latest' and 'delete'.")
+
+    async def _needed(self, thread_id: str, namespaces: Iterable[str]) -> set[Place]:
+        """The latest checkpoint of each namespace and its ancestors, back to where all delta channels are whole."""
+        needed = set[Place]()
+        for namespace in namespaces:
+            config: RunnableConfig | None = {"configurable": {"thread_id": thread_id, "checkpoint_ns": namespace}}
+            missing: set[str] | None = None
+            while config and missing != set() and (found := await self.aget_tuple(config)):
+                needed.add(Place(thread_id, namespace, found.checkpoint["id"]))
+                if missing is None:
+                    missing = set(found.metadata.get("counters_since_delta_snapshot", ()))
+                missing -= found.checkpoint["channel_values"].keys()
+                config = found.parent_config
+        return needed
+
+    async def _places(self, query: str, parameter: str) -> set[Place]:
+        async with self.lock, self.conn.execute(query, (parameter,)) as rows:
+            return {Place(*row) async for row in rows}
+
+    async def _drop(self, places: Iterable[Place]) -> None:
+        """Delete checkpoints and what was written on them."""
+        rows = list(places)
+        condition = "WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?"
+        async with self.lock:
+            await self.conn.executemany(f"DELETE FROM checkpoints {condition}", rows)  # noqa: S608 - a constant
+            await self.conn.executemany(f"DELETE FROM writes {condition}", rows)  # noqa: S608 - a constant
+            await self.conn.commit()
+
+    async def thread_ids(self) -> list[str]:
+        """All threads, the latest first."""
+        await self.setup()
+        query = "SELECT thread_id FROM checkpoints GROUP BY thread_id ORDER BY max(checkpoint_id) DESC"
+        async with self.lock, self.conn.execute(query) as rows:
+            return [str(row[0]) async for row in rows]
+
+
+def _is_cancellation(channel: str, value: Any) -> bool:
+    return channel == "__error__" and isinstance(value, asyncio.CancelledError)
+
+
+def _prefix(thread_id: str) -> str:
+    return ".".join(page_namespace(thread_id))
