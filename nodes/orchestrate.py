@@ -50,7 +50,8 @@ async def orchestrate(state: ResearchState, runtime: Runtime[Context]) -> Orches
     assert run is not None
     pages = pages_of(runtime.store, run.id)
     lost = await owed(pages, run.id)
-    run, state = lost.settled(run), replace(state, spending={**state.spending, **lost.costs})
+    new = lost.new(state.spending)
+    run, state = lost.settled(run), replace(state, spending={**state.spending, **new})
     reasons = profile_of("orchestrator", context).reasons
     max_cycles = context.limits.max_cycles_reasoning if reasons else context.limits.max_cycles
     limit = limit_reached(context.limits, state.spending, run.active_seconds)
@@ -58,7 +59,7 @@ async def orchestrate(state: ResearchState, runtime: Runtime[Context]) -> Orches
         limit = f"the last of {max_cycles} cycles was reached ({'max_cycles_reasoning' if reasons else 'max_cycles'})"
     if limit:
         run = run.model_copy(update={"stop_reason": limit})
-        return {"run": run, "progress": progress.model_copy(update={"decision": "report"}), "spending": lost.costs}
+        return {"run": run, "progress": progress.model_copy(update={"decision": "report"}), "spending": new}
     steering = _steering(state)
     named = [address for message in steering for address in addresses_in(clean(message.text))]
     await Addresses(pages, run.id).allow(named)
@@ -70,7 +71,7 @@ async def orchestrate(state: ResearchState, runtime: Runtime[Context]) -> Orches
     run = run.model_copy(update={"active_seconds": run.active_seconds + teller.bill.seconds, "stop_reason": ""})
     update["transcript"] = [*steering, *update["transcript"]]
     update["findings"] = withheld(state.findings, reply.refused)
-    spending = {**lost.costs, **teller.bill.costs}
+    spending = {**new, **teller.bill.costs}
     return {**update, "run": run, "spending": spending, "thoughts": teller.kept(run.id)}
 
 

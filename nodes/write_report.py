@@ -126,7 +126,7 @@ async def write_report(state: ResearchState, runtime: Runtime[Context]) -> Write
         run=run,
         report=report,
         findings=left_out,
-        spending={**lost.costs, **teller.bill.costs},
+        spending={**lost.new(state.spending), **teller.bill.costs},
         thoughts=teller.kept(run.id),
     )
 

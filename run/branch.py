@@ -59,7 +59,6 @@ class ResearcherState:
     thoughts: Annotated[dict[str, str], merge_texts] = field(default_factory=dict)
     ended: Ending | None = None
     reason: str = ""
-    withheld: Annotated[list[str], append] = field(default_factory=list)
     failures: Annotated[list[str], append] = field(default_factory=list)
     findings: Annotated[dict[str, Finding], merge_findings] = field(default_factory=dict)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
@@ -10,6 +11,8 @@ from typing import Any, NamedTuple
 
 from deep_research.run.pages import Pages
 from deep_research.state import Run, Spent
+
+_EMPTY: dict[str, Any] = {"owners": [], "seconds": 0.0}
 
 
 @dataclass
@@ -34,6 +37,10 @@ class Owed(NamedTuple):
     seconds: float
     """Seconds of its nodes, those of researchers left out."""
 
+    def new(self, known: Mapping[str, Spent]) -> dict[str, Spent]:
+        """The costs that are not known yet."""
+        return {key: spent for key, spent in self.costs.items() if key not in known}
+
     def settled(self, run: Run) -> Run:
         """The run with the seconds of all that failed, however often they are added."""
         # Where texts are not kept as long as checkpoints, the notes are gone.
@@ -44,38 +51,43 @@ class Owed(NamedTuple):
 
 
 @asynccontextmanager
-async def booked(pages: Pages, question_id: str, bill: Bill, *, is_branch: bool = False) -> AsyncIterator[None]:
+async def booked(pages: Pages, question_id: str, bill: Bill, *, researcher: str = "") -> AsyncIterator[None]:
     """Note down the bill if what is done within fails or is stopped.
 
-    `is_branch`: it is a researcher's. Its costs are noted in any case, since they reach the run with its finding only,
-    and its time passes beside that of others and is none of the run's own.
+    `researcher`: the id of the task whose bill it is. Its costs are noted in any case, since they reach the run with
+    its finding only, and its time passes beside that of others and is none of the run's own.
     """
     try:
         yield
-    except BaseException:
-        await _note(pages, question_id, bill.costs, 0.0 if is_branch else bill.seconds)
+    except (Exception, asyncio.CancelledError):
+        # What went wrong within says more than a store that fails as well.
+        with suppress(Exception):
+            await _note(pages, question_id, researcher, bill.costs, 0.0 if researcher else bill.seconds)
         raise
-    if is_branch:
-        await _note(pages, question_id, bill.costs, 0.0)
+    if researcher:
+        await _note(pages, question_id, researcher, bill.costs, 0.0)
 
 
 async def owed(pages: Pages, question_id: str) -> Owed:
     """What was noted down for this question."""
-    noted = await pages.noted(_name(question_id)) or {"costs": {}, "seconds": 0.0}
-    costs = {key: Spent.model_validate(spent) for key, spent in noted["costs"].items()}
-    return Owed(costs, noted["seconds"])
+    index = await pages.noted(_name(question_id)) or _EMPTY
+    notes = [await pages.noted(_name(question_id, owner)) or {} for owner in index["owners"]]
+    costs = {key: Spent.model_validate(spent) for note in notes for key, spent in note.items()}
+    return Owed(costs, index["seconds"])
 
 
-async def _note(pages: Pages, question_id: str, costs: Mapping[str, Spent], seconds: float) -> None:
-    name = _name(question_id)
-    # What went wrong within says more than a store that fails as well, and nothing fails because it is not noted.
-    with suppress(Exception):
-        async with pages.alone(name):
-            earlier = await owed(pages, question_id)
-            entries = {key: spent.model_dump() for key, spent in {**earlier.costs, **costs}.items()}
-            note: dict[str, Any] = {"costs": entries, "seconds": earlier.seconds + seconds}
-            await pages.note({name: note})
+async def _note(pages: Pages, question_id: str, owner: str, costs: Mapping[str, Spent], seconds: float) -> None:
+    """A note for each owner, so that what is written does not grow with all that others have spent."""
+    name, place = _name(question_id), _name(question_id, owner)
+    async with pages.alone(name):
+        index, earlier = await pages.noted(name) or _EMPTY, await pages.noted(place) or {}
+        entries = {key: spent.model_dump() for key, spent in costs.items()}
+        notes: dict[str, dict[str, Any]] = {place: {**earlier, **entries}}
+        if owner not in index["owners"] or seconds:
+            owners = [*index["owners"], *({owner} - {*index["owners"]})]
+            notes[name] = {"owners": owners, "seconds": index["seconds"] + seconds}
+        await pages.note(notes)
 
 
-def _name(question_id: str) -> str:
-    return f"costs of {question_id}"
+def _name(question_id: str, *owner: str) -> str:
+    return " ".join(["costs of", question_id, *owner])

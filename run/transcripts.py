@@ -10,11 +10,11 @@ from langchain_core.messages.tool import tool_call
 from langchain_core.messages.utils import count_tokens_approximately
 
 from deep_research.run import tool_names
-from deep_research.run.calls import is_word_of_ours
+from deep_research.run.calls import NOT_RUN, is_word_of_ours
 from deep_research.run.fencing import fence
 from deep_research.state import Finding
 
-INTERRUPTED = "Not run: the research was interrupted. Ask again if it is still needed."
+INTERRUPTED = f"{NOT_RUN} the research was interrupted. Ask again if it is still needed."
 
 FAILED = "The research failed"
 WITHHELD = "Withheld: the provider of the model refuses to have this result read. Go on without it."
@@ -55,6 +55,11 @@ def with_findings(transcript: Sequence[AnyMessage], findings: Mapping[str, Findi
 def withheld(findings: Mapping[str, Finding], refused: Collection[str]) -> dict[str, Finding]:
     """The findings that a filter has `refused` to have read (ids), marked so that no later call shows them."""
     return {key: findings[key].model_copy(update={"is_withheld": True}) for key in refused if key in findings}
+
+
+def count_withheld(notes: Sequence[AnyMessage]) -> int:
+    """How many results of a researcher's calls a filter has refused to have read."""
+    return len({note.tool_call_id for note in notes if isinstance(note, ToolMessage) and note.text == WITHHELD})
 
 
 def earlier_findings(findings: Mapping[str, Finding], question_id: str) -> list[AnyMessage]:

@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from openai_replies import Reply
 from openai_server import Received, say, use
 from search_api import Answer as ApiAnswer
 from search_api import found
 from searching import Shelf, new_desk
-from wire import END, Script, hand_out, search_for, tool_results, wire_lab
+from wire import END, Script, hand_out, search_for, task_of, tool_results, wire_lab
 
 from deep_research.run.context import Context
 from deep_research.tools.engines.engine import Found
@@ -87,3 +88,31 @@ async def test_a_researcher_may_quote_what_the_web_has_shown_and_nothing_that_it
         await wire.ask()
         assert wire.engine.queries == ["light", told]
         assert f"Not searched: {QUOTE!r} quotes your documents" in " ".join(said(wire.requests("finding")[0]))
+
+
+async def test_what_one_researcher_has_read_in_documents_is_not_told_by_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A finding quotes the document, the next task quotes the finding, and its researcher searches for the task."""
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "plans.md").write_text(PASSAGE)
+
+    def orchestrator(request: Received) -> Reply:
+        rounds = request.prompt.count("Found:")
+        return END if rounds > 1 else hand_out(QUOTE if rounds else "sale price million")
+
+    def researcher(request: Received) -> Reply:
+        if tool_results(request):
+            return END
+        task = task_of(request)
+        return search_for(task) if task == QUOTE else use(("internal_search", {"queries": [task]}))
+
+    script: dict[str, Script] = {
+        "orchestrator": orchestrator,
+        "researcher": researcher,
+        "finding": lambda request: say(f"Found: {PASSAGE if task_of(request) != QUOTE else 'nothing more'}"),
+    }
+    with wire_lab(tmp_path / "data", monkeypatch, script, docs=(tmp_path / "docs",)) as wire:
+        await wire.ask()
+        assert wire.engine.queries == []
+        assert f"Not searched: {QUOTE!r} quotes your documents" in " ".join(said(wire.requests("finding")[-1]))

@@ -20,6 +20,6 @@ class Desk:
     excerpts: Mapping[str, str] = field(default_factory=dict)
     """What earlier searches showed, by address: it tells which part of a long text is wanted."""
     private: tuple[str, ...] = ()
-    """All that the user's documents have shown so far: it is not sent away."""
+    """All that the user's documents have shown on the thread so far: it is not sent away."""
     meter: Meter = field(default_factory=Meter)
     """What the call may use up, and what it has."""

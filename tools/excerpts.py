@@ -19,6 +19,7 @@ from deep_research.run.packets import (
 )
 from deep_research.run.pages import Pages
 from deep_research.run.telling import researcher_failed
+from deep_research.run.transcripts import count_withheld
 from deep_research.state import Ending, Finding, Task
 from deep_research.tools.results import results_in
 
@@ -41,7 +42,7 @@ async def keep_excerpts(
             "sources": tuple(state.numbered),
             "actions": tuple(state.actions),
             "failures": (*state.failures, reason),
-            "withheld": len(set(state.withheld)),
+            "withheld": count_withheld(state.notes),
             "seconds": seconds,
         }
     )

@@ -42,7 +42,6 @@ class ThinkOrActUpdate(TypedDict, total=False):
     ended: Ending
     reason: str
     failures: list[str]
-    withheld: list[str]
     spending: dict[str, Spent]
     thoughts: dict[str, str]
 
@@ -60,7 +59,7 @@ async def think_or_act(state: ResearcherState, runtime: Runtime[Context]) -> Thi
         return {"ended": "failed" if is_worthless else "partial", "reason": reason, "request": None}
     left, pages = seconds_left(context.limits, state.seconds), pages_of(runtime.store, task.question_id)
     teller = Teller(runtime.stream_writer, placement.model_copy(update={"sub_turn_index": state.step}))
-    booking = booked(pages, task.question_id, teller.bill, is_branch=True)
+    booking = booked(pages, task.question_id, teller.bill, researcher=task.id)
     reply = await tried(_ask(state, context, pages, teller), left, booking)
     if isinstance(reply, Failed):
         if not reply.is_late:
@@ -75,7 +74,7 @@ async def think_or_act(state: ResearcherState, runtime: Runtime[Context]) -> Thi
     has_effect = bool(step.answers or step.request)
     notes: list[AnyMessage] = [left_out(call_id) for call_id in reply.refused]
     notes += [calls.message, *answer(calls.message, step.answers)] if has_effect else []
-    return {**_update(state, step, notes), **_spent(state, teller), "withheld": list(reply.refused)}
+    return {**_update(state, step, notes), **_spent(state, teller)}
 
 
 def _spent(state: ResearcherState, teller: Teller) -> ThinkOrActUpdate:

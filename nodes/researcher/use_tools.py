@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 from deep_research.models.settings import settings_of
 from deep_research.run import tool_names
 from deep_research.run.branch import ResearcherState, ToolRequest
-from deep_research.run.calls import in_order
+from deep_research.run.calls import NOT_RUN, in_order
 from deep_research.run.context import Context, bound
 from deep_research.run.errors import SearchFailed
 from deep_research.run.ledger import Bill, booked
@@ -25,8 +25,8 @@ from deep_research.tools.desk import Desk
 from deep_research.tools.meter import Meter
 from deep_research.tools.offer import research_tool
 from deep_research.tools.outcome import Outcome
+from deep_research.tools.private import documents_shown, note_documents
 from deep_research.tools.results import Result, results_in, write_results
-from deep_research.tools.roots import SCHEME
 
 
 class UseToolsUpdate(TypedDict, total=False):
@@ -53,7 +53,7 @@ async def use_tools(state: ResearcherState, runtime: Runtime[Context]) -> UseToo
     start, meter, bill = context.clock.seconds(), _meter(state), Bill()
     place = Placement(turn_index=task.turn, tab_index=task.position, sub_turn_index=state.step)
     emit(runtime.stream_writer, *shown.asked(place, request.tool, request.inputs, task.scope))
-    async with booked(pages, task.question_id, bill, is_branch=True):
+    async with booked(pages, task.question_id, bill, researcher=task.id):
         sources: dict[str, Source] = {}
         try:
             outcome = await _carry_out(state, request, context, pages, meter)
@@ -88,6 +88,7 @@ async def _update(
     found_on_web = [source.address for source in sources.values() if source.kind == "web"]
     await Addresses(pages, state.task.question_id).allow(found_on_web)
     reference = await pages.keep(write_results(outcome, numbers))
+    await note_documents(pages, outcome, reference)
     return UseToolsUpdate(
         notes=[refer(request.id, reference)],
         request=None,
@@ -114,14 +115,15 @@ async def _carry_out(
 ) -> Outcome:
     used_up = _used_up(request.tool, meter)
     if used_up:
-        return Outcome(problems=(f"Not run: {used_up}. Write down what was found.",))
-    earlier = await _results(state, pages) if _looks_back(request.tool, context) else []
+        return Outcome(problems=(f"{NOT_RUN} {used_up}. Write down what was found.",))
+    earlier = await _results(state, pages) if request.tool == tool_names.OPEN_URL else []
     desk = Desk(
         pages,
         state.task.question_id,
         # What was shown first is what made somebody open it.
         excerpts={result["address"]: result["text"] for result in reversed(earlier)},
-        private=tuple(result["text"] for result in earlier if result["address"].startswith(SCHEME)),
+        # A task may quote what another researcher was shown.
+        private=await documents_shown(pages) if request.tool == tool_names.WEB_SEARCH else (),
         meter=meter,
     )
     return await carry_out(
@@ -148,11 +150,6 @@ def _used_up(tool: str, meter: Meter) -> str:
 def _time(limits: Limits, used: float) -> Time:
     """How long a tool may take, in a researcher that has worked for so many seconds."""
     return min(Time(limits.tool_seconds, "tool_seconds"), Time(seconds_left(limits, used), "researcher_seconds_hard"))
-
-
-def _looks_back(tool: str, context: Context) -> bool:
-    """Whether a tool goes by what the researcher has seen: to open it there, or not to tell it to anybody."""
-    return tool == tool_names.OPEN_URL or (tool == tool_names.WEB_SEARCH and bool(context.docs))
 
 
 async def _results(state: ResearcherState, pages: Pages) -> list[Result]:

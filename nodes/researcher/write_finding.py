@@ -27,6 +27,7 @@ from deep_research.run.packets import (
 )
 from deep_research.run.pages import Pages, pages_of
 from deep_research.run.telling import ProseTeller, Teller
+from deep_research.run.transcripts import count_withheld
 from deep_research.run.tries import Failed, tried
 from deep_research.state import Finding, Spent
 from deep_research.tools.excerpts import keep_excerpts
@@ -66,7 +67,7 @@ async def write_finding(state: ResearcherState, runtime: Runtime[Context]) -> Wr
     place = Placement(turn_index=task.turn, tab_index=task.position)
     teller = FindingTeller(runtime.stream_writer, place, state.step)
     left = context.limits.researcher_seconds_hard - state.seconds
-    booking = booked(pages, task.question_id, teller.bill, is_branch=True)
+    booking = booked(pages, task.question_id, teller.bill, researcher=task.id)
     finding = await tried(_finding(state, context, pages, teller), left, booking)
     if isinstance(finding, Failed):
         seconds = state.seconds + teller.bill.seconds
@@ -90,7 +91,7 @@ async def _finding(state: ResearcherState, context: Context, pages: Pages, telle
         ended="partial" if was_cut else state.ended or "done",
         reason=state.reason or (CUT_OFF if was_cut else ""),
         failures=tuple(state.failures),
-        withheld=len({*state.withheld, *reply.refused}),
+        withheld=count_withheld(state.notes) + len(reply.refused),
         seconds=state.seconds + teller.bill.seconds,
         actions=tuple(state.actions),
     )
