@@ -35,9 +35,8 @@ _NOT_SHOWN = {
     "display": ("none",),
     "visibility": ("hidden", "collapse"),
     "content-visibility": ("hidden",),
-    "text-fill-color": ("transparent",),
 }
-_PLACES = ("left", "top", "right", "bottom", "inset", "text-indent", "margin-left", "margin-top")
+_PLACES = ("left", "top", "right", "bottom", "inset", "text-indent", "margin-left")
 _ACROSS = ("left", "right", "text-indent", "margin-left")
 _SIZES = ("height", "width", "max-height", "max-width")
 
@@ -70,6 +69,7 @@ def hides(style: Mapping[str, str]) -> bool:
         or any(_first(style.get(name, "")) <= FAINT for name in ("opacity", "zoom", "scale"))
         or _has_tiny_font(style)
         or any(_is_outside(name, style[name]) for name in _PLACES if name in style)
+        or _is_above(style)
         or _is_cut_off(style)
         or any(_moves_away(*found) for found in _FUNCTION.findall(style.get("transform", "")))
         or _is_outside("left", style.get("translate", ""))
@@ -111,8 +111,17 @@ def _has_tiny_font(style: Mapping[str, str]) -> bool:
 
 
 def _is_outside(name: str, value: str) -> bool:
-    pixels = [number * _PLACE_PIXELS.get(unit, 1.0) for number, unit in _numbers(value)]
-    return any(one <= OUTSIDE_PIXELS or (one >= FAR_PIXELS and name in _ACROSS) for one in pixels)
+    return any(one <= OUTSIDE_PIXELS or (one >= FAR_PIXELS and name in _ACROSS) for one in _pixels(value))
+
+
+def _is_above(style: Mapping[str, str]) -> bool:
+    """Whether it is drawn up and out; a padding as large takes it back, as below headers that stay in place."""
+    lift = _pixels(style.get("margin-top", ""))
+    return bool(lift) and lift[0] + sum(_pixels(style.get("padding-top", ""))[:1]) <= OUTSIDE_PIXELS
+
+
+def _pixels(value: str) -> list[float]:
+    return [number * _PLACE_PIXELS.get(unit, 1.0) for number, unit in _numbers(value)]
 
 
 def _is_cut_off(style: Mapping[str, str]) -> bool:

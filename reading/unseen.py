@@ -61,7 +61,7 @@ def _is_hidden(element: lxml.html.HtmlElement, sheets: Sheets) -> bool:
     if hides(style):
         return True
     attribute = element.get("color", "").strip().lower() if element.tag == "font" else ""
-    colour = colour_of(style.get("color", attribute))
+    colour = colour_of(style.get("text-fill-color") or style.get("color", attribute))
     if colour is None:
         return False
     if colour.is_clear:

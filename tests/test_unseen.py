@@ -43,6 +43,7 @@ UNSEEN_STYLES = [
         "x;display:none",
     ),
     *("color:#fff;background:#fff no-repeat", "color:#000;background:fixed rgb(0,0,0)"),
+    *("margin-top:-999px", "margin-top:-999px;padding-top:20px", "color:#333;text-fill-color:#fff"),
 ]
 SEEN = [
     "<style>.h{display:none}</style><p class=hh>SEEN</p>",
@@ -60,6 +61,10 @@ SEEN_STYLES = [
     *("transform:scale(1.1) rotate(0deg)", "overflow:hidden;height:10em", "width:0;overflow:visible", "zoom:1"),
     *("clip-path:inset(0)", "clip:auto", "top:5000px", "color:rgb(20 20 20 / 90%)", "color:inherit", "color:#0008"),
     *("color:white;background:linear-gradient(red,blue)", "color:white;background-color:#345", "max-width:100%"),
+    *(
+        "-webkit-text-fill-color:transparent;-webkit-background-clip:text;background:linear-gradient(red,blue)",
+        "margin-top:-200px;padding-top:200px",
+    ),
 ]
 
 
