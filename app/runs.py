@@ -102,13 +102,13 @@ class RunBook(NamedTuple):
         context = self._context(choices)
         # Where nothing is given, they were told when the run began.
         notices = check_models(ROLES, context) if given else ()
-        if given:
-            await self._kept(thread).remember(choices, context)
         if answer and not standing.asks:
             raise UnknownSetting(f"The run {thread!r} asks nothing: leave out --answer.")
         if answer:
             check_question([HumanMessage(answer)], context.limits.question_characters)
-        elif standing.asks or not standing.is_unfinished:
+        if given:
+            await self._kept(thread).remember(choices, context)
+        if not answer and (standing.asks or not standing.is_unfinished):
             return standing
         view.begin(notices)
         return await self._run(thread, Command(resume=answer) if answer else None, context, view)

@@ -115,6 +115,13 @@ def test_an_answer_to_a_run_that_asks_nothing_is_refused(desk: Desk) -> None:
     assert line == "The run 'light' asks nothing: leave out --answer."
 
 
+def test_settings_of_a_resumption_that_is_refused_are_not_kept(desk: Desk) -> None:
+    assert desk.call("ask", WHEN, "--docs", "docs", "--thread", "light").code == 0
+    desk.call("resume", "light", "--answer", "Yes.", "--limit", "max_searches=1")
+    page = json.loads(desk.call("ask", "Who kept it?", "--thread", "light", "--format", "json").out)
+    assert "max_searches" not in page["stop_reason"]
+
+
 def foreign(file: Path) -> None:
     with sqlite3.connect(file) as connection:
         connection.execute("CREATE TABLE addresses (name TEXT)")
