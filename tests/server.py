@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import random
 import re
 import shutil
 import signal
@@ -15,6 +16,7 @@ import time
 import urllib.request
 import uuid
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -44,8 +46,7 @@ class Server:
 
     def start(self) -> None:
         """Start and wait until it answers."""
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
+        self.port = _free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         began = time.monotonic()
         with self.log.open("ab") as log:
@@ -178,6 +179,14 @@ async def until(is_so: Callable[[], Awaitable[bool]]) -> None:
     async with asyncio.timeout(SECONDS):
         while not await is_so():
             await asyncio.sleep(PAUSE)
+
+
+def _free_port() -> int:
+    """A port that no other test gets while the server starts: the system hands out higher ones."""
+    while True:
+        port = random.randrange(10_000, 32_000)
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
 
 
 def _command(port: int) -> list[str]:
