@@ -20,7 +20,7 @@ EVERY = 100
 """Documents indexed from one plain line to the next."""
 
 
-class Bill(NamedTuple):
+class Costs(NamedTuple):
     """What the models' calls have cost so far."""
 
     calls: int = 0
@@ -29,10 +29,10 @@ class Bill(NamedTuple):
     usd: float = 0.0
     """Money, as far as it is known."""
 
-    def plus(self, call: packets.CallFinished) -> Bill:
+    def plus(self, call: packets.CallFinished) -> Costs:
         """The bill with one more call."""
         tokens = self.tokens + call.input_tokens + call.output_tokens
-        return Bill(self.calls + 1, tokens, self.usd + call.usd)
+        return Costs(self.calls + 1, tokens, self.usd + call.usd)
 
     def __str__(self) -> str:
         """Tokens and money in words."""
@@ -50,7 +50,7 @@ class Progress(ABC):
 
     def __init__(self, title: str) -> None:
         self.title = title
-        self.bill = Bill()
+        self.bill = Costs()
 
     def __enter__(self) -> Self:
         return self

@@ -11,7 +11,7 @@ from deep_research.app.stream import read_packet
 from deep_research.app.terminal import say
 from deep_research.models.abilities import remember
 from deep_research.models.caller import Caller
-from deep_research.models.faults import failed, in_our_words
+from deep_research.models.faults import as_ours
 from deep_research.models.ladder.probe import Check, check_model
 from deep_research.models.memory import Ability
 from deep_research.models.patience import patience_of
@@ -56,7 +56,7 @@ async def _checks(role: Role, context: Context) -> list[Check]:
     try:
         examined = await check_model(resolve_model(role, context), window, caller.message)
     except Exception as error:  # noqa: BLE001 - every provider has errors of its own
-        words = str(in_our_words(error, role, profile.name) or failed(role, error))
+        words = str(as_ours(error, role, profile.name))
         return [Check("answer", is_ok=False, words=words)]
     if examined.rung:
         await remember(role, context, Ability(examined.rung, examined.begins_inside))

@@ -11,6 +11,7 @@ from langgraph.graph import END
 from langgraph.types import Command
 
 from deep_research.run.branch import ResearcherState
+from deep_research.run.calls import NOT_RUN
 from deep_research.run.errors import failure_of
 from deep_research.run.packets import Placement, emit
 from deep_research.run.pages import pages_of
@@ -24,7 +25,7 @@ def write_what_there_is(state: ResearcherState, error: NodeError) -> Command[Lit
     reason, task = _reason(error), state.task
     place = Placement(turn_index=task.turn, tab_index=task.position)
     emit(get_stream_writer(), researcher_failed(place, reason))
-    open_call = [ToolMessage(f"Not run: {reason}.", tool_call_id=state.request.id)] if state.request else []
+    open_call = [ToolMessage(f"{NOT_RUN} {reason}.", tool_call_id=state.request.id)] if state.request else []
     update: dict[str, Any] = {"ended": "partial", "reason": reason, "request": None, "notes": open_call}
     # The call of a tool has taken the step.
     update |= {"failures": [reason], "step": state.step + len(open_call)}

@@ -7,7 +7,7 @@ from typing import get_args
 from langchain_core.language_models import BaseChatModel
 
 from deep_research.models.caller import Caller
-from deep_research.models.faults import failed, in_our_words
+from deep_research.models.faults import as_ours
 from deep_research.models.ladder import RungName
 from deep_research.models.ladder.probe import choose_rung
 from deep_research.models.memory import Ability, Place, recall, write_down
@@ -62,7 +62,7 @@ async def _try_out(model: BaseChatModel, caller: Caller) -> Ability:
         choice = await choose_rung(model, caller.message)
     except Exception as error:  # noqa: BLE001 - every provider has errors of its own
         # What it says may quote the key.
-        raise in_our_words(error, role, name) or failed(role, error) from None
+        raise as_ours(error, role, name) from None
     if choice.rung is None:
         raise ToolsMissing(
             f"The {role}'s model {name!r} calls tools in no way that is known here. Choose another model (setting "

@@ -121,6 +121,11 @@ def in_our_words(error: Exception, role: str, model: str) -> DeepResearchError |
     return ours(text.format_map({"who": f"The {role}'s model {model!r}", **_facts(error)}))
 
 
+def as_ours(error: Exception, role: str, model: str) -> DeepResearchError:
+    """The error for the user, also where nothing is known of it."""
+    return in_our_words(error, role, model) or failed(role, error)
+
+
 def failed(role: str, error: Exception) -> ModelFailed:
     """An error that nothing is known of, by its kind alone."""
     return ModelFailed(f"The {role}'s model failed ({type(error).__name__}); try again, or choose another (models).")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from deep_research.run import tool_names
-from deep_research.run.calls import ACKNOWLEDGED, Calls
+from deep_research.run.calls import ACKNOWLEDGED, NOT_RUN, Calls
 from deep_research.run.limits import Limits
 from deep_research.state import Decision, Progress
 
@@ -14,11 +14,11 @@ ACT = "act"
 """Nudge: the model called no tool."""
 RESEARCH_FIRST = "research_first"
 """Nudge: the model asked for the report before anything was researched."""
-NOT_NEEDED = "Not run: the report is written now."
-THINK_ALONE = "Not run: a thought stands alone. Call again after it."
-ACT_NOW = "Not run: no more thinking in a row. Act now: research or report."
-RESEARCH_ALONE = "Not run: call research_agent alone."
-NOTHING_RESEARCHED = "Not run: nothing has been researched yet. Research the plan first."
+NOT_NEEDED = f"{NOT_RUN} the report is written now."
+THINK_ALONE = f"{NOT_RUN} a thought stands alone. Call again after it."
+ACT_NOW = f"{NOT_RUN} no more thinking in a row. Act now: research or report."
+RESEARCH_ALONE = f"{NOT_RUN} call research_agent alone."
+NOTHING_RESEARCHED = f"{NOT_RUN} nothing has been researched yet. Research the plan first."
 PENDING = ""
 
 
@@ -87,9 +87,9 @@ def _research(calls: Calls, progress: Progress, limits: Limits, has_findings: bo
     for call in calls.accepted:
         task = read_task(call.arguments)
         if not task:
-            answers[call.id] = "Not run: `task` has to be a text of one or two sentences."
+            answers[call.id] = f"{NOT_RUN} `task` has to be a text of one or two sentences."
         elif len(tasks) == limits.max_parallel_researchers:
-            answers[call.id] = f"Not run: at most {len(tasks)} at a time. Ask again next round if it is still needed."
+            answers[call.id] = f"{NOT_RUN} at most {len(tasks)} at a time. Ask again next round if it is still needed."
         else:
             tasks.append((call.id, task))
             answers[call.id] = PENDING

@@ -200,7 +200,7 @@ class NotesAdded(Packet):
 
 
 class PacketError(Packet):
-    """A researcher or a tool failed; the run goes on."""
+    """A researcher did not finish; the run goes on."""
 
     type: Literal["error"] = "error"
     message: str
@@ -223,7 +223,7 @@ class CallDelayed(Packet):
 
 
 class CallFinished(Packet):
-    """A model has answered: what the answer cost."""
+    """A try at a call of a model is over or broke off: what it cost."""
 
     type: Literal["call_finished"] = "call_finished"
     role: str

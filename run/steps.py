@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 from deep_research.run import tool_names
 from deep_research.run.branch import ResearcherState, ToolRequest
-from deep_research.run.calls import ACKNOWLEDGED, MERGED, Call, Calls
+from deep_research.run.calls import ACKNOWLEDGED, MERGED, NOT_RUN, Call, Calls
 from deep_research.run.limits import Limits
 
-ONE_KIND = "Not run: one kind of tool a message. Call it again alone."
-ACT_NOW = "Not run: no more thinking in a row. Call another tool now."
-REPEATED = "Not run: this very call was made {} times before. Write down what was found."
+ONE_KIND = f"{NOT_RUN} one kind of tool a message. Call it again alone."
+ACT_NOW = f"{NOT_RUN} no more thinking in a row. Call another tool now."
+REPEATED = f"{NOT_RUN} this very call was made {{made}} times before. Write down what was found."
 
 
 class Step(NamedTuple):
@@ -45,7 +45,7 @@ def choose(calls: Calls, state: ResearcherState, limits: Limits) -> Step:
     request = ToolRequest(id=first.id, tool=first.name, arguments=_merged(same))
     made = sum(1 for action in state.actions if (action.tool, action.inputs) == (request.tool, request.inputs))
     if made >= limits.max_repeats:
-        return Step(answers | {first.id: REPEATED.format(made)}, is_finished=True)
+        return Step(answers | {first.id: REPEATED.format(made=made)}, is_finished=True)
     return Step(answers, request)
 
 

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from deep_research.app.live_view import LiveView
-from deep_research.app.progress import Bill, PlainLines, Progress
+from deep_research.app.progress import Costs, PlainLines, Progress
 from deep_research.app.words import counted
 from deep_research.run import packets as p
 from deep_research.run.money import dollars
@@ -92,7 +92,7 @@ def test_one_is_no_plural(count: int, noun: str, words: str) -> None:
 def test_a_run_without_calls_has_no_bill(capsys: pytest.CaptureFixture[str]) -> None:
     assert lines(capsys, p.PlanStart(placement=TOP), stop()) == []
     assert "tokens" not in seen(stop())
-    assert str(Bill()) == "0 tokens"
+    assert str(Costs()) == "0 tokens"
 
 
 def test_a_run_that_begins_tells_its_name_and_what_to_know_before_any_packet(

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
+from deep_research.run.calls import NOT_RUN
 from deep_research.run.errors import DeepResearchError
 from deep_research.tools.outcome import Outcome, ResearchTool, ToolFailed
 
@@ -26,7 +27,7 @@ async def carry_out(tool: ResearchTool, arguments: dict[str, Any], time: Time) -
     Raises `DeepResearchError`: what only the user can put right is nothing for the model.
     """
     if time.seconds <= 0:
-        return Outcome(problems=(f"Not run: no time is left ({time.limit}). Write down what was found.",))
+        return Outcome(problems=(f"{NOT_RUN} no time is left ({time.limit}). Write down what was found.",))
     clock = asyncio.timeout(time.seconds)
     try:
         async with clock:
@@ -47,5 +48,5 @@ async def _run(tool: ResearchTool, arguments: dict[str, Any]) -> Outcome:
         checked = tool.arguments.model_validate(arguments)
     except ValidationError as error:
         faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
-        raise ToolFailed(f"Not run: the arguments are wrong ({faults}).") from error
+        raise ToolFailed(f"{NOT_RUN} the arguments are wrong ({faults}).") from error
     return await tool.run(checked)

@@ -12,13 +12,13 @@ from deep_research.models.extractive.reading import Exchange, exchanges_in, plan
 from deep_research.models.extractive.reply import Asked
 from deep_research.models.extractive.topics import task_for
 from deep_research.run import tool_names
+from deep_research.run.calls import NOT_RUN
 
 TASKS_PER_ROUND = 3
 MAX_REFUSALS = 2
 MAX_FOLLOW_UPS = 2
 ENOUGH = 0.8
 """Share of the question's words that the findings must hold for it to need no more research."""
-NOT_RUN = "Not run"
 
 
 def next_tasks(messages: Sequence[BaseMessage]) -> list[Asked]:

@@ -12,8 +12,8 @@ from deep_research.run.context import Context
 from deep_research.run.threads import in_thread
 from deep_research.tools.engines.answers import PACKED, Answer
 from deep_research.tools.engines.community import without_notice
-from deep_research.tools.engines.engine import USER_AGENT, EngineBusy, EngineFailed, Found
-from deep_research.tools.engines.failures import DEFAULT_WAIT, failed_status, too_slow, unreachable
+from deep_research.tools.engines.engine import USER_AGENT, EngineFailed, Found
+from deep_research.tools.engines.failures import broke_off, failed_status, too_slow, unreachable
 
 ADDRESS = "https://export.arxiv.org/api/query"
 CHUNK_BYTES = 65_536
@@ -58,7 +58,7 @@ class Arxiv:
         except requests.ConnectionError:
             raise unreachable(self.title) from None
         except requests.RequestException:
-            raise EngineBusy(f"{self.title} broke off the connection.", DEFAULT_WAIT, is_lasting=True) from None
+            raise broke_off(self.title) from None
         return [_found(document.metadata, document.page_content) for document in documents]
 
     def _ask(self, query: str = "", *, max_results: int, id_list: Iterable[str] = ()) -> SimpleNamespace:

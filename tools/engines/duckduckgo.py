@@ -11,7 +11,7 @@ from deep_research.reading.domains import domains_of
 from deep_research.run.context import Context
 from deep_research.run.threads import in_thread
 from deep_research.tools.engines.engine import EngineBusy, EngineFailed, Found
-from deep_research.tools.engines.failures import DEFAULT_WAIT, too_slow, unreachable
+from deep_research.tools.engines.failures import DEFAULT_WAIT, broke_off, too_slow, unreachable
 from deep_research.tools.engines.tavily import KEY
 
 BACKEND = "duckduckgo"
@@ -91,4 +91,4 @@ def _failure(error: Exception) -> EngineFailed:
         return EngineFailed(f"{words}, or a search engine with a key ({KEY}).")
     if kind in ("ConnectError", "DNSError"):
         return unreachable(title)
-    return EngineBusy(f"{title} broke off the connection.", DEFAULT_WAIT, is_lasting=True)
+    return broke_off(title)

@@ -48,7 +48,7 @@ class EngineFailed(Exception):
 class EngineBusy(EngineFailed):
     """An engine could not search just now, and is worth asking once more after `seconds`."""
 
-    def __init__(self, words: str, seconds: float = 1.0, *, is_lasting: bool = False) -> None:
+    def __init__(self, words: str, seconds: float, *, is_lasting: bool = False) -> None:
         """`is_lasting` holds for the second failure in a row."""
         super().__init__(words, is_lasting=is_lasting)
         self.seconds = seconds

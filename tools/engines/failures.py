@@ -32,6 +32,11 @@ def failed_request(title: str, error: httpx.HTTPError, setting: str = "") -> Eng
         return unreachable(title, setting)
     if isinstance(error, httpx.TimeoutException):
         return too_slow(title)
+    return broke_off(title)
+
+
+def broke_off(title: str) -> EngineBusy:
+    """The connection ended before the answer did."""
     return EngineBusy(f"{title} broke off the connection.", DEFAULT_WAIT, is_lasting=True)
 
 
