@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from deep_research.app.as_tool import deep_research_tool
     from deep_research.app.embed import ResearchGraph, build_graph, thread_id
     from deep_research.app.once import Answer, research
     from deep_research.app.replay import areplay_thread, replay_thread
@@ -24,6 +25,7 @@ __all__ = [
     "apackets",
     "areplay_thread",
     "build_graph",
+    "deep_research_tool",
     "errors",
     "packets",
     "replay_thread",
@@ -40,6 +42,7 @@ _PLACES = {
     "apackets": "app.stream",
     "areplay_thread": "app.replay",
     "build_graph": "app.embed",
+    "deep_research_tool": "app.as_tool",
     "packets": "app.stream",
     "replay_thread": "app.replay",
     "research": "app.once",

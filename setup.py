@@ -10,7 +10,8 @@ class BuildPackage(build_py):
     def find_package_modules(self, package: str, package_dir: str) -> list[tuple[str, str, str]]:
         """The modules of a package, as setuptools finds them, less the root's strays."""
         modules = super().find_package_modules(package, package_dir)
-        return [m for m in modules if package != "deep_research" or m[1] in {"__init__", "channels", "state"}]
+        ours = {"__init__", "channels", "knowledge", "state"}
+        return [m for m in modules if package != "deep_research" or m[1] in ours]
 
 
 setup(cmdclass={"build_py": BuildPackage})

@@ -8,41 +8,14 @@ from typing import Annotated, Literal
 
 from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
-from pydantic import BaseModel, ConfigDict
 
 from deep_research.channels import append, delta, merge_by_id, merge_texts
+from deep_research.knowledge import Learning, Observation, PlanStep, Record, Source, StepOutcome, merge_sources
 
 RunStatus = Literal["running", "waiting", "completed", "completed_with_gaps"]
 Ending = Literal["done", "partial", "failed"]
 Decision = Literal["again", "research", "report"]
 Entry = Literal["question", "answer", "plan_reply", "follow_up", "continuation"]
-
-
-class Record(BaseModel):
-    """A frozen piece of a run; two records with equal fields are the same record."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
-
-
-class Source(Record):
-    """Something that was found, and perhaps read."""
-
-    key: str
-    """Identity: the canonical web address, or the file's URI."""
-    title: str
-    """Title as the source gives it."""
-    location: str
-    """Where a reader opens it: the final web address, or the file's URI."""
-    address: str
-    """What a model passes to `open_url` to read it."""
-    kind: Literal["document", "web"]
-    """A file of the user, or a page of the web."""
-    content_hash: str = ""
-    """SHA-256 (hex) of the full text in the store; empty as long as only an excerpt was seen."""
-    read_at: str = ""
-    """When the text was read (ISO 8601); empty as long as it was not."""
-    number: int = 0
-    """Number in this thread, from 1; 0 as long as no finding cites it."""
 
 
 class Action(Record):
@@ -142,6 +115,8 @@ class Task(Assignment):
     """Searches that it may make; none: unlimited."""
     fetches: int | None
     """Pages that it may open; none: unlimited."""
+    tool_calls: int | None = None
+    """Calls of research tools that it may make; none: unlimited."""
     usd: float | None
     """Money that it may spend, in US dollars; none: unlimited."""
 
@@ -174,6 +149,8 @@ class Spent(Record):
     """Queries sent, each once for every engine."""
     fetches: int = 0
     """Web pages fetched and documents opened."""
+    tool_calls: int = 0
+    """Calls of research tools that were carried out."""
     usd: float = 0.0
     """Money in US dollars, as far as it is known."""
 
@@ -228,10 +205,40 @@ class Progress(Record):
     """Messages of the conversation when the orchestrator began; later ones stand in the transcript."""
     seen_messages: int = 0
     """Messages of the conversation that the orchestrator has been shown."""
-    turn: int = 1
+    turn: int = 0
     """Turn index of the next packets."""
     decision: Decision = "again"
     """What comes next."""
+    activities: tuple[tuple[int, str], ...] = ()
+    """What the planned strategy was about, apart from its steps: turn index and kind."""
+    failures: tuple[tuple[int, str], ...] = ()
+    """What failed meanwhile: turn index and words for the reader."""
+
+
+class Brief(Record):
+    """What the planned strategy knows before its plan."""
+
+    orientation: str = ""
+    """Where the results of the orientation stand in the store (SHA-256, hex); empty if there are none."""
+    actions: tuple[Action, ...] = ()
+    """The searches that brought them."""
+    summary: str = ""
+    """What the conversation comes to."""
+    began: float = 0.0
+    """Active seconds of the run when its planning began: the time until then is not counted against it."""
+
+
+class Framing(Record):
+    """How the report of a planned research is meant."""
+
+    intent: str
+    """What the user wants of it."""
+    formatting: str
+    """The form that it should have."""
+    main_message: str
+    """What it says, in short."""
+    reasoning: str
+    """Why that is so."""
 
 
 class Report(Record):
@@ -257,19 +264,6 @@ def merge_findings(current: Mapping[str, Finding], update: Mapping[str, Finding]
     return merged
 
 
-def merge_sources(current: Mapping[str, Source], update: Mapping[str, Source]) -> dict[str, Source]:
-    """Add new sources; a text that was read wins over an excerpt, the newer over the older, and a number stays."""
-    merged = dict(current)
-    for key, source in update.items():
-        merged[key] = _richer(merged.get(key, source), source)
-    return merged
-
-
-def _richer(one: Source, other: Source) -> Source:
-    best = max(one, other, key=lambda source: (source.read_at, source.content_hash, source.model_dump_json()))
-    return best.model_copy(update={"number": min((s.number for s in (one, other) if s.number), default=0)})
-
-
 @dataclass
 class ResearchState:
     """The channels of a research run."""
@@ -284,4 +278,10 @@ class ResearchState:
     sources: Annotated[dict[str, Source], delta(merge_sources, dict)] = field(default_factory=dict)
     spending: Annotated[dict[str, Spent], delta(merge_by_id, dict)] = field(default_factory=dict)
     thoughts: Annotated[dict[str, str], delta(merge_texts, dict)] = field(default_factory=dict)
+    brief: Brief = field(default_factory=Brief)
+    steps: list[PlanStep] = field(default_factory=list)
+    outcomes: Annotated[dict[str, StepOutcome], delta(merge_by_id, dict)] = field(default_factory=dict)
+    learnings: Annotated[dict[str, Learning], delta(merge_by_id, dict)] = field(default_factory=dict)
+    memory: Annotated[dict[str, Observation], delta(merge_by_id, dict)] = field(default_factory=dict)
+    framing: Framing | None = None
     report: Report | None = None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from deep_research.app.setting_options import LIMIT, MODEL, with_settings
+from deep_research.app.strategies import STRATEGIES
 
 if TYPE_CHECKING:
     from deep_research.app.commands import Outlet
@@ -67,6 +68,12 @@ def cli() -> None:
 @cli.command()
 @click.argument("question")
 @with_settings
+@click.option(
+    "--strategy",
+    type=click.Choice(STRATEGIES),
+    help="How a new run works: orchestrated (the default; rounds of research until nothing is missing) or planned (a "
+    "plan of steps, carried out within max_seconds_planned).",
+)
 @click.option("--thread", metavar="NAME", help="Name of the run; a known name continues its conversation.")
 @click.option("--yes", is_flag=True, help="Never ask back; state assumptions in the report.")
 @click.option("--review-plan", is_flag=True, help="Show the plan for approval first.")

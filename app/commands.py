@@ -23,6 +23,7 @@ from deep_research.app.packet_lines import PacketLines
 from deep_research.app.progress import Progress
 from deep_research.app.replay import replay
 from deep_research.app.runs import RunBook, Standing, open_runs
+from deep_research.app.strategies import Strategy
 from deep_research.app.terminal import RunName, ask, can_ask, is_terminal, put_out, say
 from deep_research.run.conversation import clean
 from deep_research.run.errors import UnknownSetting
@@ -32,13 +33,21 @@ Outlet = Output | PacketLines
 """Where a report goes, with progress beside it; or the packets in place of both."""
 
 
-def ask_question(question: str, *, thread: str | None, data_dir: Path | None, outlet: Outlet, **options: Any) -> int:
+def ask_question(
+    question: str,
+    *,
+    thread: str | None,
+    strategy: Strategy | None,
+    data_dir: Path | None,
+    outlet: Outlet,
+    **options: Any,
+) -> int:
     """Put a question and print the report."""
     name = _named(thread, data_dir)
 
     def work() -> int:
         given = settings_of(**options) | ({"data_dir": data_dir} if data_dir else {})
-        return _start(name, clean(question), given, outlet)
+        return _start(name, clean(question), given, outlet, strategy)
 
     return reported(name, work, _lines(outlet))
 
@@ -64,7 +73,7 @@ def run_demo(data_dir: Path | None, output: Output) -> int:
         count = write_documents(documents)
         say(f"Question: {QUESTION}\nDocuments: {count} topics of the Python language reference in {documents}")
         given = {"data_dir": folder, "docs": (documents,), "models": "extractive", "clarify": "off", "engines": ()}
-        return _start(name, QUESTION, given, output)
+        return _start(name, QUESTION, given, output, "orchestrated")
 
     return reported(name, work)
 
@@ -78,9 +87,9 @@ def _named(thread: str | None, data_dir: Path | None) -> RunName:
     return RunName(str(uuid.uuid4()) if thread is None else clean(thread).strip(), data_dir)
 
 
-def _start(name: RunName, question: str, given: dict[str, Any], outlet: Outlet) -> int:
+def _start(name: RunName, question: str, given: dict[str, Any], outlet: Outlet, strategy: Strategy | None) -> int:
     async def step(book: RunBook, view: Progress) -> Standing:
-        return await book.ask(name.thread, question, given, view)
+        return await book.ask(name.thread, question, given, view, strategy)
 
     # What is wrong in the settings is said before a database is made.
     return _research(name, read_context(given).data_dir, outlet, step)

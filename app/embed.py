@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, Generator, Iterator, Mapping
 from contextlib import AsyncExitStack
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
@@ -23,8 +23,10 @@ from pydantic_core import ErrorDetails
 from pydantic_settings import SettingsError
 
 from deep_research.app.background import aiterate, background_loop, hand_over, iterate, wait_for
+from deep_research.app.strategies import GRAPHS, MARK, Strategy, check_strategy
 from deep_research.app.words import nearest
 from deep_research.graph.orchestrated import build_orchestrated_graph
+from deep_research.graph.planned import build_planned_graph
 from deep_research.run.checkpoints import Database, open_database
 from deep_research.run.context import ROLES, Context
 from deep_research.run.errors import SyncOnlySaver, UnknownSetting
@@ -38,8 +40,6 @@ EXAMPLES = {
     "prices": '{"NAME": [0.25, 2.0]}',
 }
 """How the settings look in the environment that are JSON there."""
-
-Strategy = Literal["orchestrated"]
 
 
 class ResearchGraph(CompiledStateGraph[Any, Any, Any, Any]):
@@ -142,26 +142,34 @@ def build_graph(
     checkpointer: BaseCheckpointSaver[Any] | str | Path | None = None,
     store: BaseStore | None = None,
 ) -> ResearchGraph:
-    """The compiled research graph.
+    """The compiled research graph of a strategy.
 
     `checkpointer` is an async LangGraph saver, or the path of an SQLite file, which is made if it is missing and keeps
     checkpoints and page texts. Without one a run cannot pause to ask; it states its assumptions instead. Without
     `store` the page texts stay in memory and end with the process, unless `checkpointer` is a path.
-    Raises `SyncOnlySaver` for savers without async methods, `DatabaseUnusable` for a file that is not ours.
+    Raises `UnknownSetting` for a strategy that there is not, `SyncOnlySaver` for savers without async methods,
+    `DatabaseUnusable` for a file that is not ours.
     """
+    check_strategy(strategy)
     if isinstance(checkpointer, str | Path):
         database = _opened(Path(checkpointer).resolve())
         checkpointer, store = database.saver, store or database.store
     elif checkpointer is not None:
         _check_saver(checkpointer)
-    if strategy != "orchestrated":
-        raise UnknownSetting(f"Unknown strategy {strategy!r}; there is 'orchestrated'.")
-    compiled = build_orchestrated_graph().compile(
-        checkpointer=checkpointer, store=store or InMemoryStore(), name="deep_research"
-    )
+    compiled = compile_graph(strategy, checkpointer=checkpointer, store=store or InMemoryStore())
     # Compiling always yields LangGraph's own class; a subclass without state of its own can take its place.
     compiled.__class__ = ResearchGraph
-    return compiled.with_config({"recursion_limit": RECURSION_LIMIT})  # type: ignore[return-value]
+    return compiled  # type: ignore[return-value]
+
+
+def compile_graph(strategy: Strategy, **settings: Any) -> CompiledStateGraph[Any, Any, Any, Any]:
+    """The graph of a strategy under its name, whose checkpoints say by which strategy they were made.
+
+    `settings` are those of LangGraph's `compile`.
+    """
+    graph = build_planned_graph() if strategy == "planned" else build_orchestrated_graph()
+    compiled: CompiledStateGraph[Any, Any, Any, Any] = graph.compile(name=GRAPHS[strategy], **settings)
+    return compiled.with_config({"recursion_limit": RECURSION_LIMIT, "metadata": {MARK: strategy}})
 
 
 def thread_config(name: str) -> dict[str, Any]:

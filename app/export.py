@@ -28,6 +28,9 @@ def _how_far(standing: Standing) -> str:
     if standing.asks:
         return "it waits for an answer"
     state = standing.state
+    if state.steps:
+        done = sum(step.is_over for step in state.steps)
+        return f"it was stopped after its plan, with {counted(done, 'step')} done"
     if state.plan is None:
         return "it was stopped before its plan was written"
     done = sum(1 for finding in state.findings.values() if state.run and finding.question_id == state.run.id)

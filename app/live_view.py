@@ -13,9 +13,10 @@ from rich.text import Text
 
 from deep_research.app.progress import PlainLines, Progress, describe, is_report_start, shorten
 from deep_research.app.words import counted
-from deep_research.run import packets
+from deep_research.run import packets, step_packets
 from deep_research.run.conversation import clean
 from deep_research.run.packets import AnyPacket
+from deep_research.run.step_branch import StepTask
 from deep_research.state import ResearchState
 
 SHOWN_RESEARCHERS = 6
@@ -29,12 +30,13 @@ def progress_view(title: str, is_terminal: bool) -> Progress:
 
 @dataclass
 class Researcher:
-    """What is known of one researcher."""
+    """What is known of one researcher, or of a step of a typed plan."""
 
     task: str
     doing: str = "starts"
     is_done: bool = False
     sources: set[str] = field(default_factory=set)
+    is_step: bool = False
 
 
 class LiveView(Progress):
@@ -43,6 +45,7 @@ class LiveView(Progress):
     def __init__(self, title: str) -> None:
         super().__init__(title)
         self.plan, self.indexing, self.waits, self.is_writing = "", "", "", False
+        self.activity = ""
         self.researchers: dict[tuple[int, int], Researcher] = {}
         self.start = time.monotonic()
         self.live = Live(self, console=Console(stderr=True), refresh_per_second=4, transient=True)
@@ -75,6 +78,11 @@ class LiveView(Progress):
                 self.indexing = f"{packet.done} of {packet.total} documents indexed"
             case packets.ResearchAgentStart():
                 self.researchers[branch] = Researcher(shorten(packet.research_task))
+            case step_packets.StepStarted():
+                self.activity = ""
+                self.researchers[branch] = Researcher(shorten(f"{packet.step_id} {packet.title}"), is_step=True)
+            case step_packets.Activity() if branch not in self.researchers:
+                self.activity = describe(packet)
             case _ if is_report_start(packet):
                 self.is_writing = True
             case _ if branch in self.researchers:
@@ -89,7 +97,10 @@ class LiveView(Progress):
                 place = (finding.cycle - len(state.findings), finding.position)
                 self.researchers[place] = Researcher(shorten(finding.task), finding.ended, True, set(finding.sources))
         for task in state.tasks:
-            self.researchers[task.turn, task.position] = Researcher(shorten(task.text), "goes on, or has finished")
+            step = task.step if isinstance(task, StepTask) else None
+            words = f"{step.id} {step.title}" if step else task.text
+            known = Researcher(shorten(words), "goes on, or has finished", is_step=step is not None)
+            self.researchers[task.turn, task.position] = known
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """The view as it stands."""
@@ -98,22 +109,32 @@ class LiveView(Progress):
         spent = f", {self.bill}" if self.bill.calls else ""
         yield Text(f"{time.monotonic() - self.start:.0f} s, {counted(len(sources), 'source')}{spent}", style="bold")
         if not self.plan:
-            yield Text(self.indexing or "starting", style="dim")
+            yield Text(self.activity or self.indexing or "starting", style="dim")
         else:
-            yield Text(clean(self.plan).strip(), style="cyan")
+            yield Text(self._shown_plan(), style="cyan")
         for researcher in researchers[-SHOWN_RESEARCHERS:]:
             style = "green" if researcher.is_done else "yellow"
             # A line each, however narrow the terminal: a line that wraps pushes others out of sight.
             yield Text.assemble(("● ", style), researcher.task, no_wrap=True, overflow="ellipsis")
             yield Text(f"  {researcher.doing}", style="dim", no_wrap=True, overflow="ellipsis")
+        if self.plan and self.activity and not self.is_writing:
+            yield Text(self.activity, style="dim")
         if self.is_writing:
             yield Text("writing the report", style="bold green")
         if self.waits:
             yield Text(self.waits, style="bold yellow", no_wrap=True, overflow="ellipsis")
+
+    def _shown_plan(self) -> str:
+        """The plan; of one whose steps are shown below it, the titles alone, which leave room for them."""
+        lines = clean(self.plan).strip().splitlines()
+        has_steps = any(researcher.is_step for researcher in self.researchers.values())
+        return "\n".join(line for line in lines if not has_steps or not line.startswith(" "))
 
 
 def _follow(researcher: Researcher, packet: AnyPacket) -> None:
     researcher.doing = describe(packet) or researcher.doing
     if isinstance(packet, packets.SearchToolDocuments | packets.OpenUrlDocuments):
         researcher.sources |= {document.document_id for document in packet.documents}
-    researcher.is_done = researcher.is_done or isinstance(packet, packets.FindingCitedDocuments | packets.PacketError)
+    # A step goes on after an error.
+    last = step_packets.StepDone if researcher.is_step else packets.FindingCitedDocuments | packets.PacketError
+    researcher.is_done = researcher.is_done or isinstance(packet, last)

@@ -7,7 +7,9 @@ from typing import Any, NamedTuple
 from langchain_core.messages import HumanMessage
 
 from deep_research.app.embed import build_graph, read_context
-from deep_research.state import Report, Source
+from deep_research.app.strategies import Strategy
+from deep_research.knowledge import Source
+from deep_research.state import Report
 
 
 class Answer(NamedTuple):
@@ -21,7 +23,7 @@ class Answer(NamedTuple):
     """The cited sources; the first has the number 1."""
 
 
-def research(question: str, **settings: Any) -> Answer:
+def research(question: str, strategy: Strategy = "orchestrated", **settings: Any) -> Answer:
     """Research a question and return the report; nothing is asked back and nothing is kept.
 
     `settings` are the fields of `Context`, for example `docs=["folder"]` or `models="extractive"`. Raises
@@ -29,7 +31,7 @@ def research(question: str, **settings: Any) -> Answer:
     errors of a model's own client are raised as they are.
     """
     context = read_context({"clarify": "assume", **settings})
-    state = build_graph().invoke(
+    state = build_graph(strategy).invoke(
         {"messages": [HumanMessage(question)]}, context=context, output_keys=["messages", "report", "sources"]
     )
     report: Report = state["report"]

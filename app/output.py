@@ -10,13 +10,15 @@ from urllib.request import url2pathname
 
 from deep_research.app.cli import Format
 from deep_research.app.runs import Standing
+from deep_research.app.step_lines import step_data, step_page
 from deep_research.app.terminal import RunName
 from deep_research.app.words import counted
 from deep_research.evidence.citations import cited_numbers
+from deep_research.knowledge import Source
 from deep_research.run.conversation import clean
 from deep_research.run.money import dollars
 from deep_research.run.spending import total
-from deep_research.state import Finding, ResearchState, Source
+from deep_research.state import Finding, ResearchState
 
 
 def report_text(standing: Standing, output_format: Format) -> str:
@@ -49,7 +51,7 @@ def report_data(standing: Standing) -> dict[str, Any]:
 
 
 def run_json(standing: Standing) -> str:
-    """One run as data: that of the report, with the plan and what each researcher did."""
+    """One run as data: that of the report, with the plan, its steps, and what each researcher did."""
     state = standing.state
     research = [
         {
@@ -61,7 +63,15 @@ def run_json(standing: Standing) -> str:
         for finding in _findings(state)
     ]
     plan = list(state.plan.steps) if state.plan else []
-    return _json({**report_data(standing), "plan": plan, "research": research})
+    return _json(
+        {
+            **report_data(standing),
+            "strategy": standing.strategy,
+            "plan": plan,
+            **step_data(state),
+            "research": research,
+        }
+    )
 
 
 def run_line(standing: Standing) -> str:
@@ -75,8 +85,10 @@ def run_page(standing: Standing, name: RunName) -> str:
     """One run with its plan, its research and its report; `name` is how it is gone on with."""
     state = standing.state
     lines = _head(standing, name)
-    if state.plan:
+    # Typed steps are the plan, and say more.
+    if state.plan and not state.steps:
         lines += ["", "Plan", *(f"  {number}. {step}" for number, step in enumerate(state.plan.steps, 1))]
+    lines += step_page(state)
     if findings := _findings(state):
         lines += ["", "Research", *(line for finding in findings for line in _finding_lines(state, finding))]
     if standing.asks:
@@ -90,6 +102,7 @@ def _head(standing: Standing, name: RunName) -> list[str]:
     reason = standing.failure or (run.stop_reason if run else "")
     lines = [
         f"Run       {standing.thread}" + (f" [{standing.name}]" if standing.name else ""),
+        *([] if standing.strategy == "orchestrated" else [f"Strategy  {standing.strategy}"]),
         f"Question  {standing.question}",
         f"Status    {standing.status}" + (f": {reason}" if reason else ""),
     ]

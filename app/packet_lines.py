@@ -7,7 +7,8 @@ import time
 
 from deep_research.app.progress import Progress
 from deep_research.app.terminal import ReaderGone, put_out
-from deep_research.run.packets import AnyPacket, OverallStop, Placement
+from deep_research.run.packet import Placement
+from deep_research.run.packets import AnyPacket, OverallStop
 from deep_research.state import ResearchState
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple, Self
 
 from deep_research.app.terminal import say
 from deep_research.app.words import counted
-from deep_research.run import packets
+from deep_research.run import packets, step_packets
 from deep_research.run.conversation import clean
 from deep_research.run.money import dollars
 from deep_research.run.packets import AnyPacket
@@ -102,6 +102,28 @@ def describe(packet: AnyPacket) -> str:
             return f"waiting {packet.seconds:.0f} s: {shorten(packet.reason)}"
         case packets.PacketError():
             return shorten(packet.message)
+        case _:
+            return _describe_step(packet)
+
+
+def _describe_step(packet: AnyPacket) -> str:
+    """As `describe`, of what the planned strategy alone tells."""
+    match packet:
+        case step_packets.Activity():
+            return shorten(packet.text)
+        case step_packets.StepStarted():
+            return f"step {packet.step_id} ({packet.kind}): {shorten(packet.title)}"
+        case step_packets.StepLearnings():
+            learned = counted(len(packet.learnings), "thing") if packet.learnings else "nothing new"
+            return f"learned {learned}, confidence {packet.confidence:.2g}"
+        case step_packets.StepAssessed():
+            return "complete" if packet.is_complete else f"goes on: {shorten(packet.reasoning)}"
+        case step_packets.StepDone():
+            return shorten(f"step {packet.step_id} {packet.status}{packet.reason and f': {packet.reason}'}")
+        case step_packets.ContradictionsFound():
+            return f"found {counted(len(packet.contradictions), 'contradiction')} between sources"
+        case step_packets.ReportFraming():
+            return f"the report will say: {shorten(packet.main_message)}"
     return ""
 
 

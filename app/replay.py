@@ -6,16 +6,17 @@ from collections.abc import AsyncGenerator, Generator, Iterator, Mapping
 from typing import Any
 
 from deep_research.app.embed import ResearchGraph, thread_config
+from deep_research.app.replay_steps import action_told, turns_told
 from deep_research.evidence.citations import CitationStream, Cited, cited_numbers
 from deep_research.evidence.notes import notes_of
 from deep_research.evidence.rendering import link_citations
 from deep_research.run import packets
 from deep_research.run.conversation import mark_of
 from deep_research.run.errors import UnknownThread
-from deep_research.run.packets import AnyPacket, Placement, StopReason
+from deep_research.run.packet import Placement, document
+from deep_research.run.packets import AnyPacket, StopReason
 from deep_research.run.telling import place_key, researcher_failed
-from deep_research.state import Action, Finding, Plan, Report, ResearchState, Run, Task
-from deep_research.tools import shown
+from deep_research.state import Finding, Plan, Report, ResearchState, Run, Task
 
 UNFINISHED = "The run was stopped before its end."
 
@@ -55,10 +56,18 @@ def _state(values: Mapping[str, Any], thread: str) -> ResearchState:
 
 
 def _told(state: ResearchState, run: Run) -> Packets:
-    place = Placement(turn_index=0)
+    is_planned = bool(state.progress.activities)
+    if is_planned:
+        yield from turns_told(state, run, range(1))
+    place = Placement(turn_index=int(is_planned))
     if question := _question_back(state):
         yield packets.MessageStart(placement=place)
         yield packets.MessageDelta(placement=place, content=question)
+    if is_planned:
+        yield from turns_told(state, run, range(1, state.progress.turn))
+        if state.report:
+            yield from _report(state, run, state.report)
+        return
     if state.plan is None:
         return
     if (yield from _thought(state, run, place)):
@@ -125,17 +134,11 @@ def _researcher(state: ResearchState, run: Run, finding: Finding, place: Placeme
     for number in range(len(actions) + thoughts):
         step = place.model_copy(update={"sub_turn_index": number})
         if not (yield from _thought(state, run, step)) and actions:
-            yield from _action(state, run, actions.pop(0), step)
+            yield from action_told(state, run, actions.pop(0), step)
     for failure in finding.failures:
         yield researcher_failed(place, failure)
     if finding.text:
         yield from _finding(state, finding, place)
-    yield packets.SectionEnd(placement=place)
-
-
-def _action(state: ResearchState, run: Run, action: Action, place: Placement) -> Packets:
-    yield from shown.asked(place, action.tool, action.inputs, run.scope)
-    yield shown.brought(place, action.tool, [state.sources[key] for key in action.found])
     yield packets.SectionEnd(placement=place)
 
 
@@ -144,7 +147,7 @@ def _finding(state: ResearchState, finding: Finding, place: Placement) -> Packet
     cited = [state.sources[local[number]] for number in cited_numbers(finding.text, local)]
     yield packets.FindingStart(placement=place)
     yield packets.FindingDelta(placement=place, content=finding.text)
-    yield packets.FindingCitedDocuments(placement=place, cited_docs=[packets.document(source) for source in cited])
+    yield packets.FindingCitedDocuments(placement=place, cited_docs=[document(source) for source in cited])
 
 
 def _report(state: ResearchState, run: Run, report: Report) -> Packets:
@@ -154,7 +157,7 @@ def _report(state: ResearchState, run: Run, report: Report) -> Packets:
     numbered = sorted((source for source in state.sources.values() if source.number), key=lambda s: s.number)
     yield packets.MessageStart(
         placement=place,
-        final_documents=[packets.document(source) for source in numbered],
+        final_documents=[document(source) for source in numbered],
         pre_answer_processing_seconds=report.seconds_before,
     )
     stream = CitationStream(dict(enumerate(report.sources, 1)))
@@ -166,7 +169,7 @@ def _report(state: ResearchState, run: Run, report: Report) -> Packets:
             yield packets.CitationInfo(placement=place, citation_number=piece.number, document_id=piece.key)
         words = link_citations(f"[{piece.number}]", {piece.number: state.sources[piece.key].location})
         yield packets.MessageDelta(placement=place, content=words)
-    if notes := notes_of(run, state.findings.values()):
+    if notes := notes_of(run, state.findings.values(), state.steps, state.memory.values()):
         yield packets.NotesAdded(placement=place, notes=notes)
 
 

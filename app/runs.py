@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ from langgraph.types import Command, StateSnapshot
 from deep_research.app.embed import ResearchGraph, build_graph, read_context, thread_config, thread_id
 from deep_research.app.kept import Kept
 from deep_research.app.progress import Progress
+from deep_research.app.strategies import Strategy, default_strategy, strategy_of
 from deep_research.app.stream import apackets
 from deep_research.models.resolve import check_models
 from deep_research.run.checkpoints import FILE_NAME, Database, open_database
@@ -33,6 +35,8 @@ class Standing(NamedTuple):
     """Its id."""
     name: str
     """The name that the user gave it; empty if none."""
+    strategy: Strategy
+    """By which it works."""
     state: ResearchState
     asks: str
     """What the run asks the user; empty if it is not waiting."""
@@ -66,16 +70,28 @@ KEPT = "kept"
 class RunBook(NamedTuple):
     """The runs of a data folder."""
 
-    graph: ResearchGraph
+    graph: Callable[[Strategy], ResearchGraph]
+    """The graph of a strategy, over the database."""
     database: Database
     data_dir: Path
 
-    async def ask(self, thread: str, words: str, given: Mapping[str, Any], view: Progress) -> Standing:
+    async def ask(
+        self, thread: str, words: str, given: Mapping[str, Any], view: Progress, strategy: Strategy | None = None
+    ) -> Standing:
         """Put a question, a follow-up, an answer or a word on the way to a thread.
 
-        The thread's earlier settings hold where none is given. A call that is refused leaves no trace of a new thread.
+        The thread's earlier settings hold where none is given. A new thread begins by the strategy, if none is given by
+        that of the environment; a known one goes on by its own, and is not asked by another. A call that is refused
+        leaves no trace of a new thread.
         """
-        snapshot = await self._snapshot(thread)
+        begun_by = await self._begun_by(thread)
+        if begun_by and strategy not in (None, begun_by):
+            raise UnknownSetting(
+                f"The run {thread!r} was begun by the strategy {begun_by!r} and goes on by it, not by {strategy!r}: "
+                "leave out --strategy, or begin another run (--thread)."
+            )
+        graph = self.graph(begun_by or strategy or default_strategy())
+        snapshot = await _snapshot(graph, thread)
         choices = await self._kept(thread).choices(given)
         context = self._context(choices)
         check_question([HumanMessage(words)], context.limits.question_characters)
@@ -86,9 +102,9 @@ class RunBook(NamedTuple):
         await self._kept(thread).remember(choices, context)
         view.begin(notices)
         try:
-            return await self._run(thread, _message(snapshot, words), context, view)
+            return await self._run(graph, thread, _message(snapshot, words), context, view)
         except UserMistake:
-            if not snapshot.values and not await self._has_begun(thread):
+            if not snapshot.values and not await _has_begun(graph, thread):
                 await self.database.saver.adelete_thread(thread_id(thread))
             raise
 
@@ -111,11 +127,15 @@ class RunBook(NamedTuple):
         if not answer and (standing.asks or not standing.is_unfinished):
             return standing
         view.begin(notices)
-        return await self._run(thread, Command(resume=answer) if answer else None, context, view)
+        graph = self.graph(standing.strategy)
+        return await self._run(graph, thread, Command(resume=answer) if answer else None, context, view)
 
     async def read(self, thread: str) -> Standing:
         """How a thread stands; raises `UnknownThread` if there is none of this name."""
-        snapshot = await self._snapshot(thread)
+        strategy = await self._begun_by(thread)
+        if strategy is None:
+            raise unknown_thread(thread)
+        snapshot = await _snapshot(self.graph(strategy), thread)
         if not snapshot.values:
             raise unknown_thread(thread)
         waiting = snapshot.interrupts[0].value if snapshot.interrupts else {}
@@ -123,6 +143,7 @@ class RunBook(NamedTuple):
         return Standing(
             thread=thread_id(thread),
             name=kept.get("name", ""),
+            strategy=strategy,
             state=ResearchState(**snapshot.values),
             asks=_asked(waiting),
             is_unfinished=_is_unfinished(snapshot),
@@ -134,17 +155,14 @@ class RunBook(NamedTuple):
         """Ids of all threads, the latest first."""
         return await self.database.saver.thread_ids()
 
-    async def _snapshot(self, thread: str) -> StateSnapshot:
-        snapshot: StateSnapshot = await self.graph.aget_state(thread_config(thread))
-        return snapshot
+    async def _begun_by(self, thread: str) -> Strategy | None:
+        """The strategy of a thread; none if there is no such thread."""
+        found = await self.database.saver.aget_tuple({"configurable": {"thread_id": thread_id(thread)}})
+        return strategy_of(found.metadata) if found else None
 
-    async def _has_begun(self, thread: str) -> bool:
-        """Whether there is something to go on with: a call that was refused before has left none."""
-        return (await self._snapshot(thread)).values.get("run") is not None
-
-    async def _run(self, thread: str, message: Any, context: Context, view: Progress) -> Standing:
+    async def _run(self, graph: ResearchGraph, thread: str, message: Any, context: Context, view: Progress) -> Standing:
         # A kill then repeats nothing but the calls under way; else it may repeat the step before them too.
-        told = apackets(self.graph, message, thread, context=context, durability="sync")
+        told = apackets(graph, message, thread, context=context, durability="sync")
         try:
             async with aclosing(told):
                 async for packet in told:
@@ -152,7 +170,7 @@ class RunBook(NamedTuple):
                     if isinstance(packet, OverallStop):
                         await self._kept(thread).note_stop(packet)
         except UserMistake as error:
-            if await self._has_begun(thread):
+            if await _has_begun(graph, thread):
                 error.add_note(KEPT)
             raise
         return await self.read(thread)
@@ -178,7 +196,19 @@ def unknown_thread(thread: str) -> UnknownThread:
 async def open_runs(data_dir: Path) -> AsyncIterator[RunBook]:
     """The runs of a data folder."""
     async with open_database(data_dir / FILE_NAME) as database:
-        yield RunBook(build_graph(checkpointer=database.saver, store=database.store), database, data_dir)
+        yield RunBook(
+            cache(partial(build_graph, checkpointer=database.saver, store=database.store)), database, data_dir
+        )
+
+
+async def _snapshot(graph: ResearchGraph, thread: str) -> StateSnapshot:
+    snapshot: StateSnapshot = await graph.aget_state(thread_config(thread))
+    return snapshot
+
+
+async def _has_begun(graph: ResearchGraph, thread: str) -> bool:
+    """Whether there is something to go on with: a call that was refused before has left none."""
+    return (await _snapshot(graph, thread)).values.get("run") is not None
 
 
 def _message(snapshot: StateSnapshot, words: str) -> Any:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Generator, Iterator, Mapping
 from contextlib import aclosing, contextmanager
 from functools import cache
 from typing import Any
@@ -13,17 +12,21 @@ from langchain_core.messages import HumanMessage
 from langgraph.types import Command
 from pydantic import TypeAdapter
 
-from deep_research.app.background import CANCEL_SECONDS, iterate
+from deep_research.app.background import iterate
 from deep_research.app.embed import ResearchGraph, read_context, thread_config
+from deep_research.app.pulse import Beat, Stopwatch, with_beats
+from deep_research.app.strategies import GRAPHS
+from deep_research.run.clock import SystemClock
 from deep_research.run.context import Context
 from deep_research.run.errors import DeepResearchError, UserMistake
+from deep_research.run.packet import Placement
 from deep_research.run.packets import (
     AnyPacket,
     CallDelayed,
     CallFinished,
     ChatHeartbeat,
+    ElapsedTime,
     OverallStop,
-    Placement,
     StopReason,
 )
 from deep_research.state import Run
@@ -44,28 +47,25 @@ async def apackets(
 ) -> AsyncGenerator[AnyPacket, None]:
     """Run the graph and give its packets as they come; `settings` go to LangGraph's `astream`.
 
-    While the run is silent, a heartbeat comes every `Limits.heartbeat_seconds`. The last packet is `stop`, once, with
-    its reason. After it an error that ended the run is raised, and so is the cancellation of the caller's task; one
-    that reads no further is cancelled where it waits next. Close the generator (`aclosing`) to stop the run early.
+    While the run is silent, a heartbeat comes every `Limits.heartbeat_seconds`; while the planned strategy is at work,
+    the time comes every second, whatever else does. The last packet is `stop`, once, with its reason. After it an error
+    that ended the run is raised, and so is the cancellation of the caller's task; one that reads no further is
+    cancelled where it waits next. Close the generator (`aclosing`) to stop the run early.
     """
-    listener = Listener(is_kept=graph.checkpointer is not None)
+    is_kept = graph.checkpointer is not None
     try:
         given = context if isinstance(context, Context) else read_context(context or {})
-        parts = graph.astream(
-            {"messages": [HumanMessage(message)]} if isinstance(message, str) else message,
-            thread_config(thread) if isinstance(thread, str) else thread,
-            context=given,
-            stream_mode=["custom", "values"],
-            # Of the values, only this says how the run stands.
-            output_keys=["run"],
-            subgraphs=True,
-            version="v2",
-            **settings,
-        )
-        async with aclosing(_with_silences(parts, given.limits.heartbeat_seconds)) as heard:
-            async for part in heard:
-                packet = listener.heartbeat() if part is None else listener.take(part)
-                if packet:
+    except Exception as error:
+        yield Listener(Stopwatch(SystemClock()), is_kept=is_kept).failure(error)
+        raise
+    watch = Stopwatch(given.clock)
+    listener = Listener(watch, is_kept=is_kept, tells_time=graph.name == GRAPHS["planned"])
+    try:
+        parts = _parts(graph, message, thread, context=given, **settings)
+        told = with_beats(parts, given.limits.heartbeat_seconds, watch if listener.tells_time else None)
+        async with aclosing(told):
+            async for part in told:
+                for packet in listener.hear(part):
                     yield packet
     except asyncio.CancelledError as cancellation:
         with _put_off(cancellation):
@@ -98,18 +98,43 @@ def _adapter() -> TypeAdapter[AnyPacket]:
     return TypeAdapter(AnyPacket)
 
 
+def _parts(graph: ResearchGraph, message: Message, thread: Thread, **settings: Any) -> AsyncGenerator[Any, None]:
+    """All that the graph tells, and how its run stands."""
+    return graph.astream(
+        {"messages": [HumanMessage(message)]} if isinstance(message, str) else message,
+        thread_config(thread) if isinstance(thread, str) else thread,
+        stream_mode=["custom", "values"],
+        # Of the values, only this says how the run stands.
+        output_keys=["run"],
+        subgraphs=True,
+        version="v2",
+        **settings,
+    )
+
+
 class Listener:
     """Hears the parts of a graph's stream and knows what to say when it ends."""
 
-    def __init__(self, *, is_kept: bool) -> None:
-        """`is_kept`: a checkpointer holds the thread."""
+    def __init__(self, watch: Stopwatch, *, is_kept: bool, tells_time: bool = False) -> None:
+        """`is_kept`: a checkpointer holds the thread; `tells_time`: the marks of the watch are told."""
+        self.tells_time = tells_time
+        self._watch = watch
         self._is_kept = is_kept
-        self._start = time.monotonic()
         self._turn = 0
         self._run: Run | None = None
         self._is_waiting = False
 
-    def take(self, part: dict[str, Any]) -> AnyPacket | None:
+    def hear(self, part: dict[str, Any] | Beat) -> Iterator[AnyPacket]:
+        """What is told of this part, after the time that passed before it."""
+        place = Placement(turn_index=0)
+        for seconds in self._watch.passed() if self.tells_time else ():
+            yield ElapsedTime(placement=place, elapsed_seconds=seconds)
+        if part is Beat.SILENCE:
+            yield ChatHeartbeat(placement=place, elapsed_seconds=self._watch.elapsed())
+        elif not isinstance(part, Beat) and (packet := self._take(part)):
+            yield packet
+
+    def _take(self, part: dict[str, Any]) -> AnyPacket | None:
         """The packet of this part; none if the part is for the listener alone."""
         if part["type"] == "values":
             if not part["ns"]:
@@ -120,10 +145,6 @@ class Listener:
         if packet.placement.sub_turn_index is None and not isinstance(packet, CallDelayed | CallFinished):
             self._turn = packet.placement.turn_index
         return packet
-
-    def heartbeat(self) -> ChatHeartbeat:
-        """What is said in a silence."""
-        return ChatHeartbeat(placement=Placement(turn_index=0), elapsed_seconds=self._elapsed())
 
     def end(self) -> OverallStop:
         """The stop of a run that came to its end or to a pause."""
@@ -147,11 +168,8 @@ class Listener:
             stop_reason=reason,
             message=message,
             is_resumable=is_resumable and self._is_kept,
-            elapsed_seconds=self._elapsed(),
+            elapsed_seconds=self._watch.elapsed(),
         )
-
-    def _elapsed(self) -> float:
-        return round(time.monotonic() - self._start, 3)
 
 
 @contextmanager
@@ -172,38 +190,3 @@ def _put_off(cancellation: asyncio.CancelledError) -> Iterator[None]:
     finally:
         is_back = True
         raise cancellation
-
-
-async def _with_silences(stream: AsyncIterator[Any], seconds: float) -> AsyncGenerator[Any, None]:
-    """What the stream brings, and None for each `seconds` in which it brings nothing; closing it ends the stream."""
-    queue: asyncio.Queue[tuple[Any, BaseException | None, bool]] = asyncio.Queue()
-
-    async def pump() -> None:
-        try:
-            async for part in stream:
-                queue.put_nowait((part, None, False))
-            queue.put_nowait((None, None, True))
-        except BaseException as error:  # noqa: BLE001 - whatever ends the stream is raised where it is read
-            queue.put_nowait((None, error, True))
-
-    # A task of its own, for a wait that is given up would end the stream itself.
-    task = asyncio.create_task(pump())
-    try:
-        while True:
-            part, error, is_last = await _next(queue, seconds)
-            if error:
-                raise error
-            if is_last:
-                return
-            yield part
-    finally:
-        task.cancel()
-        await asyncio.wait([task], timeout=CANCEL_SECONDS)
-
-
-async def _next(queue: asyncio.Queue[Any], seconds: float) -> Any:
-    try:
-        async with asyncio.timeout(seconds):
-            return await queue.get()
-    except TimeoutError:
-        return None, None, False

@@ -17,7 +17,8 @@ from deep_research.models.memory import Ability
 from deep_research.models.patience import patience_of
 from deep_research.models.resolve import EXTRACTIVE, profile_of, resolve_model
 from deep_research.run.context import ROLES, Context, Role
-from deep_research.run.packets import CallDelayed, Placement
+from deep_research.run.packet import Placement
+from deep_research.run.packets import CallDelayed
 from deep_research.run.telling import Teller
 from deep_research.tools.engines.choose import choose_engines
 from deep_research.tools.engines.engine import EngineFailed

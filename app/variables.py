@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from deep_research.app.strategies import VARIABLE
 from deep_research.app.words import nearest
 from deep_research.run.context import Context
 from deep_research.run.limits import ENVIRONMENT_PREFIX, Limits
@@ -12,6 +13,7 @@ from deep_research.run.limits import ENVIRONMENT_PREFIX, Limits
 def unknown_variables() -> str:
     """What to say of them, in one line; empty if there are none."""
     known = {name.upper() for name in (*Context.model_fields, *Limits.model_fields)}
+    known.add(VARIABLE.removeprefix(ENVIRONMENT_PREFIX))
     given = sorted(name for name in os.environ if name.upper().startswith(ENVIRONMENT_PREFIX))
     unknown = [name for name in given if name.upper().removeprefix(ENVIRONMENT_PREFIX) not in known]
     return "; ".join(f"{name} is no setting{_meant(name, known)}" for name in unknown)

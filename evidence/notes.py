@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 
+from deep_research.evidence.memory import open_gaps
+from deep_research.knowledge import Observation, PlanStep
 from deep_research.state import Finding, Run
 
 WITHHELD = "the provider of the model refuses to have such text read"
 
 
-def notes_of(run: Run, findings: Collection[Finding]) -> list[str]:
-    """The notes under the report of this question; `findings` may be those of the whole thread."""
+def notes_of(
+    run: Run, findings: Collection[Finding], steps: Sequence[PlanStep] = (), memory: Iterable[Observation] = ()
+) -> list[str]:
+    """The notes under the report of this question; findings and memory may be those of the whole thread.
+
+    Of a typed plan with its `steps`, also what was left undone, and the gaps that stayed open.
+    """
     unasked = "Nobody could be asked, so the question was taken as it stands. What stayed open:"
     notes = [f"{unasked} {assumption}" for assumption in run.assumptions]
     if run.stop_reason:
         notes.append(f"Research ended early: {run.stop_reason}.")
-    return [*notes, *gaps_of(run, findings), *run.notices]
+    notes += gaps_of(run, findings)
+    notes += [f"Not done: {step.title.rstrip('.')}: {step.reason}." for step in steps if step.status == "skipped"]
+    notes += [f"Not found: {gap}" for gap in open_gaps_of(run, steps, memory)]
+    return [*notes, *run.notices]
+
+
+def open_gaps_of(run: Run, steps: Sequence[PlanStep], memory: Iterable[Observation]) -> list[str]:
+    """What a typed plan has left unknown; nothing where there is none, since nobody has asked about it then."""
+    own = [observation for observation in memory if observation.question_id == run.id]
+    return [gap.text for gap in open_gaps(own)] if steps else []
 
 
 def gaps_of(run: Run, findings: Collection[Finding]) -> list[str]:

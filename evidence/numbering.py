@@ -8,6 +8,8 @@ from typing import NamedTuple
 from deep_research.evidence.known import KnownMarkers
 from deep_research.evidence.markers import Marker
 from deep_research.evidence.protected import settle_fences
+from deep_research.knowledge import Source
+from deep_research.state import Finding
 
 
 class NumberedFinding(NamedTuple):
@@ -44,3 +46,24 @@ def number_finding(text: str, local: Mapping[int, str], numbers: Mapping[str, in
             part = f"[{', '.join(str(given[key]) for key in keys)}]"
         written.append(part)
     return NumberedFinding("".join(written), given, markers.dropped)
+
+
+def number_findings(
+    findings: Iterable[Finding], sources: Mapping[str, Source]
+) -> tuple[dict[str, Finding], dict[str, Source]]:
+    """The findings that have no numbers of the thread yet, with them; and the sources that got a number by that.
+
+    They are numbered one after the other in the order of their tasks, whatever the order in which they came.
+    """
+    new = [finding for finding in findings if finding.numbered is None]
+    numbers = {source.key: source.number for source in sources.values() if source.number}
+    numbered: dict[str, Finding] = {}
+    for finding in sorted(new, key=lambda finding: (finding.cycle, finding.position)):
+        text, numbers, dropped = number_finding(finding.text, dict(enumerate(finding.sources, 1)), numbers)
+        numbered[finding.id] = finding.model_copy(update={"numbered": text, "dropped_markers": dropped})
+    cited = {
+        key: source.model_copy(update={"number": numbers[key]})
+        for key, source in sources.items()
+        if key in numbers and not source.number
+    }
+    return numbered, cited

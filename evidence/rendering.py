@@ -9,7 +9,7 @@ from urllib.parse import quote, unquote
 
 from deep_research.evidence.markers import Marker, Part
 from deep_research.evidence.scanner import scan
-from deep_research.state import Source
+from deep_research.knowledge import Source
 
 _ALLOWED = re.compile(r"https?://[^/?#]|file:/", re.IGNORECASE)
 # Only here brackets belong to an address as they are.
@@ -41,6 +41,12 @@ def source_list(sources: Iterable[Source], heading: str) -> str:
     """Return a Markdown list of sources in the order of their numbers, from 1; empty if there are none."""
     lines = [_line(number, source) for number, source in enumerate(sources, start=1)]
     return "\n".join([f"## {heading}", "", *lines, ""]) if lines else ""
+
+
+def source_name(source: Source) -> str:
+    """The title of a source, with a link to it where that is safe."""
+    link = safe_link(source.location)
+    return f"[{_title(source)}]({link})" if link else _title(source)
 
 
 def plain_line(text: str) -> str:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
-_SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+(?!\[\d)|(?<=\])\s+(?=[^\s\[])|\n+")
-_MARKER = re.compile(r"\[\d+(?:, ?\d+)*\]")
+from deep_research.evidence.sentences import sentences_of
 
 
 def cited_sentences(text: str) -> str:
@@ -19,4 +16,4 @@ def first_cited_sentence(text: str) -> str:
 
 
 def _cited(text: str) -> list[str]:
-    return [part.strip() for part in _SENTENCE_END.split(text) if _MARKER.search(part)]
+    return [sentence.raw for sentence in sentences_of(text) if sentence.numbers]

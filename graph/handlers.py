@@ -13,11 +13,14 @@ from langgraph.types import Command
 from deep_research.run.branch import ResearcherState
 from deep_research.run.calls import NOT_RUN
 from deep_research.run.errors import failure_of
-from deep_research.run.packets import Placement, emit
+from deep_research.run.packet import Placement, emit
 from deep_research.run.pages import pages_of
+from deep_research.run.step_branch import StepState, StepTask
+from deep_research.run.step_telling import step_failed
 from deep_research.run.telling import researcher_failed
 from deep_research.state import Action, Task
 from deep_research.tools.excerpts import failed_finding, keep_excerpts, tell_failure
+from deep_research.tools.step_end import finding_of, not_found, outcome_of, tell_end
 
 
 def write_what_there_is(state: ResearcherState, error: NodeError) -> Command[Literal["write_finding"]]:
@@ -46,6 +49,41 @@ def record_failure(state: dict[str, Task], error: NodeError) -> Command[Literal[
     task = state["task"]
     finding = failed_finding(task, "failed", _reason(error))
     tell_failure(get_stream_writer(), finding, task, [])
+    return Command(update={"findings": {finding.id: finding}}, goto="collect")
+
+
+def judge_what_there_is(state: StepState, error: NodeError) -> Command[Literal["evaluate"]]:
+    """A step that breaks is judged by what it has."""
+    reason = _reason(error)
+    emit(get_stream_writer(), step_failed(state.task.place, reason))
+    # What it was about was told before it broke.
+    update = {"is_over": True, "ended": "partial", "reason": reason, "failures": [reason], "turn": max(1, state.turn)}
+    return Command(update=update, goto="evaluate")
+
+
+def end_step(state: StepState, error: NodeError) -> Command[Any]:
+    """A step that cannot be judged ends with what it has."""
+    reason = _reason(error)
+    emit(get_stream_writer(), step_failed(state.task.place, reason))
+    finding = finding_of(state, [*state.failures, reason], state.seconds)
+    tell_end(get_stream_writer(), finding, state.task)
+    outcome = outcome_of(state)
+    return Command(
+        update={
+            "findings": {finding.id: finding},
+            "outcomes": {outcome.step: outcome},
+            "memory": not_found(state, finding),
+        },
+        goto=END,
+    )
+
+
+def record_step_failure(state: dict[str, StepTask], error: NodeError) -> Command[Literal["collect"]]:
+    """A step that breaks as a whole leaves a failed finding; its siblings are not touched."""
+    task = state["task"]
+    finding = failed_finding(task, "failed", _reason(error))
+    emit(get_stream_writer(), step_failed(task.place, finding.reason))
+    tell_end(get_stream_writer(), finding, task)
     return Command(update={"findings": {finding.id: finding}}, goto="collect")
 
 

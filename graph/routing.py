@@ -7,8 +7,11 @@ from typing import Literal
 
 from langgraph.types import Send
 
+from deep_research.evidence.confidence import is_confident
 from deep_research.run.branch import ResearcherState
 from deep_research.run.conversation import last_mark
+from deep_research.run.schedule import plan_text
+from deep_research.run.step_branch import StepState
 from deep_research.state import ResearchState
 
 
@@ -54,3 +57,80 @@ def route_after_think_or_act(state: ResearcherState) -> Literal["use_tools", "th
     if state.ended:
         return "write_finding"
     return "use_tools" if state.request else "think_or_act"
+
+
+def route_after_begin_planned(state: ResearchState) -> Literal["orient", "summarize", "plan_steps", "digest"]:
+    """A new question is looked at first; anything else enters where the run stands."""
+    assert state.run is not None
+    entry = state.run.entry
+    if entry in ("question", "follow_up"):
+        return "orient"
+    if not state.steps:
+        return "summarize"
+    return "plan_steps" if entry == "plan_reply" and not _is_settled(state) else "digest"
+
+
+def route_after_orient(state: ResearchState) -> Literal["clarify", "summarize"]:
+    """Only a new question is looked at for what is unclear in it."""
+    assert state.run is not None
+    return "clarify" if state.run.entry == "question" else "summarize"
+
+
+def route_after_clarify_planned(state: ResearchState) -> Literal["ask_user", "summarize"]:
+    """Wait for the user if a question was put to them."""
+    return "ask_user" if route_after_clarify(state) == "ask_user" else "summarize"
+
+
+def route_after_plan_steps(state: ResearchState) -> Literal["review_plan", "schedule"]:
+    """Wait for the user if the plan was put before them."""
+    return "review_plan" if route_after_plan(state) == "review_plan" else "schedule"
+
+
+def route_after_review_steps(state: ResearchState) -> Literal["plan_steps", "schedule"]:
+    """A plan that was rejected or edited is typed anew."""
+    return "schedule" if _is_settled(state) else "plan_steps"
+
+
+def _is_settled(state: ResearchState) -> bool:
+    """Whether the steps are those of the plan that the user has seen last."""
+    return state.plan is not None and state.plan.review != "rejected" and state.plan.text == plan_text(state.steps)
+
+
+def dispatch_steps(state: ResearchState) -> Sequence[Send] | Literal["schedule", "cross_check"]:
+    """A branch a step; another look if a step was skipped; at the end, the final check."""
+    if state.tasks:
+        return [Send("step", {"task": task}) for task in state.tasks]
+    return "cross_check" if all(step.is_over for step in state.steps) else "schedule"
+
+
+def route_into_step(state: StepState) -> Literal["choose_queries", "analyze"]:
+    """A step searches or thinks."""
+    return "choose_queries" if state.task.step.requires_search else "analyze"
+
+
+def route_after_choose_queries(state: StepState) -> Literal["search", "evaluate"]:
+    """Search, unless there is nothing to ask or no time."""
+    return "evaluate" if state.is_over else "search"
+
+
+def route_after_search(state: StepState) -> Literal["extract_learnings", "evaluate"]:
+    """Read what was found, unless nothing can be searched."""
+    return "evaluate" if state.is_over else "extract_learnings"
+
+
+def route_after_extract_learnings(state: StepState) -> Literal["assess", "evaluate"]:
+    """Judge what was learned, unless the time is over."""
+    return "evaluate" if state.is_over else "assess"
+
+
+def route_after_assess(state: StepState) -> Literal["note_insights", "choose_queries", "evaluate"]:
+    """Note insights where something new is sure enough; then go on."""
+    last = state.iterations[-1] if state.iterations else None
+    if last and last.learnings and is_confident(last.confidence):
+        return "note_insights"
+    return route_after_note_insights(state)
+
+
+def route_after_note_insights(state: StepState) -> Literal["choose_queries", "evaluate"]:
+    """Search on, unless the step is over."""
+    return "evaluate" if state.is_over else "choose_queries"

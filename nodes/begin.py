@@ -14,14 +14,16 @@ from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
 from typing_extensions import TypedDict
 
+from deep_research.knowledge import PlanStep
 from deep_research.models.resolve import check_models
 from deep_research.models.settings import settings_of
 from deep_research.run.context import ROLES, Context, bound
 from deep_research.run.conversation import check_question, clean, entry_of, question_of, refused
-from deep_research.run.packets import DocumentsIndexed, Placement, emit
+from deep_research.run.packet import Placement, emit
+from deep_research.run.packets import DocumentsIndexed
 from deep_research.run.pages import pages_of
 from deep_research.run.plans import read_review
-from deep_research.state import Entry, Plan, Progress, Report, ResearchState, Run, Scope, Task
+from deep_research.state import Brief, Entry, Framing, Plan, Progress, Report, ResearchState, Run, Scope, Task
 from deep_research.tools.addresses import Addresses, addresses_in
 from deep_research.tools.engines.choose import choose_engines
 from deep_research.tools.library import Library, LibraryStatus
@@ -43,6 +45,10 @@ class BeginUpdate(TypedDict, total=False):
     transcript: Overwrite
     tasks: list[Task]
     spending: Overwrite
+    brief: Brief
+    steps: list[PlanStep]
+    outcomes: Overwrite
+    framing: Framing | None
     report: Report | None
 
 
@@ -97,6 +103,10 @@ async def _start(
         transcript=Overwrite([]),
         tasks=[],
         spending=Overwrite({}),
+        brief=Brief(),
+        steps=[],
+        outcomes=Overwrite({}),
+        framing=None,
         report=None,
     )
 

@@ -13,9 +13,10 @@ from deep_research.prompts import render
 from deep_research.run.context import Context, bound
 from deep_research.run.conversation import latest, marked
 from deep_research.run.ledger import booked
-from deep_research.run.packets import MessageDelta, MessageStart, Placement, emit
+from deep_research.run.packet import Placement, emit
+from deep_research.run.packets import MessageDelta, MessageStart
 from deep_research.run.pages import pages_of
-from deep_research.run.telling import Teller
+from deep_research.run.telling import QuietTeller
 from deep_research.state import ResearchState, Run, Spent
 from deep_research.tools.control import GENERATE_PLAN
 from deep_research.tools.offer import offered_tools
@@ -29,16 +30,6 @@ class ClarifyUpdate(TypedDict, total=False):
     spending: dict[str, Spent]
 
 
-class ClarifyTeller(Teller):
-    """Holds words and thoughts back: beside a call for the plan they are dropped, and the plan has the same place."""
-
-    def thought(self, words: str) -> None:
-        """Say nothing."""
-
-    def text(self, words: str) -> None:
-        """Say nothing yet."""
-
-
 async def clarify(state: ResearchState, runtime: Runtime[Context]) -> ClarifyUpdate:
     """Ask the model whether to ask; the question becomes a message, or an assumption where nobody can answer."""
     context, run = settings_of(runtime), state.run
@@ -46,12 +37,15 @@ async def clarify(state: ResearchState, runtime: Runtime[Context]) -> ClarifyUpd
     if context.clarify == "off":
         return {}
     offered = list(offered_tools(bound(context, run.scope)))
-    system = render("clarify", "system", date=run.date, language=run.language, offered=offered)
+    pages = pages_of(runtime.store, run.id)
+    orientation = await pages.text(state.brief.orientation) if state.brief.orientation else ""
+    system = render("clarify", "system", date=run.date, language=run.language, offered=offered, orientation=orientation)
     conversation = latest(state.messages, context.limits.context_messages)
     messages = [SystemMessage(system), *conversation]
     request = Request("clarifier", run.id, messages, tools=[GENERATE_PLAN], tool_choice="auto")
-    teller = ClarifyTeller(runtime.stream_writer, Placement(turn_index=0))
-    async with booked(pages_of(runtime.store, run.id), run.id, teller.bill):
+    # Beside a call for the plan, words are dropped, and the plan has the same place.
+    teller = QuietTeller(runtime.stream_writer, Placement(turn_index=state.progress.turn))
+    async with booked(pages, run.id, teller.bill):
         reply = await ask_model(request, context, teller)
     active = run.active_seconds + teller.bill.seconds
     question = "" if _called_a_tool(reply.message) else reply.message.text.strip()

@@ -1,11 +1,13 @@
-"""Gives the sources of a round their numbers in the thread, in the order of the calls."""
+"""Gives the sources of a round their numbers in the thread, and notes what the findings say and leave open."""
 
 from __future__ import annotations
 
 from typing_extensions import TypedDict
 
-from deep_research.evidence.numbering import number_finding
-from deep_research.state import Finding, ResearchState, Run, Source, Task
+from deep_research.evidence.noticing import notice_contradictions, notice_findings
+from deep_research.evidence.numbering import number_findings
+from deep_research.knowledge import Learning, Observation, Source
+from deep_research.state import Finding, ResearchState, Run, Task
 
 
 class CollectUpdate(TypedDict):
@@ -15,24 +17,26 @@ class CollectUpdate(TypedDict):
     tasks: list[Task]
     findings: dict[str, Finding]
     sources: dict[str, Source]
+    learnings: dict[str, Learning]
+    memory: dict[str, Observation]
 
 
 async def collect(state: ResearchState) -> CollectUpdate:
-    """Number the new findings one after the other, whatever the order in which they came."""
+    """Number the new findings, and add to the research memory what follows from them without a model."""
     assert state.run is not None
-    new = [finding for finding in state.findings.values() if finding.numbered is None]
-    new.sort(key=lambda finding: (finding.cycle, finding.position))
-    numbers = {source.key: source.number for source in state.sources.values() if source.number}
-    findings: dict[str, Finding] = {}
-    for finding in new:
-        local = dict(enumerate(finding.sources, 1))
-        text, numbers, dropped = number_finding(finding.text, local, numbers)
-        findings[finding.id] = finding.model_copy(update={"numbered": text, "dropped_markers": dropped})
-    sources = {
-        key: source.model_copy(update={"number": numbers[key]})
-        for key, source in state.sources.items()
-        if key in numbers and not source.number
-    }
-    longest = max((finding.seconds for finding in new), default=0.0)
+    findings, sources = number_findings(state.findings.values(), state.sources)
+    longest = max((finding.seconds for finding in findings.values()), default=0.0)
     run = state.run.model_copy(update={"active_seconds": state.run.active_seconds + longest})
-    return {"run": run, "tasks": [], "findings": findings, "sources": sources}
+    # A step of a plan has written its learnings and gaps itself.
+    researched = [] if state.steps else list(findings.values())
+    learnings, memory = notice_findings(researched, state.memory)
+    last = max((finding.cycle for finding in findings.values()), default=0)
+    memory |= notice_contradictions({**state.learnings, **learnings}, state.memory, run.id, last)
+    return {
+        "run": run,
+        "tasks": [],
+        "findings": findings,
+        "sources": sources,
+        "learnings": learnings,
+        "memory": memory,
+    }

@@ -9,6 +9,7 @@ from langchain_core.messages.tool import tool_call
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
+from deep_research.evidence.memory import contradictions, open_gaps
 from deep_research.evidence.shrink import cited_sentences, first_cited_sentence
 from deep_research.models.ask import Reply, ask_model
 from deep_research.models.request import Request
@@ -20,8 +21,11 @@ from deep_research.run.calls import answer, call_ids, read_calls
 from deep_research.run.context import Context, bound
 from deep_research.run.conversation import clean, latest
 from deep_research.run.decisions import PENDING, Order, decide
+from deep_research.run.knowing import known
 from deep_research.run.ledger import booked, owed
-from deep_research.run.packets import Placement, TopLevelBranching
+from deep_research.run.limits import Limits
+from deep_research.run.packet import Placement
+from deep_research.run.packets import TopLevelBranching
 from deep_research.run.pages import pages_of
 from deep_research.run.spending import allowance, for_round, limit_reached
 from deep_research.run.telling import Teller
@@ -30,6 +34,7 @@ from deep_research.state import Finding, Progress, ResearchState, Run, Spent, Ta
 from deep_research.tools.addresses import Addresses, addresses_in
 from deep_research.tools.control import GENERATE_REPORT, RESEARCH_AGENT, THINK_TOOL
 from deep_research.tools.offer import offered_tools
+from deep_research.tools.run_context import own_observations
 
 
 class OrchestrateUpdate(TypedDict, total=False):
@@ -103,6 +108,7 @@ def _request(
         max_cycles=max_cycles,
         first_results=progress.cycle == 1,
         nudges=progress.nudges,
+        knowledge=_noticed(state, limits),
     )
     messages = [
         SystemMessage(system),
@@ -115,6 +121,14 @@ def _request(
     tools = [RESEARCH_AGENT, GENERATE_REPORT] if reasons else [RESEARCH_AGENT, GENERATE_REPORT, THINK_TOOL]
     shorteners = (cited_sentences, first_cited_sentence)
     return Request("orchestrator", run.id, messages, shorteners, tools, max_tokens=limits.decision_tokens)
+
+
+def _noticed(state: ResearchState, limits: Limits) -> str:
+    """The gaps that are open and the claims that do not agree, as far as that was noticed without a model."""
+    own = own_observations(state)
+    pairs = [[pair.text, pair.other] for pair in contradictions(own)]
+    gaps = [gap.text for gap in open_gaps(own)]
+    return known(gaps=gaps[: limits.max_elements], contradictions=pairs[: limits.max_elements])
 
 
 def _carry_out(state: ResearchState, reply: Reply, context: Context, teller: Teller) -> OrchestrateUpdate:

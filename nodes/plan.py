@@ -14,7 +14,8 @@ from deep_research.run.context import Context
 from deep_research.run.conversation import latest, marked
 from deep_research.run.errors import NoPlan
 from deep_research.run.ledger import booked
-from deep_research.run.packets import Placement, PlanDelta, PlanStart, SectionEnd
+from deep_research.run.packet import Placement
+from deep_research.run.packets import PlanDelta, PlanStart, SectionEnd
 from deep_research.run.pages import pages_of
 from deep_research.run.plans import read_plan
 from deep_research.run.telling import ProseTeller, Teller

@@ -10,11 +10,13 @@ from langgraph.types import StreamWriter
 from typing_extensions import TypedDict, override
 
 from deep_research.evidence.citations import CitationStream, Cited, Piece
+from deep_research.evidence.comparison import comparison_table, in_words
 from deep_research.evidence.document import write_document
 from deep_research.evidence.hygiene import without_links
-from deep_research.evidence.notes import gaps_of, notes_of
+from deep_research.evidence.notes import gaps_of, notes_of, open_gaps_of
 from deep_research.evidence.rendering import link_citations
 from deep_research.evidence.shrink import cited_sentences, first_cited_sentence
+from deep_research.knowledge import Source
 from deep_research.models.ask import ask_model
 from deep_research.models.request import Request
 from deep_research.models.settings import settings_of
@@ -24,11 +26,15 @@ from deep_research.run.context import Context
 from deep_research.run.conversation import marked
 from deep_research.run.errors import DeepResearchError, NoReport
 from deep_research.run.ledger import booked, owed
-from deep_research.run.packets import CitationInfo, MessageDelta, MessageStart, NotesAdded, Placement, document
+from deep_research.run.packet import Placement, document
+from deep_research.run.packets import CitationInfo, MessageDelta, MessageStart, NotesAdded
 from deep_research.run.pages import pages_of
 from deep_research.run.telling import ProseTeller, Teller
 from deep_research.run.transcripts import earlier_findings, with_findings, withheld
-from deep_research.state import Finding, Report, ResearchState, Run, Source, Spent
+from deep_research.state import Finding, Report, ResearchState, Run, Spent
+from deep_research.tools.disagreement import disagreement
+from deep_research.tools.report_basis import left_out as left_out_of_basis
+from deep_research.tools.report_basis import report_basis
 
 CUT_OFF = "the report was cut off at the output limit (report_tokens, max_continuations)"
 
@@ -106,21 +112,15 @@ async def write_report(state: ResearchState, runtime: Runtime[Context]) -> Write
             raise NoReport("The writer's model wrote no report. What was found is kept: resume the run.")
     left_out = withheld(state.findings, refused)
     findings = {**state.findings, **left_out}.values()
-    stop_reason = run.stop_reason or cut
-    run = run.model_copy(
-        update={
-            "active_seconds": run.active_seconds + teller.bill.seconds,
-            "stop_reason": stop_reason,
-            "status": "completed_with_gaps"
-            if gaps_of(run, findings) or stop_reason or not report.sources
-            else "completed",
-        }
+    run = _ended(state, run, report, findings, cut, refused).model_copy(
+        update={"active_seconds": run.active_seconds + teller.bill.seconds}
     )
-    notes = notes_of(run, findings)
+    notes = notes_of(run, findings, state.steps, state.memory.values())
     if notes:
         teller.tell(NotesAdded(placement=teller.placement, notes=notes))
     cited = [state.sources[key] for key in report.sources]
-    message = marked(write_document(report, cited, notes, bool(state.sources)), "report")
+    table = comparison_table(disagreement(state))
+    message = marked(write_document(report, cited, notes, bool(state.sources), table), "report")
     return WriteReportUpdate(
         messages=[message],
         run=run,
@@ -128,6 +128,23 @@ async def write_report(state: ResearchState, runtime: Runtime[Context]) -> Write
         findings=left_out,
         spending={**lost.new(state.spending), **teller.bill.costs},
         thoughts=teller.kept(run.id),
+    )
+
+
+def _ended(
+    state: ResearchState, run: Run, report: Report, findings: Collection[Finding], cut: str, refused: Collection[str]
+) -> Run:
+    """The run with how it has ended: `cut` is what cut the report off, `refused` what its model could not be shown."""
+    stop_reason = run.stop_reason or cut
+    unshown = left_out_of_basis(state, refused) if state.steps else []
+    has_gaps = bool(gaps_of(run, findings) or unshown or open_gaps_of(run, state.steps, state.memory.values()))
+    is_whole = not has_gaps and not stop_reason and bool(report.sources)
+    return run.model_copy(
+        update={
+            "stop_reason": stop_reason,
+            "status": "completed" if is_whole else "completed_with_gaps",
+            "notices": (*run.notices, *unshown),
+        }
     )
 
 
@@ -167,16 +184,20 @@ def _request(
         is_continuation=bool(written),
         again=was_empty,
         stop_reason=run.stop_reason,
-        has_findings=any(finding.text and not finding.is_withheld for finding in findings.values()),
+        has_findings=bool(state.learnings)
+        if state.steps
+        else any(finding.text and not finding.is_withheld for finding in findings.values()),
         assumptions=run.assumptions,
         plan=state.plan.text,
+        framing=state.framing,
+        contradictions=[in_words(pair) for pair in disagreement(state)],
     )
     partial = [AIMessage(written)] if written else []
     progress = state.progress
     messages = [
         SystemMessage(system),
         *state.messages[: progress.opening or len(state.messages)],
-        *earlier_findings(findings, run.id),
+        *(report_basis(state) if state.steps else earlier_findings(findings, run.id)),
         *with_findings(state.transcript, findings),
         *(state.messages[progress.seen_messages :] if progress.opening else []),
         *partial,

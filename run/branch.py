@@ -9,18 +9,8 @@ from langchain_core.messages import AnyMessage
 from typing_extensions import TypedDict
 
 from deep_research.channels import append, delta, merge_by_id, merge_texts
-from deep_research.state import (
-    Action,
-    Assignment,
-    Ending,
-    Finding,
-    Record,
-    Source,
-    Spent,
-    Task,
-    merge_findings,
-    merge_sources,
-)
+from deep_research.knowledge import Record, Source, merge_sources
+from deep_research.state import Action, Assignment, Ending, Finding, Spent, Task, merge_findings
 
 
 class ToolRequest(Record):

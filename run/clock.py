@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from datetime import datetime
 from typing import Protocol, runtime_checkable
@@ -9,13 +10,16 @@ from typing import Protocol, runtime_checkable
 
 @runtime_checkable
 class Clock(Protocol):
-    """Tells the date and measures seconds."""
+    """Tells the date, measures seconds and lets them pass."""
 
     def now(self) -> datetime:
         """The present date and time, local."""
 
     def seconds(self) -> float:
         """Seconds from an arbitrary start; never goes back."""
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait until so many seconds of this clock have passed."""
 
 
 class SystemClock:
@@ -28,3 +32,7 @@ class SystemClock:
     def seconds(self) -> float:
         """Seconds from an arbitrary start; never goes back."""
         return time.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait until so many seconds have passed."""
+        await asyncio.sleep(seconds)

@@ -39,6 +39,19 @@ class Limits(BaseSettings):
     """Steps of a plan."""
     max_seconds: float = Field(default=1800, gt=0)
     """Active seconds until no more research is dispatched and the report is written."""
+    max_seconds_planned: float = Field(default=300, gt=0)
+    """Active seconds of the planned strategy, counted from its plan on, until no more steps are begun and the report is
+    written."""
+    max_step_iterations: int = Field(default=5, ge=1)
+    """Rounds of queries of one step of a typed plan."""
+    max_follow_ups: int = Field(default=2, ge=0)
+    """Follow-up steps one below the other, under a step that searches."""
+    max_analysis_follow_ups: int = Field(default=3, ge=0)
+    """Follow-up steps one below the other, under a step of thought alone."""
+    max_elements: int = Field(default=20, ge=1)
+    """Insights, gaps, contradictions and thoughts that a step is shown, the most relevant ones."""
+    max_memory_items: int = Field(default=50, ge=1)
+    """Learnings that the final check looks at, the most relevant ones."""
     researcher_seconds: float = Field(default=720, gt=0)
     """Active seconds after which a researcher starts to write."""
     researcher_seconds_hard: float = Field(default=1800, gt=0)
@@ -56,6 +69,8 @@ class Limits(BaseSettings):
     finding."""
     max_tokens: int | None = Field(default=None, gt=0)
     """Tokens of a run, input and output; unlimited if not set."""
+    max_tool_calls: int | None = Field(default=None, gt=0)
+    """Calls of research tools in a run: searches, and batches of pages that are opened; unlimited if not set."""
     max_searches: int | None = Field(default=None, gt=0)
     """Searches of a run: queries, each once for every engine that it is sent to; unlimited if not set."""
     max_fetches: int | None = Field(default=None, gt=0)
@@ -65,6 +80,8 @@ class Limits(BaseSettings):
     """Money of a run in US dollars, where `prices` or the provider tells what calls cost; unlimited if not set."""
     decision_tokens: int = Field(default=1024, ge=16)
     """Output tokens of one decision of the orchestrator or a researcher."""
+    form_tokens: int = Field(default=4096, ge=16)
+    """Output tokens of a plan, a list of learnings or a judgement of the planned strategy."""
     reasoning_tokens: int = Field(default=8192, ge=0)
     """Output tokens that a model which reasons by itself may use for its thoughts, on top of those for its answer."""
     finding_tokens: int = Field(default=10_000, ge=16)

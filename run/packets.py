@@ -2,46 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from langgraph.types import StreamWriter
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from deep_research.state import Source
+from deep_research.run.packet import Document, Packet
+from deep_research.run.step_packets import (
+    Activity,
+    ContradictionsFound,
+    ReportFraming,
+    Sources,
+    StepAssessed,
+    StepDone,
+    StepLearnings,
+    StepStarted,
+    Summary,
+)
 
 StopReason = Literal["completed", "completed_with_gaps", "waiting_for_user", "user_cancelled", "failed"]
-
-
-class Placement(BaseModel):
-    """Where a packet belongs: a block of the run, a parallel call in it, a step of that call."""
-
-    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
-
-    turn_index: int
-    """Block of the run, growing."""
-    tab_index: int = 0
-    """Parallel call inside the block."""
-    sub_turn_index: int | None = None
-    """Step of a researcher; none at the top level."""
-    model_index: int = 0
-    """Always 0: one model answers."""
-
-
-class Document(BaseModel):
-    """A source as packets name it."""
-
-    document_id: str
-    title: str
-    link: str
-
-
-class Packet(BaseModel):
-    """Base of all packets; `type` is its name on the wire."""
-
-    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
-
-    placement: Placement
-    type: str
 
 
 class PlanStart(Packet):
@@ -233,6 +211,14 @@ class CallFinished(Packet):
     usd: float
 
 
+class ElapsedTime(Packet):
+    """How long the planned strategy is at work, told every second."""
+
+    type: Literal["elapsed_time"] = "elapsed_time"
+    elapsed_seconds: float
+    """Seconds since the client began to listen."""
+
+
 class ChatHeartbeat(Packet):
     """The run is at work, though it has been silent."""
 
@@ -278,23 +264,21 @@ AnyPacket = Annotated[
     | CitationInfo
     | NotesAdded
     | PacketError
+    | Activity
+    | Summary
+    | StepStarted
+    | StepLearnings
+    | StepAssessed
+    | StepDone
+    | ContradictionsFound
+    | ReportFraming
+    | Sources
     | DocumentsIndexed
     | CallDelayed
     | CallFinished
+    | ElapsedTime
     | ChatHeartbeat
     | OverallStop,
     Field(discriminator="type"),
 ]
 """Every packet there is, told apart by `type`."""
-
-
-def document(source: Source) -> Document:
-    """A source as packets name it."""
-    return Document(document_id=source.key, title=source.title, link=source.location)
-
-
-def emit(writer: StreamWriter, *packets: Packet) -> None:
-    """Send packets to the run's listeners."""
-    for packet in packets:
-        data: dict[str, Any] = packet.model_dump(mode="json")
-        writer(data)

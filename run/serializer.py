@@ -9,9 +9,10 @@ from typing import Any
 from langgraph.checkpoint.serde.event_hooks import SerdeEvent, register_serde_event_listener
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-import deep_research.run.branch  # noqa: F401 - its record has to be known before the records are counted
+import deep_research.run.branch
+import deep_research.run.step_branch  # noqa: F401
+from deep_research.knowledge import Record
 from deep_research.run.errors import ForeignRecord, failure_of
-from deep_research.state import Record
 
 
 class StrictSerializer(JsonPlusSerializer):

@@ -19,6 +19,7 @@ class Total(NamedTuple):
     output_tokens: int
     searches: int
     fetches: int
+    tool_calls: int
     usd: float
 
     @property
@@ -34,6 +35,7 @@ class Allowance(NamedTuple):
     tokens: int | None
     searches: int | None
     fetches: int | None
+    tool_calls: int | None
     usd: float | None
 
 
@@ -47,6 +49,7 @@ def total(spending: Mapping[str, Spent]) -> Total:
         output_tokens=sum(spent.output_tokens for spent in entries),
         searches=sum(spent.searches for spent in entries),
         fetches=sum(spent.fetches for spent in entries),
+        tool_calls=sum(spent.tool_calls for spent in entries),
         usd=sum(spent.usd for spent in entries),
     )
 
@@ -62,6 +65,7 @@ def limit_reached(limits: Limits, spending: Mapping[str, Spent], active_seconds:
         ("max_tokens", spent.tokens, _for_research(limits)),
         ("max_searches", spent.searches, limits.max_searches),
         ("max_fetches", spent.fetches, limits.max_fetches),
+        ("max_tool_calls", spent.tool_calls, limits.max_tool_calls),
     ):
         if most is not None and used >= most:
             return f"the limit {name} was reached ({used} of {getattr(limits, name)})"
@@ -69,11 +73,13 @@ def limit_reached(limits: Limits, spending: Mapping[str, Spent], active_seconds:
 
 
 def for_round(limits: Limits, spending: Mapping[str, Spent]) -> Limits:
-    """The limits of the next round: no more researchers than searches are left for them."""
-    if limits.max_searches is None:
-        return limits
-    left = max(1, limits.max_searches - total(spending).searches)
-    return limits.model_copy(update={"max_parallel_researchers": min(limits.max_parallel_researchers, left)})
+    """The limits of the next round: no more researchers than searches and tool calls are left for them."""
+    spent, most = total(spending), [limits.max_parallel_researchers]
+    if limits.max_searches is not None:
+        most.append(max(1, limits.max_searches - spent.searches))
+    if limits.max_tool_calls is not None:
+        most.append(max(1, limits.max_tool_calls - spent.tool_calls))
+    return limits.model_copy(update={"max_parallel_researchers": min(most)})
 
 
 def seconds_left(limits: Limits, seconds: float) -> float:
@@ -93,6 +99,7 @@ def allowance(limits: Limits, spending: Mapping[str, Spent], researchers: int) -
         tokens=part(_for_research(limits), spent.tokens),
         searches=part(limits.max_searches, spent.searches),
         fetches=part(limits.max_fetches, spent.fetches),
+        tool_calls=part(limits.max_tool_calls, spent.tool_calls),
         usd=None if limits.max_usd is None else max(0.0, _usd_for_research(limits) - spent.usd) / researchers,
     )
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from deep_research.run import tool_names
 from deep_research.run.branch import ResearcherState, ToolRequest
 from deep_research.run.calls import ACKNOWLEDGED, MERGED, NOT_RUN, Call, Calls
 from deep_research.run.limits import Limits
+from deep_research.run.spending import total
+from deep_research.state import Spent, Task
 
 ONE_KIND = f"{NOT_RUN} one kind of tool a message. Call it again alone."
 ACT_NOW = f"{NOT_RUN} no more thinking in a row. Call another tool now."
@@ -68,3 +71,12 @@ def _as_list(value: Any) -> list[Any]:
     if value is None:
         return []
     return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def share_used_up(task: Task, spending: Mapping[str, Spent]) -> str:
+    """Which part of its allowance who has this task has used up by these costs, in words; empty if none."""
+    if task.tokens is not None and total(spending).tokens >= task.tokens:
+        return "its share of the token limit was used up (max_tokens)"
+    if task.usd is not None and total(spending).usd >= task.usd:
+        return "its share of the money was used up (max_usd)"
+    return ""

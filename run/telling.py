@@ -6,16 +6,14 @@ from langgraph.types import StreamWriter
 from typing_extensions import override
 
 from deep_research.run.ledger import Bill
+from deep_research.run.packet import Packet, Placement, emit
 from deep_research.run.packets import (
     CallDelayed,
     CallFinished,
-    Packet,
     PacketError,
-    Placement,
     ReasoningDelta,
     ReasoningDone,
     ReasoningStart,
-    emit,
 )
 from deep_research.state import Spent
 
@@ -93,6 +91,16 @@ class Teller:
     def kept(self, question_id: str) -> dict[str, str]:
         """The thoughts under the place where they were shown, for the state; empty ones take away those of before."""
         return {place_key(question_id, self._first_place): self.thoughts}
+
+
+class QuietTeller(Teller):
+    """Holds words and thoughts back, where they would only be in the way."""
+
+    def thought(self, words: str) -> None:
+        """Say nothing."""
+
+    def text(self, words: str) -> None:
+        """Say nothing."""
 
 
 class ProseTeller(Teller):

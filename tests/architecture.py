@@ -10,6 +10,7 @@ from typing import NamedTuple
 PACKAGE = "deep_research"
 LEVELS = {
     "channels": -1,
+    "knowledge": -1,
     "state": 0,
     "evidence": 1,
     "run": 1,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -38,13 +39,37 @@ class HandClock:
     """A clock that moves when a test moves it."""
 
     def __init__(self) -> None:
-        self.time = 0.0
+        self._time = 0.0
+        self._sleepers: list[tuple[float, Callable[[], object]]] = []
+
+    @property
+    def time(self) -> float:
+        return self._time
+
+    @time.setter
+    def time(self, seconds: float) -> None:
+        self._time = seconds
+        for due, wake in list(self._sleepers):
+            if due <= seconds:
+                wake()
 
     def now(self) -> datetime:
         return datetime(2026, 3, 4, 5, 6)
 
     def seconds(self) -> float:
         return self.time
+
+    async def sleep(self, seconds: float) -> None:
+        loop, is_over = asyncio.get_running_loop(), asyncio.Event()
+        # The clock may be moved by a run that works in another thread.
+        sleeper = (self.time + seconds, lambda: loop.call_soon_threadsafe(is_over.set))
+        self._sleepers.append(sleeper)
+        if sleeper[0] <= self.time:
+            is_over.set()
+        try:
+            await is_over.wait()
+        finally:
+            self._sleepers.remove(sleeper)
 
     def after(self, seconds: float, reply: Any) -> Any:
         """The reply, once so many seconds have passed."""

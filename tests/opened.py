@@ -39,7 +39,7 @@ class Reading:
 
     async def open(self, *addresses: str, question: str = "question", **excerpts: str) -> Outcome:
         seen = dict.fromkeys(addresses, excerpts["excerpt"]) if excerpts else {}
-        desk = Desk(self.pages(), question, seen, meter=self.meter)
+        desk = Desk(self.pages(), question, self.meter, seen)
         tool = OpenUrl(Library(self.context), self.context, desk)
         return await tool.run(OpenUrlArguments(urls=list(addresses)))
 

@@ -9,15 +9,16 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from deep_research.run import packets as p
+from deep_research.run import step_packets as s
 from deep_research.run.packets import AnyPacket
 from deep_research.run.spending import total
 from deep_research.state import ResearchState
 
 Place = tuple[int, int, int]
 """Turn, tab and sub-turn; -1 for none."""
-PASSING = (p.CallDelayed, p.CallFinished, p.ChatHeartbeat, p.DocumentsIndexed)
+PASSING = (p.CallDelayed, p.CallFinished, p.ChatHeartbeat, p.DocumentsIndexed, p.ElapsedTime)
 """Packets that belong to no block and that no replay has."""
-INSIDE: dict[type[Any], type[Any]] = {
+INSIDE: dict[type[Any], type[Any] | tuple[type[Any], ...]] = {
     p.PlanDelta: p.PlanStart,
     p.ReasoningDelta: p.ReasoningStart,
     p.ReasoningDone: p.ReasoningStart,
@@ -29,12 +30,20 @@ INSIDE: dict[type[Any], type[Any]] = {
     p.FindingStart: p.ResearchAgentStart,
     p.FindingDelta: p.FindingStart,
     p.FindingCitedDocuments: p.FindingStart,
-    p.PacketError: p.ResearchAgentStart,
+    p.PacketError: (p.ResearchAgentStart, s.StepStarted, s.Activity),
+    s.StepDone: s.StepStarted,
+    s.Summary: s.Activity,
+    s.ReportFraming: s.Activity,
+    s.Sources: s.Activity,
+    s.ContradictionsFound: s.Activity,
     p.MessageDelta: p.MessageStart,
     p.CitationInfo: p.MessageStart,
 }
 STEPS = (p.ReasoningStart, p.SearchToolStart, p.OpenUrlStart)
-BLOCKS = (*STEPS, p.PlanStart, p.ResearchAgentStart, p.MessageStart)
+BRANCHES = (p.ResearchAgentStart, s.StepStarted)
+BLOCKS = (*STEPS, *BRANCHES, p.PlanStart, p.MessageStart)
+WORDS = (s.Activity, s.StepLearnings)
+"""Packets that need no end."""
 READER: TypeAdapter[AnyPacket] = TypeAdapter(AnyPacket)
 LINK = re.compile(r"\[(\d+)\]\(")
 
@@ -87,6 +96,7 @@ class Check:
         self.faults: list[str] = []
         self.open: dict[Place, list[AnyPacket]] = {}
         self.closed: set[Place] = set()
+        self.said: dict[Place, AnyPacket] = {}
         self.branches: dict[int, int] = {}
         self.agents: dict[int, int] = {}
         self.announced: dict[int, str] = {}
@@ -97,8 +107,9 @@ class Check:
         place = place_of(packet)
         self._check_order(packet, place)
         around = INSIDE.get(type(packet))
-        if around and not any(isinstance(opener, around) for opener in self.open.get(place, ())):
-            self.faults.append(f"{packet.type} at {place} stands in no {around.__name__}")
+        present = (*self.open.get(place, ()), self.said.get(place))
+        if around and not any(isinstance(opener, around) for opener in present):
+            self.faults.append(f"{packet.type} at {place} stands in no {around}")
         match packet:
             case p.SectionEnd() | p.ReasoningDone():
                 self._close(packet, place)
@@ -112,6 +123,8 @@ class Check:
                 self.open[place] = [*self.open.get(place, ())[:1], packet]
         if isinstance(packet, BLOCKS):
             self._open(packet, place)
+        if isinstance(packet, WORDS):
+            self.said[place] = packet
 
     def left_open(self) -> list[str]:
         """What should have ended by the end, and branches that do not add up."""
@@ -133,9 +146,9 @@ class Check:
         turn, tab, step = place
         if self.open.get(place):
             self.faults.append(f"{packet.type} at {place} begins in an open block")
-        if step > 0 and (turn, tab, step - 1) not in self.closed:
+        if step > 0 and (turn, tab, step - 1) not in self.closed | self.said.keys():
             self.faults.append(f"step {place} comes before the one before it")
-        if isinstance(packet, p.ResearchAgentStart):
+        if isinstance(packet, BRANCHES):
             self.agents[turn] = self.agents.get(turn, 0) + 1
         self.open[place] = [packet]
 

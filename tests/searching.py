@@ -12,6 +12,7 @@ from deep_research.run.limits import Limits
 from deep_research.run.pages import Pages
 from deep_research.tools.desk import Desk
 from deep_research.tools.engines.engine import Found
+from deep_research.tools.meter import Meter
 
 
 class Shelf:
@@ -35,7 +36,7 @@ class Shelf:
 
 def new_desk(store: InMemoryStore | None = None, question: str = "question", **seen: Any) -> Desk:
     """A desk in a thread of its own, unless a store is given."""
-    return Desk(Pages(store or InMemoryStore(), "thread"), question, **seen)
+    return Desk(Pages(store or InMemoryStore(), "thread"), question, **{"meter": Meter(), **seen})
 
 
 def settings(*, limits: dict[str, Any] | None = None, **values: Any) -> Context:

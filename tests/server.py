@@ -121,8 +121,8 @@ class Server:
 class Conversation:
     """One thread on a server."""
 
-    def __init__(self, client: LangGraphClient, thread: str = "") -> None:
-        self.client, self.thread = client, thread or str(uuid.uuid4())
+    def __init__(self, client: LangGraphClient, thread: str = "", graph: str = GRAPH) -> None:
+        self.client, self.thread, self.graph = client, thread or str(uuid.uuid4()), graph
         self.parts: list[Any] = []
 
     async def create(self) -> Conversation:
@@ -140,7 +140,7 @@ class Conversation:
         """Send a message, or go on without one; returns the values of the thread afterwards."""
         stream = self.client.runs.stream(
             self.thread,
-            GRAPH,
+            self.graph,
             input=None if message is None else said(message),
             stream_mode="custom",
             stream_subgraphs=True,

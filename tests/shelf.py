@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -23,6 +24,9 @@ class FixedClock:
 
     def seconds(self) -> float:
         return 0.0
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.Event().wait()
 
 
 class Place(NamedTuple):

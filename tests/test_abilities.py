@@ -17,7 +17,7 @@ from deep_research.models.memory import Ability, Place, recall, write_down
 from deep_research.models.patience import patience_of
 from deep_research.models.scripted import ScriptedChatModel
 from deep_research.run.context import Context
-from deep_research.run.packets import Placement
+from deep_research.run.packet import Placement
 from deep_research.run.telling import Teller
 
 Patch = pytest.MonkeyPatch

@@ -96,7 +96,8 @@ def test_programs_read_a_run_as_json(library: Desk, light: Ended) -> None:
     assert shown["research"][0]["actions"][0]["tool"] == "internal_search"
     assert shown["spending"]["searches"] > 0
     resumed = json.loads(library.call("resume", "light", "--format", "json").out)
-    assert resumed == {key: value for key, value in shown.items() if key not in ("plan", "research")}
+    assert resumed == {key: shown[key] for key in resumed}
+    assert shown.keys() - resumed.keys() == {*("strategy", "plan", "steps", "gaps", "contradictions", "research")}
 
 
 def test_a_reader_who_hangs_up_sees_no_traceback(library: Desk, light: Ended) -> None:

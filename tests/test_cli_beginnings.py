@@ -33,7 +33,8 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Desk:
 
 
 def has_open(pid: int, file: Path) -> bool:
-    return any(link.resolve() == file for link in Path(f"/proc/{pid}/fd").iterdir())
+    # What it opens and closes meanwhile may be gone before it is looked at.
+    return any(os.path.realpath(link) == str(file) for link in Path(f"/proc/{pid}/fd").iterdir())
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="there is no /proc here")

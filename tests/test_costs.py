@@ -66,6 +66,13 @@ def test_a_round_has_no_more_researchers_than_searches_are_left(most: int | None
     assert for_round(Limits(max_searches=most), spending).max_parallel_researchers == researchers
 
 
+@pytest.mark.parametrize(("most", "spent", "researchers"), [(9, 0, 3), (9, 7, 2), (9, 9, 1)])
+def test_a_round_has_no_more_researchers_than_tool_calls_are_left(most: int, spent: int, researchers: int) -> None:
+    spending = {"a": Spent(role="internal_search", tool_calls=spent)}
+    assert for_round(Limits(max_tool_calls=most), spending).max_parallel_researchers == researchers
+    assert for_round(Limits(max_tool_calls=most, max_searches=1), spending).max_parallel_researchers == 1
+
+
 class SilentOfCosts(ScriptedChatModel):
     """A model that reports no usage, as some servers do."""
 

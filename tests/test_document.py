@@ -8,7 +8,8 @@ from deep_research.evidence.document import UNCITED, UNRESEARCHED, read_body, wr
 from deep_research.evidence.hygiene import without_links
 from deep_research.evidence.protected import settle_fences
 from deep_research.evidence.shrink import cited_sentences, first_cited_sentence
-from deep_research.state import Report, Source
+from deep_research.knowledge import Source
+from deep_research.state import Report
 
 SOURCE = Source(key="k", title="A light", location="file:///a.md", address="docs:a.md", kind="document")
 

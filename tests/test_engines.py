@@ -228,6 +228,7 @@ from langgraph.store.memory import InMemoryStore
 from deep_research.run.context import Context
 from deep_research.run.pages import Pages
 from deep_research.tools.desk import Desk
+from deep_research.tools.meter import Meter
 from deep_research.tools.engines.arxiv import Arxiv
 from deep_research.tools.engines.tavily import Tavily
 from deep_research.tools.engines.wikipedia import Wikipedia
@@ -239,7 +240,7 @@ def watch(event, arguments):
 
 async def main(name, address):
     engine = {"wikipedia": Wikipedia, "arxiv": Arxiv}[name](context, address)
-    search = WebSearch(context, [Tavily(context), engine], Desk(Pages(InMemoryStore(), "thread"), "question"))
+    search = WebSearch(context, [Tavily(context), engine], Desk(Pages(InMemoryStore(), "thread"), "question", Meter()))
     with blockbuster_ctx():
         outcome = await search.run(WebSearchArguments(queries=["tides"]))
     print(len(outcome.hits), *outcome.problems)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from deep_research.models.ladder import read_reply
 from deep_research.models.scripted import call, calls
 from deep_research.run.calls import read_calls
 from deep_research.tools.control import GENERATE_PLAN
+from deep_research.tools.forms import SCHEMAS, MakePlan, RecordInsights
 
 NAMES = [tool["function"]["name"] for tool in TOOLS]
 
@@ -218,3 +220,61 @@ def test_bare_arguments_are_a_call_of_the_only_tool() -> None:
 def test_a_message_is_left_alone_where_no_tools_were_offered() -> None:
     message = AIMessage(CALL)
     assert read_reply(message, []) is message
+
+
+STEPS: list[dict[str, Any]] = [
+    {"title": "Light", "task": 'When was it "lit"?', "requires_search": True},
+    {"title": "Why", "task": "Why [then]?", "requires_search": False, "depends_on": [1]},
+]
+PLANNED: Asked = [("make_plan", {"steps": STEPS})]
+IN_PYTHON = f"make_plan(steps={STEPS!r})"
+OF_STEPS = json.dumps({"steps": STEPS})
+AS_TEXT = [json.dumps(step) for step in STEPS]
+NESTED = {
+    "name and arguments": json.dumps({"name": "make_plan", "arguments": {"steps": STEPS}}),
+    "arguments alone": f"```json\n{OF_STEPS}\n```",
+    "arguments as text": json.dumps({"name": "make_plan", "arguments": OF_STEPS}),
+    "list as text": json.dumps({"name": "make_plan", "arguments": {"steps": json.dumps(STEPS)}}),
+    "list as broken text": json.dumps({"name": "make_plan", "arguments": {"steps": str(STEPS)}}),
+    "list in a fence": json.dumps({"name": "make_plan", "arguments": {"steps": f"```json\n{json.dumps(STEPS)}\n```"}}),
+    "entries as text": json.dumps({"name": "make_plan", "arguments": {"steps": AS_TEXT}}),
+    "values as text": json.dumps({"make_plan": {"steps": STEPS}}).replace("true", '"true"').replace("[1]", '"[1]"'),
+    "nulls": json.dumps(
+        {"make_plan": {"steps": [{**STEPS[0], "depends_on": None}, {**STEPS[1], "description": None}]}}
+    ),
+    "broken": f"{{'name': 'make_plan', 'arguments': {{'steps': {STEPS!r},}},}}",
+    "tagged": f'<tool name="make_plan">{OF_STEPS}</tool>',
+    "qwen coder": f"<function=make_plan><parameter=steps>\n{json.dumps(STEPS, indent=1)}\n</parameter></function>",
+    "parameter for each entry": "<function=make_plan>"
+    + "".join(f"<parameter=steps>{step}</parameter>" for step in AS_TEXT)
+    + "</function>",
+    "python": IN_PYTHON,
+    "python with constants of JSON": IN_PYTHON.replace("True", "true").replace("False", "false"),
+    "steps": f"Action: make_plan\nAction Input: {OF_STEPS}",
+}
+
+
+@pytest.mark.fault(21)
+@pytest.mark.parametrize("text", NESTED.values(), ids=NESTED)
+def test_a_call_with_lists_of_objects_is_read_in_every_form(text: str) -> None:
+    assert asked(read(text, [SCHEMAS[MakePlan]])) == PLANNED
+    assert read(text[: len(text) // 2], [SCHEMAS[MakePlan]], finish_reason="length").tool_calls == []
+
+
+@pytest.mark.parametrize("given", [STEPS[0], json.dumps(STEPS[0]), str(STEPS[0])], ids=["object", "JSON", "Python"])
+def test_an_object_in_place_of_a_list_is_its_only_entry(given: Any) -> None:
+    message = read_reply(calls(call("make_plan", id="c1", steps=given)), [SCHEMAS[MakePlan]])
+    assert asked(message) == [("make_plan", {"steps": STEPS[:1]})]
+
+
+@pytest.mark.parametrize("given", ["none", "3", '"a"', '{"question": "Wh'])
+def test_words_in_place_of_a_list_of_objects_stay_words(given: str) -> None:
+    message = read_reply(calls(call("record_insights", id="c1", gaps=given)), [SCHEMAS[RecordInsights]])
+    assert asked(message) == [("record_insights", {"gaps": given})]
+
+
+def test_numbers_within_objects_take_the_form_that_is_asked_for() -> None:
+    gaps = [{"question": "Why?", "relevance": "0.5"}, {"question": "7", "relevance": 1}]
+    message = read_reply(calls(call("record_insights", id="c1", insights=[], gaps=gaps)), [SCHEMAS[RecordInsights]])
+    [(_, arguments)] = asked(message)
+    assert arguments == {"insights": [], "gaps": [{"question": "Why?", "relevance": 0.5}, gaps[1]]}

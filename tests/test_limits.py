@@ -22,6 +22,12 @@ DEFAULTS = {
     "max_repeats": 2,
     "max_plan_steps": 6,
     "max_seconds": 1800,
+    "max_seconds_planned": 300,
+    "max_step_iterations": 5,
+    "max_follow_ups": 2,
+    "max_analysis_follow_ups": 3,
+    "max_elements": 20,
+    "max_memory_items": 50,
     "researcher_seconds": 720,
     "researcher_seconds_hard": 1800,
     "tool_seconds": 600,
@@ -29,10 +35,12 @@ DEFAULTS = {
     "report_idle_seconds": 300,
     "writing_share": 0.2,
     "max_tokens": None,
+    "max_tool_calls": None,
     "max_searches": None,
     "max_fetches": None,
     "max_usd": None,
     "decision_tokens": 1024,
+    "form_tokens": 4096,
     "reasoning_tokens": 8192,
     "finding_tokens": 10_000,
     "report_tokens": 20_000,
@@ -63,12 +71,14 @@ DEFAULTS = {
     "max_page_bytes": 2_000_000,
     "max_pdf_bytes": 20_000_000,
 }
-LEAST = {"decision_tokens": 16, "finding_tokens": 16, "report_tokens": 16, "page_characters": 200}
+LEAST = {"decision_tokens": 16, "form_tokens": 16, "finding_tokens": 16, "report_tokens": 16, "page_characters": 200}
 LEAST |= {
     "max_cycles": 2,
     "max_cycles_reasoning": 2,
     "pages_characters": 200,
     "max_continuations": 0,
+    "max_follow_ups": 0,
+    "max_analysis_follow_ups": 0,
     "writing_share": 0,
     "max_retries": 0,
     "reasoning_tokens": 0,
@@ -79,7 +89,15 @@ LEAST |= {
     "max_pdf_bytes": 1000,
 }
 ABOVE_ZERO = {name for name in DEFAULTS if name.endswith("_seconds") or name.startswith("researcher_seconds")}
-ABOVE_ZERO |= {"max_seconds", "max_tokens", "max_searches", "max_fetches", "max_usd"}
+ABOVE_ZERO |= {
+    "max_seconds",
+    "max_seconds_planned",
+    "max_tokens",
+    "max_tool_calls",
+    "max_searches",
+    "max_fetches",
+    "max_usd",
+}
 ABOVE_ZERO -= {"retry_seconds"}
 
 
@@ -90,7 +108,7 @@ def test_the_defaults_are_those_of_the_specification() -> None:
 @pytest.mark.parametrize("name", sorted(DEFAULTS))
 def test_each_limit_has_its_least_value(name: str) -> None:
     least: Any = LEAST.get(name, 1)
-    step = 0.5 if name in ABOVE_ZERO and name.endswith(("seconds", "hard")) else 1
+    step = 0.5 if name in ABOVE_ZERO and name.endswith(("seconds", "hard", "planned")) else 1
     if name in ABOVE_ZERO:
         least, step = step, step
     assert getattr(Limits(**{name: least}), name) == least
@@ -128,8 +146,8 @@ def test_every_limit_can_be_set_by_the_environment(monkeypatch: pytest.MonkeyPat
 
 SPENDING = {
     "a": Spent(role="writer", input_tokens=100, cached_tokens=40, output_tokens=20),
-    "b": Spent(role="internal_search", searches=2),
-    "c": Spent(role="open_url", fetches=3),
+    "b": Spent(role="internal_search", searches=2, tool_calls=1),
+    "c": Spent(role="open_url", fetches=3, tool_calls=1),
     "d": Spent(role="planner", output_tokens=5, usd=0.5),
 }
 
@@ -142,6 +160,7 @@ def test_spending_is_added_up_over_models_and_tools() -> None:
         "output_tokens": 25,
         "searches": 2,
         "fetches": 3,
+        "tool_calls": 2,
         "usd": 0.5,
     }
     assert total(SPENDING).tokens == 125
@@ -160,6 +179,8 @@ def test_spending_is_added_up_over_models_and_tools() -> None:
         ({"max_searches": 3}, 0, ""),
         ({"max_fetches": 3}, 0, "max_fetches"),
         ({"max_fetches": 4}, 0, ""),
+        ({"max_tool_calls": 2}, 0, "max_tool_calls was reached (2 of 2)"),
+        ({"max_tool_calls": 3}, 0, ""),
         ({"max_usd": 0.62}, 0, "max_usd was reached ($0.50 of $0.62)"),
         ({"max_usd": 0.63}, 0, ""),
     ],
@@ -171,10 +192,10 @@ def test_a_limit_that_is_reached_is_named(limits: dict[str, Any], seconds: float
 
 
 def test_each_researcher_gets_its_part_of_what_remains_without_the_share_for_writing() -> None:
-    limits = Limits(max_tokens=1000, max_searches=8, max_fetches=5, researcher_seconds=60)
-    assert allowance(limits, SPENDING, 2) == Allowance(60, (800 - 125) // 2, 3, 1, None)
-    assert allowance(limits, SPENDING, 1) == Allowance(60, 675, 6, 2, None)
-    assert allowance(Limits(), SPENDING, 3) == Allowance(720, None, None, None, None)
+    limits = Limits(max_tokens=1000, max_searches=8, max_fetches=5, max_tool_calls=50, researcher_seconds=60)
+    assert allowance(limits, SPENDING, 2) == Allowance(60, (800 - 125) // 2, 3, 1, 24, None)
+    assert allowance(limits, SPENDING, 1) == Allowance(60, 675, 6, 2, 48, None)
+    assert allowance(Limits(), SPENDING, 3) == Allowance(720, None, None, None, None, None)
     assert allowance(Limits(max_searches=2), SPENDING, 3).searches == 1
     assert allowance(Limits(max_usd=2), SPENDING, 2).usd == pytest.approx((1.6 - 0.5) / 2)
     assert allowance(Limits(max_usd=0.1), SPENDING, 2).usd == 0

@@ -15,7 +15,8 @@ from renumbering import renumber
 
 from deep_research.channels import merge_by_id
 from deep_research.evidence.numbering import next_number, number_finding
-from deep_research.state import Finding, Source, merge_findings, merge_sources
+from deep_research.knowledge import Source, merge_sources
+from deep_research.state import Finding, merge_findings
 
 KEYS = ["a", "b", "c", "d", "e"]
 Told = tuple[str, dict[int, str]]

@@ -17,12 +17,13 @@ from langgraph.store.base import BaseStore
 from pydantic import BaseModel
 
 from deep_research.app.embed import build_graph, thread_config, thread_id
+from deep_research.knowledge import Record
 from deep_research.models.scripted import ScriptedChatModel
 from deep_research.run.checkpoints import APPLICATION_ID, open_database
 from deep_research.run.errors import DatabaseUnusable, ForeignRecord, SyncOnlySaver
 from deep_research.run.pages import page_namespace
 from deep_research.run.serializer import StrictSerializer, record_types
-from deep_research.state import Plan, Record, Run
+from deep_research.state import Plan, Run
 
 
 class ForeignModel(BaseModel):

@@ -10,9 +10,14 @@ from rich.console import Console
 from deep_research.app.live_view import LiveView
 from deep_research.app.progress import Costs, PlainLines, Progress
 from deep_research.app.words import counted
+from deep_research.knowledge import PlanStep
 from deep_research.run import packets as p
+from deep_research.run import step_packets as sp
 from deep_research.run.money import dollars
-from deep_research.run.packets import AnyPacket, Placement
+from deep_research.run.packet import Document, Placement
+from deep_research.run.packets import AnyPacket
+from deep_research.run.step_branch import StepTask
+from deep_research.state import ResearchState, Scope
 
 TOP = Placement(turn_index=0)
 AGENT = Placement(turn_index=1, tab_index=1)
@@ -130,3 +135,113 @@ def test_a_plan_is_shown_in_whatever_turn_it_stands(capsys: pytest.CaptureFixtur
         ]
         assert lines(capsys, *plan, p.SectionEnd(placement=place)) == ["plan:", "1. Light"]
         assert "1. Light" in seen(*plan)
+
+
+def step_start(tab: int = 1) -> AnyPacket:
+    place = AGENT.model_copy(update={"tab_index": tab})
+    return sp.StepStarted(
+        placement=place, step_id="2", title="Its keeper", task="Who kept it?", kind="hybrid", parent_id=""
+    )
+
+
+def learned(count: int, confidence: float) -> AnyPacket:
+    known = [sp.LearningShown(id=str(number), text="It was lit.", document_id="d") for number in range(count)]
+    return sp.StepLearnings(placement=AGENT, step_id="2", iteration=1, learnings=known, confidence=confidence)
+
+
+def assessed(reasoning: str = "", *, is_complete: bool = False) -> AnyPacket:
+    return sp.StepAssessed(
+        placement=AGENT, step_id="2", iteration=1, query="keeper", is_complete=is_complete, reasoning=reasoning
+    )
+
+
+def test_a_step_is_told_from_its_start_to_its_end(capsys: pytest.CaptureFixture[str]) -> None:
+    done = sp.StepDone(placement=AGENT, step_id="2", status="completed", reason="")
+    skipped = sp.StepDone(placement=AGENT, step_id="3", status="skipped", reason="its time was over")
+    told_of_it = (step_start(), learned(3, 0.7), assessed("No dates."), learned(0, 0.655), assessed(is_complete=True))
+    assert lines(capsys, *told_of_it, done, skipped) == [
+        "[1.2] step 2 (hybrid): Its keeper",
+        "[1.2] learned 3 things, confidence 0.7",
+        "[1.2] goes on: No dates.",
+        "[1.2] learned nothing new, confidence 0.66",
+        "[1.2] complete",
+        "[1.2] step 2 completed",
+        "[1.2] step 3 skipped: its time was over",
+    ]
+
+
+def test_what_it_is_about_and_what_the_report_will_say_is_told_but_not_the_time(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    activity = sp.Activity(placement=TOP, text="Having a first look around", icon="lightbulb")
+    framing = sp.ReportFraming(placement=TOP, main_message="It was lit in 1844.", reasoning="Two sources agree.")
+    elapsed = p.ElapsedTime(placement=TOP, elapsed_seconds=1.0)
+    pair = sp.Contradiction(
+        claim="1844", document_id="a", other_claim="1845", other_document_id="b", newer_document_id=""
+    )
+    disagree = sp.ContradictionsFound(placement=TOP, contradictions=[pair])
+    assert lines(capsys, activity, elapsed, disagree, framing) == [
+        "[0.1] Having a first look around",
+        "[0.1] found 1 contradiction between sources",
+        "[0.1] the report will say: It was lit in 1844.",
+    ]
+
+
+def test_on_a_terminal_steps_are_shown_as_researchers_are() -> None:
+    step, error = step_start(), p.PacketError(placement=AGENT, message="One search failed.")
+    found = p.SearchToolDocuments(
+        placement=AGENT.model_copy(update={"sub_turn_index": 1}),
+        documents=[Document(document_id="d", title="Light", link="file:///light")],
+    )
+    looking = sp.Activity(placement=AGENT.model_copy(update={"sub_turn_index": 0}), text="Digging deeper", icon="globe")
+    view = [line.rstrip() for line in seen(step_start(0), step, looking).splitlines()]
+    assert view[2:] == ["● 2 Its keeper", "  starts", "● 2 Its keeper", "  Digging deeper"]
+    assert "1 source" in seen(step, found)
+    live = LiveView("")
+    told(live, step, error)
+    assert not live.researchers[1, 1].is_done, "a step goes on after an error"
+    told(live, sp.StepDone(placement=AGENT, step_id="2", status="completed", reason=""))
+    assert live.researchers[1, 1].is_done
+
+
+def test_on_a_terminal_what_it_is_about_is_shown_until_the_steps_start_and_again_after_them() -> None:
+    first = sp.Activity(placement=TOP, text="Having a first look around", icon="lightbulb")
+    last = sp.Activity(placement=Placement(turn_index=2), text="Comparing what the sources say", icon="brain")
+    plan: list[AnyPacket] = [p.PlanStart(placement=TOP), p.PlanDelta(placement=TOP, content="1. Light")]
+    assert first.text in seen(first)
+    assert first.text not in seen(first, *plan, step_start())
+    shown = seen(first, *plan, step_start(), last)
+    assert last.text in shown and "1. Light" in shown
+    assert last.text not in seen(last, *plan, p.MessageStart(placement=TOP, final_documents=[]))
+
+
+def test_on_a_terminal_the_plan_makes_room_when_its_steps_start() -> None:
+    text = "1. Its keeper\n   Who kept it?\n2. Its height\n   How tall is it?"
+    plan: list[AnyPacket] = [p.PlanStart(placement=TOP), p.PlanDelta(placement=TOP, content=text)]
+    assert "   How tall is it?" in seen(*plan)
+    view = seen(*plan, step_start())
+    assert "2. Its height" in view
+    assert "How tall" not in view
+
+
+def test_on_a_terminal_steps_under_way_are_there_again_when_a_run_goes_on() -> None:
+    allowed = dict.fromkeys(("tokens", "searches", "fetches", "usd", "tool_calls"))
+    task = StepTask.model_validate(
+        {
+            **{
+                "id": "q-2",
+                "question_id": "q",
+                "question": "What?",
+                "text": "Who kept it?",
+                "date": "",
+                "language": "",
+            },
+            **{"cycle": 0, "position": 1, "turn": 1, "scope": Scope(), "seconds": 60.0, **allowed},
+            "step": PlanStep(id="2", title="Its keeper", task="Who kept it?", requires_search=True),
+        }
+    )
+    view = LiveView("")
+    view.recall(ResearchState(tasks=[task]))
+    told(view, learned(1, 0.5), p.PacketError(placement=AGENT, message="One search failed."))
+    [step] = view.researchers.values()
+    assert (step.task, step.doing, step.is_done) == ("2 Its keeper", "One search failed.", False)

@@ -37,9 +37,10 @@ def run_script(script: str, folder: Path) -> str:
 
 
 def test_the_readme_shows_all_ways_of_embedding() -> None:
-    assert len(EMBEDDED) == 3
+    assert len(EMBEDDED) == 4
     assert any("graph.stream(" in script for script in EMBEDDED)
     assert any("graph.astream(" in script for script in EMBEDDED)
+    assert any("deep_research_tool(" in script for script in EMBEDDED)
 
 
 @pytest.mark.parametrize("number", range(len(EMBEDDED)))

@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 from renumbering import renumber
 
 from deep_research.evidence.rendering import link_citations, safe_link, source_list
-from deep_research.state import Source
+from deep_research.knowledge import Source
 
 
 def web(title: str, location: str = "https://host.example/a") -> Source:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deep_research.state import Source
+from deep_research.knowledge import Source
 from deep_research.tools.control import RESEARCH_AGENT
 from deep_research.tools.outcome import Hit, Outcome
 from deep_research.tools.results import Result, read_results, shorten_results, write_results
@@ -16,8 +16,8 @@ def written(*hits: Hit) -> str:
 
 
 def hit(excerpt: str, text: str = "", date: str = "", links: tuple[tuple[str, str], ...] = ()) -> Hit:
-    source = Source(key="k", title="Skerry Light", location="k", address="docs:light.md", kind="document")
-    return Hit(source, excerpt, text, date, links)
+    source = Source(key="k", title="Skerry Light", location="k", address="docs:light.md", kind="document", date=date)
+    return Hit(source, excerpt, text, links)
 
 
 def result_of(shown: Hit) -> Result:

@@ -15,6 +15,9 @@ from deep_research.models.scripted import ScriptedChatModel, call, calls
 from deep_research.run.calls import read_calls
 from deep_research.run.conversation import cleaned
 from deep_research.tools.control import GENERATE_PLAN
+from deep_research.tools.forms import FORMS as PAPERS
+from deep_research.tools.forms import NAMES as PAPER_NAMES
+from deep_research.tools.forms import SCHEMAS, EvaluateOutcome, Form, MakePlan
 
 NAMES = [tool["function"]["name"] for tool in TOOLS]
 TEXT_RUNGS: tuple[RungName, ...] = ("schema", "json", "tags")
@@ -116,6 +119,49 @@ def described_call(name: RungName) -> str:
     return prepare(name, CONVERSATION[:2], [GENERATE_PLAN], "auto").messages[0].text
 
 
+@pytest.mark.parametrize("name", TEXT_RUNGS)
+def test_a_model_is_told_the_fields_of_the_objects_in_a_list(name: RungName) -> None:
+    told = prepare(name, CONVERSATION[:2], [SCHEMAS[MakePlan]], "any").messages[0].text
+    fields = [
+        "  steps (list of object): The steps in their order; the first has the number 1.",
+        "    title (text): A few words.",
+        "    description (text, optional): What the step is for, in one sentence.",
+    ]
+    assert "\n".join(fields) in told
+    assert "    depends_on (list of whole number, optional): " in told
+    assert '{"steps": [{"title": "…", "task": "…", "requires_search": true}]}' in told
+
+
+@pytest.mark.parametrize("name", TEXT_RUNGS)
+@pytest.mark.parametrize("form", PAPERS.values(), ids=PAPERS)
+def test_the_example_of_a_call_is_one_that_can_be_read(name: RungName, form: type[Form]) -> None:
+    told = prepare(name, CONVERSATION[:2], [SCHEMAS[form]], "any").messages[0].text
+    [example] = [line for line in told.splitlines() if line[0:1] in ("{", "<")]
+    [(tool, arguments)] = asked(read(example, [SCHEMAS[form]]))
+    assert tool == PAPER_NAMES[form]
+    assert form.model_validate(arguments).model_dump(exclude_unset=True) == arguments
+
+
+@pytest.mark.parametrize("form", PAPERS.values(), ids=PAPERS)
+def test_the_schema_is_strict_at_every_depth(form: type[Form]) -> None:
+    held = prepare("schema", CONVERSATION[:2], [SCHEMAS[form]], "any").settings["response_format"]["json_schema"]
+    objects = objects_in(held["schema"])
+    assert len(objects) == 3 + len(form.model_json_schema().get("$defs", {}))
+    for entry in objects:
+        assert entry["additionalProperties"] is False
+        assert entry["required"] == list(entry["properties"])
+
+
+def test_what_is_optional_in_an_object_may_be_null() -> None:
+    settings = prepare("schema", CONVERSATION[:2], [SCHEMAS[EvaluateOutcome]], "any").settings
+    [step] = [entry for entry in objects_in(settings["response_format"]) if "rationale" in entry["properties"]]
+    assert [option["type"] for option in step["properties"]["title"]["anyOf"]] == ["string", "null"]
+    blank = {"title": None, "rationale": "Why?", "requires_search": None}
+    filled = calls(call("evaluate_outcome", id="c1", completeness=1, quality=1, next_steps=[blank]))
+    [(_, arguments)] = asked(read_reply(filled, [SCHEMAS[EvaluateOutcome]]))
+    assert arguments["next_steps"] == [{"rationale": "Why?"}]
+
+
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=8)
 VALUES = st.recursive(
     TEXT | st.sampled_from(["</tool>", "<think>a</think>", "</think>x", '"}]', "```", "{", "[TOOL_CALLS]"]),
@@ -137,6 +183,35 @@ def test_what_a_model_writes_as_it_was_shown_is_read_as_it_was_meant(name: RungN
     message = read_reply(AIMessage(shown), TOOLS)
     assert asked(message) == [(tool, cleaned(arguments)) for tool, arguments in wanted]
     assert message.content == ""
+
+
+WORDS = TEXT | st.sampled_from(["</tool>", '"}]}', "[1]", '{"title": "a"}', "null", "true", "</think>x"])
+STEPS = st.lists(
+    st.fixed_dictionaries(
+        {"title": WORDS, "task": WORDS, "requires_search": st.booleans()},
+        optional={
+            "description": st.none() | WORDS,
+            "requires_previous": st.none() | st.booleans(),
+            "depends_on": st.none() | st.lists(st.integers(1, 6), max_size=3),
+        },
+    ),
+    min_size=2,
+    max_size=2,
+)
+
+
+@pytest.mark.parametrize("name", ["native", *TEXT_RUNGS])
+@given(steps=STEPS)
+def test_a_plan_goes_through_each_rung_as_it_is(name: RungName, steps: list[dict[str, Any]]) -> None:
+    tools = [SCHEMAS[MakePlan]]
+    written = calls(call("make_plan", id="c1", steps=steps))
+    shown = prepare(name, [HumanMessage("q"), written], tools, "any").messages[-1]
+    assert isinstance(shown, AIMessage)
+    meant = [{key: value for key, value in step.items() if value is not None} for step in steps]
+    decided = read_calls(read_reply(shown, tools), ["make_plan"], ())
+    assert [entry.arguments for entry in decided.accepted] == [cleaned({"steps": meant})]
+    assert decided.message.content == ""
+    assert len(MakePlan.model_validate(decided.accepted[0].arguments).steps) == 2
 
 
 @pytest.mark.fault(21)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import sqlite3
 import subprocess
@@ -11,6 +12,7 @@ from contextlib import closing
 from typing import Any
 
 import pytest
+from command import Desk
 from langgraph_sdk.client import LangGraphClient
 from server import GRAPH, ROOT, Conversation, Server
 
@@ -80,6 +82,24 @@ async def test_a_question_back_is_answered_by_resuming(talk: Conversation) -> No
     assert values["run"]["status"] == "completed"
     assert "1844. [" in values["report"]["text"]
     assert (await talk.client.threads.get(talk.thread))["status"] == "idle"
+
+
+async def test_the_planned_strategy_is_served_beside_the_other(client: LangGraphClient, server: Server) -> None:
+    assistants = await client.assistants.search()
+    assert {assistant["graph_id"] for assistant in assistants} == {GRAPH, "planned_research"}
+    talk = await Conversation(client, graph="planned_research").create()
+    await talk.ask(UNCLEAR)
+    assert (await client.threads.get(talk.thread))["status"] == "interrupted"
+    values = await talk.ask(None, command={"resume": QUESTION})
+    assert "1844. [" in values["report"]["text"]
+    assert {step["status"] for step in values["steps"]} == {"completed"}
+    types = {packet["type"] for packet in talk.packets()}
+    assert {"activity", "step_started", "step_learnings", "step_done", "report_framing", "sources"} <= types
+    metadata: Any = (await client.threads.get_state(talk.thread))["metadata"]
+    assert metadata["research_strategy"] == "planned"
+    shown = await asyncio.to_thread(Desk(server.folder).run, "show", talk.thread)
+    assert "\nStrategy  planned\n" in shown.out
+    assert server.complaints() == []
 
 
 async def test_a_question_back_is_answered_by_a_plain_message(talk: Conversation) -> None:

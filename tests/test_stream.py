@@ -19,7 +19,8 @@ from deep_research.app.embed import build_graph, thread_config
 from deep_research.app.stream import apackets, packets, read_packet
 from deep_research.run import packets as p
 from deep_research.run.errors import NoPlan, UnknownModel, UnknownSetting
-from deep_research.run.packets import AnyPacket, OverallStop, Placement
+from deep_research.run.packet import Placement
+from deep_research.run.packets import AnyPacket, OverallStop
 
 STOP_WITHIN = 2.0
 """Seconds in which a cancelled run has to stop; the bound of the specification, not a timing."""

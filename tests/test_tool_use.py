@@ -159,6 +159,39 @@ async def test_a_researcher_that_has_opened_all_it_may_opens_nothing_more(tmp_pa
     assert refused == ("Not run: no pages are left to open (max_fetches). Write down what was found.",)
 
 
+async def test_no_more_tools_are_called_than_may_be(tmp_path: Path) -> None:
+    """Each search counts and so does each batch of pages, whatever comes of it, but not what is refused."""
+    batch = calls(call("open_url", urls=[f"docs:lab-documents/{name}" for name in ("keeper.md", "tides.html")]))
+    researcher = [search_documents("a", "b"), batch, search_documents("c"), batch, REPORT, "Lit. [1]"]
+    run = lab(
+        tmp_path,
+        orchestrator=[research("light task"), REPORT],
+        researcher=researcher,
+        limits={"max_tool_calls": 2},
+    )
+    state = await run.ask()
+    spent = total(state.spending)
+    assert (spent.tool_calls, spent.searches, spent.fetches) == (2, 2, 2)
+    refused = ("Not run: no tool calls are left (max_tool_calls). Write down what was found.",)
+    assert [action.problems for action in in_order(state)[0].actions[2:]] == [refused, refused]
+    assert state.run and "max_tool_calls was reached (2 of 2)" in state.run.stop_reason
+
+
+async def test_researchers_share_the_tool_calls_that_are_left(tmp_path: Path) -> None:
+    searches = [search_documents(query) for query in "abcd"]
+    tasks = {task: [*searches, "Lit. [1]"] for task in ("light task", "keeper task", "tide task", "ferry task")}
+    run = lab(
+        tmp_path,
+        orchestrator=[research(*list(tasks)[:3]), research("ferry task"), REPORT],
+        researcher=tasks,
+        limits={"max_tool_calls": 5, "max_iterations": 4},
+    )
+    state = await run.ask()
+    made = [["max_tool_calls" not in "".join(action.problems) for action in f.actions] for f in in_order(state)]
+    assert list(map(sum, made)) == [1, 1, 1, 2]
+    assert total(state.spending).tool_calls == 5
+
+
 async def test_a_researcher_whose_time_is_over_begins_no_tool(tmp_path: Path) -> None:
     clock = HandClock()
     run = lab(

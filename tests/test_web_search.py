@@ -70,7 +70,7 @@ async def test_a_result_with_a_title_or_an_excerpt_is_kept_as_a_source_that_was_
         "content_hash": "",
     }
     assert first.source.address == "https://Example.org/a?id=1&utm_source=x#part"
-    assert (first.excerpt, first.text, first.date) == ("Words [2J of the page.", "", "2026-01-02")
+    assert (first.excerpt, first.text, first.source.date) == ("Words [2J of the page.", "", "2026-01-02")
     assert second.source.title.startswith("A title xx")
     assert len(second.source.title) == 200
 
@@ -167,7 +167,10 @@ async def test_results_that_are_known_to_be_too_old_are_left_out(api: SearchApi)
         ]
     )
     outcome = await search("q", published_after=date(2025, 1, 1))
-    assert [(hit.source.address[18:], hit.date) for hit in outcome.hits] == [("new", "2025-01-01"), ("unknown", "")]
+    assert [(hit.source.address[18:], hit.source.date) for hit in outcome.hits] == [
+        ("new", "2025-01-01"),
+        ("unknown", ""),
+    ]
 
 
 async def test_a_model_is_told_that_the_settings_hid_all_results(api: SearchApi) -> None:

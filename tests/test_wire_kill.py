@@ -96,7 +96,7 @@ def has_kept(desk: WireDesk, path: str) -> bool:
 
 def researchers_done(desk: WireDesk) -> int:
     """How many researchers of the round under way are done, with their findings kept."""
-    state = read(desk, lambda book: book.graph.aget_state(thread_config(THREAD)))
+    state = read(desk, lambda book: book.graph("orchestrated").aget_state(thread_config(THREAD)))
     return sum(task.name == "researcher" and bool(task.result) for task in state.tasks)
 
 

@@ -38,9 +38,13 @@ async def carry_out(tool: ResearchTool, arguments: dict[str, Any], time: Time) -
         raise
     except Exception as error:  # noqa: BLE001 - whatever a tool raises becomes the result of its call
         if isinstance(error, TimeoutError) and clock.expired():
-            return Outcome(problems=(f"The tool did not finish within {round(time.seconds, 3):g} s ({time.limit}).",))
+            return _broken(f"The tool did not finish within {round(time.seconds, 3):g} s ({time.limit}).")
         # Only its kind is told: a foreign error's text may hold addresses or keys.
-        return Outcome(problems=(f"The tool failed ({type(error).__name__}).",))
+        return _broken(f"The tool failed ({type(error).__name__}).")
+
+
+def _broken(words: str) -> Outcome:
+    return Outcome(problems=(words,), broken=(words,))
 
 
 async def _run(tool: ResearchTool, arguments: dict[str, Any]) -> Outcome:

@@ -34,17 +34,31 @@ class ThinkTool(BaseModel):
     reasoning: str = Field(description="The thought, in one to three paragraphs.")
 
 
+_NEEDLESS = ("title", "default", "$ref")
+
+
 def tool_schema(name: str, arguments: type[BaseModel]) -> dict[str, Any]:
     """What a model is told of a tool, in the form of the OpenAI API."""
     schema = arguments.model_json_schema()
-    # Pydantic titles every argument with its own name.
-    properties = {
-        name: {key: value for key, value in field.items() if key != "title"}
-        for name, field in schema.get("properties", {}).items()
-    }
+    properties = _plain(schema.get("properties", {}), schema.get("$defs", {}))
     parameters = {"type": "object", "properties": properties, "required": schema.get("required", [])}
     description = inspect.cleandoc(arguments.__doc__ or "")
     return {"type": "function", "function": {"name": name, "description": description, "parameters": parameters}}
+
+
+def _plain(properties: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
+    """The schemas of some fields without what small servers cannot read: references, and titles that repeat names."""
+    return {name: _field(schema, definitions) for name, schema in properties.items()}
+
+
+def _field(schema: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
+    reference = str(schema.get("$ref", "")).removeprefix("#/$defs/")
+    field = {key: value for key, value in {**definitions.get(reference, {}), **schema}.items() if key not in _NEEDLESS}
+    if "properties" in field:
+        field["properties"] = _plain(field["properties"], definitions)
+    if "items" in field:
+        field["items"] = _field(field["items"], definitions)
+    return field
 
 
 GENERATE_PLAN = tool_schema(tool_names.GENERATE_PLAN, GeneratePlan)

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
 
 from deep_research.run.pages import Pages
 from deep_research.tools.meter import Meter
 
 
-@dataclass(frozen=True)
-class Desk:
+class Desk(NamedTuple):
     """A researcher's thread and what it has seen there."""
 
     pages: Pages
     """The texts of the thread."""
     question_id: str
     """The question that is researched."""
-    excerpts: Mapping[str, str] = field(default_factory=dict)
+    meter: Meter
+    """What the call may use up, and what it has."""
+    excerpts: Mapping[str, str] = MappingProxyType({})
     """What earlier searches showed, by address: it tells which part of a long text is wanted."""
     private: tuple[str, ...] = ()
     """All that the user's documents have shown on the thread so far: it is not sent away."""
-    meter: Meter = field(default_factory=Meter)
-    """What the call may use up, and what it has."""

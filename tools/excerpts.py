@@ -6,17 +6,8 @@ from langgraph.types import StreamWriter
 
 from deep_research.run.branch import ResearcherState, assignment_of
 from deep_research.run.calls import in_order
-from deep_research.run.packets import (
-    Document,
-    FindingCitedDocuments,
-    FindingDelta,
-    FindingStart,
-    Packet,
-    Placement,
-    SectionEnd,
-    document,
-    emit,
-)
+from deep_research.run.packet import Document, Packet, Placement, document, emit
+from deep_research.run.packets import FindingCitedDocuments, FindingDelta, FindingStart, SectionEnd
 from deep_research.run.pages import Pages
 from deep_research.run.telling import researcher_failed
 from deep_research.run.transcripts import count_withheld

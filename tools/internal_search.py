@@ -54,9 +54,7 @@ class InternalSearch:
             : self._limits.max_results
         ]
         texts = {source.address: self._text(source.address) for source in {passage.source for passage in best}}
-        return tuple(
-            Hit(passage.source, passage.text, texts[passage.source.address], passage.date) for passage in _grouped(best)
-        )
+        return tuple(Hit(passage.source, passage.text, texts[passage.source.address]) for passage in _grouped(best))
 
     def _text(self, address: str) -> str:
         document = self._library.read(address)

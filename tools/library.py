@@ -11,11 +11,11 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, partial
 from typing import NamedTuple, TypeVar
 
+from deep_research.knowledge import Source
 from deep_research.reading.extract import WORKERS, Parser
 from deep_research.reading.folder import LeftOut
 from deep_research.run.context import Context
-from deep_research.state import Source
-from deep_research.tools.index import Entry, is_corrupt
+from deep_research.tools.index import Entry, FoundPassage, is_corrupt
 from deep_research.tools.ranking import Passage, match_any, rarity, scores, stems_of
 from deep_research.tools.refresh import Outdated, compare, update
 from deep_research.tools.roots import SCHEME, Root, open_roots, unreadable
@@ -41,8 +41,6 @@ class Document(NamedTuple):
 
     source: Source
     text: str
-    date: str
-    """Date that it states of itself (ISO 8601), if it does."""
 
 
 class Library:
@@ -100,8 +98,7 @@ class Library:
             path = root.path_of(address)
             entry = self._mended(root, partial(root.store.document, path)) if path else None
             if entry:
-                source = self._source(root, entry.path, entry.title, entry.content_hash)
-                return Document(source, entry.text, entry.date)
+                return Document(self._source(root, entry), entry.text)
         return None
 
     def _parser(self) -> Parser:
@@ -132,8 +129,7 @@ class Library:
 
     def _candidates(self, root: Root, match: str, titles: list[str]) -> Iterator[Passage]:
         for found in self._mended(root, partial(root.store.candidates, match, titles, CANDIDATES)):
-            source = self._source(root, found.path, found.title, found.content_hash)
-            yield Passage(source, found.start, found.heading, found.text, found.date)
+            yield Passage(self._source(root, found), found.start, found.heading, found.text)
 
     def _weights(self, stems: list[str]) -> dict[str, float]:
         counted = [self._mended(root, partial(root.store.frequencies, stems)) for root in self._roots]
@@ -144,15 +140,16 @@ class Library:
         found = {title_key(passage.source.title) for passage in passages}.intersection(titles)
         return {title: sum(self._weights(stems_of([title])).values()) for title in sorted(found)}
 
-    def _source(self, root: Root, path: str, title: str, content_hash: str) -> Source:
-        uri = root.uri(path)
+    def _source(self, root: Root, found: Entry | FoundPassage) -> Source:
+        uri = root.uri(found.path)
         return Source(
             key=uri,
-            title=title,
+            title=found.title,
             location=uri,
-            address=root.address(path),
+            address=root.address(found.path),
             kind="document",
-            content_hash=content_hash,
+            date=found.date,
+            content_hash=found.content_hash,
             read_at=self._context.clock.now().isoformat(timespec="seconds"),
         )
 

@@ -80,7 +80,7 @@ class OpenUrl:
         if document is None:
             return f"No document has the address {address!r}; use addresses exactly as a search result states them."
         self._desk.meter.fetches += 1
-        return Hit(document.source, document.text, document.text, document.date)
+        return Hit(document.source, document.text, document.text)
 
     def _windowed(self, hit: Hit, asked: str) -> Hit:
         """The part of a text around what a search showed of it."""

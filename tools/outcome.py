@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 
 from pydantic import BaseModel
 
-from deep_research.state import Source
+from deep_research.knowledge import Source
 
 
 class Hit(NamedTuple):
@@ -18,8 +18,6 @@ class Hit(NamedTuple):
     """What the model is shown of it."""
     text: str
     """The whole text that `source.content_hash` names; empty if only the excerpt is known."""
-    date: str = ""
-    """Date of the source as it states it (ISO 8601), if it does."""
     links: tuple[tuple[str, str], ...] = ()
     """Where the text leads: the words of each link and its address."""
 
@@ -30,6 +28,8 @@ class Outcome(NamedTuple):
     hits: tuple[Hit, ...] = ()
     problems: tuple[str, ...] = ()
     """What could not be searched or read and why, one sentence each."""
+    broken: tuple[str, ...] = ()
+    """Those of the problems that are failures: something could not be asked, as opposed to asked in vain."""
     fault: str = ""
     """Why asking again is of no use, in one line that names the setting or the cause; empty unless nothing at all could
     be searched, and nothing will be."""

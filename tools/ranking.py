@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from typing import NamedTuple
 
-from deep_research.state import Source
+from deep_research.knowledge import Source
 from deep_research.tools.index import TOKENIZER
 from deep_research.tools.wording import spaced, title_key
 
@@ -29,8 +29,6 @@ class Passage(NamedTuple):
     heading: str
     """The headings above it."""
     text: str
-    date: str
-    """Date of the document as it states it (ISO 8601), if it does."""
 
 
 def match_any(terms: Iterable[str]) -> str:

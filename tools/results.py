@@ -47,7 +47,7 @@ def _result(hit: Hit, number: int) -> Result:
         document=number,
         title=hit.source.title,
         address=hit.source.address,
-        date=hit.date,
+        date=hit.source.date,
         is_whole=bool(hit.text) and hit.excerpt.strip() == hit.text.strip(),
         text=hit.excerpt,
         links=[_link(words, address) for words, address in hit.links],

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from deep_research.knowledge import Source
 from deep_research.run import packets, tool_names
-from deep_research.run.packets import AnyPacket, Placement
-from deep_research.state import Scope, Source
+from deep_research.run.packet import Placement, document
+from deep_research.run.packets import AnyPacket
+from deep_research.state import Scope
 
 
 def asked(place: Placement, tool: str, inputs: Sequence[str], scope: Scope) -> list[AnyPacket]:
@@ -29,7 +31,7 @@ def asked(place: Placement, tool: str, inputs: Sequence[str], scope: Scope) -> l
 
 def brought(place: Placement, tool: str, sources: Iterable[Source]) -> AnyPacket:
     """The packet with the sources that a call brought."""
-    documents = [packets.document(source) for source in sources]
+    documents = [document(source) for source in sources]
     if tool == tool_names.OPEN_URL:
         return packets.OpenUrlDocuments(placement=place, documents=documents)
     return packets.SearchToolDocuments(placement=place, documents=documents)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from deep_research.evidence.sources import source_key
+from deep_research.knowledge import Source
 from deep_research.reading.addresses import parse_address
 from deep_research.reading.records import Unread
 from deep_research.reading.web_page import WebPage, WebReader
 from deep_research.run.context import Context
-from deep_research.state import Source
 from deep_research.tools.addresses import Addresses
 from deep_research.tools.desk import Desk
 from deep_research.tools.outcome import Hit
@@ -78,11 +78,12 @@ class WebPages:
             location=page.address,
             address=address,
             kind="web",
+            date=page.date,
             content_hash=await self._pages.keep(page.text),
             read_at=self._context.clock.now().isoformat(timespec="seconds"),
         )
         links = [list(link) for link in page.links if _can_be_shown(link.address)][:MAX_LINKS]
-        record = {"source": source.model_dump(), "date": page.date, "links": links}
+        record = {"source": source.model_dump(), "links": links}
         await self._addresses.allow(target for _, target in links)
         await self._addresses.remember([address, page.address], record)
         return record
@@ -91,7 +92,7 @@ class WebPages:
         source = Source(**record["source"])
         text = await self._pages.text(source.content_hash) or ""
         links = tuple((str(words), str(target)) for words, target in record["links"])
-        return Hit(source, text, text, record["date"], links)
+        return Hit(source, text, text, links)
 
 
 def _can_be_shown(target: str) -> bool:

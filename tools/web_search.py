@@ -9,10 +9,10 @@ from typing import NamedTuple
 from pydantic import BaseModel, ConfigDict
 
 from deep_research.evidence.sources import source_key
+from deep_research.knowledge import Source
 from deep_research.run import tool_names
 from deep_research.run.context import Context
 from deep_research.run.errors import DeepResearchError
-from deep_research.state import Source
 from deep_research.tools.addresses import Addresses
 from deep_research.tools.arguments import Lines, queries_of, take
 from deep_research.tools.desk import Desk
@@ -78,8 +78,9 @@ class WebSearch:
         answers = await together(self._ask(engine, query) for query in queries for engine in engines)
         hits = await self._hits(queries, answers)
         problems = [*refused, *self._shortened(given), *left_out, *self._unasked(len(engines))]
-        problems += [*_failures(answers), *_nothing(answers, hits)]
-        return Outcome(hits, tuple(problems), fault=self._fault(answers))
+        broken = _failures(answers)
+        problems += [*broken, *_nothing(answers, hits)]
+        return Outcome(hits, tuple(problems), tuple(broken), self._fault(answers))
 
     def _take(self, queries: list[str], engines: int) -> tuple[list[str], list[str]]:
         """The queries that so many engines may be asked, and a word on the others."""
@@ -136,8 +137,9 @@ class WebSearch:
 
 def _hit(found: Found, key: str) -> Hit:
     location = source_key(found.address)
-    source = Source(key=key, title=found.title or location, location=location, address=found.address, kind="web")
-    return Hit(source, found.excerpt, "", found.date)
+    title = found.title or location
+    source = Source(key=key, title=title, location=location, address=found.address, kind="web", date=found.date)
+    return Hit(source, found.excerpt, "")
 
 
 def _failures(answers: Iterable[_Answer]) -> list[str]:

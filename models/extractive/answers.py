@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Literal
 
-from deep_research.models.extractive.words import names
+from deep_research.evidence.words import names
 
 Kind = Literal["person", "date", "place", "number", "any"]
 

@@ -19,6 +19,7 @@ from typing_extensions import override
 from deep_research.models.chunks import complete, in_chunks
 from deep_research.models.extractive.clarifier import clarify
 from deep_research.models.extractive.finding import write_finding
+from deep_research.models.extractive.forms import FORMS, fill_in
 from deep_research.models.extractive.orchestrator import next_tasks
 from deep_research.models.extractive.planner import plan
 from deep_research.models.extractive.reply import Reply
@@ -28,6 +29,14 @@ from deep_research.run.context import Role
 
 CHUNK_CHARACTERS = 40
 WINDOW = 10_000_000
+ANSWERS: dict[Role, Callable[[Sequence[BaseMessage]], Reply]] = {
+    "clarifier": clarify,
+    "planner": plan,
+    "orchestrator": next_tasks,
+    "researcher": write_finding,
+    "writer": write_report,
+}
+"""What each role does where no form is to be filled in; whoever is missing here only fills in forms."""
 
 
 class ExtractiveChatModel(BaseChatModel):
@@ -89,17 +98,11 @@ class ExtractiveChatModel(BaseChatModel):
         return complete(AIMessage(content="", tool_calls=calls), messages)
 
     def _reply(self, messages: list[BaseMessage], tools: Collection[str]) -> Reply:
-        match self.role:
-            case "clarifier":
-                return clarify(messages)
-            case "planner":
-                return plan(messages)
-            case "orchestrator":
-                return next_tasks(messages)
-            case "researcher":
-                return next_round(messages, tools) if tools else write_finding(messages)
-            case "writer":
-                return write_report(messages)
+        if form := next((name for name in tools if name in FORMS), ""):
+            return [fill_in(form, messages)]
+        if self.role == "researcher" and tools:
+            return next_round(messages, tools)
+        return ANSWERS[self.role](messages)
 
 
 def _digest(messages: Sequence[BaseMessage]) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
+from deep_research.evidence.vocabulary import MONTHS, STOP_WORDS
+from deep_research.evidence.words import names, stem, stems, tokens
 from deep_research.models.extractive.chains import best_chain
 from deep_research.models.extractive.pool import Pool, Sentence
-from deep_research.models.extractive.vocabulary import MONTHS, STOP_WORDS
-from deep_research.models.extractive.words import names, stem, stems, tokens
 
 CHAIN_LENGTH = 4
 OPEN_WORDS = 6

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from langchain_core.messages import BaseMessage
 
+from deep_research.models.extractive.coverage import ENOUGH, share
 from deep_research.models.extractive.leads import queries_in
 from deep_research.models.extractive.quotations import pool_of_findings
 from deep_research.models.extractive.reading import Exchange, exchanges_in, plan_in, question_in
@@ -17,8 +18,6 @@ from deep_research.run.calls import NOT_RUN
 TASKS_PER_ROUND = 3
 MAX_REFUSALS = 2
 MAX_FOLLOW_UPS = 2
-ENOUGH = 0.8
-"""Share of the question's words that the findings must hold for it to need no more research."""
 
 
 def next_tasks(messages: Sequence[BaseMessage]) -> list[Asked]:
@@ -44,7 +43,6 @@ def _task(exchange: Exchange) -> str:
 
 def _follow_ups(messages: Sequence[BaseMessage], question: str) -> list[str]:
     pool = pool_of_findings(messages, question)
-    held = {stem for sentence in pool.sentences for stem in sentence.stems}
-    if not pool.sentences or pool.weight(held) >= ENOUGH:
+    if not pool.sentences or share(pool, pool.sentences) >= ENOUGH:
         return []
     return queries_in(pool, (), MAX_FOLLOW_UPS)

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 
 from langchain_core.messages import BaseMessage
 
+from deep_research.evidence.words import names, stems
 from deep_research.models.extractive.reading import question_in
-from deep_research.models.extractive.words import names, stems
 
 MAX_STEPS = 6
 LEAST_STEMS = 2
@@ -25,9 +25,13 @@ CLAUSE = re.compile(
 
 def plan(messages: Sequence[BaseMessage]) -> str:
     """The numbered steps."""
-    question = question_in(messages)
-    steps = steps_of(" ".join(LIST_ITEM.sub("", question).split()), [*_parts(question), *names(question)])
+    steps = steps_for(question_in(messages))
     return "\n".join(f"{number}. {step}" for number, step in enumerate(steps, start=1))
+
+
+def steps_for(question: str) -> list[str]:
+    """The question in one line, and its parts."""
+    return steps_of(" ".join(LIST_ITEM.sub("", question).split()), [*_parts(question), *names(question)])
 
 
 def steps_of(whole: str, parts: Iterable[str]) -> list[str]:

@@ -8,14 +8,15 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
+from deep_research.evidence.vocabulary import GENERIC_WORDS
+from deep_research.evidence.words import names, stem, stems, tokens
 from deep_research.models.extractive.answers import holds, kind_of
 from deep_research.models.extractive.reading import Document
 from deep_research.models.extractive.sentences import sentences
-from deep_research.models.extractive.vocabulary import GENERIC_WORDS
-from deep_research.models.extractive.words import names, stems, tokens
 
 UNSEEN = 0.5
 """What a common word counts that no text holds: the question may merely be worded so."""
+GENERIC_STEMS = GENERIC_WORDS | {stem(word) for word in GENERIC_WORDS}
 LIFE_DATES = re.compile(r"\([^()]*\d{3,4}[^()]*[–-][^()]*\d{3,4}[^()]*\)")
 
 
@@ -119,7 +120,7 @@ def _stems_of(text: str) -> frozenset[str]:
 def _weights(question: str, texts: Sequence[Text]) -> dict[str, float]:
     counts = Counter(stem for text in texts for stem in {*stems(text.title), *stems(" ".join(text.sentences))})
     size = len(texts) + 1
-    wanted = [stem for stem in stems(question) if stem not in GENERIC_WORDS] or stems(question)
+    wanted = [word for word in stems(question) if word not in GENERIC_STEMS] or stems(question)
     in_names = {stem for name in names(question) for stem in stems(name)}
     rarities = {
         stem: math.log(1 + size / (counts[stem] + 0.5)) * (1 if counts[stem] or stem in in_names else UNSEEN)

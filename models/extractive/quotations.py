@@ -1,14 +1,14 @@
-"""The sentences that the findings quote, judged by the question."""
+"""The sentences that findings and learnings quote, judged by the question."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from langchain_core.messages import BaseMessage
 
+from deep_research.evidence.words import names
 from deep_research.models.extractive.pool import Pool, Text
-from deep_research.models.extractive.reading import quotations_in
-from deep_research.models.extractive.words import names
+from deep_research.models.extractive.reading import Learned, quotations_in
 
 OPENING = 12
 """Characters within which a name must begin to be what a sentence is about."""
@@ -16,14 +16,34 @@ OPENING = 12
 
 def pool_of_findings(messages: Sequence[BaseMessage], question: str) -> Pool:
     """All quoted sentences, each once, under the first document that it is quoted from."""
-    found: dict[str, int] = {}
-    for finding in quotations_in(messages):
-        for quotation in finding:
-            found.setdefault(quotation.text, quotation.numbers[0])
+    quotations = [quotation for finding in quotations_in(messages) for quotation in finding]
+    quoted = [(quotation.text, quotation.numbers[0]) for quotation in quotations]
+    return pool_of_sentences(_each_once(quoted), question)
+
+
+def pool_of_learnings(learnings: Iterable[Learned], question: str) -> Pool:
+    """All learnings that a document says, each once, under the first document that says it."""
+    return pool_of_sentences(_each_once(sourced(learnings)), question)
+
+
+def sourced(learnings: Iterable[Learned]) -> list[tuple[str, int]]:
+    """The learnings that a document says, with its number; thoughts are left out."""
+    return [(learning.text, learning.document) for learning in learnings if learning.document is not None]
+
+
+def pool_of_sentences(quoted: Iterable[tuple[str, int]], question: str) -> Pool:
+    """Sentences with the numbers of their documents."""
     texts: dict[int, list[str]] = {}
-    for text, number in found.items():
+    for text, number in dict.fromkeys(quoted):
         texts.setdefault(number, []).append(text)
     return Pool([Text(number, _title_of(sentences), tuple(sentences)) for number, sentences in texts.items()], question)
+
+
+def _each_once(quoted: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
+    first: dict[str, int] = {}
+    for text, number in quoted:
+        first.setdefault(text, number)
+    return list(first.items())
 
 
 def _title_of(sentences: Sequence[str]) -> str:

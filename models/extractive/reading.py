@@ -1,4 +1,4 @@
-"""What the messages of a call hold: the question, the plan, the documents and the findings."""
+"""What the messages of a call hold: the question, the plan, the documents, the findings, what is known."""
 
 from __future__ import annotations
 
@@ -42,6 +42,28 @@ class Quotation(NamedTuple):
 
     text: str
     numbers: tuple[int, ...]
+
+
+class Learned(NamedTuple):
+    """Something that was learned, as a reminder tells it."""
+
+    text: str
+    document: int | None
+    """Number of the document that says so; none for a thought."""
+
+
+class Knowledge(NamedTuple):
+    """What a reminder tells of the research so far; what it does not tell is empty."""
+
+    task: str = ""
+    title: str = ""
+    learnings: tuple[Learned, ...] = ()
+    gaps: tuple[str, ...] = ()
+    """Open questions; the first has the number 1."""
+    asked: tuple[str, ...] = ()
+    """Queries so far."""
+    candidates: tuple[tuple[int, int], ...] = ()
+    """Numbers of learnings that seem to contradict each other."""
 
 
 def is_reminder(message: BaseMessage) -> bool:
@@ -94,6 +116,25 @@ def quotations_in(messages: Sequence[BaseMessage]) -> list[list[Quotation]]:
     """The cited sentences of each finding, in the order in which they stand."""
     findings = [message.text for message in messages if isinstance(message, ToolMessage)]
     return [[quotation for line in text.splitlines() for quotation in _quotations(line)] for text in findings]
+
+
+def knowledge_in(messages: Sequence[BaseMessage]) -> Knowledge:
+    """What the last reminder that tells of it says is known."""
+    blocks = [
+        json.loads(match.group(2))
+        for message in messages
+        if is_reminder(message)
+        for match in FENCED.finditer(message.text)
+    ]
+    told: dict[str, Any] = next((block["knowledge"] for block in reversed(blocks) if "knowledge" in block), {})
+    return Knowledge(
+        told.get("task", ""),
+        told.get("title", ""),
+        tuple(Learned(learning["text"], learning.get("document")) for learning in told.get("learnings", ())),
+        tuple(told.get("gaps", ())),
+        tuple(told.get("asked", ())),
+        tuple((one, other) for one, other in told.get("candidates", ())),
+    )
 
 
 def _quotations(line: str) -> Iterator[Quotation]:

@@ -7,13 +7,13 @@ from collections.abc import Collection, Sequence
 
 from langchain_core.messages import BaseMessage
 
+from deep_research.evidence.words import names, stems
 from deep_research.models.extractive.chains import best_chain
 from deep_research.models.extractive.leads import queries_in
 from deep_research.models.extractive.pool import pool_of
 from deep_research.models.extractive.reading import documents_in, exchanges_in, question_in
 from deep_research.models.extractive.reply import Asked
 from deep_research.models.extractive.topics import Topic, topic_of
-from deep_research.models.extractive.words import names, stems
 from deep_research.run import tool_names
 
 SEARCHES = (tool_names.INTERNAL_SEARCH, tool_names.WEB_SEARCH)
@@ -43,13 +43,14 @@ def next_round(messages: Sequence[BaseMessage], tools: Collection[str]) -> list[
         return [Asked(tool_names.OPEN_URL, {"urls": addresses})]
     if follow_ups < 0:
         unused = next(name for name in searches if name not in used)
-        return [Asked(unused, {"queries": _first_queries(topic_of(question_in(messages)))})]
+        return [Asked(unused, {"queries": first_queries(topic_of(question_in(messages)))})]
     if follow_ups < MAX_FOLLOW_UPS and (queries := _follow_up_queries(messages)):
         return [Asked(searches[follow_ups % len(searches)], {"queries": queries})]
     return [Asked(tool_names.GENERATE_REPORT, {})]
 
 
-def _first_queries(topic: Topic) -> list[str]:
+def first_queries(topic: Topic) -> list[str]:
+    """The task, its question and the longest names, as queries."""
     found = sorted(names(topic.text) or names(topic.question), key=lambda name: (-len(stems(name)), -len(name)))
     queries = [" ".join(text.split())[:QUERY_CHARACTERS] for text in (topic.text, topic.question, *found)]
     return list(dict.fromkeys(queries))[:MAX_QUERIES]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from deep_research.models.extractive.vocabulary import ABBREVIATIONS, CLOSING_ABBREVIATIONS, STOP_WORDS
+from deep_research.evidence.sentences import ends_sentence
 
 LONGEST = 600
 CLOSERS = r"[\"'”’»)\]」』]*"
@@ -12,7 +12,6 @@ BOUNDARY = re.compile(rf"[.!?]{CLOSERS}(?=\s|\[\^?\d)|[。！？]{CLOSERS}")
 REFERENCE = re.compile(r"\[(\^?\d[\d,\s–-]*)\]")
 REFERENCES = re.compile(r"^(?:\s*\[\^?\d+\])+")
 COMPLETE = re.compile(rf"[.!?。！？]{CLOSERS}$")
-DOTTED = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]")
 LINE_MARK = re.compile(r"^\s*(?:[-*+•]\s+|\d{1,3}[.)]\s+|>\s*)")
 NO_PROSE = re.compile(r"^\s*(?:#{1,6}\s|[-=*_]{3,}\s*$|\|)")
 DEBRIS = re.compile(r"\]\(|\||```|\{\{|\}\}|</?[a-zA-Z]|https?://|�|\*\*|__")
@@ -51,13 +50,7 @@ def _is_inside(block: str, match: re.Match[str]) -> bool:
     following = REFERENCES.sub("", block[match.end() :]).lstrip()
     if match.group() != "." or not following or following.startswith("…"):
         return False
-    word = block[: match.start()].split()[-1:] or [""]
-    last = word[0].strip("(\"'“”‘’").lower()
-    if not OPENING.match(following):
-        return True
-    if DOTTED.fullmatch(last) or last in CLOSING_ABBREVIATIONS:
-        return following.split()[0].lower() not in STOP_WORDS
-    return last in ABBREVIATIONS or (len(last) == 1 and last.isalpha())
+    return not ends_sentence(block[: match.start()], following)
 
 
 def _is_quotable(piece: str, is_item: bool) -> bool:

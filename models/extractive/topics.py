@@ -1,4 +1,4 @@
-"""The task of a researcher, as the orchestrator words it."""
+"""The task of a researcher or of a step, as the orchestrator and the plan word it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import re
 from typing import NamedTuple
 
 FOR_QUESTION = re.compile(r"^(?P<topic>.*?)\s*\(for the question: (?P<question>.*)\)\s*$", re.DOTALL)
+
+TITLE_CHARACTERS = 60
 
 
 class Topic(NamedTuple):
@@ -32,3 +34,12 @@ def topic_of(task: str) -> Topic:
     """The parts of a task as the orchestrator words it; any other task is its own question."""
     match = FOR_QUESTION.match(task)
     return Topic(match.group("topic"), match.group("question")) if match else Topic(task, task)
+
+
+def title_of(text: str) -> str:
+    """The beginning of a text in one line of at most about 60 characters, whole words if there are several."""
+    line = " ".join(text.split())
+    if len(line) <= TITLE_CHARACTERS:
+        return line
+    begin = line[:TITLE_CHARACTERS]
+    return f"{(begin.rpartition(' ')[0] or begin).rstrip(' ,;:')}…"

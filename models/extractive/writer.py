@@ -7,19 +7,18 @@ from collections.abc import Sequence
 
 from langchain_core.messages import BaseMessage
 
+from deep_research.evidence.words import names, stems
 from deep_research.models.extractive.chains import best_chain
+from deep_research.models.extractive.coverage import LEAST_OF_NAME, share, share_of_name
 from deep_research.models.extractive.pool import Pool, Sentence
 from deep_research.models.extractive.quotations import pool_of_findings
 from deep_research.models.extractive.reading import plan_in, question_in
-from deep_research.models.extractive.words import names, stems
 
 LEAD_SENTENCES = 4
 BROAD_SENTENCES = 15
 NEAREST_SENTENCES = 3
 LEAST_SHARE = 0.4
 """Share of the question's words that the leading documents must hold for it to count as answered."""
-LEAST_OF_NAME = 0.6
-"""Share of a name's words that one of their sentences must hold for the name to count as found."""
 EXTRACT = "This report is an extract: it quotes the documents word for word and draws no conclusions of its own."
 NO_ANSWER = "The documents do not answer this question."
 BROAD = re.compile(
@@ -38,20 +37,14 @@ def write_report(messages: Sequence[BaseMessage]) -> str:
     leading = [sentence for sentence in pool.sentences if sentence.number in numbers]
     chosen = _by_worth(pool)[:BROAD_SENTENCES] if BROAD.search(question) else leading
     missing = [name for name in names(question) if not _is_found(name, chosen)]
-    if missing or _share(pool, chosen) < LEAST_SHARE:
+    if missing or share(pool, chosen) < LEAST_SHARE:
         return _no_answer(question, missing, _nearest(pool))
     rest = [sentence for sentence in chosen if sentence not in lead]
     return "\n\n".join([" ".join(map(_cited, lead)), EXTRACT, *_sections(rest, plan_in(messages) or [question])])
 
 
-def _share(pool: Pool, sentences: Sequence[Sentence]) -> float:
-    return pool.weight({stem for sentence in sentences for stem in sentence.stems})
-
-
 def _is_found(name: str, sentences: Sequence[Sentence]) -> bool:
-    parts = set(stems(name))
-    best = max((len(parts & sentence.stems) for sentence in sentences), default=0)
-    return len(parts) == 1 or best >= LEAST_OF_NAME * len(parts)
+    return len(set(stems(name))) == 1 or share_of_name(name, sentences) >= LEAST_OF_NAME
 
 
 def _by_worth(pool: Pool) -> list[Sentence]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from deep_research.models.ladder.offer import Tool
@@ -54,12 +54,19 @@ def response_format(tools: Iterable[Tool], *, is_forced: bool) -> dict[str, Any]
 
 
 def _line(tool: Tool) -> str:
-    arguments = [
-        f"  {name} ({_type(schema)}{'' if name in tool.required else ', optional'}): {schema.get('description', '')}"
-        for name, schema in tool.parameters.items()
-    ]
-    head = f"- {tool.name}: {tool.description}" + ("" if arguments else " It takes no arguments.")
-    return "\n".join([head, *(argument.rstrip(": ") for argument in arguments)])
+    head = f"- {tool.name}: {tool.description}" + ("" if tool.parameters else " It takes no arguments.")
+    return "\n".join([head, *_fields(tool.parameters, tool.required, "  ")])
+
+
+def _fields(schemas: dict[str, Any], required: Collection[str], indent: str) -> Iterator[str]:
+    """The arguments, or the fields of an object, one a line, each with the fields of the objects in it below."""
+    for name, schema in schemas.items():
+        kind = _type(schema) + ("" if name in required else ", optional")
+        yield f"{indent}{name} ({kind}): {schema.get('description', '')}".rstrip(": ")
+        inner = schema
+        while "items" in inner:
+            inner = inner["items"]
+        yield from _fields(inner.get("properties", {}), inner.get("required", ()), f"{indent}  ")
 
 
 def _type(schema: dict[str, Any]) -> str:
@@ -74,7 +81,18 @@ def _example(tools: Iterable[Tool]) -> WrittenCall:
     """A call of the first tool that takes arguments; weak models follow what they see, not what they are told."""
     offered = list(tools)
     tool = next((tool for tool in offered if tool.parameters), offered[0])
-    return WrittenCall(tool.name, {name: _value(schema) for name, schema in tool.parameters.items()})
+    return WrittenCall(
+        tool.name,
+        {
+            name: [] if name not in tool.required and _is_plain_list(schema) else _value(schema)
+            for name, schema in tool.parameters.items()
+        },
+    )
+
+
+def _is_plain_list(schema: dict[str, Any]) -> bool:
+    """Whether it holds numbers or words: made-up ones would be taken over, while an empty list is right as well."""
+    return schema.get("type") == "array" and schema.get("items", {}).get("type") != "object"
 
 
 def _value(schema: dict[str, Any]) -> Any:
@@ -82,19 +100,28 @@ def _value(schema: dict[str, Any]) -> Any:
         return schema["enum"][0]
     if schema.get("type") == "array":
         return [_value(schema.get("items", {}))]
+    if "properties" in schema:
+        # What is optional would be taken over as it stands, too.
+        shown = schema.get("required") or schema["properties"]
+        return {name: _value(schema["properties"][name]) for name in shown}
     return {"integer": 1, "number": 1, "boolean": True, "object": {}}.get(str(schema.get("type")), "…")
 
 
 def _call(tool: Tool) -> dict[str, Any]:
-    arguments = {
-        name: _strict(schema) if name in tool.required else {"anyOf": [_strict(schema), {"type": "null"}]}
-        for name, schema in tool.parameters.items()
-    }
-    return _object({"name": {"type": "string", "enum": [tool.name]}, "arguments": _object(arguments)})
+    arguments = _object(_strict_fields(tool.parameters, tool.required))
+    return _object({"name": {"type": "string", "enum": [tool.name]}, "arguments": arguments})
 
 
 def _object(properties: dict[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+def _strict_fields(schemas: dict[str, Any], required: Collection[str]) -> dict[str, Any]:
+    """All have to be there; what is optional may be null."""
+    return {
+        name: _strict(schema) if name in required else {"anyOf": [_strict(schema), {"type": "null"}]}
+        for name, schema in schemas.items()
+    }
 
 
 def _strict(schema: dict[str, Any]) -> dict[str, Any]:
@@ -102,4 +129,6 @@ def _strict(schema: dict[str, Any]) -> dict[str, Any]:
     kept = {key: schema[key] for key in _KEPT if key in schema}
     if "items" in kept:
         kept["items"] = _strict(kept["items"])
+    if "properties" in schema:
+        kept |= _object(_strict_fields(schema["properties"], schema.get("required", ())))
     return kept

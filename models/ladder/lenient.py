@@ -20,6 +20,7 @@ _PAIRS = {"]": "[", "}": "{", ")": "("}
 _GAP = re.compile(r"\n\s*(?:```|\n)")
 """Where something that never closes has ended at the latest: the end of a code fence, or of a paragraph."""
 _OPENS_OBJECT = re.compile(r"\s*(?:```\w*\s*)?\{")
+_OPENS_VALUE = re.compile(r"\s*(?:```\w*\s*)?[\[{]")
 _DECODER = json.JSONDecoder(strict=False)
 
 
@@ -62,16 +63,27 @@ def object_in(text: str) -> dict[str, Any] | None:
 
     None if the text is something else, or ends within a string.
     """
-    try:
-        value = json.loads(text, strict=False)
-    except (ValueError, RecursionError):
-        value = None
-        if _OPENS_OBJECT.match(text):
-            found = value_at(text, text.index("{"))
-            value = None if found.is_cut or text[found.end :].strip("`} \n") else found.value
+    value = _whole(text, _OPENS_OBJECT)
     if isinstance(value, str) and value.lstrip().startswith("{"):
         return object_in(value)
     return value if isinstance(value, dict) else None
+
+
+def value_in(text: str) -> Any:
+    """The object or list that the text is, repaired if need be; none if it is neither, or ends within a string."""
+    value = _whole(text, _OPENS_VALUE)
+    return value if isinstance(value, dict | list) else None
+
+
+def _whole(text: str, opens: re.Pattern[str]) -> Any:
+    try:
+        return json.loads(text, strict=False)
+    except (ValueError, RecursionError):
+        opening = opens.match(text)
+    if not opening:
+        return None
+    found = value_at(text, opening.end() - 1)
+    return None if found.is_cut or text[found.end :].strip("`} \n") else found.value
 
 
 def extent_at(text: str, start: int) -> Extent:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
+
+from deep_research.models.ladder.lenient import value_in
 
 _PREFIX = re.compile(r"^(?:functions?|tools?|default_api|multi_tool_use)[.:/]", re.IGNORECASE)
 _SUFFIX = re.compile(r"(?:<\||:\d+$|\(\)$).*", re.DOTALL)
@@ -45,24 +47,46 @@ class Offer:
 
 def settled(arguments: dict[str, Any], tool: Tool | None) -> dict[str, Any]:
     """The arguments with lists, objects and numbers that came as text, and without nulls that mean nothing."""
-    if tool is None:
-        return arguments
+    return arguments if tool is None else _fields(arguments, tool.parameters, tool.required)
+
+
+def _fields(values: dict[str, Any], schemas: dict[str, Any], required: Collection[str]) -> dict[str, Any]:
     return {
-        name: _typed(value, tool.parameters.get(name, {}))
-        for name, value in arguments.items()
-        if value is not None or name in tool.required
+        name: _typed(value, schemas.get(name, {}))
+        for name, value in values.items()
+        if value is not None or name in required
     }
 
 
 def _typed(value: Any, schema: dict[str, Any]) -> Any:
+    """The value in the form of its schema, at any depth; an object in place of a list of objects is its only entry."""
+    read = _read(value, schema)
+    items = schema.get("items", {})
+    if isinstance(read, dict) and "properties" in items:
+        read = [read]
+    if isinstance(read, list) and items:
+        return [_typed(entry, items) for entry in read]
+    if isinstance(read, dict) and "properties" in schema:
+        return _fields(read, schema["properties"], schema.get("required", ()))
+    return read
+
+
+def _read(value: Any, schema: dict[str, Any]) -> Any:
+    """What a text says that stands in place of something else; the text itself, if it says nothing of the kind."""
     shape = _SHAPES.get(str(schema.get("type")))
     if shape is None or not isinstance(value, str):
         return value
+    holds_objects = "properties" in schema or "properties" in schema.get("items", {})
+    read = value_in(value) if holds_objects else _json(value)
+    is_entry = holds_objects and isinstance(read, dict)
+    return read if is_entry or isinstance(read, shape) else value
+
+
+def _json(text: str) -> Any:
     try:
-        read = json.loads(value)
+        return json.loads(text)
     except (ValueError, RecursionError):
-        return value
-    return read if isinstance(read, shape) else value
+        return None
 
 
 def _tool(schema: dict[str, Any]) -> Tool:
@@ -77,8 +101,14 @@ def _tool(schema: dict[str, Any]) -> Tool:
 
 
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema with that of the value in place of a value or null, at any depth."""
     options = [option for option in schema.get("anyOf", ()) if option.get("type") != "null"]
-    return {**schema, **options[0]} if len(options) == 1 else schema
+    plain = {**schema, **options[0]} if len(options) == 1 else dict(schema)
+    if "items" in plain:
+        plain["items"] = _without_null(plain["items"])
+    if "properties" in plain:
+        plain["properties"] = {name: _without_null(field) for name, field in plain["properties"].items()}
+    return plain
 
 
 def _key(name: str) -> str:

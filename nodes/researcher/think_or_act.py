@@ -17,10 +17,11 @@ from deep_research.run.branch import ResearcherState, ToolRequest
 from deep_research.run.calls import answer, call_ids, in_order, read_calls
 from deep_research.run.context import Context, bound
 from deep_research.run.ledger import booked
-from deep_research.run.packets import Placement, ResearchAgentStart, emit
+from deep_research.run.packet import Placement, emit
+from deep_research.run.packets import ResearchAgentStart
 from deep_research.run.pages import Pages, pages_of
-from deep_research.run.spending import seconds_left, total
-from deep_research.run.steps import Step, choose
+from deep_research.run.spending import seconds_left
+from deep_research.run.steps import Step, choose, share_used_up
 from deep_research.run.telling import Teller, researcher_failed
 from deep_research.run.tries import Failed, tried
 from deep_research.state import Ending, Spent
@@ -104,10 +105,8 @@ def _limit(state: ResearcherState, context: Context) -> str:
     task = state.task
     if state.seconds > task.seconds:
         return f"its time of {context.limits.researcher_seconds:g} s was over (researcher_seconds)"
-    if task.tokens is not None and total(state.spending).tokens >= task.tokens:
-        return "its share of the token limit was used up (max_tokens)"
-    if task.usd is not None and total(state.spending).usd >= task.usd:
-        return "its share of the money was used up (max_usd)"
+    if reason := share_used_up(task, state.spending):
+        return reason
     if state.iteration >= context.limits.max_iterations:
         return f"its {state.iteration} rounds of tool use were over (max_iterations)"
     return ""

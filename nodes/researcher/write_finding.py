@@ -17,14 +17,8 @@ from deep_research.run.calls import in_order, was_cut_off
 from deep_research.run.context import Context
 from deep_research.run.errors import ModelFailed, RunFailed
 from deep_research.run.ledger import booked
-from deep_research.run.packets import (
-    FindingCitedDocuments,
-    FindingDelta,
-    FindingStart,
-    Placement,
-    SectionEnd,
-    document,
-)
+from deep_research.run.packet import Placement, document
+from deep_research.run.packets import FindingCitedDocuments, FindingDelta, FindingStart, SectionEnd
 from deep_research.run.pages import Pages, pages_of
 from deep_research.run.telling import ProseTeller, Teller
 from deep_research.run.transcripts import count_withheld

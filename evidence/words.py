@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from deep_research.models.extractive.vocabulary import FAMILIES, GENERIC_WORDS, STOP_WORDS
+from deep_research.evidence.vocabulary import FAMILIES, GENERIC_WORDS, STOP_WORDS
 
 UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
 TOKEN = re.compile(rf"[{UNSPACED}]+|[^\W_{UNSPACED}]+")

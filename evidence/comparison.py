@@ -1,0 +1,67 @@
+"""Claims that contradict each other, side by side for the reader: who says so, when, and which is newer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from deep_research.evidence.memory import contradictions
+from deep_research.evidence.rendering import plain_line, source_name
+from deep_research.knowledge import FINAL_CHECK, Learning, Observation, Source
+
+_HEAD = ("Claim", "Other claim", "Sources", "Dates", "Newer")
+
+
+class Compared(NamedTuple):
+    """Two claims that cannot both hold."""
+
+    claims: tuple[str, str]
+    """The claims."""
+    sources: tuple[Source, Source]
+    """Who says so."""
+
+    @property
+    def newer(self) -> Source | None:
+        """The source of the later date; none if the dates are the same, or one is not known."""
+        one, other = self.sources
+        if not one.date or not other.date or one.date == other.date:
+            return None
+        return max(self.sources, key=lambda source: source.date)
+
+
+def compared(
+    memory: Iterable[Observation], learnings: Mapping[str, Learning], sources: Mapping[str, Source], question_id: str
+) -> list[Compared]:
+    """The contradictions of this question that the final check has confirmed and that both have a source."""
+    confirmed = [one for one in memory if one.step == FINAL_CHECK and one.question_id == question_id]
+    pairs = [[learnings[key] for key in found.learnings] for found in contradictions(confirmed)]
+    return [
+        Compared((one.text, other.text), (sources[one.source], sources[other.source]))
+        for one, other in pairs
+        if one.source and other.source
+    ]
+
+
+def comparison_table(pairs: Sequence[Compared]) -> str:
+    """A Markdown table with a row a pair; empty without any."""
+    if not pairs:
+        return ""
+    rows = [_HEAD, ("---",) * len(_HEAD), *map(_cells, pairs)]
+    table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    return f"## Contradictions\n\n{table}"
+
+
+def in_words(pair: Compared) -> str:
+    """The pair in one line, for a model."""
+    named = [f"{claim!r} ({source.title}, {source.date or 'undated'})" for claim, source in zip(*pair, strict=True)]
+    newer = f"; the newer is {pair.newer.title}" if pair.newer else ""
+    return f"{named[0]} and {named[1]}{newer}"
+
+
+def _cells(pair: Compared) -> Sequence[str]:
+    return (
+        *map(plain_line, pair.claims),
+        " / ".join(map(source_name, pair.sources)),
+        " / ".join(source.date or "not stated" for source in pair.sources),
+        source_name(pair.newer) if pair.newer else "not known",
+    )

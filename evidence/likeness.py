@@ -1,0 +1,90 @@
+"""Which texts say nearly the same."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import NamedTuple, TypeVar
+
+from deep_research.evidence.cues import NEGATIONS, NUMBER_WORDS, QUESTION_WORDS
+from deep_research.evidence.vocabulary import STOP_WORDS
+from deep_research.evidence.words import stem, stems, tokens
+
+Item = TypeVar("Item")
+
+NEAR = 0.8
+"""Likeness of their stems from which on two texts say the same, if no word turns one of them round."""
+_TURNING = NEGATIONS | QUESTION_WORDS | (NUMBER_WORDS.keys() - {"one"})
+_WRITTEN_OUT = (
+    (re.compile(r"\bcan(?:['’]t|not)\b", re.IGNORECASE), "can not"),
+    (re.compile(r"\bwon['’]t\b", re.IGNORECASE), "will not"),
+    (re.compile(r"n['’]t\b", re.IGNORECASE), " not"),
+)
+_LATER_WORD = re.compile(r"(?<=[^\W_])[^\w.!?。！？]+([^\W\d_][\w’'-]*)")
+
+
+class Meaning(NamedTuple):
+    """What a text is compared by."""
+
+    stems: frozenset[str]
+    """Stems of the words that carry meaning; of all words if none does."""
+    turning: frozenset[str]
+    """Numbers, negations and question words: with another one of these it is another statement."""
+    names: frozenset[str]
+    """Stems of the names in it."""
+
+
+def meaning(text: str) -> Meaning:
+    """What a text is compared by."""
+    turning = frozenset(token for token in tokens(whole_negations(text)) if is_turning(token))
+    return Meaning(frozenset(normalised(text).split()) - NEGATIONS - QUESTION_WORDS, turning, inner_names(text))
+
+
+def is_turning(token: str) -> bool:
+    """Whether with another word in its place a statement is another statement."""
+    return token in _TURNING or any(character.isdigit() for character in token)
+
+
+def normalised(text: str) -> str:
+    """The words without case, endings and function words; two texts with the same ones are the same text."""
+    words = tokens(whole_negations(text))
+    told = [word if word in _TURNING else stem(word) for word in words if word in _TURNING or word not in STOP_WORDS]
+    return " ".join(told or words) or " ".join(text.split())
+
+
+def whole_negations(text: str) -> str:
+    """The text with `n't` written out."""
+    for short, whole in _WRITTEN_OUT:
+        text = short.sub(whole, text)
+    return text
+
+
+def inner_names(text: str) -> frozenset[str]:
+    """Stems of the capitalised words that do not begin a sentence."""
+    inner = (match.group(1) for match in _LATER_WORD.finditer(text))
+    return frozenset(part for word in inner if word[0].isupper() for part in stems(word))
+
+
+def likeness(one: frozenset[str], other: frozenset[str]) -> float:
+    """What two sets have in common, as a share of what they hold together (Jaccard index), from 0 to 1."""
+    return len(one & other) / len(one | other) if one or other else 1.0
+
+
+def is_same(one: Meaning, other: Meaning) -> bool:
+    """Whether two texts say nearly the same: of the same names, with the same numbers and negations."""
+    if one.turning != other.turning or (one.names - other.names and other.names - one.names):
+        return False
+    return likeness(one.stems, other.stems) >= NEAR
+
+
+def components(items: Iterable[Item], are_alike: Callable[[Item, Item], bool]) -> list[list[Item]]:
+    """Groups of items that a chain of likenesses joins; which groups these are does not depend on the order."""
+    left, groups = list(items), []
+    while left:
+        group, left = [left[0]], left[1:]
+        for member in group:
+            alike = [are_alike(member, item) for item in left]
+            group += [item for item, is_alike in zip(left, alike, strict=True) if is_alike]
+            left = [item for item, is_alike in zip(left, alike, strict=True) if not is_alike]
+        groups.append(group)
+    return groups

@@ -1,0 +1,94 @@
+"""Cuts a text with markers into sentences, each with what it cites."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import accumulate, pairwise
+from typing import NamedTuple
+
+from deep_research.evidence.markers import Marker, Part
+from deep_research.evidence.protected import fence_after, settle_fences
+from deep_research.evidence.scanner import scan
+from deep_research.evidence.vocabulary import ABBREVIATIONS, CLOSING_ABBREVIATIONS, STOP_WORDS
+
+_CLOSERS = r"[\"'”’»)\]」』*_]*"
+# In a line that is being cut, a NUL stands for each character of a marker: places stay what they are.
+_MARK = re.compile(rf"(?P<full_stop>\.)(?=[\s\0])|(?:[.!?…]{_CLOSERS}(?=[\s\0])|[。！？]{_CLOSERS})")
+_GAP = re.compile(r"[\s\0]*")
+_BEHIND_MARKER = re.compile(r"\0\s+(?=[^\W\d_])")
+_CITED = re.compile(r" ?\0+(?:(?: ?[,;]| and)? ?\0+)*")
+_LINE_MARK = re.compile(r"^\s*(?:(?:[-*+•]|\d{1,3}[.)]|>)\s+)+")
+_OPENING = re.compile(r"[\"'“„«(¿¡「『*_]*[^\W_a-zß-öø-ÿ]|…")
+_NEAR = 60
+"""Characters around a full stop that tell what it is."""
+_DOTTED = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]")
+
+
+class Sentence(NamedTuple):
+    """A sentence, or a line without an end."""
+
+    raw: str
+    """As it was written, with its markers."""
+    text: str
+    """Its words, without markers and without the mark of a list; none if its line begins with a marker."""
+    numbers: tuple[int, ...]
+    """The numbers that it cites, in order, each once."""
+
+
+def sentences_of(text: str) -> list[Sentence]:
+    """The sentences of a text in order; none goes beyond its line.
+
+    Markers belong to the sentence before them, so a line that begins with one is taken for an entry of a list of
+    sources and stays whole. Blocks of code are left out.
+    """
+    sentences, fence = list[Sentence](), ""
+    for line in settle_fences(text).split("\n"):
+        after = fence_after(fence, line)
+        if not fence and not after:
+            sentences += _cut(line)
+        fence = after
+    return sentences
+
+
+def ends_sentence(before: str, following: str) -> bool:
+    """Whether a full stop between these two ends a sentence, and not an abbreviation or an initial."""
+    if not _may_open(following):
+        return False
+    last = (before.split()[-1:] or [""])[0].strip("(\"'“”‘’").lower()
+    if _DOTTED.fullmatch(last) or last in CLOSING_ABBREVIATIONS:
+        return not following or following.split()[0].lower() in STOP_WORDS
+    return not following or not (last in ABBREVIATIONS or (len(last) == 1 and last.isalpha()))
+
+
+def _cut(line: str) -> Iterator[Sentence]:
+    parts = scan(line)
+    plain = "".join(map(_hidden, parts))
+    is_entry = _LINE_MARK.sub("", plain).startswith("\0")
+    places = accumulate((len(_hidden(part)) for part in parts), initial=0)
+    markers = [(place, part) for place, part in zip(places, parts, strict=False) if isinstance(part, Marker)]
+    for start, end in pairwise(sorted({0, *([] if is_entry else _ends(plain)), len(plain)})):
+        numbers = (number for place, marker in markers if start <= place < end for number in marker.numbers)
+        words = "" if is_entry else _LINE_MARK.sub("", _CITED.sub("", " ".join(plain[start:end].split())))
+        if raw := line[start:end].strip():
+            yield Sentence(raw, " ".join(words.split()), tuple(dict.fromkeys(numbers)))
+
+
+def _hidden(part: Part) -> str:
+    return "\0" * len(part.raw) if isinstance(part, Marker) else part.replace("\0", " ")
+
+
+def _ends(plain: str) -> Iterator[int]:
+    for match in _MARK.finditer(plain):
+        gap = _GAP.match(plain, match.end())
+        place = gap.end() if gap else match.end()
+        before, following = plain[max(0, match.start() - _NEAR) : match.start()], plain[place : place + _NEAR]
+        if ends_sentence(before, following) if match["full_stop"] else _may_open(following):
+            yield place
+    for match in _BEHIND_MARKER.finditer(plain):
+        if not plain[match.end()].islower():
+            yield match.end()
+
+
+def _may_open(following: str) -> bool:
+    return not following or bool(_OPENING.match(following))

@@ -1,0 +1,68 @@
+"""The graph `planned_research`: a typed plan, executed round by round over a research memory."""
+
+from __future__ import annotations
+
+from langgraph.graph import END, START, StateGraph
+
+from deep_research.graph.handlers import record_step_failure
+from deep_research.graph.routing import (
+    dispatch_steps,
+    route_after_begin_planned,
+    route_after_clarify_planned,
+    route_after_orient,
+    route_after_plan_steps,
+    route_after_review_steps,
+)
+from deep_research.graph.schema import ResearchInput, ResearchOutput
+from deep_research.graph.step import build_step_graph
+from deep_research.nodes.ask_user import ask_user
+from deep_research.nodes.begin import begin
+from deep_research.nodes.clarify import clarify
+from deep_research.nodes.collect import collect
+from deep_research.nodes.cross_check import cross_check
+from deep_research.nodes.digest import digest
+from deep_research.nodes.frame_report import frame_report
+from deep_research.nodes.orient import orient
+from deep_research.nodes.plan_steps import plan_steps
+from deep_research.nodes.review_plan import review_plan
+from deep_research.nodes.schedule import schedule
+from deep_research.nodes.summarize import summarize
+from deep_research.nodes.write_report import write_report
+from deep_research.run.context import Context
+from deep_research.state import ResearchState
+
+
+def build_planned_graph() -> StateGraph[ResearchState, Context, ResearchInput, ResearchOutput]:
+    """The graph, not yet compiled."""
+    graph = StateGraph(ResearchState, context_schema=Context, input_schema=ResearchInput, output_schema=ResearchOutput)
+    graph.add_node("begin", begin)
+    graph.add_node("orient", orient)
+    graph.add_node("clarify", clarify)
+    graph.add_node("ask_user", ask_user)
+    graph.add_node("summarize", summarize)
+    graph.add_node("plan_steps", plan_steps)
+    graph.add_node("review_plan", review_plan)
+    graph.add_node("schedule", schedule)
+    graph.add_node("step", build_step_graph().compile(), error_handler=record_step_failure)
+    graph.add_node("collect", collect)
+    graph.add_node("digest", digest)
+    graph.add_node("cross_check", cross_check)
+    graph.add_node("frame_report", frame_report)
+    graph.add_node("write_report", write_report)
+
+    graph.add_edge(START, "begin")
+    graph.add_conditional_edges("begin", route_after_begin_planned)
+    graph.add_conditional_edges("orient", route_after_orient)
+    graph.add_conditional_edges("clarify", route_after_clarify_planned)
+    graph.add_edge("ask_user", "summarize")
+    graph.add_edge("summarize", "plan_steps")
+    graph.add_conditional_edges("plan_steps", route_after_plan_steps)
+    graph.add_conditional_edges("review_plan", route_after_review_steps)
+    graph.add_conditional_edges("schedule", dispatch_steps, ["step", "schedule", "cross_check"])
+    graph.add_edge("step", "collect")
+    graph.add_edge("collect", "digest")
+    graph.add_edge("digest", "schedule")
+    graph.add_edge("cross_check", "frame_report")
+    graph.add_edge("frame_report", "write_report")
+    graph.add_edge("write_report", END)
+    return graph

@@ -1,0 +1,46 @@
+"""One step of a typed plan: searches round by round, or thinks; then it is judged."""
+
+from __future__ import annotations
+
+from langgraph.graph import END, START, StateGraph
+
+from deep_research.graph.handlers import end_step, judge_what_there_is
+from deep_research.graph.routing import (
+    route_after_assess,
+    route_after_choose_queries,
+    route_after_extract_learnings,
+    route_after_note_insights,
+    route_after_search,
+    route_into_step,
+)
+from deep_research.nodes.step.analyze import analyze
+from deep_research.nodes.step.assess import assess
+from deep_research.nodes.step.choose_queries import choose_queries
+from deep_research.nodes.step.evaluate import evaluate
+from deep_research.nodes.step.extract_learnings import extract_learnings
+from deep_research.nodes.step.note_insights import note_insights
+from deep_research.nodes.step.search import search
+from deep_research.run.context import Context
+from deep_research.run.step_branch import StepInput, StepOutput, StepState
+
+
+def build_step_graph() -> StateGraph[StepState, Context, StepInput, StepOutput]:
+    """The subgraph that one step is sent to."""
+    graph = StateGraph(StepState, context_schema=Context, input_schema=StepInput, output_schema=StepOutput)
+    graph.add_node("choose_queries", choose_queries, error_handler=judge_what_there_is)
+    graph.add_node("search", search, error_handler=judge_what_there_is)
+    graph.add_node("extract_learnings", extract_learnings, error_handler=judge_what_there_is)
+    graph.add_node("assess", assess, error_handler=judge_what_there_is)
+    graph.add_node("analyze", analyze, error_handler=judge_what_there_is)
+    graph.add_node("note_insights", note_insights, error_handler=judge_what_there_is)
+    graph.add_node("evaluate", evaluate, error_handler=end_step)
+
+    graph.add_conditional_edges(START, route_into_step)
+    graph.add_conditional_edges("choose_queries", route_after_choose_queries)
+    graph.add_conditional_edges("search", route_after_search)
+    graph.add_conditional_edges("extract_learnings", route_after_extract_learnings)
+    graph.add_conditional_edges("assess", route_after_assess)
+    graph.add_conditional_edges("analyze", route_after_assess)
+    graph.add_conditional_edges("note_insights", route_after_note_insights)
+    graph.add_edge("evaluate", END)
+    return graph

@@ -1,0 +1,69 @@
+"""Thoughts over learnings: plain statements about them, which hold nothing that they do not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any
+
+from langchain_core.messages import BaseMessage
+
+from deep_research.evidence.words import names
+from deep_research.models.extractive.coverage import LEAST_OF_NAME, MOST_WORDS, share_of_name, words_with
+from deep_research.models.extractive.pool import Pool, Sentence
+from deep_research.models.extractive.prose import counted, listed
+from deep_research.models.extractive.quotations import pool_of_sentences, sourced
+from deep_research.models.extractive.reading import knowledge_in, question_in
+from deep_research.models.extractive.topics import topic_of
+
+LEAST_ALIKE = 0.5
+"""Share of the words of the shorter of two sentences that both must hold to be called alike."""
+LEAST_SHARED = 3
+NOTHING = "Nothing was learned from a source that could be thought over."
+
+
+def record_analysis(messages: Sequence[BaseMessage]) -> dict[str, Any]:
+    """How much was learned, what of the question it speaks of, and where its sources are alike."""
+    pool = pool_of_sentences(sourced(knowledge_in(messages).learnings), topic_of(question_in(messages)).question)
+    if not pool.sentences:
+        return {"statements": [NOTHING]}
+    statements = [_extent(pool), _scope(pool), _likeness(pool)]
+    return {"statements": [statement for statement in statements if statement]}
+
+
+def record_inconsistencies(messages: Sequence[BaseMessage]) -> dict[str, Any]:
+    """All pairs that look contradictory: the rule that found them is strict."""
+    pairs = knowledge_in(messages).candidates
+    return {"inconsistencies": [{"claim": claim, "other": other} for claim, other in pairs]}
+
+
+def _extent(pool: Pool) -> str:
+    statements, sources = len(pool.sentences), len(pool.titles)
+    return f"What was learned comes to {counted(statements, 'statement')} from {counted(sources, 'source')}."
+
+
+def _scope(pool: Pool) -> str:
+    sought = names(pool.question) or words_with(pool.wanted, pool.question)
+    found = [name for name in sought if share_of_name(name, pool.sentences) >= LEAST_OF_NAME]
+    absent = [name for name in sought if name not in found]
+    said = [f"speaks of {listed(found)}"] if found else []
+    said += [f"does not speak of {listed(absent)}"] if absent else []
+    return f"What was learned {', but '.join(said)}." if said else ""
+
+
+def _likeness(pool: Pool) -> str:
+    pairs = [pair for pair in combinations(pool.sentences, 2) if pair[0].number != pair[1].number]
+    alike = [pair for pair in pairs if len(_shared(pair)) >= LEAST_SHARED and _likeness_of(pair) >= LEAST_ALIKE]
+    if alike:
+        pair = max(alike, key=lambda pair: (_likeness_of(pair), len(_shared(pair))))
+        words = words_with(_shared(pair), pair[0].text)[:MOST_WORDS]
+        return f"Two sources are most alike where both speak of {listed(words)}."
+    return "No two statements of different sources share half of their words." if pairs else ""
+
+
+def _likeness_of(pair: tuple[Sentence, Sentence]) -> float:
+    return len(_shared(pair)) / min(len(sentence.stems) for sentence in pair)
+
+
+def _shared(pair: tuple[Sentence, Sentence]) -> frozenset[str]:
+    return pair[0].stems & pair[1].stems

@@ -1,0 +1,93 @@
+"""Holds what was learned against itself before the report is written."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from langchain_core.messages import HumanMessage
+from langgraph.runtime import Runtime
+from typing_extensions import TypedDict
+
+from deep_research.evidence.memory import contradictions, insights, relevance
+from deep_research.knowledge import FINAL_CHECK, Learning, Observation
+from deep_research.models.settings import settings_of
+from deep_research.run.activities import activity, told
+from deep_research.run.context import Context
+from deep_research.run.knowing import known
+from deep_research.run.ledger import booked
+from deep_research.run.packet import Placement, emit
+from deep_research.run.pages import pages_of
+from deep_research.run.telling import QuietTeller
+from deep_research.state import Progress, ResearchState, Run, Spent
+from deep_research.tools.disagreement import disagreement, disagreement_told
+from deep_research.tools.fill_in import Filler
+from deep_research.tools.forms import RecordInconsistencies
+from deep_research.tools.run_context import own_learnings, own_observations, with_numbers
+
+
+class CrossCheckUpdate(TypedDict, total=False):
+    """What `cross_check` writes."""
+
+    run: Run
+    progress: Progress
+    memory: dict[str, Observation]
+    spending: dict[str, Spent]
+
+
+async def cross_check(state: ResearchState, runtime: Runtime[Context]) -> CrossCheckUpdate:
+    """Have the most relevant learnings compared, if there are insights to rely on or claims that look contradictory."""
+    context, run = settings_of(runtime), state.run
+    assert run is not None
+    own = own_observations(state)
+    if not insights(own) and not contradictions(own):
+        return {}
+    place = Placement(turn_index=state.progress.turn)
+    teller = QuietTeller(runtime.stream_writer, place)
+    filler = Filler(context, run, teller, place)
+    emit(runtime.stream_writer, activity("cross_check", run.question, place))
+    async with booked(pages_of(runtime.store, run.id), run.id, teller.bill):
+        memory = await _check(state, run, own, context, filler)
+    found = disagreement(replace(state, memory={**state.memory, **memory}))
+    emit(runtime.stream_writer, *disagreement_told(found, place))
+    return {
+        "run": run.model_copy(update={"active_seconds": run.active_seconds + teller.bill.seconds}),
+        "progress": state.progress.model_copy(update=told(state.progress, place, "cross_check", filler.failures)),
+        "memory": memory,
+        "spending": teller.bill.costs,
+    }
+
+
+async def _check(
+    state: ResearchState, run: Run, own: list[Observation], context: Context, filler: Filler
+) -> dict[str, Observation]:
+    """What cannot both hold, by key; nothing if nobody can say."""
+    items = _items(state, run, own, context.limits.max_memory_items)
+    places = {learning.id: number for number, learning in enumerate(items, 1)}
+    candidates = [[places[one] for one in pair.learnings] for pair in contradictions(own)]
+    knowledge = known(learnings=with_numbers(state, items), candidates=candidates)
+    said = [HumanMessage(run.question)]
+    form = await filler.ask_if_possible(RecordInconsistencies, "orchestrator", "cross_check", said, knowledge=knowledge)
+    pairs = {frozenset((pair.claim, pair.other)) for pair in form.inconsistencies} if form else ()
+    known_pairs = [sorted(pair) for pair in pairs if len(pair) == 2 and pair <= {*places.values()}]
+    found = [_contradiction(items[one - 1], items[other - 1], state) for one, other in sorted(known_pairs)]
+    return {contradiction.key: contradiction for contradiction in found}
+
+
+def _items(state: ResearchState, run: Run, own: list[Observation], most: int) -> list[Learning]:
+    """The learnings that bear most on the question, first those that look contradictory."""
+    suspicious = [key for pair in contradictions(own) for key in pair.learnings]
+    mine = {one.id: one for one in own_learnings(state)}
+    ranked = sorted(mine, key=lambda key: (key not in suspicious, -relevance(mine[key].text, run.question), key))
+    return [mine[key] for key in ranked[: max(most, len(suspicious))]]
+
+
+def _contradiction(one: Learning, other: Learning, state: ResearchState) -> Observation:
+    return Observation(
+        kind="contradiction",
+        text=one.text,
+        other=other.text,
+        question_id=one.question_id,
+        round=state.progress.cycle,
+        step=FINAL_CHECK,
+        learnings=(one.id, other.id),
+    )

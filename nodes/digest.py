@@ -1,0 +1,128 @@
+"""Takes in what a round has brought: where the steps stand, what follows them up, and whether the plan still fits."""
+
+from __future__ import annotations
+
+from langchain_core.messages import AnyMessage, HumanMessage
+from langgraph.runtime import Runtime
+from typing_extensions import TypedDict
+
+from deep_research.evidence.confidence import is_confident
+from deep_research.evidence.memory import insights, open_gaps
+from deep_research.knowledge import PlanStep, StepOutcome
+from deep_research.models.settings import settings_of
+from deep_research.run.activities import activity, told
+from deep_research.run.context import Context
+from deep_research.run.conversation import clean, mark_of
+from deep_research.run.knowing import as_plan, known
+from deep_research.run.ledger import booked
+from deep_research.run.packet import Placement, emit
+from deep_research.run.pages import pages_of
+from deep_research.run.schedule import adapted, set_status, with_follow_up
+from deep_research.run.telling import QuietTeller
+from deep_research.state import Progress, ResearchState, Run, Spent
+from deep_research.tools.addresses import Addresses, addresses_in
+from deep_research.tools.fill_in import Filler
+from deep_research.tools.forms import UpdatePlan
+from deep_research.tools.run_context import own_learnings, own_observations, with_numbers
+from deep_research.tools.step_end import ended_step
+
+
+class DigestUpdate(TypedDict, total=False):
+    """What `digest` writes."""
+
+    run: Run
+    progress: Progress
+    transcript: list[AnyMessage]
+    steps: list[PlanStep]
+    spending: dict[str, Spent]
+
+
+async def digest(state: ResearchState, runtime: Runtime[Context]) -> DigestUpdate:
+    """Set the statuses, add follow-up steps, and have the plan adapted where something new was said."""
+    context, run, progress = settings_of(runtime), state.run, state.progress
+    assert run is not None
+    pages = pages_of(runtime.store, run.id)
+    ended = _ended(state)
+    steps = set_status(state.steps, {**_abandoned(state), **ended})
+    for step_id in ended:
+        outcome = state.outcomes.get(step_id)
+        if outcome and outcome.follow_up:
+            steps = with_follow_up(steps, step_id, outcome.follow_up, context.limits)
+    steering = _steering(state)
+    await Addresses(pages, run.id).allow(
+        [address for message in steering for address in addresses_in(clean(message.text))]
+    )
+    progress = progress.model_copy(update={"seen_messages": len(state.messages)})
+    update = DigestUpdate(steps=steps, progress=progress, transcript=steering)
+    pending = any(step.status == "pending" for step in steps)
+    if not steering and not (pending and any(map(_is_telling, map(state.outcomes.get, ended)))):
+        return update
+    place = Placement(turn_index=progress.turn)
+    teller = QuietTeller(runtime.stream_writer, place)
+    filler = Filler(context, run, teller, place)
+    emit(runtime.stream_writer, activity("adapt", run.question, place))
+    async with booked(pages, run.id, teller.bill):
+        steps = await _adapt(state, steps, steering, context, filler)
+    update["run"] = run.model_copy(update={"active_seconds": run.active_seconds + teller.bill.seconds})
+    update["progress"] = progress.model_copy(update=told(state.progress, place, "adapt", filler.failures))
+    return {**update, "steps": steps, "spending": teller.bill.costs}
+
+
+def _ended(state: ResearchState) -> dict[str, PlanStep]:
+    """The steps that were under way and have come back, by id."""
+    assert state.run is not None
+    found = {step.id: state.findings.get(f"{state.run.id[:8]}-{step.id}") for step in state.steps}
+    return {
+        step.id: ended_step(step, finding)
+        for step in state.steps
+        if step.status == "in_progress" and (finding := found[step.id])
+    }
+
+
+def _abandoned(state: ResearchState) -> dict[str, PlanStep]:
+    """The steps that were under way when the run was stopped and a new message came: they are begun anew."""
+    return {
+        step.id: step.model_copy(update={"status": "pending"}) for step in state.steps if step.status == "in_progress"
+    }
+
+
+def _is_telling(outcome: StepOutcome | None) -> bool:
+    """Whether a step has brought something that is sure enough to change the plan by."""
+    if outcome is None:
+        return False
+    return any(is_confident(one.confidence) and one.learnings for one in outcome.iterations)
+
+
+def _steering(state: ResearchState) -> list[AnyMessage]:
+    """What the user said since the plan was last looked at; the reply to a plan that was shown is no part of it."""
+    new = state.messages[state.progress.seen_messages :]
+    before = [None, *new]
+    return [m for m, last in zip(new, before, strict=False) if isinstance(m, HumanMessage) and not _is_plan(last)]
+
+
+def _is_plan(message: AnyMessage | None) -> bool:
+    return message is not None and mark_of(message) == "plan"
+
+
+async def _adapt(
+    state: ResearchState, steps: list[PlanStep], steering: list[AnyMessage], context: Context, filler: Filler
+) -> list[PlanStep]:
+    """The steps as the planner would have them now; as they are if it cannot say."""
+    run, limits, own = state.run, context.limits, own_observations(state)
+    assert run is not None
+    knowledge = known(
+        plan=as_plan(steps),
+        learnings=with_numbers(state, own_learnings(state)[-limits.max_memory_items :]),
+        insights=[insight.text for insight in insights(own)][: limits.max_elements],
+        gaps=[gap.text for gap in open_gaps(own)][: limits.max_elements],
+    )
+    said = [HumanMessage(run.question), *steering]
+    form = await filler.ask_if_possible(
+        UpdatePlan, "planner", "digest", said, knowledge=knowledge, has_steering=bool(steering)
+    )
+    if form is None:
+        return steps
+    needless = {one.step: one.reason for one in form.needless}
+    reworded = {one.step: one.task.strip() for one in form.reworded}
+    added = [(one.title.strip(), one.task.strip(), one.requires_search) for one in form.added]
+    return adapted(steps, needless, reworded, added, limits.max_plan_steps)

@@ -1,0 +1,94 @@
+"""Settles what the report has to say and in which form, before it is written."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from langgraph.runtime import Runtime
+from typing_extensions import TypedDict
+
+from deep_research.models.settings import settings_of
+from deep_research.run.activities import activity, told
+from deep_research.run.context import Context
+from deep_research.run.conversation import latest
+from deep_research.run.knowing import known
+from deep_research.run.ledger import booked
+from deep_research.run.packet import Placement, emit
+from deep_research.run.pages import pages_of
+from deep_research.run.step_telling import framing_told
+from deep_research.run.telling import QuietTeller
+from deep_research.state import Framing, Progress, ResearchState, Run, Spent
+from deep_research.tools.fill_in import Filled, Filler
+from deep_research.tools.forms import ChooseFormatting, FrameReport, StateIntent
+from deep_research.tools.run_context import own_learnings, with_numbers
+from deep_research.tools.together import together
+
+Asked = Literal["intent", "formatting", "framing"]
+
+
+class FrameReportUpdate(TypedDict):
+    """What `frame_report` writes."""
+
+    run: Run
+    progress: Progress
+    framing: Framing
+    spending: dict[str, Spent]
+
+
+async def frame_report(state: ResearchState, runtime: Runtime[Context]) -> FrameReportUpdate:
+    """Ask for intent and form side by side, then for the message; what cannot be had is left to the writer."""
+    context, run = settings_of(runtime), state.run
+    assert run is not None
+    place, start = Placement(turn_index=state.progress.turn), context.clock.seconds()
+    teller = QuietTeller(runtime.stream_writer, place)
+    emit(runtime.stream_writer, activity("frame", run.question, place))
+    filler = Filler(context, run, teller, place)
+    framer = Framer(state, run, context, filler)
+    async with booked(pages_of(runtime.store, run.id), run.id, teller.bill):
+        framing = await framer.frame()
+    emit(runtime.stream_writer, *framing_told(framing, state.sources, place))
+    seconds = run.active_seconds + context.clock.seconds() - start
+    return FrameReportUpdate(
+        run=run.model_copy(update={"active_seconds": seconds}),
+        progress=state.progress.model_copy(update=told(state.progress, place, "frame", filler.failures)),
+        framing=framing,
+        spending=teller.bill.costs,
+    )
+
+
+class Framer:
+    """Asks the writer's model how the report is meant."""
+
+    def __init__(self, state: ResearchState, run: Run, context: Context, filler: Filler) -> None:
+        self._state, self._run, self._context, self._filler = state, run, context, filler
+
+    async def frame(self) -> Framing:
+        """What it says of it, with a default where it says nothing."""
+        intent, formatting = await together([self._intent(), self._formatting()])
+        form = await self._ask(FrameReport, "framing")
+        return Framing(
+            intent=intent or f"An answer to the question: {self._run.question}",
+            formatting=formatting,
+            main_message=form.main_message.strip() if form else "",
+            reasoning=form.reasoning.strip() if form else "",
+        )
+
+    async def _intent(self) -> str:
+        form = await self._ask(StateIntent, "intent")
+        return form.intent.strip() if form else ""
+
+    async def _formatting(self) -> str:
+        form = await self._ask(ChooseFormatting, "formatting")
+        return form.formatting.strip() if form else ""
+
+    async def _ask(self, form: type[Filled], asked: Asked) -> Filled | None:
+        limits, state = self._context.limits, self._state
+        return await self._filler.ask_if_possible(
+            form,
+            "writer",
+            "frame_report",
+            latest(state.messages, limits.context_messages),
+            instructions=self._context.instructions,
+            asked=asked,
+            knowledge=known(learnings=with_numbers(state, own_learnings(state)[: limits.max_memory_items])),
+        )

@@ -1,0 +1,87 @@
+"""Looks around once before anything is asked or planned: one broad search for the question itself."""
+
+from __future__ import annotations
+
+from langgraph.runtime import Runtime
+from langgraph.types import StreamWriter
+from typing_extensions import TypedDict
+
+from deep_research.knowledge import Source
+from deep_research.models.settings import settings_of
+from deep_research.run import tool_names
+from deep_research.run.activities import activity, told
+from deep_research.run.context import Context, bound
+from deep_research.run.ledger import Bill, booked
+from deep_research.run.packet import Placement, emit
+from deep_research.run.packets import SectionEnd
+from deep_research.run.pages import Pages, pages_of
+from deep_research.run.step_telling import step_failed
+from deep_research.state import Action, Brief, Progress, ResearchState, Run, Spent
+from deep_research.tools import shown
+from deep_research.tools.carry_out import Time
+from deep_research.tools.desk import Desk
+from deep_research.tools.offer import offered_tools
+from deep_research.tools.outcome import Outcome
+from deep_research.tools.use import found_in, keep, meter_for_run, use_tool
+
+
+class OrientUpdate(TypedDict):
+    """What `orient` writes."""
+
+    run: Run
+    progress: Progress
+    brief: Brief
+    sources: dict[str, Source]
+    spending: dict[str, Spent]
+
+
+async def orient(state: ResearchState, runtime: Runtime[Context]) -> OrientUpdate:
+    """Search for the question as it stands; whatever goes wrong with that, the research goes on."""
+    run = state.run
+    assert run is not None
+    context, pages = bound(settings_of(runtime), run.scope), pages_of(runtime.store, run.id)
+    place = Placement(turn_index=0)
+    look, start = Look(run, context, pages, runtime.stream_writer), context.clock.seconds()
+    emit(runtime.stream_writer, activity("understand", run.question, place))
+    async with booked(pages, run.id, look.bill):
+        searches = [name for name in offered_tools(context) if name != tool_names.OPEN_URL]
+        found = [await look.around(name, tab) for tab, name in enumerate(searches, 1)]
+        outcome = Outcome(tuple(hit for one in found for hit in one.hits))
+        sources = found_in(outcome)
+        numbers = {key: number for number, key in enumerate(sources, 1)}
+        reference = await keep(outcome, numbers, pages, run.id) if sources else ""
+    failures = [problem.rstrip(".") for one in found for problem in one.broken]
+    emit(runtime.stream_writer, *(step_failed(place, failure) for failure in failures))
+    seconds = run.active_seconds + context.clock.seconds() - start
+    return OrientUpdate(
+        run=run.model_copy(update={"active_seconds": seconds}),
+        progress=state.progress.model_copy(update=told(state.progress, place, "understand", failures)),
+        brief=Brief(orientation=reference, actions=tuple(look.actions)),
+        sources=sources,
+        spending=look.bill.costs,
+    )
+
+
+class Look:
+    """Asks tool after tool for the question; what each is asked and brings is told in a tab of its own."""
+
+    def __init__(self, run: Run, context: Context, pages: Pages, writer: StreamWriter) -> None:
+        self._run, self._context, self._pages, self._writer = run, context, pages, writer
+        self._query = " ".join(run.question.split())[: context.limits.query_characters]
+        self.bill, self.actions = Bill(), list[Action]()
+
+    async def around(self, name: str, tab: int) -> Outcome:
+        """What one tool brings."""
+        place, found = Placement(turn_index=0, tab_index=tab), Outcome()
+        meter = meter_for_run(self._context.limits, self.bill.costs)
+        emit(self._writer, *shown.asked(place, name, [self._query], self._run.scope))
+        try:
+            time = Time(self._context.limits.tool_seconds, "tool_seconds")
+            desk = Desk(self._pages, self._run.id, meter)
+            found = await use_tool(name, {"queries": [self._query]}, self._context, desk, time)
+        finally:
+            self.bill.add(meter.spent(name))
+            emit(self._writer, shown.brought(place, name, found_in(found).values()), SectionEnd(placement=place))
+        keys, inputs = tuple(found_in(found)), (self._query,)
+        self.actions.append(Action(id=f"orient-{tab}", tool=name, inputs=inputs, found=keys, problems=found.problems))
+        return found

@@ -1,0 +1,145 @@
+"""Sends the steps of the plan out, round by round, as long as there is time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from langgraph.runtime import Runtime
+from typing_extensions import TypedDict
+
+from deep_research.evidence.memory import elements_for, open_gaps, relevance
+from deep_research.knowledge import Learning, PlanStep, StepOutcome
+from deep_research.models.settings import settings_of
+from deep_research.run.context import Context
+from deep_research.run.ledger import owed
+from deep_research.run.limits import Limits
+from deep_research.run.packet import Placement, emit
+from deep_research.run.packets import SectionEnd, TopLevelBranching
+from deep_research.run.pages import pages_of
+from deep_research.run.schedule import due, left_undone, set_status
+from deep_research.run.spending import allowance, for_round, limit_reached
+from deep_research.run.step_branch import StepTask
+from deep_research.run.step_telling import step_done, step_started
+from deep_research.state import Progress, ResearchState, Run, Spent, Task
+from deep_research.tools.run_context import own_learnings, own_observations
+
+NOTHING_TO_THINK_OVER = "nothing was learned that it could think over"
+
+
+class ScheduleUpdate(TypedDict, total=False):
+    """What `schedule` writes."""
+
+    run: Run
+    progress: Progress
+    steps: list[PlanStep]
+    tasks: list[Task]
+    spending: dict[str, Spent]
+
+
+async def schedule(state: ResearchState, runtime: Runtime[Context]) -> ScheduleUpdate:
+    """Make the tasks of the next round; none if the plan is done or a limit ends it."""
+    limits, run = settings_of(runtime).limits, state.run
+    assert run is not None
+    lost = await owed(pages_of(runtime.store, run.id), run.id)
+    new = lost.new(state.spending)
+    run, state = lost.settled(run), replace(state, spending={**state.spending, **new})
+    limit = _limit(state, run, limits)
+    if limit:
+        run = run.model_copy(update={"stop_reason": limit})
+        return {"run": run, "steps": left_undone(state.steps, limit), "tasks": [], "spending": new}
+    # A limit that ended the research may have been raised since.
+    update = ScheduleUpdate(run=run.model_copy(update={"stop_reason": ""}), spending=new)
+    steps, progress = state.steps, state.progress
+    chosen = due(steps, for_round(limits, state.spending).max_parallel_researchers)
+    if chosen and not chosen[0].requires_search and not own_learnings(state):
+        return {**update, **_skipped(state, chosen[0], runtime)}
+    started = {
+        step.id: step.model_copy(update={"status": "in_progress", "turn": progress.turn, "position": position})
+        for position, step in enumerate(chosen)
+    }
+    place = Placement(turn_index=progress.turn)
+    if len(chosen) > 1:
+        emit(runtime.stream_writer, TopLevelBranching(placement=place, num_parallel_branches=len(chosen)))
+    tasks: list[Task] = [_task(state, step, len(chosen), limits) for step in started.values()]
+    advance = {"turn": progress.turn + 1, "cycle": progress.cycle + 1} if chosen else {}
+    return {
+        **update,
+        "steps": set_status(steps, started),
+        "tasks": tasks,
+        "progress": progress.model_copy(update=advance),
+    }
+
+
+def _limit(state: ResearchState, run: Run, limits: Limits) -> str:
+    """The limit that ends the research while something is left to do, in words; empty if none does."""
+    if all(step.is_over for step in state.steps):
+        return ""
+    if run.active_seconds - state.brief.began >= limits.max_seconds_planned:
+        return f"the time limit of {limits.max_seconds_planned:g} s (max_seconds_planned) was reached"
+    return limit_reached(limits, state.spending, run.active_seconds)
+
+
+def _skipped(state: ResearchState, step: PlanStep, runtime: Runtime[Context]) -> ScheduleUpdate:
+    """A thought over nothing is not thought."""
+    place = Placement(turn_index=state.progress.turn)
+    update = {"status": "skipped", "reason": NOTHING_TO_THINK_OVER, "turn": place.turn_index}
+    skipped = step.model_copy(update=update)
+    end = SectionEnd(placement=place)
+    emit(runtime.stream_writer, step_started(step, place), step_done(skipped, place), end)
+    progress = state.progress.model_copy(update={"turn": place.turn_index + 1})
+    return {"steps": set_status(state.steps, {step.id: skipped}), "tasks": [], "progress": progress}
+
+
+def _task(state: ResearchState, step: PlanStep, steps: int, limits: Limits) -> StepTask:
+    """All that a step is given: what it builds on, and of the rest what bears on it most."""
+    run, known = state.run, _known(state, step, limits.max_memory_items)
+    assert run is not None
+    own = own_observations(state)
+    share = allowance(limits, state.spending, steps)
+    left = limits.max_seconds_planned - (run.active_seconds - state.brief.began)
+    return StepTask(
+        id=f"{run.id[:8]}-{step.id}",
+        question_id=run.id,
+        question=run.question,
+        text=step.task,
+        cycle=state.progress.cycle,
+        position=step.position,
+        turn=step.turn,
+        date=run.date,
+        language=run.language,
+        scope=run.scope,
+        step=step,
+        known=known,
+        rests_on=tuple(state.sources[key] for key in dict.fromkeys(one.source for one in known) if key),
+        elements=tuple(elements_for(step.task, own, _thoughts(step, state.outcomes), limits.max_elements)),
+        gaps=tuple(gap for gap in open_gaps(own) if relevance(gap.text, step.task)),
+        **{**share._asdict(), "seconds": min(share.seconds, left)},
+    )
+
+
+def _known(state: ResearchState, step: PlanStep, most: int) -> tuple[Learning, ...]:
+    """What was learned by the steps that it builds on, then what bears on it.
+
+    A thought is given the rest, too, for it finds nothing itself; and before all else what the thought before it
+    came to.
+    """
+    before = _thought_before(state, step)
+    groups: tuple[list[Learning], ...] = ([], [], [])
+    for one in own_learnings(state):
+        groups[0 if one.step == before else 1 if one.step in step.depends_on else 2].append(one)
+    bearing = {one.id: relevance(one.text, step.task) for one in groups[2]}
+    others = sorted(groups[2], key=lambda one: -bearing[one.id])
+    given = [one for one in others if bearing[one.id] or not step.requires_search]
+    return (*groups[0], *groups[1], *given)[:most]
+
+
+def _thought_before(state: ResearchState, step: PlanStep) -> str:
+    """Id of the latest thought, for another thought; empty if there was none."""
+    thoughts = [one for one in state.steps if one.kind == step.kind == "dependent" and one.is_over and one.turn]
+    return max(thoughts, key=lambda one: one.turn).id if thoughts else ""
+
+
+def _thoughts(step: PlanStep, outcomes: dict[str, StepOutcome]) -> list[tuple[str, str]]:
+    """What the steps that it builds on thought last."""
+    parents = [outcomes[parent] for parent in step.depends_on if parent in outcomes]
+    return [(parent.step, words) for parent in parents for words in (parent.reasoning, *parent.key_elements) if words]

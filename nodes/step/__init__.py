@@ -1,0 +1,1 @@
+"""The nodes of one step of a typed plan."""

@@ -1,0 +1,70 @@
+"""Thinks over what was found, without any search."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from langchain_core.messages import HumanMessage
+from langgraph.runtime import Runtime
+from typing_extensions import TypedDict
+
+from deep_research.evidence.confidence import confidence
+from deep_research.knowledge import Iteration, Learning
+from deep_research.models.settings import settings_of
+from deep_research.run.activities import activity
+from deep_research.run.context import Context
+from deep_research.run.packet import emit
+from deep_research.run.step_branch import StepState, StepTask, why
+from deep_research.run.step_telling import iteration_told, step_started
+from deep_research.run.tries import Failed
+from deep_research.state import Ending, Spent
+from deep_research.tools.forms import RecordAnalysis
+from deep_research.tools.step_call import StepCall
+from deep_research.tools.step_context import knowledge_of
+
+
+class AnalyzeUpdate(TypedDict, total=False):
+    """What `analyze` writes."""
+
+    iteration: int
+    iterations: list[Iteration]
+    learned: dict[str, tuple[str, ...]]
+    learnings: dict[str, Learning]
+    turn: int
+    is_over: bool
+    ended: Ending
+    reason: str
+    failures: list[str]
+    seconds: float
+    spending: dict[str, Spent]
+
+
+async def analyze(state: StepState, runtime: Runtime[Context]) -> AnalyzeUpdate:
+    """Have the step's thought written down: statements that are marked as analysis, and never become a source."""
+    task, context, writer = state.task, settings_of(runtime), runtime.stream_writer
+    call = StepCall(state, context, runtime)
+    emit(writer, step_started(task.step, task.place), activity("analyze", task.question, call.place))
+    said, knowledge = [HumanMessage(task.text)], knowledge_of(state, context.limits)
+    form = await call.tried(
+        call.filler.ask_if_possible(RecordAnalysis, "orchestrator", "analyze", said, knowledge=knowledge)
+    )
+    failures = call.filler.failures
+    update = AnalyzeUpdate(
+        iteration=1, turn=state.turn + 1, is_over=True, failures=failures, seconds=call.seconds, spending=call.costs
+    )
+    if form is None or isinstance(form, Failed):
+        return {**update, "ended": "failed", "reason": why(form) if form else failures[-1]}
+    learnings = {learning.id: learning for learning in _thoughts(form, task)}
+    # What a thought is worth depends on what it rests on.
+    rests_on = {source.key: source for source in task.rests_on}
+    sure = confidence(task.step.task, list(task.known), rests_on, 1) if learnings else 0.0
+    at = context.clock.now().isoformat(timespec="seconds")
+    iteration = Iteration(number=1, learnings=tuple(learnings), confidence=sure, at=at)
+    emit(writer, *iteration_told(task.step.id, iteration, learnings, call.place))
+    return {**update, "iterations": [iteration], "learned": {"": tuple(learnings)}, "learnings": learnings}
+
+
+def _thoughts(form: RecordAnalysis, task: StepTask) -> Iterable[Learning]:
+    for statement in form.statements:
+        if text := " ".join(statement.split()):
+            yield Learning(text=text, step=task.step.id, question_id=task.question_id)

@@ -1,0 +1,86 @@
+"""Chooses what a step searches for next."""
+
+from __future__ import annotations
+
+from langchain_core.messages import HumanMessage
+from langgraph.runtime import Runtime
+from typing_extensions import TypedDict
+
+from deep_research.models.settings import settings_of
+from deep_research.run.activities import activity
+from deep_research.run.context import Context, bound
+from deep_research.run.packet import emit
+from deep_research.run.step_branch import TIME_OVER, StepState, why
+from deep_research.run.step_telling import step_started
+from deep_research.run.steps import share_used_up
+from deep_research.run.tries import Failed
+from deep_research.state import Ending, Spent
+from deep_research.tools.arguments import as_lines
+from deep_research.tools.fill_in import Filler
+from deep_research.tools.forms import ChooseQueries
+from deep_research.tools.offer import offered_tools
+from deep_research.tools.step_call import StepCall
+from deep_research.tools.step_context import knowledge_of
+
+
+class ChooseQueriesUpdate(TypedDict, total=False):
+    """What `choose_queries` writes."""
+
+    iteration: int
+    began: int
+    queries: tuple[str, ...]
+    turn: int
+    is_over: bool
+    ended: Ending
+    reason: str
+    failures: list[str]
+    seconds: float
+    spending: dict[str, Spent]
+
+
+async def choose_queries(state: StepState, runtime: Runtime[Context]) -> ChooseQueriesUpdate:
+    """Ask for the next queries; where that fails, the step's title is searched for."""
+    task, context = state.task, bound(settings_of(runtime), state.task.scope)
+    writer, call = runtime.stream_writer, StepCall(state, context, runtime)
+    if not state.iteration:
+        emit(writer, step_started(task.step, task.place))
+    reason = TIME_OVER if state.seconds >= task.seconds else share_used_up(task, state.spending)
+    if reason:
+        return {"is_over": True, "ended": "partial", "reason": reason}
+    emit(writer, activity("search", task.question, call.place))
+    form = await call.tried(_ask(state, context, call.filler))
+    update = ChooseQueriesUpdate(
+        iteration=state.iteration + 1,
+        began=state.turn,
+        turn=state.turn + 1,
+        failures=call.filler.failures,
+        seconds=call.seconds,
+        spending=call.costs,
+    )
+    if isinstance(form, Failed):
+        return {**update, "is_over": True, "ended": "partial", "reason": why(form)}
+    queries = _new(form, state, context.limits.max_queries) if form else (task.step.title,)
+    # Nothing that is worth asking may be left.
+    return {**update, "queries": queries, "is_over": not queries}
+
+
+async def _ask(state: StepState, context: Context, filler: Filler) -> ChooseQueries | None:
+    limits = context.limits
+    return await filler.ask_if_possible(
+        ChooseQueries,
+        "researcher",
+        "choose_queries",
+        [HumanMessage(state.task.text)],
+        offered=list(offered_tools(context)),
+        max_queries=limits.max_queries,
+        iteration=state.iteration + 1,
+        max_iterations=limits.max_step_iterations,
+        knowledge=knowledge_of(state, limits),
+    )
+
+
+def _new(form: ChooseQueries, state: StepState, most: int) -> tuple[str, ...]:
+    """The queries that were not asked before."""
+    asked = {query.casefold() for iteration in state.iterations for query in iteration.queries}
+    lines: list[str] = as_lines(form.queries)
+    return tuple(query for query in dict.fromkeys(lines) if query.casefold() not in asked)[:most]

@@ -1,0 +1,106 @@
+"""Judges what a step came to, and ends it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langchain_core.messages import HumanMessage
+from langgraph.runtime import Runtime
+from typing_extensions import TypedDict
+
+from deep_research.knowledge import Observation, StepOutcome, Suggestion
+from deep_research.models.settings import settings_of
+from deep_research.run.context import Context, Role
+from deep_research.run.packet import emit
+from deep_research.run.schedule import wanted_follow_up
+from deep_research.run.step_branch import StepState, why
+from deep_research.run.step_telling import step_failed
+from deep_research.run.tries import Failed
+from deep_research.state import Finding, Spent
+from deep_research.tools.fill_in import Filled, Filler
+from deep_research.tools.forms import EvaluateOutcome, UpdateStep
+from deep_research.tools.step_call import StepCall
+from deep_research.tools.step_context import knowledge_of
+from deep_research.tools.step_end import finding_of, not_found, outcome_of, tell_end
+
+
+class EvaluateUpdate(TypedDict):
+    """What `evaluate` writes."""
+
+    findings: dict[str, Finding]
+    outcomes: dict[str, StepOutcome]
+    memory: dict[str, Observation]
+    seconds: float
+    spending: dict[str, Spent]
+
+
+async def evaluate(state: StepState, runtime: Runtime[Context]) -> EvaluateUpdate:
+    """Have it judged whether a further step is needed; if that fails, the step ends with what it has."""
+    task, context = state.task, settings_of(runtime)
+    call = StepCall(state, context, runtime)
+    judge, late = Judge(state, context, call.filler), list[str]()
+    if state.learnings and state.seconds < task.seconds:
+        judged = await call.tried(judge.judge())
+        if isinstance(judged, Failed) and judged.is_late:
+            emit(runtime.stream_writer, step_failed(task.place, why(judged)))
+            late = [why(judged)]
+    finding = finding_of(state, [*state.failures, *call.filler.failures, *late], call.seconds)
+    tell_end(runtime.stream_writer, finding, task)
+    return EvaluateUpdate(
+        findings={finding.id: finding},
+        outcomes={task.step.id: judge.outcome},
+        memory=not_found(state, finding),
+        seconds=call.seconds,
+        spending=call.costs,
+    )
+
+
+class Judge:
+    """Has a step judged."""
+
+    def __init__(self, state: StepState, context: Context, filler: Filler) -> None:
+        self._state, self._context, self._filler = state, context, filler
+        self.outcome = outcome_of(state)
+        """What the step came to, with what is thought of it so far."""
+
+    async def judge(self) -> None:
+        """Add what is thought of it, and the further step that it wants."""
+        form = await self._ask(EvaluateOutcome, "researcher", None)
+        if form is None:
+            return
+        self._add(completeness=form.completeness, quality=form.quality)
+        suggestions = [
+            Suggestion(title=one.title.strip(), task=one.rationale.strip(), requires_search=one.requires_search)
+            for one in form.next_steps
+        ]
+        wanted = wanted_follow_up(self._state.task.step, self.outcome, suggestions)
+        if wanted and not (wanted.title and wanted.task):
+            named = await self._ask(UpdateStep, "planner", wanted)
+            wanted = _named(wanted, named) if named else None
+        self._add(follow_up=wanted)
+
+    def _add(self, **judged: Any) -> None:
+        self.outcome = self.outcome.model_copy(update=judged)
+
+    async def _ask(self, form: type[Filled], role: Role, suggestion: Suggestion | None) -> Filled | None:
+        return await self._filler.ask_if_possible(
+            form,
+            role,
+            "evaluate",
+            [HumanMessage(self._state.task.text)],
+            knowledge=knowledge_of(self._state, self._context.limits),
+            must_name=bool(suggestion),
+            suggestion=suggestion.title or suggestion.task if suggestion else "",
+        )
+
+
+def _named(wanted: Suggestion, named: UpdateStep) -> Suggestion | None:
+    """The suggestion with the words that it lacked; none if it still has no task."""
+    task = wanted.task or named.task.strip()
+    if not named.is_needed or not task:
+        return None
+    return wanted.model_copy(update={"title": wanted.title or named.title.strip() or UNTITLED, "task": task})
+
+
+UNTITLED = "Additional research"
+"""Title of a further step that nobody has named."""

@@ -1,0 +1,216 @@
+"""Searches for a step's queries in parallel, and reads the best of the pages that were found."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from typing import Any
+
+from langgraph.errors import GraphBubbleUp
+from langgraph.runtime import Runtime
+from langgraph.types import StreamWriter
+from typing_extensions import TypedDict
+
+from deep_research.knowledge import Source, short_hash
+from deep_research.models.settings import settings_of
+from deep_research.run import tool_names
+from deep_research.run.context import Context, bound
+from deep_research.run.errors import failure_of
+from deep_research.run.ledger import Bill, booked
+from deep_research.run.packet import emit
+from deep_research.run.packets import SectionEnd
+from deep_research.run.pages import Pages, pages_of
+from deep_research.run.step_branch import ResultSet, StepState
+from deep_research.run.step_telling import step_failed
+from deep_research.state import Action, Ending, Spent
+from deep_research.tools import shown
+from deep_research.tools.addresses import Addresses
+from deep_research.tools.carry_out import Time
+from deep_research.tools.desk import Desk
+from deep_research.tools.meter import Meter
+from deep_research.tools.mixing import distinct, in_turn
+from deep_research.tools.offer import offered_tools
+from deep_research.tools.outcome import Hit, Outcome
+from deep_research.tools.together import together
+from deep_research.tools.use import found_in, keep, lasting_fault, meter_of, use_tool
+
+READ_PER_QUERY = 2
+"""Pages that are opened of what a query found on the web."""
+
+
+class SearchUpdate(TypedDict, total=False):
+    """What `search` writes."""
+
+    results: tuple[ResultSet, ...]
+    numbered: list[str]
+    actions: list[Action]
+    sources: dict[str, Source]
+    turn: int
+    is_over: bool
+    ended: Ending
+    reason: str
+    failures: list[str]
+    seconds: float
+    spending: dict[str, Spent]
+
+
+async def search(state: StepState, runtime: Runtime[Context]) -> SearchUpdate:
+    """Ask every tool that searches, for each query; what fails becomes a problem of its call and no more."""
+    task, context = state.task, bound(settings_of(runtime), state.task.scope)
+    pages, bill, start = pages_of(runtime.store, task.question_id), Bill(), context.clock.seconds()
+    work = Work(state, context, pages, bill, runtime.stream_writer)
+    async with booked(pages, task.question_id, bill, researcher=task.id):
+        broken = await work.do()
+        fault = "" if broken else work.lasting_fault()
+    update = SearchUpdate(
+        results=tuple(work.results),
+        numbered=work.new,
+        actions=work.actions,
+        sources=work.sources,
+        turn=work.turn,
+        failures=work.failures,
+        seconds=state.seconds + context.clock.seconds() - start,
+        spending=bill.costs,
+    )
+    emit(runtime.stream_writer, *(step_failed(task.place, failure) for failure in work.failures))
+    if broken or fault:
+        return {**update, "is_over": True, "ended": "partial", "reason": broken or fault}
+    return update
+
+
+class Work:
+    """The tool calls of one iteration, as they are made and told."""
+
+    def __init__(self, state: StepState, context: Context, pages: Pages, bill: Bill, writer: StreamWriter) -> None:
+        self.state, self.context, self.pages, self.bill, self.writer = state, context, pages, bill, writer
+        self.task, self.turn, self.actions = state.task, state.turn, list[Action]()
+        self.outcomes: list[tuple[str, str, Outcome]] = []
+        """What each query brought, with the tool that was asked."""
+        self.results: list[ResultSet] = []
+        """The same as it is kept; queries that brought nothing are left out."""
+        self.sources: dict[str, Source] = {}
+        """All that was found or read."""
+        self.failures: list[str] = []
+        """Why some of the calls have failed."""
+        self._ends = context.clock.seconds() + state.task.seconds - state.seconds
+
+    @property
+    def new(self) -> list[str]:
+        """The sources that the step did not know, by key."""
+        found = (key for _, _, outcome in self.outcomes for key in found_in(outcome))
+        return [key for key in dict.fromkeys(found) if key not in self.state.keys]
+
+    async def do(self) -> str:
+        """Search, read and keep what comes; returns what broke it, empty if nothing did.
+
+        What was told until then is known all the same. Raises what stops the whole run.
+        """
+        try:
+            for name in offered_tools(self.context):
+                if name != tool_names.OPEN_URL:
+                    self.outcomes += [(query, name, outcome) for query, outcome in await self.search(name)]
+            self.outcomes = await self.read(self.outcomes)
+            await self._keep()
+        except GraphBubbleUp:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever breaks, this step alone ends
+            self.failures.append(failure_of(error))
+            return self.failures[-1]
+        return ""
+
+    def lasting_fault(self) -> str:
+        """Why nothing can be searched any more, empty if something can; raises `SearchFailed` where the run ends."""
+        has_found = bool(self.state.keys or self.new)
+        faults = [lasting_fault(outcome, self.task, has_found=has_found) for _, _, outcome in self.outcomes]
+        return faults[0] if faults and all(faults) and not self.results else ""
+
+    async def _keep(self) -> None:
+        numbers = {key: number for number, key in enumerate([*self.state.keys, *self.new], 1)}
+        for query, name, outcome in self.outcomes:
+            if outcome.hits:
+                text_hash = await keep(outcome, numbers, self.pages, self.task.question_id)
+                self.results.append(ResultSet(query=query, tool=name, text_hash=text_hash))
+
+    async def search(self, name: str) -> list[tuple[str, Outcome]]:
+        """Ask one tool all queries at once."""
+        meter = meter_of(self.task, {**self.state.spending, **self.bill.costs})
+        left = [most for most in (meter.most_searches, meter.most_calls) if most is not None]
+        most = min([*left, len(self.state.queries)])
+        queries = self.state.queries[: max(1, most)]
+        meters = [_part(meter, len(queries)) for _ in queries]
+        calls = [
+            self._use(name, {"queries": [query]}, Desk(self.pages, self.task.question_id, own))
+            for query, own in zip(queries, meters, strict=True)
+        ]
+        outcomes = await self._told(name, queries, calls, meters)
+        return list(zip(queries, outcomes, strict=True))
+
+    async def read(self, outcomes: Sequence[tuple[str, str, Outcome]]) -> list[tuple[str, str, Outcome]]:
+        """Open the best pages of which only an excerpt is known, and put them in its place."""
+        unread = [
+            [hit for hit in outcome.hits if not hit.source.content_hash][:READ_PER_QUERY] for _, _, outcome in outcomes
+        ]
+        hits = distinct(in_turn(unread), lambda hit: hit.source.key)[: self.context.limits.max_open]
+        if not hits:
+            return list(outcomes)
+        meter = meter_of(self.task, {**self.state.spending, **self.bill.costs})
+        desk = Desk(self.pages, self.task.question_id, meter, {hit.source.address: hit.excerpt for hit in hits})
+        addresses = [hit.source.address for hit in hits]
+        await Addresses(self.pages, self.task.question_id).allow(addresses)
+        call = self._use(tool_names.OPEN_URL, {"urls": addresses}, desk)
+        [opened] = await self._told(tool_names.OPEN_URL, addresses, [call], [meter])
+        read = {hit.source.key: hit for hit in opened.hits}
+        return [(query, name, _with(outcome, read)) for query, name, outcome in outcomes]
+
+    async def _use(self, name: str, arguments: dict[str, Any], desk: Desk) -> Outcome:
+        left = Time(self._ends - self.context.clock.seconds(), "max_seconds_planned")
+        time = min(Time(self.context.limits.tool_seconds, "tool_seconds"), left)
+        return await use_tool(name, arguments, self.context, desk, time)
+
+    async def _told(
+        self,
+        name: str,
+        inputs: Sequence[str],
+        calls: Sequence[Coroutine[Any, Any, Outcome]],
+        meters: Sequence[Meter],
+    ) -> list[Outcome]:
+        """What the calls bring, told as one use of the tool, and what they cost."""
+        turn, self.turn = self.turn, self.turn + 1
+        place = self.task.place.model_copy(update={"sub_turn_index": turn})
+        emit(self.writer, *shown.asked(place, name, inputs, self.task.scope))
+        outcomes: list[Outcome] = []
+        try:
+            outcomes = await together(calls)
+        finally:
+            for meter in meters:
+                self.bill.add(meter.spent(name))
+            found = {key: source for outcome in outcomes for key, source in found_in(outcome).items()}
+            emit(self.writer, shown.brought(place, name, found.values()), SectionEnd(placement=place))
+            self.sources |= found
+            self.failures += [problem.rstrip(".") for outcome in outcomes for problem in outcome.broken]
+            self.actions.append(self._action(turn, name, inputs, outcomes, found))
+        return outcomes
+
+    def _action(
+        self, turn: int, name: str, inputs: Sequence[str], outcomes: Sequence[Outcome], found: Iterable[str]
+    ) -> Action:
+        return Action(
+            id=short_hash(self.task.id, str(turn)),
+            tool=name,
+            inputs=tuple(inputs),
+            found=tuple(found),
+            problems=tuple(dict.fromkeys(problem for outcome in outcomes for problem in outcome.problems)),
+            fault=next((outcome.fault for outcome in outcomes if outcome.fault), ""),
+        )
+
+
+def _part(meter: Meter, calls: int) -> Meter:
+    """What one of so many calls at the same time may use up."""
+
+    def part(most: int | None) -> int | None:
+        return None if most is None else most // calls
+
+    return Meter(most_searches=part(meter.most_searches), most_calls=part(meter.most_calls))
+
+
+def _with(outcome: Outcome, read: Mapping[str, Hit]) -> Outcome:
+    return outcome._replace(hits=tuple(read.get(hit.source.key, hit) for hit in outcome.hits))

@@ -1,0 +1,76 @@
+"""Sums up the conversation, and meanwhile reads the pages that the user named: they are the first that is learned."""
+
+from __future__ import annotations
+
+from langgraph.runtime import Runtime
+from typing_extensions import TypedDict
+
+from deep_research.evidence.numbering import number_findings
+from deep_research.knowledge import Learning, Source
+from deep_research.models.settings import settings_of
+from deep_research.run.activities import activity, told
+from deep_research.run.context import Context, bound
+from deep_research.run.conversation import latest, question_of
+from deep_research.run.ledger import booked
+from deep_research.run.packet import Placement, emit
+from deep_research.run.pages import pages_of
+from deep_research.run.step_packets import Summary
+from deep_research.run.telling import QuietTeller
+from deep_research.state import Brief, Finding, Progress, ResearchState, Run, Spent
+from deep_research.tools.fill_in import Filler
+from deep_research.tools.forms import RecordSummary
+from deep_research.tools.named_pages import NamedPages, Read
+from deep_research.tools.together import together
+
+
+class SummarizeUpdate(TypedDict):
+    """What `summarize` writes."""
+
+    run: Run
+    progress: Progress
+    brief: Brief
+    findings: dict[str, Finding]
+    learnings: dict[str, Learning]
+    sources: dict[str, Source]
+    spending: dict[str, Spent]
+
+
+async def summarize(state: ResearchState, runtime: Runtime[Context]) -> SummarizeUpdate:
+    """Have the summary written; a conversation of one message is its own summary."""
+    run, writer = state.run, runtime.stream_writer
+    assert run is not None
+    context, pages = bound(settings_of(runtime), run.scope), pages_of(runtime.store, run.id)
+    place, start = Placement(turn_index=state.progress.turn), context.clock.seconds()
+    teller = QuietTeller(writer, place)
+    emit(writer, activity("summarize", run.question, place))
+    filler = Filler(context, run, teller, place)
+    named = NamedPages(state, context, pages, filler, teller)
+    async with booked(pages, run.id, teller.bill):
+        summary, read = await _side_by_side(state, context, filler, named)
+    emit(writer, Summary(placement=place, summary=summary))
+    findings, cited = number_findings(read.findings, {**state.sources, **read.sources})
+    seconds = run.active_seconds + context.clock.seconds() - start
+    return SummarizeUpdate(
+        run=run.model_copy(update={"active_seconds": seconds}),
+        progress=state.progress.model_copy(update=told(state.progress, place, "summarize", filler.failures)),
+        brief=state.brief.model_copy(update={"summary": summary, "began": run.active_seconds}),
+        findings=findings,
+        learnings=read.learnings,
+        sources={**read.sources, **cited},
+        spending=teller.bill.costs,
+    )
+
+
+async def _side_by_side(state: ResearchState, context: Context, filler: Filler, named: NamedPages) -> tuple[str, Read]:
+    summary, read = await together([_summary(state, context, filler), named.read()])
+    assert isinstance(summary, str) and isinstance(read, Read)
+    return summary, read
+
+
+async def _summary(state: ResearchState, context: Context, filler: Filler) -> str:
+    """The summary; the question itself where there is nothing to sum up, or nobody can."""
+    said, asked = latest(state.messages, context.limits.context_messages), question_of(state.messages)
+    if len(said) == 1:
+        return asked
+    form = await filler.ask_if_possible(RecordSummary, "planner", "summarize", said)
+    return (form.summary.strip() if form else "") or asked

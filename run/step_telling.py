@@ -1,0 +1,90 @@
+"""The packets of a step: the same while it works and when it is told again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from deep_research.knowledge import Iteration, Learning, PlanStep, Source, Verdict
+from deep_research.run.packet import Placement, document
+from deep_research.run.packets import PacketError
+from deep_research.run.step_packets import (
+    Contradiction,
+    ContradictionsFound,
+    LearningShown,
+    ReportFraming,
+    Sources,
+    StepAssessed,
+    StepDone,
+    StepLearnings,
+    StepStarted,
+)
+from deep_research.state import Framing
+
+
+def step_started(step: PlanStep, place: Placement) -> StepStarted:
+    """A step begins."""
+    return StepStarted(
+        placement=place, step_id=step.id, title=step.title, task=step.task, kind=step.kind, parent_id=step.parent
+    )
+
+
+def step_learnings(
+    step_id: str, iteration: Iteration, learnings: Iterable[Learning], place: Placement
+) -> StepLearnings:
+    """What an iteration has learned."""
+    shown = [LearningShown(id=known.id, text=known.text, document_id=known.source) for known in learnings]
+    return StepLearnings(
+        placement=place,
+        step_id=step_id,
+        iteration=iteration.number,
+        learnings=shown,
+        confidence=iteration.confidence,
+    )
+
+
+def step_assessed(step_id: str, iteration: int, verdict: Verdict, place: Placement) -> StepAssessed:
+    """What is thought of the results of one query."""
+    return StepAssessed(
+        placement=place,
+        step_id=step_id,
+        iteration=iteration,
+        query=verdict.query,
+        is_complete=verdict.is_complete,
+        reasoning=verdict.reasoning,
+    )
+
+
+def iteration_told(
+    step_id: str, iteration: Iteration, learnings: Mapping[str, Learning], place: Placement
+) -> list[StepLearnings | StepAssessed]:
+    """All that is told of an iteration when its results are known."""
+    learned = step_learnings(step_id, iteration, [learnings[key] for key in iteration.learnings], place)
+    return [learned, *(step_assessed(step_id, iteration.number, verdict, place) for verdict in iteration.verdicts)]
+
+
+def step_done(step: PlanStep, place: Placement) -> StepDone:
+    """A step is over; its status is a final one."""
+    assert step.status in ("completed", "failed", "skipped")
+    return StepDone(placement=place, step_id=step.id, status=step.status, reason=step.reason)
+
+
+def step_failed(place: Placement, reason: str) -> PacketError:
+    """What is said where something of a step went wrong."""
+    return PacketError(placement=place, message=f"A step went on without it: {reason}.")
+
+
+def contradictions_told(pairs: Iterable[Contradiction], place: Placement) -> list[ContradictionsFound]:
+    """What the sources disagree on; nothing if they do not."""
+    shown = list(pairs)
+    return [ContradictionsFound(placement=place, contradictions=shown)] if shown else []
+
+
+def framing_told(framing: Framing, sources: Mapping[str, Source], place: Placement) -> list[ReportFraming | Sources]:
+    """What the report will say, and all that it may rest on."""
+    ordered = sorted(sources.values(), key=lambda source: (not source.number, source.number, source.key))
+    documents = [document(source) for source in ordered]
+    cited = [source.key for source in ordered if source.number]
+    told: list[ReportFraming | Sources] = []
+    if framing.main_message:
+        told.append(ReportFraming(placement=place, main_message=framing.main_message, reasoning=framing.reasoning))
+    return [*told, Sources(placement=place, documents=documents, cited=cited)]

@@ -1,0 +1,285 @@
+"""A planned run with one scripted model over a small real folder: each form is filled in by a rule of the test."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from lab import QUESTION, HandClock, Lab, write_documents
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
+from langchain_core.language_models import ModelProfile
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.outputs import ChatGenerationChunk
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.store.memory import InMemoryStore
+from packet_check import merged
+from typing_extensions import override
+
+from deep_research.app.embed import ResearchGraph, build_graph
+from deep_research.app.replay import replay
+from deep_research.app.stream import read_packet
+from deep_research.models.chunks import in_chunks
+from deep_research.models.scripted import ScriptedChatModel, call, calls
+from deep_research.run.context import ROLES
+from deep_research.run.serializer import StrictSerializer
+from deep_research.state import ResearchState
+
+_FENCED = re.compile(r"<(data-[0-9a-f]+)>\s*(\{.*?\})\s*</\1>", re.DOTALL)
+REPORT = "It was lit in 1844. [1]"
+CHUNK_CHARACTERS = 60
+"""Characters of a chunk: putting many small ones together would take longer than all else in a run."""
+GATE_SECONDS = 5.0
+"""Seconds after which nobody else is expected at a gate."""
+
+
+class Asked(NamedTuple):
+    """One question to the model."""
+
+    form: str
+    """The tool that is to be called; `report` for the report."""
+    task: str
+    """The first words of the user: the task of a step, or the question."""
+    messages: list[BaseMessage]
+    number: int
+    """Times that this form was asked for this task, this one included."""
+
+    @property
+    def reminder(self) -> str:
+        """The words that come last."""
+        return self.messages[-1].text
+
+    @property
+    def knowledge(self) -> dict[str, Any]:
+        """What the reminder says is known."""
+        found = [json.loads(text) for _, text in _FENCED.findall(self.reminder)]
+        return next((data["knowledge"] for data in found if "knowledge" in data), {})
+
+    @property
+    def results(self) -> list[dict[str, Any]]:
+        """The results that are to be read."""
+        texts = [message.text for message in self.messages if isinstance(message, ToolMessage)]
+        found = [json.loads(inner) for text in texts for _, inner in _FENCED.findall(text)]
+        return [result for data in found for result in data.get("results", [])]
+
+    @property
+    def known(self) -> list[str]:
+        """The learnings that it is told of."""
+        return [learning["text"] for learning in self.knowledge.get("learnings", [])]
+
+
+Rule = Callable[[Asked], Any]
+
+
+def step(task: str, *, search: bool = True, previous: bool = False, after: tuple[int, ...] = ()) -> dict[str, Any]:
+    """A step as a model plans it."""
+    title = f"About {task}"
+    flags = {"requires_search": search, "requires_previous": previous or bool(after), "depends_on": list(after)}
+    return {"title": title, "task": task, **flags}
+
+
+def plan(*steps: dict[str, Any]) -> Rule:
+    """A plan of these steps."""
+    return lambda _: {"steps": list(steps)}
+
+
+def first_sentences(asked: Asked) -> dict[str, Any]:
+    """The first sentence of each result, as a learning."""
+    facts = [
+        (result["text"].split("\n")[-1].split(". ")[0].rstrip("."), result["document"]) for result in asked.results
+    ]
+    return {"learnings": [{"text": f"{text}.", "document": number} for text, number in facts]}
+
+
+def verdict(is_complete: bool, reasoning: str = "Something is missing.", *elements: str) -> Rule:
+    """The same verdict each time."""
+    return lambda _: {"is_complete": is_complete, "reasoning": reasoning, "key_elements": list(elements)}
+
+
+def only_for(task: str, rule: Rule, usual: Rule) -> Rule:
+    """One rule for the steps with this task, and another for all others."""
+    return lambda asked: (rule if task in asked.task else usual)(asked)
+
+
+def passing(clock: HandClock, seconds: float, rule: Rule) -> Rule:
+    """The rule, which takes so many seconds."""
+
+    def late(asked: Asked) -> Any:
+        clock.time += seconds
+        return rule(asked)
+
+    return late
+
+
+def raising(error: Exception | None = None) -> Rule:
+    """A call that breaks."""
+    return lambda _: error or ValueError("the line is dead")
+
+
+class Gate:
+    """Lets nobody through before so many are inside at once; whoever comes later goes through."""
+
+    def __init__(self, wanted: int) -> None:
+        self.most = self._inside = 0
+        self._wanted, self._is_open = wanted, asyncio.Event()
+
+    def before(self, rule: Rule) -> Rule:
+        """The rule behind the gate."""
+
+        async def wait(asked: Asked) -> Any:
+            self._inside += 1
+            self.most = max(self.most, self._inside)
+            if self._inside == self._wanted:
+                self._is_open.set()
+            try:
+                async with asyncio.timeout(GATE_SECONDS):
+                    await self._is_open.wait()
+                # Whoever else may come in does so now.
+                for _ in range(20):
+                    await asyncio.sleep(0)
+            finally:
+                self._inside -= 1
+            return rule(asked)
+
+        return wait
+
+
+RULES: Mapping[str, Rule] = {
+    "generate_plan": lambda _: {},
+    "record_summary": lambda asked: {"summary": asked.task},
+    "make_plan": plan(step("Skerry Light")),
+    "choose_queries": lambda asked: {"queries": [asked.task if asked.number == 1 else f"{asked.task} {asked.number}"]},
+    "record_learnings": first_sentences,
+    "give_verdict": verdict(True, "All is there."),
+    "record_insights": lambda _: {"insights": []},
+    "evaluate_outcome": lambda _: {"completeness": 1.0, "quality": 1.0},
+    "update_step": lambda _: {"is_needed": False},
+    "update_plan": lambda _: {},
+    "record_analysis": lambda asked: {"statements": [f"It follows from {len(asked.known)} learnings."]},
+    "record_inconsistencies": lambda asked: {
+        "inconsistencies": [{"claim": one, "other": other} for one, other in asked.knowledge.get("candidates", [])]
+    },
+    "state_intent": lambda _: {"intent": "To know it."},
+    "choose_formatting": lambda _: {"formatting": "Short."},
+    "frame_report": lambda _: {"main_message": "It is old.", "reasoning": "All say so."},
+    "report": lambda _: REPORT,
+}
+"""What is answered in a run without trouble."""
+
+
+class FormModel(ScriptedChatModel):
+    """Fills in each form by a rule, as often as it is asked."""
+
+    replies: Any = ()
+    rules: dict[str, Any]
+    asked: list[Any] = []  # noqa: RUF012 - pydantic copies it for each model
+
+    @override
+    def _take(self, messages: list[BaseMessage], stop: list[str] | None, settings: dict[str, Any]) -> Any:
+        self.replies = [lambda *_: self._fill_in(messages)] * (len(self.calls) + 1)
+        return super()._take(messages, stop, settings)
+
+    @override
+    async def _astream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        for chunk in in_chunks(await self._answer_async(messages, stop, kwargs), CHUNK_CHARACTERS):
+            yield ChatGenerationChunk(message=chunk)
+
+    def _fill_in(self, messages: list[BaseMessage]) -> Any:
+        form = self.calls[-1].tools[0] if self.calls[-1].tools else "report"
+        task = next(message.text for message in messages if isinstance(message, HumanMessage))
+        number = 1 + sum(asked.form == form and asked.task == task for asked in self.asked)
+        asked = Asked(form, task, messages, number)
+        self.asked.append(asked)
+        answer = self.rules[form](asked)
+        return _late_message(form, answer) if inspect.isawaitable(answer) else _message(form, answer)
+
+
+def _message(form: str, answer: Any) -> Any:
+    return calls(call(form, **answer)) if isinstance(answer, dict) else answer
+
+
+async def _late_message(form: str, answer: Awaitable[Any]) -> Any:
+    return _message(form, await answer)
+
+
+@dataclass
+class PlannedLab(Lab):
+    """One thread of the planned graph, and all that it did."""
+
+    model: FormModel = field(default_factory=lambda: FormModel(rules={}))
+
+    def asked(self, form: str, task: str = "") -> list[Asked]:
+        """The questions for this form, in order; those of one task if it is named."""
+        return [asked for asked in self.model.asked if asked.form == form and task in asked.task]
+
+    def of_type(self, kind: str) -> list[dict[str, Any]]:
+        """The packets of a type, in order."""
+        return [packet for packet in self.packets if packet["type"] == kind]
+
+    @property
+    def begun(self) -> list[str]:
+        """The steps in the order in which they were begun, by id."""
+        return [packet["step_id"] for packet in self.of_type("step_started")]
+
+    def place_of(self, kind: str, step_id: str) -> int:
+        """Where in the stream this packet of a step stands."""
+        places = enumerate(self.packets)
+        return next(place for place, packet in places if packet["type"] == kind and packet.get("step_id") == step_id)
+
+    async def is_told_again(self) -> bool:
+        """Whether the replay of the thread says the same in the same places as its stream."""
+        told = merged(map(read_packet, self.packets))
+        again = merged(packet for packet in replay(await self.state()) if packet.type != "stop")
+        assert again == told
+        return True
+
+
+@cache
+def _compiled() -> ResearchGraph:
+    """The graph, for copies: compiling it takes as long as a step."""
+    return build_graph("planned")
+
+
+def planned_lab(
+    tmp_path: Path, rules: Mapping[str, Rule] | None = None, *, graph: ResearchGraph | None = None, **settings: Any
+) -> PlannedLab:
+    """A thread whose model follows these rules, and else those of a run without trouble."""
+    profile = ModelProfile(max_input_tokens=100_000)
+    model = FormModel(rules={**RULES, **(rules or {})}, profile=profile)
+    folder = tmp_path.parent / "lab-documents"
+    if not folder.exists():
+        write_documents(folder)
+    own = {"checkpointer": InMemorySaver(serde=StrictSerializer()), "store": InMemoryStore()}
+    built = graph or _compiled().copy(own)
+    given = {"data_dir": tmp_path.parent / "lab-data", **settings}
+    return PlannedLab(folder, dict.fromkeys(ROLES, model), given, built, model=model)
+
+
+async def finished(
+    tmp_path: Path, rules: Mapping[str, Rule] | None = None, **settings: Any
+) -> tuple[PlannedLab, ResearchState]:
+    """A run that was asked the usual question, and its state."""
+    run = planned_lab(tmp_path, rules, **settings)
+    return run, await run.ask(QUESTION)
+
+
+def statuses(state: ResearchState) -> dict[str, str]:
+    """Where each step stands, by id."""
+    return {step.id: step.status for step in state.steps}
+
+
+def words_of(message: AIMessage) -> str:
+    """The words of a message."""
+    return message.text

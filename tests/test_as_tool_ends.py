@@ -1,0 +1,106 @@
+"""How a research inside another agent ends when it does not end well: failed, cancelled, asking back."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from calling_agent import ASKED, agent, answers, run_agent, tool_of
+from lab import QUESTION, lab
+from langgraph.checkpoint.memory import InMemorySaver
+
+from deep_research import build_graph, deep_research_tool
+from deep_research.app.nested import Caller, NestedResearch
+from deep_research.run.errors import UserMistake
+
+LEFT_WITHIN = 2.0
+"""Seconds in which a run has to stop; the bound of the specification, not a timing."""
+
+
+@pytest.mark.parametrize(
+    ("broken", "words"),
+    [
+        ({"docs": ["/nowhere"]}, r"/nowhere"),
+        ({"question": "  "}, r"The question is empty"),
+        ({"script": {"planner": ["", ""]}}, r"plan"),
+    ],
+)
+@pytest.mark.parametrize("how", ["sync", "async"])
+async def test_a_failure_is_one_line_that_the_agent_reads(
+    tmp_path: Path, broken: dict[str, Any], words: str, how: str
+) -> None:
+    run = lab(tmp_path, **broken.get("script", {}))
+    tool = tool_of(run, **{key: value for key, value in broken.items() if key == "docs"})
+    graph = agent(tool, [broken.get("question", QUESTION)])
+    [answer] = answers(await run_agent(graph, how))
+    assert answer.status == "error"
+    assert answer.text.startswith("The research failed: ") and words in answer.text
+    assert len(answer.text.splitlines()) == 1
+    assert (answer.artifact["status"], answer.artifact["report"]) == ("failed", "")
+    assert "The research failed: " in await tool.ainvoke({"question": " "})
+
+
+def test_a_mistake_in_a_setting_is_shown_before_any_agent_runs(tmp_path: Path) -> None:
+    for wrong in ({"modles": "extractive"}, {"limits": {"max_cycles": 0}}, {"strategy": "none"}):
+        with pytest.raises(UserMistake):
+            deep_research_tool(**wrong)
+
+
+@pytest.mark.parametrize("how", ["sync", "async"])
+async def test_nobody_is_asked_back(tmp_path: Path, how: str) -> None:
+    run = lab(tmp_path, clarifier=["Which light?"])
+    [answer] = answers(await run_agent(agent(tool_of(run, checkpointer=InMemorySaver())), how))
+    assert answer.artifact["status"] == "completed"
+
+
+async def test_who_wants_to_be_asked_gets_the_question_and_the_thread(tmp_path: Path) -> None:
+    run, saver = lab(tmp_path, clarifier=["Which light?"]), InMemorySaver()
+    [answer] = answers(await agent(tool_of(run, clarify="ask", checkpointer=saver)).ainvoke(ASKED))
+    assert (answer.text, answer.artifact["status"]) == ("Which light?", "waiting_for_user")
+    run.graph, run.thread, run.books = build_graph(checkpointer=saver), answer.artifact["thread"], None
+    assert (await run.ask("The Skerry Light.")).report
+
+
+def gate() -> tuple[threading.Event, threading.Event, Any]:
+    """Whether a model call began, whether it was cancelled, and the reply that waits."""
+    began, ended = threading.Event(), threading.Event()
+
+    async def wait(*_: Any) -> str:
+        began.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+        return "never"
+
+    return began, ended, wait
+
+
+@pytest.mark.parametrize("has_file", [True, False])
+async def test_who_cancels_the_agent_cancels_the_research(tmp_path: Path, has_file: bool) -> None:
+    began, ended, wait = gate()
+    saver = tmp_path / "runs.sqlite" if has_file else None
+    graph = agent(tool_of(lab(tmp_path, researcher=[wait]), checkpointer=saver))
+    running = asyncio.create_task(graph.ainvoke(ASKED))
+    await asyncio.to_thread(began.wait, 30)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert await asyncio.to_thread(ended.wait, LEFT_WITHIN)
+
+
+async def test_a_research_that_was_cancelled_says_so_and_what_it_took(tmp_path: Path) -> None:
+    began, _, wait = gate()
+    run, told = lab(tmp_path, researcher=[wait]), list[dict[str, Any]]()
+    nested = NestedResearch(build_graph(), run.context, Caller("ask-1", "look_into", told.append))
+    running = asyncio.create_task(nested.run(QUESTION))
+    await asyncio.to_thread(began.wait, 30)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert [part.get("packet", part)["type"] for part in told[-2:]] == ["stop", "tool_done"]
+    assert (told[-1]["name"], told[-1]["status"]) == ("look_into", "user_cancelled")
+    assert [used["role"] for used in told[-1]["usage"]][:3] == ["clarifier", "planner", "orchestrator"]

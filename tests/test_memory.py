@@ -1,0 +1,203 @@
+"""The research memory: what its views show does not depend on how the observations came in."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deep_research.channels import merge_by_id
+from deep_research.evidence.likeness import components
+from deep_research.evidence.memory import answers, contradictions, elements_for, insights, open_gaps, relevance
+from deep_research.knowledge import Element, Observation, ObservationKind
+
+LIT = "The light at Harbour Point was lit in 1844 by Ada Moran"
+TALL = "The granite tower of Harbour Point is 38 metres tall"
+
+VOCABULARY = ["light", "tower", "keeper", "lamp", "oil", "not", "1844", "when", "Moran", "the"]
+WORDS = st.lists(st.sampled_from(VOCABULARY), min_size=1, max_size=7)
+OBSERVATIONS = st.builds(
+    Observation,
+    kind=st.sampled_from(["insight", "gap", "contradiction"]),
+    text=WORDS.map(" ".join),
+    other=WORDS.map(" ".join),
+    question_id=st.sampled_from("pq"),
+    round=st.integers(0, 2),
+    step=st.sampled_from(["1", "2", "2.1", "10"]),
+    iteration=st.integers(1, 3),
+    is_open=st.booleans(),
+    score=st.sampled_from([0.0, 0.5, 0.8]),
+    learnings=st.lists(st.sampled_from("xyz"), max_size=2).map(tuple),
+)
+
+
+def insight(text: str, score: float = 0.5, *learnings: str) -> Observation:
+    return Observation(kind="insight", text=text, question_id="q", score=score, learnings=learnings)
+
+
+def gap(text: str, round: int = 0, step: str = "1", iteration: int = 1, question: str = "q") -> Observation:
+    return Observation(kind="gap", text=text, question_id=question, round=round, step=step, iteration=iteration)
+
+
+def against(text: str, other: str, round: int = 0) -> Observation:
+    return Observation(kind="contradiction", text=text, other=other, question_id="q", round=round, step="1")
+
+
+def views(observations: list[Observation]) -> list[list[Observation] | list[Element]]:
+    elements = elements_for("When was the tower lit?", observations, [("1", "The lamp"), ("2", "The oil")], 9)
+    return [insights(observations), open_gaps(observations), contradictions(observations), elements]
+
+
+@given(st.lists(OBSERVATIONS, max_size=12), st.integers())
+def test_neither_order_of_arrival_nor_repeats_change_a_view(observations: list[Observation], seed: int) -> None:
+    again = [*observations, *observations[:5]]
+    Random(seed).shuffle(again)
+    assert views(again) == views(observations)
+
+
+@given(st.lists(OBSERVATIONS, max_size=8), st.lists(OBSERVATIONS, max_size=8))
+def test_parallel_writes_come_together_the_same_either_way(one: list[Observation], other: list[Observation]) -> None:
+    first, second = ({found.key: found for found in written} for written in (one, other))
+    straight, crossed = merge_by_id(first, second), merge_by_id(second, first)
+    assert straight == crossed == merge_by_id(straight, first)
+    assert views(list(straight.values())) == views(list(crossed.values()))
+
+
+@given(st.lists(OBSERVATIONS, max_size=12))
+def test_a_view_of_a_view_is_the_same_view(observations: list[Observation]) -> None:
+    for view in (insights, open_gaps, contradictions):
+        shown = view(observations)
+        assert view(shown) == shown
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(1, 12), st.integers(1, 3), st.booleans()), min_size=1))
+def test_a_gap_is_open_exactly_if_the_latest_said_of_it_is_that_it_is_open(
+    said: list[tuple[int, int, int, bool]],
+) -> None:
+    observations = [
+        gap("Who lit the light?", round, str(step), iteration).model_copy(update={"is_open": is_open})
+        for round, step, iteration, is_open in said
+    ]
+    latest = max(stamp[:3] for stamp in said)
+    is_open = all(stamp[3] for stamp in said if stamp[:3] == latest)
+    assert bool(open_gaps(observations)) == is_open
+
+
+def test_an_answered_gap_is_closed_until_it_is_opened_again() -> None:
+    found = gap("Who built the light?")
+    closed = answers(found, [found], 0, "1", 2)
+    assert open_gaps([found]) == [found]
+    assert open_gaps([found, *closed]) == []
+    reopened = gap("who built the lights", 1)
+    assert open_gaps([found, *closed, reopened]) == [reopened]
+
+
+def test_an_answer_at_the_same_time_closes_a_gap() -> None:
+    found = gap("Who built the light?")
+    assert open_gaps([found, *answers(found, [found], 0, "1", 1)]) == []
+
+
+def test_an_answer_of_one_question_leaves_the_gaps_of_another_open() -> None:
+    mine, theirs = gap("Who built the light?"), gap("Who built the light?", question="other")
+    assert open_gaps([mine, theirs, *answers(mine, [mine, theirs], 1, "1", 1)]) == [theirs]
+
+
+def test_an_answer_closes_all_that_say_nearly_the_same() -> None:
+    same = [
+        gap("Who built the old light of Harbour Point in the bay?"),
+        gap("Who built the light of Harbour Point in the bay?"),
+    ]
+    [shown] = open_gaps(same)
+    assert open_gaps([*same, *answers(shown, same, 1, "1", 1)]) == []
+
+
+def test_gaps_that_ask_for_different_things_of_one_thing_are_two() -> None:
+    gaps = [gap("Who built the light of Harbour Point?"), gap("When was the light of Harbour Point built?")]
+    assert len(open_gaps(gaps)) == 2
+    assert open_gaps([*gaps, *answers(gaps[0], gaps, 1, "1", 1)]) == [gaps[1]]
+
+
+def test_insights_that_say_nearly_the_same_become_one_with_the_highest_confidence_and_all_learnings() -> None:
+    same = [insight(LIT, 0.4, "b"), insight(f"{LIT}, keeper", 0.9, "a", "b"), insight(f"{LIT}, the lights", 0.5)]
+    (merged,) = insights(same)
+    first = min(same, key=lambda found: found.key)
+    assert (merged.text, merged.score, merged.learnings) == (first.text, 0.9, ("a", "b"))
+
+
+def test_likeness_is_passed_on_along_a_chain() -> None:
+    chain = ["a b c d e f g h i", "a b c d e f g h j", "a b c d e f g k j"]
+    texts = [" ".join(f"word{letter}" for letter in text.split()) for text in chain]
+    assert len(insights([insight(texts[0]), insight(texts[2])])) == 2
+    assert len(insights([insight(text) for text in texts])) == 1
+    assert components([1, 5, 2, 6, 3], lambda one, other: abs(one - other) == 1) == [[1, 2, 3], [5, 6]]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        LIT.replace("1844", "1855"),
+        LIT.replace("was", "was not"),
+        LIT.replace("Ada Moran", "Ada Lind"),
+        LIT.replace("was", "wasn't"),
+        f"Why {LIT}",
+    ],
+)
+def test_one_word_that_turns_a_statement_round_makes_it_another_one(other: str) -> None:
+    assert len(insights([insight(f"{LIT} with oil lamps of brass"), insight(f"{other} with oil lamps of brass")])) == 2
+
+
+def test_insights_come_surest_first() -> None:
+    assert [found.score for found in insights([insight(LIT, 0.5), insight(TALL, 0.9)])] == [0.9, 0.5]
+
+
+def test_a_contradiction_is_shown_once_whichever_claim_comes_first() -> None:
+    other = LIT.replace("1844", "1855")
+    first, again = against(LIT, other), against(f"{other}.", f"{LIT}, the keeper", 1)
+    apart = against(LIT, TALL, 2)
+    assert contradictions([apart, again, first]) == [first, apart]
+
+
+@pytest.mark.parametrize(
+    ("text", "task", "share"),
+    [
+        ("The lights were lit in 1844.", "When was the light lit?", 1.0),
+        ("The tower is tall.", "When was the light lit?", 0.0),
+        ("A light.", "Tell me something about the light and its keeper", 0.5),
+        ("A light.", "Find information about it", 0.0),
+        ("", "light", 0.0),
+    ],
+)
+def test_relevance_is_the_share_of_the_tasks_words_that_a_text_holds(text: str, task: str, share: float) -> None:
+    assert relevance(text, task) == share
+
+
+def test_sure_insights_come_first_and_then_what_is_most_relevant() -> None:
+    noticed = [
+        insight("Oil was dear", 0.8),
+        insight("The tower was lit with oil", 0.79),
+        gap("When was the tower built"),
+        against("The tower was lit in 1844", "The tower was lit in 1855"),
+    ]
+    shown = elements_for("When was the tower lit?", noticed, [("2", "The tower matters"), ("3", " ")], 9)
+    assert [(element.kind, element.content, element.relevance) for element in shown] == [
+        ("insight", "Oil was dear", 0.0),
+        ("contradiction", "The tower was lit in 1844 – but: The tower was lit in 1855", 1.0),
+        ("insight", "The tower was lit with oil", 1.0),
+        ("reasoning", "The tower matters", 0.5),
+        ("gap", "When was the tower built", 0.5),
+    ]
+    assert elements_for("When was the tower lit?", noticed, [], 2) == shown[:2]
+
+
+def test_the_same_words_are_shown_once_of_each_kind() -> None:
+    kinds: list[ObservationKind] = ["insight", "gap"]
+    noticed = [
+        Observation(kind=kind, text=text, question_id="q", step=step)
+        for kind in kinds
+        for step, text in (("1", "the tower is lit"), ("2", "The towers are lit."))
+    ]
+    thoughts = [("1", "The tower is lit"), ("2", "The tower is lit!"), ("2", "The tower is not lit")]
+    shown = elements_for("tower", noticed, thoughts, 9)
+    assert sorted(element.kind for element in shown) == ["gap", "insight", "reasoning", "reasoning"]

@@ -1,0 +1,170 @@
+"""Whole runs of the planned strategy over sources that do not agree: the final check, and the table in the report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.messages import HumanMessage
+from planned_lab import Asked, PlannedLab, Rule, finished, plan, planned_lab, raising, step
+
+from deep_research.app.embed import build_graph
+from deep_research.knowledge import FINAL_CHECK
+from deep_research.run.context import Context
+from deep_research.run.limits import Limits
+from deep_research.state import ResearchState
+
+OLD = "The Skerry Light stands 38 metres tall."
+NEW = "The Skerry Light stands 41 metres tall."
+DOCUMENTS = {
+    "survey.md": f"---\ntitle: Old survey\ndate: 2001-05-01\n---\n# Old survey\n\n{OLD}\n",
+    "guide.html": "<html><head><title>New guide</title><meta name='date' content='2019-03-04'></head>"
+    f"<body><h1>New guide</h1><p>{NEW}</p></body></html>",
+}
+UNDATED = {**DOCUMENTS, "guide.html": f"<html><title>New guide</title><body><p>{NEW}</p></body></html>"}
+TASK = "height of the Skerry Light"
+ASKED = "How tall is the Skerry Light?"
+LAST_LINE: Rule = lambda asked: {  # noqa: E731
+    "learnings": [{"text": one["text"].split("\n")[-1], "document": one["document"]} for one in asked.results]
+}
+
+
+def write(folder: Path, documents: dict[str, str]) -> Path:
+    folder.mkdir()
+    for name, text in documents.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+async def compared(
+    tmp_path: Path, documents: dict[str, str], rules: dict[str, Rule] | None = None
+) -> tuple[PlannedLab, ResearchState]:
+    """A run over these documents, each of which teaches its last line."""
+    usual = {"make_plan": plan(step(TASK)), "record_learnings": LAST_LINE}
+    run = planned_lab(tmp_path, {**usual, **(rules or {})}, data_dir=tmp_path / "data")
+    run.folder = write(tmp_path / "documents", documents)
+    return run, await run.ask(ASKED)
+
+
+def table_of(state: ResearchState) -> list[list[str]]:
+    """The rows of the report's table, without its head."""
+    lines = [line for line in state.messages[-1].text.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines[2:]]
+
+
+def confirmed(state: ResearchState) -> list[tuple[str, str]]:
+    return [(one.text, one.other) for one in state.memory.values() if one.step == FINAL_CHECK]
+
+
+@pytest.mark.behaviour("A-72", "A-73")
+async def test_a_contradiction_of_two_documents_stands_in_the_report_as_a_row(tmp_path: Path) -> None:
+    run, state = await compared(tmp_path, DOCUMENTS)
+    [pair] = confirmed(state)
+    assert set(pair) == {OLD, NEW}
+    assert "\n## Contradictions\n\n| Claim | Other claim | Sources | Dates | Newer |\n" in state.messages[-1].text
+    [[claim, other, sources, dates, newer]] = table_of(state)
+    assert {claim, other} == {OLD, NEW}
+    titles = ("Old survey", "New guide") if claim == OLD else ("New guide", "Old survey")
+    assert [part.partition("]")[0] for part in sources.split(" / ")] == [f"[{title}" for title in titles]
+    assert dates == ("2001-05-01 / 2019-03-04" if claim == OLD else "2019-03-04 / 2001-05-01")
+    assert newer == f"[New guide]({(run.folder / 'guide.html').as_uri()})"
+    written = run.asked("report")[0].reminder
+    assert all(words in written for words in (OLD, NEW, "2001-05-01", "2019-03-04", "the newer is New guide"))
+    is_told_with_the_newer_source(run)
+    assert await run.is_told_again()
+
+
+def is_told_with_the_newer_source(run: PlannedLab) -> None:
+    """The contradiction is told before the report."""
+    [packet] = run.of_type("contradictions_found")
+    [shown] = packet["contradictions"]
+    claims = {shown["claim"]: shown["document_id"], shown["other_claim"]: shown["other_document_id"]}
+    assert claims == {OLD: (run.folder / "survey.md").as_uri(), NEW: (run.folder / "guide.html").as_uri()}
+    assert shown["newer_document_id"] == claims[NEW]
+    assert run.packets.index(packet) < run.packets.index(run.of_type("message_start")[0])
+
+
+@pytest.mark.behaviour("A-73")
+async def test_where_a_date_is_not_known_neither_is_which_source_is_newer(tmp_path: Path) -> None:
+    run, state = await compared(tmp_path, UNDATED)
+    [[_, _, _, dates, newer]] = table_of(state)
+    assert set(dates.split(" / ")) == {"2001-05-01", "not stated"}
+    assert newer == "not known"
+    assert "undated" in run.asked("report")[0].reminder
+    assert await run.is_told_again()
+
+
+@pytest.mark.behaviour("A-73")
+async def test_the_extractive_model_finds_the_contradiction_and_shows_it_as_well(tmp_path: Path) -> None:
+    folder = write(tmp_path / "documents", DOCUMENTS)
+    context = Context(models="extractive", docs=(folder,), data_dir=tmp_path / "data")
+    values = await build_graph("planned").ainvoke({"messages": [HumanMessage(ASKED)]}, context=context)
+    state = ResearchState(**{"messages": values["messages"]})
+    [[claim, other, _, _, newer]] = table_of(state)
+    assert {claim, other} == {OLD, NEW}
+    assert newer.startswith("[New guide]")
+
+
+@pytest.mark.behaviour("A-72")
+async def test_a_contradiction_that_the_final_check_does_not_confirm_is_left_out(tmp_path: Path) -> None:
+    nothing: Rule = lambda _: {"inconsistencies": []}  # noqa: E731
+    run, state = await compared(tmp_path, DOCUMENTS, {"record_inconsistencies": nothing})
+    assert run.asked("record_inconsistencies")[0].knowledge["candidates"]
+    assert (confirmed(state), table_of(state), run.of_type("contradictions_found")) == ([], [], [])
+    assert "contradict each other; say so" not in run.asked("report")[0].reminder
+    assert await run.is_told_again()
+
+
+@pytest.mark.behaviour("A-72")
+async def test_without_insights_and_contradictions_nothing_is_checked(tmp_path: Path) -> None:
+    run, state = await finished(tmp_path)
+    assert run.asked("record_inconsistencies") == []
+    assert confirmed(state) == []
+
+
+@pytest.mark.behaviour("A-72")
+async def test_with_an_insight_learnings_are_checked_and_only_pairs_of_them_are_kept(tmp_path: Path) -> None:
+    pairs = [{"claim": 1, "other": 1}, {"claim": 1, "other": 99}, {"claim": 0, "other": 2}, {"claim": 3, "other": 1}]
+    rules: dict[str, Rule] = {
+        "record_insights": lambda _: {"insights": ["It is the oldest light."]},
+        "record_inconsistencies": lambda _: {"inconsistencies": [*pairs, {"claim": 1, "other": 3}]},
+    }
+    run, state = await finished(tmp_path, rules)
+    asked = run.asked("record_inconsistencies")[0]
+    assert "candidates" not in asked.knowledge
+    assert confirmed(state) == [(asked.known[0], asked.known[2])]
+    assert len(table_of(state)) == 1
+    assert await run.is_told_again()
+
+
+@pytest.mark.behaviour("A-72")
+async def test_the_fifty_most_relevant_learnings_are_checked(tmp_path: Path) -> None:
+    def many(asked: Asked) -> Any:
+        [first, *_] = asked.results
+        facts = [f"Buoy {number} is red." for number in range(40)]
+        facts += [f"The keeper of the Skerry Light wrote letter {number}." for number in range(20)]
+        return {"learnings": [{"text": fact, "document": first["document"]} for fact in facts]}
+
+    rules: dict[str, Rule] = {
+        "record_learnings": many,
+        "record_insights": lambda _: {"insights": ["She wrote much."]},
+    }
+    run, state = await finished(tmp_path, rules)
+    assert (Limits().max_memory_items, len(state.learnings)) == (50, 60)
+    known = run.asked("record_inconsistencies")[0].known
+    assert len(known) == 50
+    assert all(text.startswith("The keeper") for text in known[:20])
+
+
+@pytest.mark.behaviour("A-72")
+@pytest.mark.parametrize("rule", [raising(), lambda _: "They agree."])
+async def test_a_final_check_that_fails_costs_nothing_else(tmp_path: Path, rule: Rule) -> None:
+    run, state = await compared(tmp_path, DOCUMENTS, {"record_inconsistencies": rule})
+    assert state.report and state.report.sources
+    assert state.run and state.run.status == "completed"
+    assert (confirmed(state), table_of(state)) == ([], [])
+    [told] = run.of_type("error")
+    assert told["message"].startswith("A step went on without it: ")
+    assert run.asked("frame_report")
+    assert await run.is_told_again()

@@ -1,0 +1,77 @@
+"""A planned run that is killed between any two steps goes on where it was: no step that is over is paid for again."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from command import Desk, desk_in
+from lab import QUESTION
+from planned_lab import plan, step
+from planned_wire import Forms, Point, form_server
+from server import PAUSE, SECONDS
+
+LIGHT, KEEPER, HARBOUR, WEIGHED = "Skerry Light", "Ada Moran", "Port Anlow", "What follows?"
+RULES = {
+    "make_plan": plan(
+        step(LIGHT), step(KEEPER, previous=True), step(HARBOUR, previous=True), step(WEIGHED, search=False)
+    ),
+    "record_learnings": lambda asked: {
+        "learnings": [
+            {"text": f"{asked.task} is told of in {result['title']}.", "document": result["document"]}
+            for result in asked.results
+        ]
+    },
+    "record_insights": lambda _: {"insights": ["It is old."], "gaps": []},
+}
+POINTS: tuple[Point, ...] = (
+    ("record_learnings", LIGHT),
+    ("choose_queries", KEEPER),
+    ("evaluate_outcome", KEEPER),
+    ("choose_queries", HARBOUR),
+    ("record_analysis", WEIGHED),
+    ("report", QUESTION),
+)
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return desk_in(tmp_path)
+
+
+def kill(desk: Desk, forms: Forms, point: Point, *arguments: str) -> None:
+    """Start the command, and kill it once this call is held."""
+    forms.points.add(point)
+    end = time.monotonic() + SECONDS
+    with desk.started(*arguments) as process:
+        while point not in forms.held:
+            assert process.poll() is None, process.communicate()
+            assert time.monotonic() < end, f"the call {point} never came"
+            time.sleep(PAUSE)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate(timeout=SECONDS)
+
+
+def test_a_planned_run_that_is_killed_between_steps_repeats_no_step_that_is_over(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask = ("ask", QUESTION, "--thread", "light", "--strategy", "planned", "--docs", str(desk.docs), "--yes")
+    with form_server(RULES) as (server, forms):
+        settings = {"DEEP_RESEARCH_MODELS": "openai:fake-1", "DEEP_RESEARCH_TOOL_CALLS": "native"}
+        for name, value in {**server.environment, **settings}.items():
+            monkeypatch.setenv(name, value)
+        for number, point in enumerate(POINTS):
+            kill(desk, forms, point, *(("resume", "light") if number else ask))
+        ended = desk.call("resume", "light")
+        paid, forms.paid = forms.paid, Counter()
+        straight = desk.call(*("another" if word == "light" else word for word in ask))
+        assert (ended.code, straight.code) == (0, 0), ended.err
+        assert ended.out == straight.out
+        assert not [key for key, count in forms.paid.items() if count > 1]
+        again = paid - forms.paid
+        assert sorted(key[:2] for key in again.elements()) == sorted(POINTS)
+        assert not forms.paid - paid

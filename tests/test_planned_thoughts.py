@@ -1,0 +1,203 @@
+"""Whole runs of the planned strategy: thought comes last, and a run comes to its end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lab import QUESTION
+from planned_lab import (
+    RULES,
+    Asked,
+    Rule,
+    finished,
+    first_sentences,
+    only_for,
+    plan,
+    planned_lab,
+    raising,
+    statuses,
+    step,
+    verdict,
+)
+
+LIGHT = "Skerry Light lit"
+KEEPER = "Ada Moran keeper Tralee"
+HARBOUR = "Port Anlow harbour ferry"
+COMPARE = "Compare light and keeper"
+WEIGH = "Weigh all"
+CONCLUDE = "Conclude"
+
+
+def thought(task: str, **flags: Any) -> dict[str, Any]:
+    return step(task, search=False, **flags)
+
+
+def said(asked: Asked) -> dict[str, Any]:
+    """A statement that shares no word with any task."""
+    return {"statements": [f"Nobody doubts {asked.task.split()[0].lower()}-{len(asked.task)}."]}
+
+
+@pytest.mark.behaviour("A-22", "A-85")
+async def test_thought_comes_after_all_searches_one_after_the_other_in_the_order_of_the_plan(tmp_path: Path) -> None:
+    inside: list[str] = []
+
+    async def alone(asked: Asked) -> Any:
+        inside.append(asked.task)
+        assert len(inside) == 1
+        for _ in range(50):
+            await asyncio.sleep(0)
+        inside.remove(asked.task)
+        return said(asked)
+
+    steps = (thought(WEIGH), step(LIGHT), thought(COMPARE, previous=True), step(KEEPER, after=(2,)), thought(CONCLUDE))
+    run, state = await finished(tmp_path, {"make_plan": plan(*steps), "record_analysis": alone})
+    assert run.begun == ["2", "4", "1", "3", "5"]
+    for before, after in (("2", "4"), ("4", "1"), ("1", "3"), ("3", "5")):
+        assert run.place_of("step_done", before) < run.place_of("step_started", after)
+    assert set(statuses(state).values()) == {"completed"}
+    assert await run.is_told_again()
+
+
+@pytest.mark.behaviour("A-23")
+async def test_each_thought_of_the_plan_is_thought_whether_it_needs_earlier_results_or_not(tmp_path: Path) -> None:
+    steps = (step(LIGHT), thought(COMPARE), thought(WEIGH), thought(CONCLUDE, after=(1,)))
+    run, state = await finished(tmp_path, {"make_plan": plan(*steps)})
+    assert [asked.task for asked in run.asked("record_analysis")] == [COMPARE, WEIGH, CONCLUDE]
+    assert set(statuses(state).values()) == {"completed"}
+    assert await run.is_told_again()
+
+
+@pytest.mark.behaviour("A-23")
+async def test_a_thought_is_given_what_was_found_although_it_shares_no_word_with_it(tmp_path: Path) -> None:
+    run, state = await finished(tmp_path, {"make_plan": plan(step(LIGHT), thought(CONCLUDE))})
+    found = {learning.text for learning in state.learnings.values() if learning.step == "1"}
+    assert set(run.asked("record_analysis", CONCLUDE)[0].known) == found
+
+
+@pytest.mark.behaviour("A-26")
+@pytest.mark.parametrize("previous", [False, True])
+async def test_each_thought_is_given_what_the_one_before_it_came_to(tmp_path: Path, previous: bool) -> None:
+    steps = (step(LIGHT), *(thought(task, previous=previous) for task in (COMPARE, WEIGH, CONCLUDE)))
+    run, state = await finished(tmp_path, {"make_plan": plan(*steps), "record_analysis": said})
+    said_by = {one.step: one.text for one in state.learnings.values() if not one.source}
+    assert said_by["2"] in run.asked("record_analysis", WEIGH)[0].known
+    assert said_by["3"] in run.asked("record_analysis", CONCLUDE)[0].known
+    assert said_by["2"] not in run.asked("record_analysis", COMPARE)[0].known
+    assert await run.is_told_again()
+
+
+@pytest.mark.behaviour("A-26")
+async def test_what_the_thought_before_came_to_is_given_however_much_was_learned(tmp_path: Path) -> None:
+    steps = (step(LIGHT), thought(COMPARE), thought("What of the Skerry Light"))
+    rules = {"make_plan": plan(*steps), "record_analysis": said}
+    run, state = await finished(tmp_path, rules, limits={"max_memory_items": 1})
+    [before] = [one.text for one in state.learnings.values() if one.step == "2"]
+    assert before in run.asked("record_analysis", "What of")[0].known
+
+
+@pytest.mark.behaviour("A-27", "A-28")
+async def test_a_thought_that_fails_is_a_failed_step_and_the_report_is_written(tmp_path: Path) -> None:
+    rules = {
+        "make_plan": plan(step(LIGHT), thought(COMPARE), thought(WEIGH, previous=True)),
+        "record_analysis": only_for(COMPARE, raising(), said),
+    }
+    run, state = await finished(tmp_path, rules)
+    assert statuses(state) == {"1": "completed", "2": "failed", "3": "completed"}
+    assert state.report and state.report.sources
+    assert f"Not researched to the end: {COMPARE}: an error stopped it (ValueError)." in state.messages[-1].text
+    assert await run.is_told_again()
+
+
+@pytest.mark.behaviour("A-24", "A-28")
+async def test_every_step_ends_in_a_final_status_and_is_begun_at_most_once(tmp_path: Path) -> None:
+    steps = (
+        step(LIGHT),
+        step(KEEPER, after=(1,)),
+        step(HARBOUR),
+        thought(COMPARE),
+        thought(WEIGH),
+        step("Nothing at all", after=(1, 2, 3)),
+    )
+    needless = {"needless": [{"step": "5", "reason": "It is known"}]}
+    rules: dict[str, Rule] = {
+        "make_plan": plan(*steps),
+        "record_learnings": only_for(HARBOUR, raising(), first_sentences),
+        "record_analysis": only_for(COMPARE, raising(), said),
+        "update_plan": lambda asked: needless if asked.number == 1 else {},
+    }
+    run, state = await finished(tmp_path, rules)
+    done = {"1": "completed", "2": "completed", "3": "failed", "4": "failed", "5": "skipped", "6": "completed"}
+    assert statuses(state) == done
+    assert max(Counter(run.begun).values()) == 1
+    assert {packet["step_id"]: packet["status"] for packet in run.of_type("step_done")} == {
+        key: status for key, status in done.items() if key != "5"
+    }
+    assert "Not done: About Weigh all: It is known." in state.messages[-1].text
+    assert await run.is_told_again()
+
+
+@pytest.mark.behaviour("A-24", "A-28")
+async def test_a_plan_of_thoughts_alone_comes_to_its_end(tmp_path: Path) -> None:
+    run, state = await finished(tmp_path, {"make_plan": plan(thought(COMPARE), thought(WEIGH))})
+    assert statuses(state) == {"1": "skipped", "2": "skipped"}
+    assert run.asked("record_analysis") == []
+    assert state.report
+    assert await run.is_told_again()
+
+
+@pytest.mark.behaviour("A-24")
+async def test_a_plan_whose_steps_name_themselves_each_other_or_nobody_comes_to_its_end(tmp_path: Path) -> None:
+    steps = (step(LIGHT, after=(1, 3)), step(KEEPER, after=(3, 2, 9)), step(HARBOUR, after=(1, -1)))
+    run, state = await finished(tmp_path, {"make_plan": plan(*steps)})
+    assert set(statuses(state).values()) == {"completed"}
+    assert sorted(run.begun) == ["1", "2", "3"]
+    assert all(set(one.depends_on) < {"1", "2", "3"} and one.id not in one.depends_on for one in state.steps)
+
+
+@pytest.mark.behaviour("A-24")
+async def test_a_run_that_is_stopped_in_a_step_comes_to_its_end_whatever_is_said_next(tmp_path: Path) -> None:
+    started = asyncio.Event()
+
+    async def never(asked: Asked) -> Any:
+        if asked.number > 1:
+            return verdict(True)(asked)
+        started.set()
+        return await asyncio.Event().wait()
+
+    rules = {
+        "make_plan": plan(step(LIGHT), step(HARBOUR), thought(COMPARE)),
+        "give_verdict": only_for(HARBOUR, never, verdict(True)),
+    }
+    run = planned_lab(tmp_path, rules)
+    task = asyncio.create_task(run.ask(QUESTION))
+    await started.wait()
+    while not await run.finished_branches():
+        await asyncio.sleep(0.01)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    state = await run.ask("Please hurry.")
+    assert state.report
+    assert statuses(state) == {"1": "completed", "2": "completed", "3": "completed"}
+    assert len(run.asked("make_plan")) == 1
+
+
+@pytest.mark.behaviour("A-25")
+async def test_a_search_that_follows_up_a_thought_is_carried_out_as_a_search(tmp_path: Path) -> None:
+    more = {"title": "The ferry", "rationale": HARBOUR, "requires_search": True}
+    partly: Rule = lambda _: {"completeness": 0.5, "quality": 0.9, "next_steps": [more]}  # noqa: E731
+    rules = {
+        "make_plan": plan(step(LIGHT), thought(COMPARE), thought(WEIGH)),
+        "evaluate_outcome": only_for(COMPARE, partly, RULES["evaluate_outcome"]),
+    }
+    run, state = await finished(tmp_path, rules)
+    kinds = {packet["step_id"]: packet["kind"] for packet in run.of_type("step_started")}
+    assert kinds == {"1": "independent", "2": "dependent", "2.1": "hybrid", "3": "dependent"}
+    assert [asked.task for asked in run.asked("choose_queries")] == [LIGHT, HARBOUR]
+    assert any(one.source for one in state.learnings.values() if one.step == "2.1")
+    assert set(statuses(state).values()) == {"completed"}
+    assert await run.is_told_again()

@@ -1,0 +1,175 @@
+"""Whole runs of the planned strategy whose time runs out: nothing more is begun, and the report says so."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from lab import HandClock
+from planned_lab import (
+    RULES,
+    PlannedLab,
+    Rule,
+    finished,
+    first_sentences,
+    only_for,
+    passing,
+    plan,
+    statuses,
+    step,
+    verdict,
+)
+
+from deep_research.state import ResearchState
+
+LIGHT = "Skerry Light lit"
+KEEPER = "Ada Moran keeper Tralee"
+HARBOUR = "Port Anlow harbour ferry"
+COMPARE = "Compare light and keeper"
+WEIGH = "Weigh all"
+PHASES = plan(
+    step(LIGHT),
+    step(KEEPER, after=(1,)),
+    step(HARBOUR, after=(2,)),
+    step(COMPARE, search=False),
+    step(WEIGH, search=False, previous=True),
+)
+LIMIT = "the time limit of 300 s (max_seconds_planned) was reached"
+ALL = {"1", "2", "3", "4", "5"}
+
+
+async def overtaken(
+    tmp_path: Path, form: str, task: str = "", seconds: float = 300
+) -> tuple[PlannedLab, ResearchState]:
+    """A run in all phases, during which so many seconds pass when this form is asked for."""
+    clock, usual = HandClock(), RULES[form]
+    rules: dict[str, Rule] = {"make_plan": PHASES}
+    slow = passing(clock, seconds, rules.get(form, usual))
+    rules[form] = only_for(task, slow, usual) if task else slow
+    return await finished(tmp_path, rules, clock=clock)
+
+
+async def is_partial(run: PlannedLab, state: ResearchState, undone: set[str]) -> bool:
+    """Whether these steps were left out for want of time, and the report says so."""
+    titles = {one.id: one.title for one in state.steps}
+    assert {key for key, status in statuses(state).items() if status == "skipped"} == undone
+    assert {one.reason for one in state.steps if one.id in undone} == {LIMIT}
+    assert set(run.begun) == ALL - undone
+    assert state.report
+    assert state.run and (state.run.status, state.run.stop_reason) == ("completed_with_gaps", LIMIT)
+    words = state.messages[-1].text
+    assert f"Research ended early: {LIMIT}." in words
+    assert all(f"Not done: {titles[key]}: {LIMIT}." in words for key in undone)
+    assert LIMIT in run.asked("report")[0].reminder
+    return await run.is_told_again()
+
+
+@pytest.mark.behaviour("A-08")
+@pytest.mark.parametrize(("seconds", "begun"), [(290, ["1"]), (300, [])])
+async def test_at_the_limit_and_not_only_beyond_it_no_more_steps_are_begun(
+    tmp_path: Path, seconds: float, begun: list[str]
+) -> None:
+    clock = HandClock()
+    rules = {"make_plan": passing(clock, seconds, plan(step(LIGHT)))}
+    run, state = await finished(tmp_path, rules, clock=clock)
+    assert run.begun == begun
+    assert statuses(state) == {"1": "completed" if begun else "skipped"}
+    assert await run.is_told_again()
+
+
+@pytest.mark.behaviour("A-16", "A-21", "A-71", "A-28")
+async def test_time_that_is_over_after_the_plan_leaves_all_steps_out(tmp_path: Path) -> None:
+    run, state = await overtaken(tmp_path, "make_plan")
+    assert await is_partial(run, state, ALL)
+    assert state.messages[-1].text.startswith("*This text cites no source.*")
+    assert {asked.form for asked in run.model.asked}.isdisjoint({"choose_queries", "record_analysis"})
+
+
+@pytest.mark.behaviour("A-16", "A-21", "A-71")
+async def test_time_that_is_over_in_an_independent_step_leaves_the_other_phases_out(tmp_path: Path) -> None:
+    run, state = await overtaken(tmp_path, "give_verdict", LIGHT)
+    assert await is_partial(run, state, {"2", "3", "4", "5"})
+    assert {packet["kind"] for packet in run.of_type("step_started")} == {"independent"}
+    assert state.report and state.report.sources, "what was learned is reported"
+
+
+@pytest.mark.behaviour("A-16", "A-71")
+async def test_time_that_is_over_in_a_hybrid_step_leaves_out_the_rest_of_its_phase_and_thought(tmp_path: Path) -> None:
+    run, state = await overtaken(tmp_path, "record_learnings", KEEPER)
+    assert await is_partial(run, state, {"3", "4", "5"})
+    assert {one.step for one in state.learnings.values()} >= {"1"}
+
+
+@pytest.mark.behaviour("A-16", "A-71")
+async def test_time_that_is_over_in_a_thought_leaves_out_the_next_one(tmp_path: Path) -> None:
+    run, state = await overtaken(tmp_path, "record_analysis", COMPARE)
+    assert await is_partial(run, state, {"5"})
+    assert "It follows from" in "".join(message.text for message in run.asked("report")[0].messages)
+
+
+@pytest.mark.behaviour("A-16", "A-71")
+async def test_time_that_is_over_while_the_plan_is_adapted_is_noticed_before_the_next_phase(tmp_path: Path) -> None:
+    run, state = await overtaken(tmp_path, "update_plan")
+    assert await is_partial(run, state, {"2", "3", "4", "5"})
+
+
+@pytest.mark.behaviour("A-71")
+@pytest.mark.parametrize("form", ["record_inconsistencies", "frame_report"])
+async def test_time_that_is_over_when_all_steps_are_done_takes_nothing_from_the_report(
+    tmp_path: Path, form: str
+) -> None:
+    clock = HandClock()
+    rules: dict[str, Rule] = {
+        "make_plan": PHASES,
+        "record_insights": lambda _: {"insights": ["It is the oldest light."]},
+        form: passing(clock, 1000, RULES[form]),
+    }
+    run, state = await finished(tmp_path, rules, clock=clock)
+    assert run.asked(form)
+    assert set(statuses(state).values()) == {"completed"}
+    assert state.run and (state.run.status, state.run.stop_reason) == ("completed", "")
+    assert "Research ended early" not in state.messages[-1].text
+    assert state.report and state.report.seconds_before >= 1000
+    assert await run.is_told_again()
+
+
+@pytest.mark.behaviour("A-71")
+async def test_a_step_that_is_overtaken_is_named_in_the_report_although_nothing_else_was_left(tmp_path: Path) -> None:
+    clock = HandClock()
+    rules = {"give_verdict": passing(clock, 300, verdict(False)), "record_learnings": first_sentences}
+    run, state = await finished(tmp_path, rules, clock=clock)
+    assert statuses(state) == {"1": "completed"}
+    words = state.messages[-1].text
+    assert "Not researched to the end: Skerry Light: the time of the plan was over (max_seconds_planned)." in words
+    assert state.run and state.run.status == "completed_with_gaps"
+    assert await run.is_told_again()
+
+
+@pytest.mark.behaviour("A-71")
+@pytest.mark.parametrize(
+    ("form", "task", "cut"), [("record_learnings", KEEPER, "2"), ("record_analysis", COMPARE, "3")]
+)
+async def test_a_call_that_outlasts_the_time_is_cut_and_the_report_is_written(
+    tmp_path: Path, form: str, task: str, cut: str
+) -> None:
+    clock = HandClock()
+
+    async def never(_: object) -> None:
+        await asyncio.Event().wait()
+
+    judged = RULES["evaluate_outcome"]
+    rules = {
+        "make_plan": plan(step(LIGHT), step(KEEPER, after=(1,)), step(COMPARE, search=False)),
+        # Whatever comes after the first step has a part of a second.
+        "evaluate_outcome": only_for(LIGHT, passing(clock, 299.7, judged), judged),
+        form: only_for(task, never, RULES[form]),
+    }
+    run, state = await finished(tmp_path, rules, clock=clock)
+    assert statuses(state)[cut] == "failed"
+    assert set(statuses(state).values()) <= {"completed", "failed"}
+    assert state.report and state.report.sources
+    assert f"Not researched to the end: {task}: the time of the plan was over (max_seconds_planned)." in (
+        state.messages[-1].text
+    )
+    assert await run.is_told_again()

@@ -1,0 +1,233 @@
+"""Steps that search the web: what is asked of whom, which pages are opened, and what a web that fails costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lab import DOCUMENTS
+from planned_lab import Asked, PlannedLab, Rule, plan, planned_lab, step
+from planned_rules import INCOMPLETE, failing, in_turn, of_task, queries
+from search_api import Answer, SearchApi, found, refused
+from typing_extensions import override
+from web import Web, hostile_web
+
+from deep_research.nodes.step.search import READ_PER_QUERY
+from deep_research.run.context import Context
+from deep_research.run.errors import SearchFailed
+
+TASK, QUERY = "When was the lamp lit?", "lamp lit"
+PADDING = "The harbour office keeps a log of wind and water for every day of the year. " * 8
+QUOTE = DOCUMENTS["lighthouse.md"].splitlines()[-1].split(". ")[0]
+PLAN = plan(step(TASK))
+
+
+@dataclass
+class WebLab(PlannedLab):
+    """A thread that searches the web, and documents where it is told to."""
+
+    has_documents: bool = False
+
+    @property
+    @override
+    def context(self) -> Context:
+        docs = (self.folder,) if self.has_documents else ()
+        return Context(models=dict(self.models), docs=docs, **self.settings)
+
+
+@pytest.fixture
+def web() -> Iterator[Web]:
+    with hostile_web() as web:
+        for name in ("one", "two", "three"):
+            web.publish(f"/{name}", page(name))
+        yield web
+
+
+def page(name: str) -> str:
+    """A page, under the title that the engine knows."""
+    fact = f"The lamp of page {name} was lit in 1844."
+    link = '<p>See <a href="/linked">more</a>.</p>'
+    return f"<html><head><title>{name.title()}</title></head><body><p>{fact}</p><p>{PADDING}</p>{link}</body></html>"
+
+
+def on_the_web(
+    tmp_path: Path, web: Web, rules: dict[str, Rule] | None = None, *, has_documents: bool = False, **settings: Any
+) -> WebLab:
+    """A run of one step, unless the rules say otherwise."""
+    usual: dict[str, Rule] = {"make_plan": PLAN, "choose_queries": queries(QUERY), **(rules or {})}
+    run = planned_lab(tmp_path, usual, engines=("tavily",), allow_private=(web.place,), **settings)
+    return WebLab(**vars(run), has_documents=has_documents)
+
+
+def finds(api: SearchApi, web: Web, query: str, *names: str) -> None:
+    """The engine finds these pages."""
+    api.on(query, Answer([found(web.url(f"/{name}"), name.title(), f"A lamp, page {name}.") for name in names]))
+
+
+def opened(web: Web) -> list[str]:
+    """The pages that were fetched, in order."""
+    return [request.target for request in web.requests if request.target != "/robots.txt"]
+
+
+def problems(run_state: Any) -> str:
+    """All that went wrong with tools."""
+    findings = run_state.findings.values()
+    return " ".join(problem for finding in findings for action in finding.actions for problem in action.problems)
+
+
+async def test_a_step_searches_the_web_and_reads_the_best_pages(tmp_path: Path, api: SearchApi, web: Web) -> None:
+    finds(api, web, QUERY, "one", "two", "three")
+    run = on_the_web(tmp_path, web)
+    state = await run.ask()
+    assert api.queries[1:] == [QUERY]
+    assert sorted(opened(web)) == ["/one", "/two"] and READ_PER_QUERY == 2
+    [asked] = run.asked("record_learnings")
+    assert [PADDING.strip() in result["text"] for result in asked.results] == [True, True, False]
+    [told] = run.of_type("open_url_documents")
+    assert [document["link"] for document in told["documents"]] == [web.url("/one"), web.url("/two")]
+    assert {learning.source for learning in state.learnings.values()} <= state.sources.keys()
+    assert state.report and web.url("/one") in state.messages[-1].text
+    assert await run.is_told_again()
+
+
+async def test_only_pages_that_were_found_are_opened_and_each_once(tmp_path: Path, api: SearchApi, web: Web) -> None:
+    hidden = web.url("/hidden")
+    finds(api, web, QUERY, "one")
+    finds(api, web, "lamp", "one", "two")
+    choosing = in_turn(queries(QUERY, "lamp"), queries(hidden))
+    run = on_the_web(tmp_path, web, {"choose_queries": choosing, "give_verdict": INCOMPLETE})
+    await run.ask()
+    assert hidden in api.queries
+    assert sorted(opened(web)) == ["/one", "/two"]
+    assert await run.is_told_again()
+
+
+@pytest.mark.parametrize(("most", "steps", "sent"), [(3, 1, 3), (5, 2, 5), (100, 1, 4)])
+async def test_no_more_searches_are_made_than_allowed_however_many_queries_there_are(
+    tmp_path: Path, api: SearchApi, web: Web, most: int, steps: int, sent: int
+) -> None:
+    tasks = [f"{TASK} {number}" for number in range(steps)]
+    choosing: Rule = lambda asked: {"queries": [f"{asked.task} {name}" for name in "abc"]}  # noqa: E731 - a rule
+    rules = {"make_plan": plan(*map(step, tasks)), "choose_queries": choosing}
+    run = on_the_web(tmp_path, web, rules, limits={"max_searches": most})
+    state = await run.ask()
+    # The orientation is one of them.
+    assert len(api.requests) == sent
+    assert sum(spent.searches for spent in state.spending.values()) == sent
+    assert state.report and await run.is_told_again()
+
+
+async def test_a_query_that_quotes_the_users_documents_is_not_sent(tmp_path: Path, api: SearchApi, web: Web) -> None:
+    finds(api, web, QUERY, "one")
+    run = on_the_web(tmp_path, web, {"choose_queries": queries(QUOTE, QUERY)}, has_documents=True)
+    state = await run.ask()
+    assert len(QUOTE.split()) > 8
+    assert api.queries[1:] == [QUERY]
+    told = {packet["is_internet_search"]: packet for packet in run.of_type("search_tool_start")[2:]}
+    assert set(told) == {False, True}
+    assert "quotes your documents" in problems(state)
+    assert {"web", "document"} == {source.kind for source in state.sources.values()}
+    assert await run.is_told_again()
+
+
+@pytest.mark.behaviour("A-38", "A-84")
+@pytest.mark.parametrize("broken", [["one"], ["one", "two"]])
+async def test_a_page_that_cannot_be_read_costs_no_more_than_itself(
+    tmp_path: Path, api: SearchApi, web: Web, broken: list[str]
+) -> None:
+    finds(api, web, QUERY, "one", "two")
+    for name in broken:
+        web.publish(f"/{name}", "gone", 404)
+    run = on_the_web(tmp_path, web)
+    state = await run.ask()
+    [asked] = run.asked("record_learnings")
+    # What the engine has shown of it is still there.
+    texts = [result["text"] for result in asked.results]
+    assert texts[0] == "A lamp, page one."
+    assert [PADDING.strip() in text for text in texts] == [False, "two" not in broken]
+    assert problems(state).count("gone") == len(broken)
+    assert state.report and [step.status for step in state.steps] == ["completed"]
+    assert await run.is_told_again()
+
+
+@pytest.mark.behaviour("A-38", "A-49", "A-84")
+async def test_a_search_that_fails_is_told_and_costs_no_more_than_its_query(
+    tmp_path: Path, api: SearchApi, web: Web
+) -> None:
+    api.on("lamp", refused(400))
+    finds(api, web, QUERY, "one")
+    run = on_the_web(tmp_path, web, {"choose_queries": queries("lamp", QUERY)})
+    state = await run.ask()
+    assert "Not searched: 'lamp'" in problems(state)
+    [error] = run.of_type("error")
+    assert "Not searched: 'lamp'" in error["message"]
+    assert [step.status for step in state.steps] == ["completed"] and state.learnings
+    assert state.report and await run.is_told_again()
+
+
+@pytest.mark.behaviour("A-84")
+async def test_an_engine_that_never_answers_costs_what_it_would_have_found_where_there_are_documents(
+    tmp_path: Path, api: SearchApi, web: Web
+) -> None:
+    api.otherwise = refused(432)
+    run = on_the_web(tmp_path, web, {"choose_queries": queries("Skerry Light")}, has_documents=True)
+    state = await run.ask()
+    assert {source.kind for source in state.sources.values()} == {"document"}
+    assert state.report and [step.status for step in state.steps] == ["completed"]
+    assert "TAVILY" in state.messages[-1].text.partition("## Notes")[2]
+    assert await run.is_told_again()
+
+
+@pytest.mark.behaviour("A-84")
+async def test_an_engine_that_goes_down_later_fails_the_steps_that_need_it(
+    tmp_path: Path, api: SearchApi, web: Web
+) -> None:
+    finds(api, web, QUERY, "one")
+    later = "Who kept the lamp?"
+    api.on("keeper", refused(432))
+    choosing = of_task(later, queries("keeper"), queries(QUERY))
+    rules = {"make_plan": plan(step(TASK), step(later, after=(1,))), "choose_queries": choosing}
+    run = on_the_web(tmp_path, web, rules)
+    state = await run.ask()
+    assert [step.status for step in state.steps] == ["completed", "failed"]
+    assert "TAVILY" in state.steps[1].reason
+    assert f"Not researched to the end: {later.rstrip('.')}" in state.messages[-1].text
+    assert state.report and state.report.sources and await run.is_told_again()
+
+
+async def test_without_any_engine_nor_documents_the_run_stops_and_can_go_on(
+    tmp_path: Path, api: SearchApi, web: Web
+) -> None:
+    api.on(QUERY, refused(432), refused(432), Answer([found(web.url("/one"), "One", "A lamp.")]))
+    run = on_the_web(tmp_path, web)
+    with pytest.raises(SearchFailed):
+        await run.ask()
+    assert not run.asked("record_learnings")
+    finds(api, web, QUERY, "one")
+    state = await run.ask(None)
+    assert len(run.asked("choose_queries")) == 1
+    assert state.report and state.report.sources
+
+
+@pytest.mark.behaviour("A-49", "A-84")
+async def test_a_named_page_that_nobody_can_read_is_told_and_costs_no_more(
+    tmp_path: Path, api: SearchApi, web: Web
+) -> None:
+    finds(api, web, QUERY, "two")
+    gone = failing(OSError("gone"))
+
+    def learn(asked: Asked) -> Any:
+        return gone(asked) if asked.task.startswith("The pages named") else {"learnings": [lit(asked)]}
+
+    run = on_the_web(tmp_path, web, {"record_learnings": learn})
+    state = await run.ask(f"What does {web.url('/one')} say of the lamp?")
+    assert len(run.of_type("error")) == 1
+    assert len(state.learnings) == 1 and state.report
+    assert await run.is_told_again()
+
+
+def lit(asked: Asked) -> dict[str, Any]:
+    return {"text": "The lamp was lit in 1844.", "document": asked.results[0]["document"]}

@@ -1,0 +1,61 @@
+"""The orchestrated strategy feeds the research memory, and its orchestrator is shown what stays open."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lab import REPORT, lab, research, search
+
+from deep_research.evidence.memory import contradictions, insights, open_gaps
+
+LIT, OTHER = "The Skerry Light was lit in 1844.", "The Skerry Light was lit in 1846."
+OPEN = "Nobody says who built it."
+
+
+def shown(prompt: str) -> dict[str, Any]:
+    """What a reminder says is known."""
+    found = re.search(r"<(data-\w+)>\s*(\{.*?\})\s*</\1>", prompt, re.DOTALL)
+    return dict(json.loads(found.group(2))["knowledge"]) if found else {}
+
+
+def finds(finding: str) -> list[Any]:
+    """A researcher that sees both documents, and writes this."""
+    return [search("Skerry Light", "Ada Moran"), REPORT, finding]
+
+
+async def test_open_gaps_and_contradictions_are_shown_to_the_orchestrator(tmp_path: Path) -> None:
+    run = lab(
+        tmp_path,
+        orchestrator=[research("task 0.", "task 1."), REPORT],
+        researcher={"task 0.": finds(f"{LIT} [1] {OPEN}"), "task 1.": finds(f"{OTHER} [2]")},
+    )
+    state = await run.ask()
+    first, second = run.calls("orchestrator")
+    assert shown(first.messages[-1].text) == {}
+    assert shown(second.messages[-1].text) == {"gaps": [OPEN], "contradictions": [[LIT, OTHER]]}
+    assert [learning.text for learning in state.learnings.values()] == [LIT, OTHER]
+    assert (len(open_gaps(state.memory.values())), len(contradictions(state.memory.values()))) == (1, 1)
+    assert insights(state.memory.values()) == []
+
+
+async def test_a_gap_that_a_later_finding_fills_is_shown_no_more(tmp_path: Path) -> None:
+    run = lab(
+        tmp_path,
+        orchestrator=[research("task 0."), research("task 1."), REPORT],
+        researcher={"task 0.": finds(f"{LIT} [1] {OPEN}"), "task 1.": finds("Nobody but Alan built it, he says. [1]")},
+    )
+    await run.ask()
+    prompts = [shown(call.messages[-1].text) for call in run.calls("orchestrator")]
+    assert prompts == [{}, {"gaps": [OPEN]}, {}]
+
+
+@pytest.mark.parametrize("ended", ["", "Nothing was found."])
+async def test_a_finding_without_sources_leaves_its_task_open(tmp_path: Path, ended: str) -> None:
+    finding = ended or ValueError("x")
+    run = lab(tmp_path, orchestrator=[research("task 0."), REPORT], researcher={"task 0.": finds(finding)})  # type: ignore[arg-type]
+    state = await run.ask()
+    assert [gap.text for gap in open_gaps(state.memory.values())] == ["task 0."]

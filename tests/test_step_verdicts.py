@@ -1,0 +1,169 @@
+"""What is thought of an iteration: verdicts, insights, and whether the plan still fits."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage
+from planned_lab import Asked, Rule, finished, plan, step, verdict
+from planned_rules import (
+    INCOMPLETE,
+    WORDS,
+    facts,
+    failing,
+    form,
+    holding,
+    in_turn,
+    insights,
+    new_each_time,
+    queries,
+    shown,
+)
+
+THREE = ("Skerry Light", "Ada Moran", "Port Anlow")
+ANY_QUERY = queries("Skerry Light")
+
+
+def of_words(covered: int, of: int, **more: Any) -> dict[str, Any]:
+    """A step whose task has so many telling words, of which its only fact holds so many."""
+    steps = plan(step(" ".join(WORDS[:of])))
+    return {"make_plan": steps, "choose_queries": ANY_QUERY, "record_learnings": holding(covered), **more}
+
+
+@pytest.mark.behaviour("A-41")
+@pytest.mark.parametrize(("covered", "of", "confidence", "times"), [(5, 8, 0.6, 0), (13, 20, 0.61, 1)])
+async def test_insights_are_asked_for_only_above_a_confidence_of_06(
+    tmp_path: Path, covered: int, of: int, confidence: float, times: int
+) -> None:
+    run, state = await finished(tmp_path, of_words(covered, of))
+    assert [iteration.confidence for iteration in state.outcomes["1"].iterations] == [confidence]
+    assert len(run.asked("record_insights")) == times
+    assert await run.is_told_again()
+
+
+@pytest.mark.behaviour("A-41", "A-42")
+async def test_insights_are_asked_for_only_where_something_new_was_learned(tmp_path: Path) -> None:
+    choices = lambda asked: {"queries": [f"Skerry {WORDS[asked.number]}"]}  # noqa: E731 - a rule
+    run, state = await finished(tmp_path, of_words(20, 20, choose_queries=choices, give_verdict=INCOMPLETE))
+    iterations = state.outcomes["1"].iterations
+    # The verdict ends a step, or that nothing new comes; being sure does not.
+    assert [(len(one.learnings), one.confidence) for one in iterations] == [(1, 0.75), (0, 0.73), (0, 0.71)]
+    assert len(run.asked("record_insights")) == 1
+
+
+@pytest.mark.behaviour("A-42")
+async def test_confidence_alone_ends_no_step(tmp_path: Path) -> None:
+    rules = {"record_learnings": new_each_time, "give_verdict": INCOMPLETE}
+    run, state = await finished(tmp_path, rules)
+    assert [iteration.confidence > 0.6 for iteration in state.outcomes["1"].iterations] == [True] * 5
+    assert len(run.asked("record_insights")) == 5
+
+
+@pytest.mark.behaviour("A-44", "A-47")
+async def test_verdicts_are_given_one_after_the_other_up_to_the_first_that_says_complete(tmp_path: Path) -> None:
+    at_work: list[str] = []
+
+    async def judge(asked: Asked) -> AIMessage:
+        assert not at_work
+        at_work.append(asked.form)
+        await asyncio.sleep(0.01)
+        at_work.clear()
+        return form("give_verdict", is_complete=asked.number == 2, reasoning=f"Verdict {asked.number}.")
+
+    rules = {"choose_queries": queries(*THREE), "record_learnings": new_each_time, "give_verdict": judge}
+    run, state = await finished(tmp_path, rules)
+    told = [(packet["query"], packet["is_complete"], packet["reasoning"]) for packet in run.of_type("step_assessed")]
+    assert told == [("Skerry Light", False, "Verdict 1."), ("Ada Moran", True, "Verdict 2.")]
+    assert [verdict.query for verdict in state.outcomes["1"].iterations[0].verdicts] == ["Skerry Light", "Ada Moran"]
+    assert state.outcomes["1"].is_complete
+    assert await run.is_told_again()
+
+
+@pytest.mark.behaviour("A-44")
+async def test_results_that_taught_nothing_get_no_verdict(tmp_path: Path) -> None:
+    learning = in_turn(facts(), facts("It was lit in 1844."), facts())
+    run, _ = await finished(tmp_path, {"choose_queries": queries(*THREE), "record_learnings": learning})
+    assert len(run.of_type("step_assessed")) == len(run.asked("give_verdict")) == 1
+
+
+@pytest.mark.behaviour("A-45")
+async def test_a_verdict_that_fails_counts_as_not_complete_and_says_so(tmp_path: Path) -> None:
+    verdicts = in_turn(failing(OSError("gone")), verdict(True, "All is there."))
+    run, state = await finished(tmp_path, {"give_verdict": verdicts, "record_learnings": new_each_time})
+    told = [(packet["is_complete"], packet["reasoning"]) for packet in run.of_type("step_assessed")]
+    assert told[0][0] is False and told[0][1].startswith("No verdict was given: ")
+    assert told[1:] == [(True, "All is there.")]
+    [error] = run.of_type("error")
+    assert "OSError" in error["message"]
+    [finding] = state.findings.values()
+    assert len(finding.failures) == 1 and "OSError" in finding.failures[0]
+    assert await run.is_told_again()
+
+
+@pytest.mark.behaviour("A-46")
+async def test_the_thought_of_the_last_verdict_takes_the_place_of_those_before(tmp_path: Path) -> None:
+    verdicts = in_turn(verdict(False, "Where is it?", "place"), verdict(False, "How tall is it?", "height", "metres"))
+    # The third iteration brings nothing new, so that no verdict follows.
+    learning = in_turn(new_each_time, new_each_time, facts(), new_each_time)
+    run, state = await finished(tmp_path, {"give_verdict": verdicts, "record_learnings": learning})
+    given = [shown(asked, "reasoning") for asked in run.asked("choose_queries")]
+    second = ["How tall is it?", "height", "metres"]
+    assert given == [[], ["Where is it?", "place"], second, second, second]
+    assert (state.outcomes["1"].reasoning, state.outcomes["1"].key_elements) == (second[0], tuple(second[1:]))
+
+
+@pytest.mark.behaviour("A-35")
+@pytest.mark.parametrize(("failure", "lost"), [(failing(OSError("gone")), 2), (lambda _: "I would rather talk.", 1)])
+async def test_notes_that_fail_cost_only_themselves(tmp_path: Path, failure: Rule, lost: int) -> None:
+    # Words are asked for once more; an error is not.
+    noting = in_turn(failure, failure, insights("It is old."))
+    rules = {"record_insights": noting, "give_verdict": INCOMPLETE, "record_learnings": new_each_time}
+    run, state = await finished(tmp_path, rules)
+    assert len(state.outcomes["1"].iterations) == 5
+    assert len(state.learnings) == 5
+    assert "It is old." in [observation.text for observation in state.memory.values()]
+    assert len(run.of_type("error")) == lost
+    assert await run.is_told_again()
+
+
+@pytest.mark.behaviour("A-48")
+async def test_the_plan_is_looked_at_anew_once_a_round_where_something_is_sure(tmp_path: Path) -> None:
+    steps = plan(*map(step, THREE), step("Ada Moran Tralee", after=(1,)))
+    run, _ = await finished(tmp_path, {"make_plan": steps, "record_learnings": new_each_time})
+    # After the second round nothing is left that could be changed.
+    assert len(run.asked("update_plan")) == 1
+    assert len({packet["placement"]["turn_index"] for packet in run.of_type("step_started")}) == 2
+    assert await run.is_told_again()
+
+
+@pytest.mark.behaviour("A-48")
+@pytest.mark.parametrize(("covered", "of", "times"), [(5, 8, 0), (13, 20, 1)])
+async def test_the_plan_stays_as_it_is_where_nothing_is_sure(tmp_path: Path, covered: int, of: int, times: int) -> None:
+    task = " ".join(WORDS[:of])
+    steps = plan(step(task), step("Ada Moran", after=(1,)))
+    run, _ = await finished(tmp_path, of_words(covered, of, make_plan=steps))
+    assert len(run.asked("update_plan")) == times
+
+
+@pytest.mark.behaviour("A-48")
+async def test_a_second_look_leaves_out_rewords_and_adds_steps(tmp_path: Path) -> None:
+    steps = plan(step("Skerry Light"), step("Ada Moran", after=(1,)), step("Port Anlow", after=(1,)))
+    added = {"title": "Tides", "task": "spring tide", "requires_search": True}
+    changes = {
+        "needless": [{"step": "2", "reason": "It is known"}],
+        "reworded": [{"step": "3", "task": "Port Anlow ferry"}],
+        "added": [added],
+    }
+    looking = in_turn(lambda _: changes, lambda _: {})
+    run, state = await finished(tmp_path, {"make_plan": steps, "update_plan": looking})
+    assert [(step.task, step.status) for step in state.steps] == [
+        ("Skerry Light", "completed"),
+        ("Ada Moran", "skipped"),
+        ("Port Anlow ferry", "completed"),
+        ("spring tide", "completed"),
+    ]
+    assert "Not done: About Ada Moran: It is known." in state.messages[-1].text
+    assert await run.is_told_again()

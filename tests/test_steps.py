@@ -1,0 +1,219 @@
+"""A step that searches: its queries, what it learns round by round, and when it is over."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lab import HandClock
+from langchain_core.messages import AIMessage
+from planned_lab import Asked, PlannedLab, finished, plan, step, verdict
+from planned_rules import (
+    COVERED,
+    INCOMPLETE,
+    WORDS,
+    fact,
+    facts,
+    failing,
+    form,
+    in_turn,
+    new_each_time,
+    of_task,
+    queries,
+    query_of,
+)
+
+from deep_research.evidence.confidence import confidence
+from deep_research.knowledge import StepOutcome
+from deep_research.run.activities import WORDINGS
+from deep_research.state import ResearchState
+
+THREE = ("Skerry Light", "Ada Moran", "Port Anlow")
+
+
+def outcome_of(state: ResearchState, step_id: str = "1") -> StepOutcome:
+    return state.outcomes[step_id]
+
+
+def told_queries(run: PlannedLab) -> list[list[str]]:
+    """What the steps searched for, as it was told; the orientation is left out."""
+    return [packet["queries"] for packet in run.of_type("search_tool_queries_delta")][1:]
+
+
+@pytest.mark.behaviour("A-30", "A-42")
+async def test_a_step_that_is_never_complete_ends_after_five_iterations(tmp_path: Path) -> None:
+    run, state = await finished(tmp_path, {"give_verdict": INCOMPLETE, "record_learnings": new_each_time})
+    assert [iteration.number for iteration in outcome_of(state).iterations] == [1, 2, 3, 4, 5]
+    assert len(run.asked("give_verdict")) == len(run.asked("choose_queries")) == 5
+    assert [step.status for step in state.steps] == ["completed"]
+    assert state.report and not outcome_of(state).is_complete
+    assert await run.is_told_again()
+
+
+async def test_how_many_iterations_a_step_has_can_be_set(tmp_path: Path) -> None:
+    rules = {"give_verdict": INCOMPLETE, "record_learnings": new_each_time}
+    _, state = await finished(tmp_path, rules, limits={"max_step_iterations": 2})
+    assert len(outcome_of(state).iterations) == 2
+
+
+async def test_two_iterations_without_anything_new_end_a_step(tmp_path: Path) -> None:
+    rules = {"give_verdict": INCOMPLETE, "record_learnings": facts("It was lit in 1844.")}
+    run, state = await finished(tmp_path, rules)
+    assert [len(iteration.learnings) for iteration in outcome_of(state).iterations] == [1, 0, 0]
+    assert len(run.asked("give_verdict")) == 1
+    assert await run.is_told_again()
+
+
+async def test_one_iteration_without_anything_new_between_others_ends_nothing(tmp_path: Path) -> None:
+    nothing = facts()
+    learning = in_turn(new_each_time, nothing, new_each_time, nothing, nothing)
+    run, state = await finished(tmp_path, {"give_verdict": INCOMPLETE, "record_learnings": learning})
+    assert [len(iteration.learnings) for iteration in outcome_of(state).iterations] == [1, 0, 1, 0, 0]
+    assert await run.is_told_again()
+
+
+@pytest.mark.parametrize(("choices", "iterations"), [([["Ada Moran"], []], 1), ([[]], 0), ([[" "]], 0)])
+async def test_a_step_that_has_nothing_left_to_ask_is_over(
+    tmp_path: Path, choices: list[list[str]], iterations: int
+) -> None:
+    rules = {"choose_queries": in_turn(*(queries(*choice) for choice in choices)), "give_verdict": INCOMPLETE}
+    run, state = await finished(tmp_path, rules)
+    assert len(outcome_of(state).iterations) == iterations
+    assert [step.status for step in state.steps] == ["completed"]
+    assert state.report and not run.of_type("error")
+    assert await run.is_told_again()
+
+
+async def test_what_was_searched_for_is_not_searched_for_again(tmp_path: Path) -> None:
+    choices = in_turn(queries("Ada Moran", "ADA MORAN"), queries("ada MORAN", "Tralee"), queries("TRALEE"))
+    rules = {"choose_queries": choices, "give_verdict": INCOMPLETE, "record_learnings": new_each_time}
+    run, _ = await finished(tmp_path, rules)
+    assert told_queries(run) == [["Ada Moran", "ADA MORAN"], ["Tralee"]]
+
+
+@pytest.mark.behaviour("A-31")
+@pytest.mark.parametrize("broken", ["", "choose_queries", "record_learnings", "give_verdict"])
+async def test_each_iteration_is_told_by_one_of_five_wordings_and_closed(tmp_path: Path, broken: str) -> None:
+    rules: dict[str, Any] = {"give_verdict": INCOMPLETE, "record_learnings": new_each_time}
+    # That no block is left open is checked of every run.
+    run, state = await finished(tmp_path, {**rules, **({broken: failing(OSError("gone"))} if broken else {})})
+    icon, texts = WORDINGS["search"]
+    activities = [packet for packet in run.of_type("activity") if packet["icon"] == icon]
+    assert len(activities) == len(outcome_of(state).iterations) >= 2
+    assert {packet["text"] for packet in activities} <= set(texts)
+    assert run.types().count("step_started") == run.types().count("step_done") == 1
+    assert await run.is_told_again()
+
+
+@pytest.mark.behaviour("A-37")
+async def test_where_no_queries_can_be_had_the_title_is_searched_for(tmp_path: Path) -> None:
+    choices = in_turn(failing(OSError("gone")), lambda _: "I would rather talk.", lambda _: "Still.", queries("Tralee"))
+    rules = {"choose_queries": choices, "give_verdict": INCOMPLETE, "record_learnings": new_each_time}
+    run, state = await finished(tmp_path, rules, limits={"max_step_iterations": 3})
+    assert told_queries(run) == [["About Skerry Light"], ["About Skerry Light"], ["Tralee"]]
+    assert len(run.of_type("error")) == 2
+    assert len(state.learnings) == 3
+    assert await run.is_told_again()
+
+
+@pytest.mark.behaviour("A-38")
+async def test_the_results_of_all_queries_are_read_at_the_same_time_and_fail_alone(tmp_path: Path) -> None:
+    reading: list[str] = []
+    all_read = asyncio.Event()
+
+    async def read(asked: Asked) -> AIMessage | Exception:
+        reading.append(query_of(asked))
+        if len(reading) == len(THREE):
+            all_read.set()
+        async with asyncio.timeout(5):
+            await all_read.wait()
+        if query_of(asked) == "Ada Moran":
+            return OSError("gone")
+        return form("record_learnings", learnings=[fact(f"Read of {query_of(asked)}.", asked.results[0]["document"])])
+
+    run, state = await finished(tmp_path, {"choose_queries": queries(*THREE), "record_learnings": read})
+    assert [learning.text for learning in state.learnings.values()] == ["Read of Skerry Light.", "Read of Port Anlow."]
+    assert sorted(reading) == sorted(THREE)
+    assert len(run.of_type("error")) == 1
+    assert await run.is_told_again()
+
+
+@pytest.mark.behaviour("A-39")
+async def test_every_learning_names_its_step_and_they_add_up_over_the_iterations(tmp_path: Path) -> None:
+    steps = plan(step("Skerry Light"), step("Ada Moran"))
+    rules = {"make_plan": steps, "give_verdict": INCOMPLETE, "record_learnings": new_each_time}
+    run, state = await finished(tmp_path, rules)
+    for step_id in ("1", "2"):
+        own = [learning.id for learning in state.learnings.values() if learning.step == step_id]
+        assert own == [key for iteration in outcome_of(state, step_id).iterations for key in iteration.learnings]
+        assert len(own) == 5
+    assert [len(asked.known) for asked in run.asked("choose_queries", "Ada Moran")] == [0, 1, 2, 3, 4]
+    assert await run.is_told_again()
+
+
+@pytest.mark.behaviour("A-40")
+async def test_the_confidence_of_each_iteration_is_kept_with_its_time(tmp_path: Path) -> None:
+    task = "Which lamp had the Skerry Light?"
+    rules = {"make_plan": plan(step(task)), "give_verdict": INCOMPLETE, "record_learnings": new_each_time}
+    run, state = await finished(tmp_path, rules, clock=HandClock())
+    iterations, known = outcome_of(state).iterations, list(state.learnings.values())
+    worked_out = [confidence(task, known[:number], state.sources, number) for number in range(1, 6)]
+    assert [iteration.confidence for iteration in iterations] == worked_out
+    assert worked_out == sorted(worked_out, reverse=True) and len(set(worked_out)) == 5
+    assert {iteration.at for iteration in iterations} == {"2026-03-04T05:06:00"}
+    assert [packet["confidence"] for packet in run.of_type("step_learnings")] == worked_out
+
+
+@pytest.mark.behaviour("A-43")
+async def test_what_an_iteration_has_learned_is_told_whole(tmp_path: Path) -> None:
+    long = f"The Skerry Light was lit in 1844, {'and it shone ' * 60}until today."
+    chosen = queries("Skerry Light", "Ada Moran")
+    run, state = await finished(tmp_path, {"choose_queries": chosen, "record_learnings": facts(long)})
+    [packet] = run.of_type("step_learnings")
+    told = [(learned["id"], learned["text"], learned["document_id"]) for learned in packet["learnings"]]
+    assert told == [(known.id, long, known.source) for known in state.learnings.values()]
+    assert len({source for _, _, source in told} & state.sources.keys()) == 2
+    assert (packet["step_id"], packet["iteration"]) == ("1", 1)
+    assert told_queries(run) == [["Skerry Light", "Ada Moran"]]
+    assert await run.is_told_again()
+
+
+@pytest.mark.behaviour("A-50")
+async def test_a_step_that_the_time_overtakes_stops_before_its_next_iteration_and_keeps_what_it_has(
+    tmp_path: Path,
+) -> None:
+    clock = HandClock()
+    slow = clock.after(200, form("give_verdict", is_complete=False))
+    rules = {"give_verdict": in_turn(INCOMPLETE, slow), "record_learnings": new_each_time}
+    limits = {"max_seconds_planned": 100, "max_seconds": 1000}
+    run, state = await finished(tmp_path, rules, clock=clock, limits=limits)
+    assert len(outcome_of(state).iterations) == 2
+    assert len(state.learnings) == 2
+    [done] = run.of_type("step_done")
+    assert done["status"] == "completed" and "max_seconds_planned" in done["reason"]
+    assert not run.asked("evaluate_outcome")
+    assert state.report and "max_seconds_planned" in state.messages[-1].text
+    assert await run.is_told_again()
+
+
+@pytest.mark.behaviour("A-51")
+async def test_a_step_that_finds_nothing_ends_without_verdicts_and_is_named_as_not_found(tmp_path: Path) -> None:
+    steps = plan(step("Skerry Light"), step(COVERED))
+    unheard_of = of_task(COVERED, lambda asked: {"queries": [WORDS[asked.number]]}, queries("Skerry Light"))
+    run, state = await finished(tmp_path, {"make_plan": steps, "choose_queries": unheard_of})
+    assert not run.asked("record_learnings", COVERED) and not run.asked("give_verdict", COVERED)
+    assert not run.asked("evaluate_outcome", COVERED)
+    assert {learning.step for learning in state.learnings.values()} == {"1"}
+    assert outcome_of(state, "2").iterations[-1].verdicts == ()
+    assert f"Not found: {COVERED}" in state.messages[-1].text
+    assert await run.is_told_again()
+
+
+async def test_a_verdict_of_complete_ends_a_step_at_once(tmp_path: Path) -> None:
+    run, state = await finished(tmp_path, {"give_verdict": verdict(True, "All.", "lamp")})
+    assert len(outcome_of(state).iterations) == 1
+    assert (outcome_of(state).is_complete, outcome_of(state).reasoning) == (True, "All.")
+    assert outcome_of(state).key_elements == ("lamp",)
+    assert await run.is_told_again()

@@ -1,0 +1,222 @@
+"""Two strategies: a run is begun by one of them, and whoever goes on with it goes on by that one."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from command import Desk, desk_in
+from lab import QUESTION, HandClock, write_documents
+from langchain_core.messages import AIMessage
+from langgraph.checkpoint.memory import InMemorySaver
+
+from deep_research import research
+from deep_research.app.embed import ResearchGraph, build_graph
+from deep_research.app.strategies import GRAPHS, STRATEGIES, Strategy
+from deep_research.app.stream import apackets, packets
+from deep_research.models.scripted import ScriptedChatModel, call, calls
+from deep_research.run.context import ROLES, Context, Role
+from deep_research.run.errors import UnknownSetting
+from deep_research.run.packets import AnyPacket, ElapsedTime, OverallStop
+
+FOLLOW_UP = "How tall is the Skerry Light?"
+PLANNED = {"DEEP_RESEARCH_STRATEGY": "planned"}
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    """A desk with a finished run of either strategy, named like it."""
+    desk = desk_in(tmp_path_factory.mktemp("library"))
+    for strategy in STRATEGIES:
+        ended = desk.call("ask", QUESTION, "--docs", str(desk.docs), "--thread", strategy, "--strategy", strategy)
+        assert ended.code == 0, ended.err
+    yield desk
+
+
+def strategies_of(desk: Desk, thread: str) -> list[str]:
+    """The strategies that the checkpoints of a run were made by."""
+    thread_id = json.loads(desk.call("show", thread, "--format", "json").out)["thread"]
+    query = "SELECT DISTINCT CAST(metadata AS TEXT) ->> '$.research_strategy' FROM checkpoints WHERE thread_id = ?"
+    with closing(sqlite3.connect(desk.data / "runs.sqlite")) as connection:
+        return [row[0] for row in connection.execute(query, (thread_id,))]
+
+
+def contents(desk: Desk) -> list[Any]:
+    """All that is stored."""
+    with closing(sqlite3.connect(desk.data / "runs.sqlite")) as connection:
+        return [connection.execute(f"SELECT * FROM {table}").fetchall() for table in ("checkpoints", "writes", "store")]
+
+
+def test_each_strategy_has_its_graph() -> None:
+    assert set(STRATEGIES) == set(get_args(Strategy))
+    assert {strategy: build_graph(strategy).name for strategy in STRATEGIES} == GRAPHS
+    assert build_graph().name == "deep_research"
+
+
+def test_an_unknown_strategy_is_one_line_that_names_both() -> None:
+    line = r"^strategy: there is no 'plan' \(did you mean planned\?\); there are 'orchestrated' and 'planned'\.$"
+    with pytest.raises(UnknownSetting, match=line):
+        build_graph("plan")  # type: ignore[arg-type]
+    with pytest.raises(UnknownSetting, match=r"^strategy: there is no '';"):
+        research(QUESTION, "")  # type: ignore[arg-type]
+
+
+def test_one_line_is_enough_for_a_planned_answer(library: Desk) -> None:
+    answer = research(QUESTION, "planned", models="extractive", docs=[library.docs], data_dir=library.data)
+    assert "1844" in answer.markdown
+    assert "lighthouse.md" in {Path(source.location).name for source in answer.sources}
+
+
+def test_a_planned_run_is_asked_for_listed_shown_and_told_again(library: Desk) -> None:
+    assert " completed " in next(line for line in library.call("runs").out.splitlines() if "[planned]" in line)
+    page = library.call("show", "planned").out
+    assert "\nStrategy  planned\n" in page
+    assert "\nSteps\n  1 " in page
+    assert "1844" in page
+    assert "Strategy" not in library.call("show", "orchestrated").out
+    shown = json.loads(library.call("show", "planned", "--format", "json").out)
+    assert shown["strategy"] == "planned"
+    assert shown["steps"][0]["iterations"][0]["confidence"] > 0
+    assert {step["status"] for step in shown["steps"]} <= {"completed", "failed", "skipped"}
+    assert json.loads(library.call("export", "planned", "--format", "json").out) == shown
+    replayed = [json.loads(line) for line in library.call("show", "planned", "--replay", "--json").out.splitlines()]
+    assert "step_started" in {packet["type"] for packet in replayed}
+
+
+@pytest.mark.parametrize(("thread", "other"), [("planned", "orchestrated"), ("orchestrated", "planned")])
+def test_a_run_is_not_asked_by_another_strategy_and_nothing_is_changed(library: Desk, thread: str, other: str) -> None:
+    before = contents(library)
+    ended = library.call("ask", FOLLOW_UP, "--thread", thread, "--strategy", other)
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.splitlines() == [
+        f"Error: The run {thread!r} was begun by the strategy {thread!r} and goes on by it, not by {other!r}: "
+        "leave out --strategy, or begin another run (--thread)."
+    ]
+    assert contents(library) == before
+
+
+def test_a_run_goes_on_by_its_strategy_whatever_the_environment_says(library: Desk) -> None:
+    for thread, other in (("planned", "orchestrated"), ("orchestrated", "planned")):
+        ended = library.call("ask", FOLLOW_UP, "--thread", thread, DEEP_RESEARCH_STRATEGY=other)
+        assert ended.code == 0, ended.err
+        assert "38 metres" in ended.out
+        assert strategies_of(library, thread) == [thread]
+
+
+def test_the_environment_says_by_which_strategy_a_new_run_begins(tmp_path: Path) -> None:
+    desk = desk_in(tmp_path)
+    ask = ("ask", QUESTION, "--docs", str(desk.docs), "--thread")
+    ended = desk.call(*ask, "by variable", **PLANNED)
+    assert (ended.code, "Warning" in ended.err) == (0, False)
+    assert strategies_of(desk, "by variable") == ["planned"]
+    assert desk.call(*ask, "by option", "--strategy", "orchestrated", **PLANNED).code == 0
+    assert strategies_of(desk, "by option") == ["orchestrated"]
+    refused = desk.call(*ask, "wrong", DEEP_RESEARCH_STRATEGY="planed")
+    assert (refused.code, len(refused.err.splitlines())) == (2, 1)
+    assert "DEEP_RESEARCH_STRATEGY: there is no 'planed' (did you mean planned?)" in refused.err
+    assert "wrong" not in desk.call("runs").out
+
+
+def test_the_command_line_refuses_an_unknown_strategy(tmp_path: Path) -> None:
+    ended = desk_in(tmp_path).run("ask", QUESTION, "--strategy", "plan")
+    assert ended.code == 2
+    assert "'plan' is not one of 'orchestrated', 'planned'." in ended.err
+
+
+def test_a_planned_run_that_asks_is_answered_by_resume_without_a_strategy(tmp_path: Path) -> None:
+    desk = desk_in(tmp_path)
+    asked = desk.call("ask", "Compare them?", "--docs", str(desk.docs), "--thread", "pair", "--strategy", "planned")
+    assert asked.code == 3
+    assert "It asks" in desk.call("show", "pair").out
+    answered = desk.call("resume", "pair", "--answer", "The Skerry Light and Port Anlow")
+    assert answered.code == 0, answered.err
+    assert "Port Anlow" in answered.out
+    assert strategies_of(desk, "pair") == ["planned"]
+
+
+def test_a_run_that_an_app_began_and_left_is_known_for_what_it_is(tmp_path: Path) -> None:
+    desk = desk_in(tmp_path)
+    desk.data.mkdir()
+    graph = build_graph("planned", checkpointer=desk.data / "runs.sqlite")
+    context = {"models": "extractive", "docs": [desk.docs], "data_dir": desk.data, "clarify": "off"}
+    for packet in packets(graph, QUESTION, "left", context=context):
+        if packet.type == "step_started":
+            break
+    assert "\nStrategy  planned\n" in desk.call("show", "left").out
+    assert " stopped " in desk.call("runs").out
+    resumed = desk.call("resume", "left", DEEP_RESEARCH_DOCS=str(desk.docs))
+    assert resumed.code == 0, resumed.err
+    assert "1844" in resumed.out
+    assert strategies_of(desk, "left") == ["planned"]
+
+
+def planned(tmp_path: Path, planner: Any) -> tuple[ResearchGraph, Context, HandClock]:
+    """A planned run whose planner is scripted, and the clock that it goes by."""
+    clock = HandClock()
+    models: dict[Role, Any] = dict.fromkeys(ROLES, "extractive")
+    scripted = {**models, "planner": ScriptedChatModel(replies=planner(clock))}
+    context = Context(
+        models=scripted, docs=(write_documents(tmp_path / "docs"),), data_dir=tmp_path, clarify="off", clock=clock
+    )
+    return build_graph("planned", checkpointer=InMemorySaver()), context, clock
+
+
+def one_step(*_: Any) -> AIMessage:
+    step = {"title": "The Skerry Light", "task": "When was the Skerry Light lit?", "requires_search": True}
+    return calls(call("make_plan", steps=[step]))
+
+
+def ending(heard: Sequence[AnyPacket]) -> tuple[str, list[float], float]:
+    """How a run ended, the seconds that were told, and how long it took."""
+    stop = heard[-1]
+    assert isinstance(stop, OverallStop)
+    elapsed = [packet.elapsed_seconds for packet in heard if isinstance(packet, ElapsedTime)]
+    return stop.stop_reason, elapsed, stop.elapsed_seconds
+
+
+@pytest.mark.behaviour("A-09", "A-80")
+async def test_a_planned_run_tells_the_seconds_and_ends_with_how_it_ended_and_how_long_it_took(tmp_path: Path) -> None:
+    graph, context, _ = planned(tmp_path, lambda clock: [clock.after(3.5, one_step()), *[one_step] * 9])
+    heard = [packet async for packet in apackets(graph, QUESTION, "t", context=context)]
+    assert ending(heard) == ("completed", [1.0, 2.0, 3.0], 3.5)
+
+
+@pytest.mark.behaviour("A-80")
+async def test_a_planned_run_that_fails_says_so_with_how_long_it_took(tmp_path: Path) -> None:
+    graph, context, _ = planned(tmp_path, lambda clock: [clock.after(1, ValueError("sk-secret"))] * 9)
+    heard: list[AnyPacket] = []
+    with pytest.raises(ValueError, match="sk-secret"):
+        async for packet in apackets(graph, QUESTION, "t", context=context):
+            heard.append(packet)
+    reason, elapsed, seconds = ending(heard)
+    assert (reason, elapsed[-1]) == ("failed", seconds)
+    assert "sk-secret" not in str(heard)
+
+
+@pytest.mark.behaviour("A-80")
+async def test_a_planned_run_that_is_stopped_says_so_with_how_long_it_took(tmp_path: Path) -> None:
+    heard: list[AnyPacket] = []
+
+    async def never(*_: Any) -> AIMessage:
+        clock.time += 2
+        await asyncio.Event().wait()
+        return one_step()
+
+    async def listen() -> None:
+        async for packet in apackets(graph, QUESTION, "t", context=context):
+            heard.append(packet)
+
+    graph, context, clock = planned(tmp_path, lambda _: [never])
+    task = asyncio.create_task(listen())
+    while not any(isinstance(packet, ElapsedTime) for packet in heard):
+        await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert ending(heard) == ("user_cancelled", [1.0, 2.0], 2.0)

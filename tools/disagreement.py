@@ -1,0 +1,30 @@
+"""What the sources of a planned research disagree on, as its final check has it."""
+
+from __future__ import annotations
+
+from deep_research.evidence.comparison import Compared, compared
+from deep_research.run.packet import Placement
+from deep_research.run.step_packets import Contradiction, ContradictionsFound
+from deep_research.run.step_telling import contradictions_told
+from deep_research.state import ResearchState
+
+
+def disagreement(state: ResearchState) -> list[Compared]:
+    """The confirmed contradictions of the present question."""
+    assert state.run is not None
+    return compared(state.memory.values(), state.learnings, state.sources, state.run.id)
+
+
+def disagreement_told(pairs: list[Compared], place: Placement) -> list[ContradictionsFound]:
+    """The packet that tells them."""
+    shown = (
+        Contradiction(
+            claim=pair.claims[0],
+            document_id=pair.sources[0].key,
+            other_claim=pair.claims[1],
+            other_document_id=pair.sources[1].key,
+            newer_document_id=pair.newer.key if pair.newer else "",
+        )
+        for pair in pairs
+    )
+    return contradictions_told(shown, place)

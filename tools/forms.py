@@ -1,0 +1,232 @@
+"""Forms that a model of the planned strategy fills in: each is a tool whose call is the answer."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from deep_research.run import tool_names
+from deep_research.tools.control import tool_schema
+
+Share = Field(ge=0, le=1)
+
+
+class Form(BaseModel):
+    """Something to fill in; what a model adds beside it is left out."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+
+class PlannedStep(Form):
+    """A step of the plan."""
+
+    title: str
+    """A few words."""
+    description: str = ""
+    """What the step is for, in one sentence."""
+    task: str
+    """One or two sentences: what is to be found out, as it can be understood without the other steps."""
+    requires_search: bool
+    """True: it searches. False: it only thinks over what other steps found."""
+    requires_previous: bool = False
+    """Whether it can only be done once earlier steps are done."""
+    depends_on: list[int] = Field(default_factory=list)
+    """Numbers of those earlier steps; empty: all before it."""
+
+
+class MakePlan(Form):
+    """Hand in the plan."""
+
+    steps: list[PlannedStep] = Field(min_length=1)
+    """The steps in their order; the first has the number 1."""
+
+
+class RecordSummary(Form):
+    """Hand in the summary of the conversation."""
+
+    summary: str
+    """What the user wants to know, with all that was said of it, in a few sentences."""
+
+
+class ChooseQueries(Form):
+    """Say what is searched for next."""
+
+    queries: list[str]
+    """Short queries of a few telling words, each about one thing."""
+
+
+class LearnedFact(Form):
+    """One fact."""
+
+    text: str
+    """The fact, in one sentence that can be understood alone."""
+    document: int
+    """The `document` number of the result that says so."""
+
+
+class RecordLearnings(Form):
+    """Hand in what the results say."""
+
+    learnings: list[LearnedFact]
+    """The facts that bear on the task; none if there are none."""
+    answered_gaps: list[int] = Field(default_factory=list)
+    """Numbers of the open questions that they answer."""
+
+
+class GiveVerdict(Form):
+    """Say whether the task is done."""
+
+    is_complete: bool
+    """True if nothing that the task asks for is missing."""
+    reasoning: str = ""
+    """Why, and what is missing."""
+    key_elements: list[str] = Field(default_factory=list)
+    """What the next search should go by, a few words each."""
+
+
+class FoundGap(Form):
+    """Something that is not known."""
+
+    question: str
+    """What is not known, as a question."""
+    relevance: float = Share
+    """How much it matters to the task, from 0 to 1."""
+
+
+class RecordInsights(Form):
+    """Hand in what follows from the learnings, and what they leave open."""
+
+    insights: list[str]
+    """What they show when taken together, a sentence each."""
+    gaps: list[FoundGap] = Field(default_factory=list)
+    """What they leave open."""
+
+
+class NextStep(Form):
+    """A further step."""
+
+    title: str = ""
+    """A few words."""
+    rationale: str = ""
+    """What it should find out, as it can be understood alone."""
+    requires_search: bool = True
+    """Whether it searches or only thinks."""
+
+
+class EvaluateOutcome(Form):
+    """Judge what the step came to."""
+
+    completeness: float = Share
+    """How much of what the task asks for is there, from 0 to 1."""
+    quality: float = Share
+    """How reliable and precise it is, from 0 to 1."""
+    next_steps: list[NextStep] = Field(default_factory=list)
+    """Further steps that would help, the best first."""
+
+
+class UpdateStep(Form):
+    """Word a further step of the plan, or leave it out."""
+
+    is_needed: bool
+    """Whether the plan needs it."""
+    title: str = ""
+    """A few words."""
+    task: str = ""
+    """What is to be found out, as it can be understood alone."""
+
+
+class NeedlessStep(Form):
+    """A step that need not be done."""
+
+    step: str
+    """Its id."""
+    reason: str
+    """Why, in one sentence."""
+
+
+class RewordedStep(Form):
+    """A step that should ask for something else."""
+
+    step: str
+    """Its id."""
+    task: str
+    """What is to be found out now, as it can be understood alone."""
+
+
+class UpdatePlan(Form):
+    """Adapt what is left of the plan to what was found; leave all lists empty where it is right as it is."""
+
+    needless: list[NeedlessStep] = Field(default_factory=list)
+    """Pending steps whose answer is known already."""
+    reworded: list[RewordedStep] = Field(default_factory=list)
+    """Pending steps that what was found should steer elsewhere."""
+    added: list[PlannedStep] = Field(default_factory=list)
+    """Steps that the user has asked for since; they come last."""
+
+
+class RecordAnalysis(Form):
+    """Hand in what thinking it over has brought."""
+
+    statements: list[str]
+    """What follows, a sentence each; no new facts."""
+
+
+class Inconsistency(Form):
+    """Two learnings that cannot both be true."""
+
+    claim: int
+    """Number of the one."""
+    other: int
+    """Number of the other."""
+
+
+class RecordInconsistencies(Form):
+    """Hand in which learnings contradict each other."""
+
+    inconsistencies: list[Inconsistency]
+    """The pairs; none if there are none."""
+
+
+class StateIntent(Form):
+    """Say what the user wants of the report."""
+
+    intent: str = ""
+    """In one sentence."""
+
+
+class ChooseFormatting(Form):
+    """Say which form the report should have."""
+
+    formatting: str = ""
+    """Sections, tables, length and tone, in one or two sentences."""
+
+
+class FrameReport(Form):
+    """Say what the report will say."""
+
+    main_message: str
+    """Its main message, in one or two sentences."""
+    reasoning: str
+    """Why that follows from what was found, in a few sentences."""
+
+
+FORMS: dict[str, type[Form]] = {
+    tool_names.MAKE_PLAN: MakePlan,
+    tool_names.RECORD_SUMMARY: RecordSummary,
+    tool_names.CHOOSE_QUERIES: ChooseQueries,
+    tool_names.RECORD_LEARNINGS: RecordLearnings,
+    tool_names.GIVE_VERDICT: GiveVerdict,
+    tool_names.RECORD_INSIGHTS: RecordInsights,
+    tool_names.EVALUATE_OUTCOME: EvaluateOutcome,
+    tool_names.UPDATE_STEP: UpdateStep,
+    tool_names.UPDATE_PLAN: UpdatePlan,
+    tool_names.RECORD_ANALYSIS: RecordAnalysis,
+    tool_names.RECORD_INCONSISTENCIES: RecordInconsistencies,
+    tool_names.STATE_INTENT: StateIntent,
+    tool_names.CHOOSE_FORMATTING: ChooseFormatting,
+    tool_names.FRAME_REPORT: FrameReport,
+}
+"""The forms by the names of their tools."""
+NAMES = {form: name for name, form in FORMS.items()}
+"""The names of their tools."""
+SCHEMAS = {form: tool_schema(name, form) for name, form in FORMS.items()}
+"""What a model is told of each."""

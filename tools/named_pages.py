@@ -1,0 +1,117 @@
+"""Reads the pages that the user's question names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from langgraph.types import StreamWriter
+
+from deep_research.knowledge import Learning, PlanStep, Source, short_hash
+from deep_research.run import tool_names
+from deep_research.run.context import Context
+from deep_research.run.packet import emit
+from deep_research.run.packets import SectionEnd
+from deep_research.run.pages import Pages
+from deep_research.run.step_branch import ResultSet, StepState, StepTask
+from deep_research.run.telling import QuietTeller
+from deep_research.state import Action, Finding, ResearchState
+from deep_research.tools import shown
+from deep_research.tools.addresses import addresses_in
+from deep_research.tools.carry_out import Time
+from deep_research.tools.desk import Desk
+from deep_research.tools.fill_in import Filler
+from deep_research.tools.outcome import Outcome
+from deep_research.tools.result_reader import Reader
+from deep_research.tools.step_end import finding_of
+from deep_research.tools.use import found_in, keep, meter_for_run, use_tool
+
+NAMED_PAGES = "0"
+"""Id of the step that stands for the pages that the user named."""
+
+
+@dataclass
+class Read:
+    """What the pages have brought; nothing if none was named."""
+
+    findings: list[Finding] = field(default_factory=list)
+    learnings: dict[str, Learning] = field(default_factory=dict)
+    sources: dict[str, Source] = field(default_factory=dict)
+
+
+class NamedPages:
+    """The pages that one question names."""
+
+    def __init__(
+        self, state: ResearchState, context: Context, pages: Pages, filler: Filler, teller: QuietTeller
+    ) -> None:
+        """`filler` has them read, `teller` is told what opening them costs; that stands in the first tab beside it."""
+        assert state.run is not None
+        self._run, self._spending = state.run, state.spending
+        self._context, self._pages, self._filler, self._teller = context, pages, filler, teller
+        self._place = teller.placement.model_copy(update={"tab_index": 1})
+        self._writer: StreamWriter = teller.writer
+
+    async def read(self) -> Read:
+        """Open them, and learn what bears on the question; what cannot be read becomes a problem of the finding."""
+        addresses = addresses_in(self._run.question)[: self._context.limits.max_open]
+        if not addresses:
+            return Read()
+        outcome = await self._open(addresses)
+        sources = found_in(outcome)
+        numbers = {key: number for number, key in enumerate(sources, 1)}
+        reference = await keep(outcome, numbers, self._pages, self._run.id)
+        state = self._state(addresses, outcome, list(sources), reference)
+        learned = await Reader(state, self._context, self._pages, self._filler).read()
+        state.learnings = learned.learnings
+        if not sources:
+            state.ended, state.reason = "partial", " ".join(outcome.problems).rstrip(".")
+        # What failed is told beside the summary.
+        finding = finding_of(state, [], 0.0)
+        return Read([finding], learned.learnings, sources)
+
+    async def _open(self, addresses: list[str]) -> Outcome:
+        meter, outcome = meter_for_run(self._context.limits, self._spending), Outcome()
+        time = Time(self._context.limits.tool_seconds, "tool_seconds")
+        desk = Desk(self._pages, self._run.id, meter)
+        emit(self._writer, *shown.asked(self._place, tool_names.OPEN_URL, addresses, self._run.scope))
+        try:
+            outcome = await use_tool(tool_names.OPEN_URL, {"urls": addresses}, self._context, desk, time)
+        finally:
+            self._teller.bill.add(meter.spent(tool_names.OPEN_URL))
+            brought = shown.brought(self._place, tool_names.OPEN_URL, found_in(outcome).values())
+            emit(self._writer, brought, SectionEnd(placement=self._place))
+        return outcome
+
+    def _state(self, addresses: list[str], outcome: Outcome, keys: list[str], reference: str) -> StepState:
+        """The pages as a step that has opened them."""
+        run = self._run
+        step = PlanStep(
+            id=NAMED_PAGES, title="The pages named in the question", task=run.question, requires_search=True
+        )
+        task = StepTask(
+            id=f"{run.id[:8]}-{NAMED_PAGES}",
+            question_id=run.id,
+            question=run.question,
+            cycle=-1,
+            position=0,
+            text=step.title,
+            step=step,
+            turn=self._place.turn_index,
+            date=run.date,
+            language=run.language,
+            scope=run.scope,
+            seconds=self._context.limits.max_seconds_planned,
+            tokens=None,
+            searches=None,
+            fetches=None,
+            usd=None,
+        )
+        action = Action(
+            id=short_hash(task.id),
+            tool=tool_names.OPEN_URL,
+            inputs=tuple(addresses),
+            found=tuple(keys),
+            problems=outcome.problems,
+        )
+        results = (ResultSet(query=" ".join(addresses), tool=tool_names.OPEN_URL, text_hash=reference),)
+        return StepState(task, iteration=1, results=results if keys else (), numbered=keys, actions=[action])

@@ -1,0 +1,97 @@
+"""Has results read for a step: what in them bears on its task, and which gaps they close."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+from langchain_core.messages.tool import tool_call
+
+from deep_research.evidence.memory import answers
+from deep_research.knowledge import Learning, Observation, short_hash
+from deep_research.run import tool_names
+from deep_research.run.context import Context
+from deep_research.run.pages import Pages
+from deep_research.run.step_branch import ResultSet, StepState, StepTask
+from deep_research.tools.fill_in import Filler
+from deep_research.tools.forms import RecordLearnings
+from deep_research.tools.step_context import gaps_of, knowledge_of
+from deep_research.tools.together import together
+
+_GIVEN = {tool_names.OPEN_URL: "urls"}
+"""What a tool is given, where that is not queries."""
+
+
+class Learned(NamedTuple):
+    """What was new in the results."""
+
+    by_query: dict[str, tuple[str, ...]]
+    """Ids of the learnings, by query."""
+    learnings: dict[str, Learning]
+    """The learnings, by id."""
+    memory: dict[str, Observation]
+    """The gaps that they answer, by key."""
+
+
+class Reader:
+    """Has the results of a step read."""
+
+    def __init__(self, state: StepState, context: Context, pages: Pages, filler: Filler) -> None:
+        self._state, self._context, self._pages, self._filler = state, context, pages, filler
+
+    async def read(self) -> Learned:
+        """Have all result sets read at the same time; one that cannot be read costs its own learnings only."""
+        read = await together(map(self._read, self._state.results))
+        pairs = zip(read, self._state.results, strict=True)
+        return _learned(self._state, [(form, results) for form, results in pairs if form])
+
+    async def _read(self, results: ResultSet) -> RecordLearnings | None:
+        task = self._state.task
+        text = await self._pages.text(results.text_hash) or ""
+        call_id = short_hash(task.id, results.query, results.tool)
+        call = tool_call(name=results.tool, args={_GIVEN.get(results.tool, "queries"): [results.query]}, id=call_id)
+        shown: list[AnyMessage] = [AIMessage("", tool_calls=[call]), ToolMessage(text, tool_call_id=call_id)]
+        return await self._filler.ask_if_possible(
+            RecordLearnings,
+            "researcher",
+            "extract_learnings",
+            [HumanMessage(task.text), *shown],
+            knowledge=knowledge_of(self._state, self._context.limits),
+            task=task.text,
+        )
+
+
+def _learned(state: StepState, forms: Iterable[tuple[RecordLearnings, ResultSet]]) -> Learned:
+    """What is new, by query, and the gaps that are answered by now."""
+    task, open_now = state.task, gaps_of(state)
+    noticed = [*task.gaps, *state.memory.values()]
+    known = {(learning.source, _plain(learning.text)) for learning in (*task.known, *state.learnings.values())}
+    learned: dict[str, tuple[str, ...]] = {}
+    learnings: dict[str, Learning] = {}
+    memory: dict[str, Observation] = {}
+    for form, results in forms:
+        new = [one for one in _facts(form, state, task) if (one.source, _plain(one.text)) not in known]
+        known |= {(one.source, _plain(one.text)) for one in new}
+        learnings |= {one.id: one for one in new}
+        learned[results.query] = (*learned.get(results.query, ()), *(one.id for one in new))
+        closed = [open_now[number - 1] for number in form.answered_gaps if 0 < number <= len(open_now)]
+        # Only something that was learned can answer.
+        for gap in closed if form.learnings else []:
+            found = answers(gap, noticed, task.cycle, task.step.id, state.iteration)
+            memory |= {one.key: one for one in found}
+    return Learned(learned, learnings, memory)
+
+
+def _facts(form: RecordLearnings, state: StepState, task: StepTask) -> Iterable[Learning]:
+    keys = state.keys
+    for fact in form.learnings:
+        # A fact that names no document that was shown cannot be traced, and is left out.
+        if 0 < fact.document <= len(keys) and fact.text.strip():
+            source = keys[fact.document - 1]
+            text = " ".join(fact.text.split())
+            yield Learning(text=text, source=source, step=task.step.id, question_id=task.question_id)
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split()).rstrip(".")

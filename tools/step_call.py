@@ -1,0 +1,48 @@
+"""The calls of models that one node of a step makes: told quietly, in the step's time, and paid by it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+
+from langgraph.runtime import Runtime
+
+from deep_research.channels import Value
+from deep_research.run.context import Context
+from deep_research.run.ledger import booked
+from deep_research.run.pages import pages_of
+from deep_research.run.step_branch import StepState
+from deep_research.run.telling import QuietTeller
+from deep_research.run.tries import Failed, tried
+from deep_research.state import Spent
+from deep_research.tools.fill_in import Filler
+
+
+class StepCall:
+    """Makes them, at the place that the step has come to."""
+
+    def __init__(self, state: StepState, context: Context, runtime: Runtime[Context]) -> None:
+        task = state.task
+        self.place = task.place.model_copy(update={"sub_turn_index": state.turn})
+        self.pages = pages_of(runtime.store, task.question_id)
+        self._state, self._teller = state, QuietTeller(runtime.stream_writer, self.place)
+        self.filler = Filler(context, task, self._teller, task.place)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of the step, these calls included, as if they were made one after the other."""
+        return self._state.seconds + self._teller.bill.seconds
+
+    @property
+    def costs(self) -> dict[str, Spent]:
+        """What they have cost."""
+        return self._teller.bill.costs
+
+    async def tried(self, work: Awaitable[Value]) -> Value | Failed:
+        """What the work brings in the time that is left to the step; raises what stops the whole run."""
+        task = self._state.task
+        booking = booked(self.pages, task.question_id, self._teller.bill, researcher=task.id)
+        brought = await tried(work, task.seconds - self._state.seconds, booking)
+        if isinstance(brought, Failed) and not brought.is_late:
+            # A store that cannot write down what the calls have cost, say.
+            self.filler.fail(brought.reason)
+        return brought

@@ -1,0 +1,63 @@
+"""What a step knows when it asks its model: what it was given, and what it has noticed since."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from deep_research.evidence.likeness import normalised
+from deep_research.evidence.memory import elements_for, open_gaps
+from deep_research.knowledge import Element, Learning, Observation
+from deep_research.run.knowing import as_elements, as_learned, known
+from deep_research.run.limits import Limits
+from deep_research.run.step_branch import StepState
+
+OWN_THOUGHT = 0.9
+"""Relevance of the step's own last verdict."""
+OWN_ELEMENT = 0.8
+"""Relevance of what that verdict hangs on."""
+
+
+def gaps_of(state: StepState) -> list[Observation]:
+    """What the step does not know: what it was told so and what it noticed, less what it has answered."""
+    return open_gaps([*state.task.gaps, *state.memory.values()])
+
+
+def learnings_of(state: StepState) -> list[Learning]:
+    """What the step was given, and what it has learned."""
+    return [*state.task.known, *state.learnings.values()]
+
+
+def elements_of(state: StepState, limits: Limits) -> list[Element]:
+    """What bears on the step, each once: its last verdict, what it noticed, what it was given; gaps stand apart."""
+    noticed = elements_for(state.task.step.task, state.memory.values(), [], limits.max_elements)
+    found: dict[tuple[str, str], Element] = {}
+    for element in (*_last_verdict(state), *noticed, *state.task.elements):
+        # Which of the gaps that it was given are still open, `gaps_of` knows.
+        if element.kind != "gap":
+            found.setdefault((element.kind, normalised(element.content)), element)
+    return list(found.values())[: limits.max_elements]
+
+
+def knowledge_of(state: StepState, limits: Limits) -> str:
+    """All of it, as a model reads it."""
+    step = state.task.step
+    return known(
+        title=step.title,
+        task=step.task,
+        learnings=as_learned(learnings_of(state), state.numbers),
+        elements=as_elements(elements_of(state, limits)),
+        gaps=[gap.text for gap in gaps_of(state)],
+        asked=[query for iteration in state.iterations for query in iteration.queries],
+    )
+
+
+def _last_verdict(state: StepState) -> Iterable[Element]:
+    """What was thought last; it takes the place of what was thought before."""
+    verdicts = [verdict for iteration in state.iterations for verdict in iteration.verdicts]
+    if not verdicts:
+        return
+    last, step_id = verdicts[-1], state.task.step.id
+    if last.reasoning:
+        yield Element(content=last.reasoning, relevance=OWN_THOUGHT, source=step_id, kind="reasoning")
+    for words in last.key_elements:
+        yield Element(content=words, relevance=OWN_ELEMENT, source=step_id, kind="reasoning")

@@ -1,0 +1,77 @@
+"""What a step comes back with, however it has ended."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from langgraph.types import StreamWriter
+
+from deep_research.evidence.memory import relevance
+from deep_research.evidence.noticing import ANSWERED
+from deep_research.knowledge import Observation, PlanStep, StepOutcome
+from deep_research.run.branch import assignment_of
+from deep_research.run.packet import emit
+from deep_research.run.packets import SectionEnd
+from deep_research.run.step_branch import StepState, StepTask, noticed
+from deep_research.run.step_telling import step_done
+from deep_research.state import Finding
+
+NOTHING = "Nothing that bears on this was found."
+
+
+def finding_of(state: StepState, failures: Sequence[str], seconds: float) -> Finding:
+    """The learnings as a finding, one a line; `failures` are all that went wrong, `seconds` what it took."""
+    lines = [
+        learning.text + (f" [{state.numbers[learning.source]}]" if learning.source else "")
+        for learning in state.learnings.values()
+    ]
+    ended, reason = state.ended, state.reason
+    if not lines and (failures or ended == "partial"):
+        ended, reason = "failed", reason or failures[-1]
+    return Finding(
+        **assignment_of(state.task),
+        text="\n".join(lines) or NOTHING,
+        sources=tuple(state.keys),
+        ended=ended,
+        reason=reason,
+        failures=tuple(failures),
+        seconds=seconds,
+        actions=tuple(state.actions),
+    )
+
+
+def outcome_of(state: StepState) -> StepOutcome:
+    """What the step did, and what its last verdict says."""
+    verdicts = [verdict for iteration in state.iterations for verdict in iteration.verdicts]
+    last = verdicts[-1] if verdicts else None
+    return StepOutcome(
+        step=state.task.step.id,
+        iterations=tuple(state.iterations),
+        turns=state.turn,
+        is_complete=bool(last and last.is_complete),
+        reasoning=last.reasoning if last else "",
+        key_elements=last.key_elements if last else (),
+    )
+
+
+def not_found(state: StepState, finding: Finding) -> dict[str, Observation]:
+    """The gap that a step leaves which has learned nothing, unless others had learned what it was to find.
+
+    One that failed is named as such.
+    """
+    known = " ".join(learning.text for learning in state.task.known)
+    if finding.ended == "failed" or state.learnings or relevance(known, state.task.step.task) >= ANSWERED:
+        return {}
+    gap = noticed(state, "gap", state.task.step.task, 1.0)
+    return {gap.key: gap}
+
+
+def ended_step(step: PlanStep, finding: Finding) -> PlanStep:
+    """The step with its final status."""
+    status = "failed" if finding.ended == "failed" else "completed"
+    return step.model_copy(update={"status": status, "reason": finding.reason})
+
+
+def tell_end(writer: StreamWriter, finding: Finding, task: StepTask) -> None:
+    """Say that the step is over."""
+    emit(writer, step_done(ended_step(task.step, finding), task.place), SectionEnd(placement=task.place))

@@ -1,0 +1,108 @@
+"""Carries out research tools for a researcher or a step, within what is left to it, and keeps what they bring."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from deep_research.knowledge import Source
+from deep_research.run import tool_names
+from deep_research.run.calls import NOT_RUN
+from deep_research.run.context import Context
+from deep_research.run.errors import SearchFailed
+from deep_research.run.limits import Limits
+from deep_research.run.pages import Pages
+from deep_research.run.spending import seconds_left, total
+from deep_research.state import Spent, Task
+from deep_research.tools.addresses import Addresses
+from deep_research.tools.carry_out import Time, carry_out
+from deep_research.tools.desk import Desk
+from deep_research.tools.meter import Meter
+from deep_research.tools.offer import research_tool
+from deep_research.tools.outcome import Outcome
+from deep_research.tools.private import documents_shown, note_documents
+from deep_research.tools.results import write_results
+
+
+def meter_of(task: Task, spending: Mapping[str, Spent]) -> Meter:
+    """What is left to who has this task and has spent this, as long as nothing of it is used."""
+    used = total(spending)
+    return Meter(
+        most_searches=None if task.searches is None else task.searches - used.searches,
+        most_fetches=None if task.fetches is None else task.fetches - used.fetches,
+        most_calls=None if task.tool_calls is None else task.tool_calls - used.tool_calls,
+    )
+
+
+def meter_for_run(limits: Limits, spending: Mapping[str, Spent]) -> Meter:
+    """What is left to a run that has spent this, before it hands out tasks."""
+    used = total(spending)
+    return Meter(
+        most_searches=None if limits.max_searches is None else limits.max_searches - used.searches,
+        most_fetches=None if limits.max_fetches is None else limits.max_fetches - used.fetches,
+        most_calls=None if limits.max_tool_calls is None else limits.max_tool_calls - used.tool_calls,
+    )
+
+
+async def use_tool(
+    name: str,
+    arguments: dict[str, Any],
+    context: Context,
+    desk: Desk,
+    time: Time,
+) -> Outcome:
+    """What the tool brings, or why it brings nothing; raises what only the user can put right.
+
+    A web search is not told what the thread's documents have shown, to whomever: a task may quote it.
+    """
+    if used_up := _used_up(name, desk.meter):
+        return Outcome(problems=(f"{NOT_RUN} {used_up}. Write down what was found.",))
+    desk.meter.calls += 1
+    private = await documents_shown(desk.pages) if name == tool_names.WEB_SEARCH else ()
+    return await carry_out(research_tool(name, context, desk._replace(private=private)), arguments, time)
+
+
+async def keep(outcome: Outcome, numbers: Mapping[str, int], pages: Pages, question_id: str) -> str:
+    """Keep what was found, as a model reads it and in full; returns the hash of the former.
+
+    `numbers` are those of its sources, by key. Pages that were found may be opened from here on.
+    """
+    for hit in outcome.hits:
+        if hit.source.content_hash:
+            await pages.keep(hit.text, hit.source.content_hash)
+    found_on_web = [hit.source.address for hit in outcome.hits if hit.source.kind == "web"]
+    await Addresses(pages, question_id).allow(found_on_web)
+    reference = await pages.keep(write_results(outcome, numbers))
+    await note_documents(pages, outcome, reference)
+    return reference
+
+
+def found_in(outcome: Outcome) -> dict[str, Source]:
+    """The sources of a result, by key."""
+    return {hit.source.key: hit.source for hit in outcome.hits}
+
+
+def lasting_fault(outcome: Outcome, task: Task, *, has_found: bool) -> str:
+    """Why nothing can be searched any more, empty if something can.
+
+    Raises `SearchFailed` where the run has nothing to go on with.
+    """
+    if not outcome.fault or task.scope.docs:
+        return ""
+    if task.cycle == 0 and not has_found:
+        raise SearchFailed(outcome.fault)
+    return outcome.fault
+
+
+def tool_time(limits: Limits, used: float) -> Time:
+    """How long a tool may take, in a researcher that has worked for so many seconds."""
+    return min(Time(limits.tool_seconds, "tool_seconds"), Time(seconds_left(limits, used), "researcher_seconds_hard"))
+
+
+def _used_up(tool: str, meter: Meter) -> str:
+    """Why the tool cannot do anything any more; empty if it can."""
+    if meter.most_calls is not None and meter.calls >= meter.most_calls:
+        return "no tool calls are left (max_tool_calls)"
+    if tool == tool_names.OPEN_URL:
+        return "" if meter.most_fetches is None or meter.most_fetches > 0 else "no pages are left to open (max_fetches)"
+    return "" if meter.most_searches is None or meter.most_searches > 0 else "no searches are left (max_searches)"
