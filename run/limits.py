@@ -51,7 +51,7 @@ class Limits(BaseSettings):
     max_elements: int = Field(default=20, ge=1)
     """Insights, gaps, contradictions and thoughts that a step is shown, the most relevant ones."""
     max_memory_items: int = Field(default=50, ge=1)
-    """Learnings that the final check looks at, the most relevant ones."""
+    """Learnings that a step or the final check is shown."""
     researcher_seconds: float = Field(default=720, gt=0)
     """Active seconds after which a researcher starts to write."""
     researcher_seconds_hard: float = Field(default=1800, gt=0)
@@ -145,11 +145,16 @@ class Limits(BaseSettings):
         if window >= self.min_window:
             return self
         share = window / self.min_window
-        scaled = ("finding_tokens", "report_tokens", "page_characters", "max_results", "max_web_results", "max_open")
+        scaled = (
+            *("finding_tokens", "report_tokens", "page_characters", "max_results", "max_web_results", "max_open"),
+            # What a step is told of what is known stands in the prompt in any case.
+            *("max_memory_items", "max_elements"),
+        )
         cut = {name: max(2, int(getattr(self, name) * share)) for name in scaled}
         # Four characters are a token: the pages of a call may take a third of the window, a decision an eighth, as
         # may the thought before it.
         cut["pages_characters"] = min(self.pages_characters, window * 4 // 3)
         cut["decision_tokens"] = min(self.decision_tokens, window // 8)
+        cut["form_tokens"] = min(self.form_tokens, window // 8)
         cut["reasoning_tokens"] = min(self.reasoning_tokens, window // 8)
         return self.model_copy(update=cut)

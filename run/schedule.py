@@ -43,9 +43,8 @@ def with_follow_up(steps: Sequence[PlanStep], parent_id: str, wanted: Suggestion
     words = {_plain(known) for step in family for known in (step.title, step.task)}
     if parent.depth >= deepest or words & {_plain(wanted.title), _plain(wanted.task)}:
         return list(steps)
-    children = sum(step.parent == parent_id for step in steps)
     child = PlanStep(
-        id=f"{parent_id}.{children + 1}",
+        id=f"{parent_id}.1",
         title=wanted.title,
         description=f"Follows up step {parent_id}.",
         task=wanted.task,

@@ -36,6 +36,8 @@ class Forms:
     def __call__(self, request: Received) -> Reply:
         asked = self._asked(request)
         answer = self.rules[asked.form](asked)
+        if isinstance(answer, Reply):
+            return answer
         reply = use((asked.form, answer)) if isinstance(answer, dict) else say(answer)
         point = (asked.form, asked.task)
         with self.lock:

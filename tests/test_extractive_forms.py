@@ -160,6 +160,13 @@ def test_an_answered_step_is_evaluated_as_complete_and_followed_by_nothing() -> 
     assert (filled.completeness, filled.quality, filled.next_steps) == (1, 1, [])
 
 
+def test_a_thought_over_the_answers_is_followed_by_nothing() -> None:
+    plan = fill_in("make_plan", "Compare the Silver Heron and the Grey Gull.")
+    thought = plan.steps[-1]
+    filled = fill_in("evaluate_outcome", thought.task, learnings=learned((SHIP, 1)))
+    assert (thought.requires_search, filled.completeness, filled.next_steps) == (False, 1, [])
+
+
 def test_a_step_with_little_is_followed_by_a_search_for_what_it_brought_up() -> None:
     ship = "The Silver Heron belonged to Mara Ellingsen."
     filled = fill_in("evaluate_outcome", learnings=learned((ship, 1)), asked=[QUESTION, "Silver Heron"])

@@ -89,6 +89,7 @@ async def whole_run(tmp_path: Path, **rules: Rule) -> tuple[PlannedLab, Research
     await run.ask(QUESTION)
     state = await run.ask("The one at Skerry.")
     assert state.report and state.run and all(step.is_over for step in state.steps)
+    assert all(step.reason for step in state.steps if step.status != "completed")
     return run, state
 
 

@@ -193,8 +193,19 @@ async def test_a_step_that_the_time_overtakes_stops_before_its_next_iteration_an
     assert len(state.learnings) == 2
     [done] = run.of_type("step_done")
     assert done["status"] == "completed" and "max_seconds_planned" in done["reason"]
-    assert not run.asked("evaluate_outcome")
+    assert not run.asked("evaluate_outcome") and not run.of_type("error")
     assert state.report and "max_seconds_planned" in state.messages[-1].text
+    assert await run.is_told_again()
+
+
+@pytest.mark.behaviour("A-50")
+async def test_a_step_that_the_time_overtakes_before_it_has_learned_anything_has_failed(tmp_path: Path) -> None:
+    clock = HandClock()
+    rules = {"choose_queries": clock.after(200, form("choose_queries", queries=["Skerry Light"]))}
+    run, state = await finished(tmp_path, rules, clock=clock, limits={"max_seconds_planned": 100})
+    assert [step.status for step in state.steps] == ["failed"]
+    assert "max_seconds_planned" in state.steps[0].reason
+    assert state.report and not state.learnings
     assert await run.is_told_again()
 
 

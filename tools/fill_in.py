@@ -9,6 +9,7 @@ from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from langgraph.errors import GraphBubbleUp
 from pydantic import ValidationError
 
+from deep_research.evidence.notes import WITHHELD
 from deep_research.models.ask import ask_model
 from deep_research.models.request import Request
 from deep_research.prompts import render
@@ -76,6 +77,8 @@ class Filler:
         most = self._context.limits.form_tokens
         request = Request(role, self._question_id, messages, SHORTENERS, [SCHEMAS[form]], max_tokens=most)
         reply = await ask_model(request, self._context, self._teller)
+        if reply.refused:
+            self.fail(f"{NAMES[form]} was filled in without some results: {WITHHELD}")
         return read_calls(reply.message, {NAMES[form]}, call_ids(messages))
 
 

@@ -44,7 +44,7 @@ def knowledge_of(state: StepState, limits: Limits) -> str:
     return known(
         title=step.title,
         task=step.task,
-        learnings=as_learned(learnings_of(state), state.numbers),
+        learnings=as_learned(learnings_of(state)[-limits.max_memory_items :], state.numbers),
         elements=as_elements(elements_of(state, limits)),
         gaps=[gap.text for gap in gaps_of(state)],
         asked=[query for iteration in state.iterations for query in iteration.queries],

@@ -16,6 +16,7 @@ from deep_research.models.extractive.prose import listed
 from deep_research.models.extractive.quotations import pool_of_learnings
 from deep_research.models.extractive.reading import Knowledge, knowledge_in, question_in
 from deep_research.models.extractive.topics import Topic, task_for, title_of, topic_of
+from deep_research.models.extractive.typed_plan import ANALYSIS
 
 MAX_INSIGHTS = 3
 WELL_SOURCED = 3
@@ -45,7 +46,9 @@ def record_insights(messages: Sequence[BaseMessage]) -> dict[str, Any]:
 def evaluate_outcome(messages: Sequence[BaseMessage]) -> dict[str, Any]:
     """How much of the task the learnings hold, from how many documents; the best lead if that is little."""
     known, pool = knowledge_in(messages), _learned(messages)
-    completeness = _rounded(share(pool, pool.sentences))
+    # The thought that closes its plans names nothing that could be searched for.
+    is_thought = topic_of(question_in(messages)).text == ANALYSIS
+    completeness = 1.0 if is_thought else _rounded(share(pool, pool.sentences))
     documents = {learning.document for learning in known.learnings} - {None}
     quality = max(LEAST_QUALITY, len(documents) / WELL_SOURCED) if known.learnings else 0.0
     steps = _next_steps(known, topic_of(question_in(messages))) if completeness < LITTLE else []

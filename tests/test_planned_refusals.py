@@ -1,0 +1,74 @@
+"""What the filter of a model's provider refuses to have read is left out of a planned run, and the report says so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lab import QUESTION, write_documents
+from langgraph.checkpoint.memory import InMemorySaver
+from openai_server import Reply, fail
+from planned_lab import REPORT, RULES, Asked, Rule
+from planned_wire import form_server
+
+from deep_research.app.embed import build_graph, thread_config
+from deep_research.app.stream import apackets
+from deep_research.run.context import Context
+from deep_research.run.packets import AnyPacket
+from deep_research.state import ResearchState
+
+BLOCKED = fail(400, "Filtered due to the content management policy", code="content_filter")
+
+
+async def run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rules: Mapping[str, Rule]
+) -> tuple[list[AnyPacket], ResearchState]:
+    """The packets of a run over a real socket, and its state."""
+    graph = build_graph("planned", checkpointer=InMemorySaver())
+    with form_server(rules) as (server, _):
+        for name, value in server.environment.items():
+            monkeypatch.setenv(name, value)
+        context = Context(
+            models="openai:fake-1",
+            tool_calls="native",
+            docs=(write_documents(tmp_path / "docs"),),
+            engines=(),
+            data_dir=tmp_path / "data",
+        )
+        told = [packet async for packet in apackets(graph, QUESTION, "light", context=context)]
+        values = (await graph.aget_state(thread_config("light"))).values
+    return told, ResearchState(**values)
+
+
+def blocked(word: str, form: str, answer: Any = None) -> dict[str, Rule]:
+    """The form is refused as long as results that hold this word are in its prompt."""
+
+    def rule(asked: Asked) -> Any | Reply:
+        shown = any(word in message.text for message in asked.messages if message.type == "tool")
+        return BLOCKED if shown else answer or RULES[form](asked)
+
+    return {form: rule}
+
+
+@pytest.mark.behaviour("A-84")
+@pytest.mark.fault(10)
+async def test_results_that_may_not_be_read_are_told_and_the_step_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told, state = await run(tmp_path, monkeypatch, blocked("38 metres", "record_learnings"))
+    errors = [getattr(packet, "message", "") for packet in told if packet.type == "error"]
+    assert any("record_learnings was filled in without some results" in error for error in errors)
+    assert any("without some results" in failure for finding in state.findings.values() for failure in finding.failures)
+    assert state.report and state.report.text
+
+
+@pytest.mark.behaviour("A-84")
+@pytest.mark.fault(10)
+async def test_what_the_writer_may_not_read_is_named_in_the_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, state = await run(tmp_path, monkeypatch, blocked("Ada Moran", "report", REPORT))
+    assert state.run and state.run.status == "completed_with_gaps"
+    assert "Found, but left out: What 'Ada Moran' says" in state.messages[-1].text
