@@ -18,7 +18,8 @@ MANY = 4
 
 
 def contradicting(learnings: Sequence[Learning]) -> list[tuple[Learning, Learning]]:
-    """Pairs of learnings from different sources of which at most one is true, each pair once, the smaller id first.
+    """Pairs of learnings from different sources of which at most one is true, each pair once, in the order of
+    their words.
 
     Two sentences are compared only if the words of the one are among those of the other, and neither is doubtful, rough
     or about another thing by its names. They contradict each other if exactly one is negated; if they give different
@@ -28,9 +29,9 @@ def contradicting(learnings: Sequence[Learning]) -> list[tuple[Learning, Learnin
     found: dict[tuple[str, str], tuple[Learning, Learning]] = {}
     for part, whole in _candidates(claims):
         if part.learning.source != whole.learning.source and _exclude(part, whole):
-            first, second = sorted((part.learning, whole.learning), key=lambda learning: learning.id)
+            first, second = sorted((part.learning, whole.learning), key=lambda learning: (learning.text, learning.id))
             found[first.id, second.id] = (first, second)
-    return [found[ids] for ids in sorted(found)]
+    return sorted(found.values(), key=lambda pair: [(one.text, one.id) for one in pair])
 
 
 def _candidates(claims: Sequence[Claim]) -> Iterator[tuple[Claim, Claim]]:
