@@ -148,7 +148,7 @@ class Element(Record):
     """How much it bears on the step's task, from 0 to 1."""
     source: str
     """Id of the step that it comes from."""
-    kind: Literal["insight", "gap", "contradiction", "reasoning"]
+    kind: Literal["insight", "contradiction", "reasoning"]
     """What it is."""
 
 

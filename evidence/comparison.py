@@ -52,10 +52,10 @@ def comparison_table(pairs: Sequence[Compared]) -> str:
 
 
 def in_words(pair: Compared) -> str:
-    """The pair in one line, for a model."""
-    named = [f"{claim!r} ({source.title}, {source.date or 'undated'})" for claim, source in zip(*pair, strict=True)]
-    newer = f"; the newer is {pair.newer.title}" if pair.newer else ""
-    return f"{named[0]} and {named[1]}{newer}"
+    """The pair in one line, for a model: by numbers, since titles may hold anything."""
+    named = [f"{claim} [{source.number}] ({source.date or 'undated'})" for claim, source in zip(*pair, strict=True)]
+    newer = f"; [{pair.newer.number}] is newer" if pair.newer else ""
+    return f"- {named[0]} – but: {named[1]}{newer}"
 
 
 def _cells(pair: Compared) -> Sequence[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from deep_research.evidence.known import KnownMarkers
 from deep_research.evidence.sentences import Sentence, sentences_of
 from deep_research.evidence.words import tokens
 from deep_research.knowledge import Learning
@@ -28,6 +29,13 @@ def learnings_of(finding: Finding) -> list[Learning]:
             for key in _cited(sentence, finding)
         )
     )
+
+
+def plain_fact(text: str) -> str:
+    """The words of a learning in one line, without markers: what a source cites is no number of ours."""
+    markers = KnownMarkers(())
+    parts = [*markers.feed(" ".join(text.split())), *markers.finish()]
+    return "".join(part for part in parts if isinstance(part, str)).strip()
 
 
 def gaps_in(finding: Finding) -> list[str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from deep_research.evidence.likeness import Meaning, components, is_same, meaning, normalised
 from deep_research.evidence.vocabulary import GENERIC_WORDS, STOP_WORDS
@@ -73,7 +73,7 @@ def relevance(text: str, task: str) -> float:
 def elements_for(
     task: str, observations: Iterable[Observation], reasonings: Iterable[tuple[str, str]], most: int
 ) -> list[Element]:
-    """What is known that bears on a task, at most so many elements; each thing once.
+    """What is known that bears on a task, gaps apart, at most so many elements; each thing once.
 
     `reasonings` are thoughts, each behind the id of its step. Insights of at least `PRIORITY` confidence come first.
     Among them, and then among all others, what is more relevant to the task does.
@@ -81,7 +81,6 @@ def elements_for(
     noticed = list(observations)
     first = [_element(task, found, found.text) for found in insights(noticed) if found.score >= PRIORITY]
     rest = [_element(task, found, found.text) for found in insights(noticed) if found.score < PRIORITY]
-    rest += [_element(task, found, found.text) for found in open_gaps(noticed)]
     rest += [_element(task, found, f"{found.text} – but: {found.other}") for found in contradictions(noticed)]
     rest += [
         Element(content=thought, relevance=relevance(thought, task), source=step, kind="reasoning")
@@ -155,7 +154,8 @@ def _step_order(step: str) -> tuple[tuple[int, str], ...]:
 
 
 def _element(task: str, found: Observation, content: str) -> Element:
-    return Element(content=content, relevance=relevance(content, task), source=found.step, kind=found.kind)
+    kind: Literal["insight", "contradiction"] = "contradiction" if found.other else "insight"
+    return Element(content=content, relevance=relevance(content, task), source=found.step, kind=kind)
 
 
 def _by_relevance(element: Element) -> tuple[float, str, str, str]:

@@ -48,6 +48,11 @@ def gaps_of(run: Run, findings: Collection[Finding]) -> list[str]:
             for finding in own
             if finding.withheld
         ),
+        *(
+            f"Something failed on the way for {finding.task.rstrip('.')}: {'; '.join(dict.fromkeys(finding.failures))}."
+            for finding in own
+            if finding.ended == "done" and finding.failures
+        ),
         *sorted(faults - {finding.reason for finding in unfinished}),
     ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from deep_research.evidence.contradictions import contradicting
@@ -12,6 +13,10 @@ from deep_research.state import Finding
 
 ANSWERED = 0.6
 """Share of a gap's telling words that a later finding must hold for the gap to count as answered."""
+
+
+MOST_PAIRS = 3
+"""Contradictions of one learning that are noted in a round: two sources of many alike claims have very many pairs."""
 
 
 def notice_findings(
@@ -31,8 +36,14 @@ def notice_contradictions(
     """The pairs of this question's learnings that cannot both hold, less those that the memory has."""
     known = {frozenset(found.learnings) for found in memory.values() if found.kind == "contradiction"}
     own = [one for one in learnings.values() if one.question_id == question_id]
-    found = [_contradiction(one, other, round) for one, other in contradicting(own) if {one.id, other.id} not in known]
-    return {contradiction.key: contradiction for contradiction in found}
+    noticed: dict[str, Observation] = {}
+    times: Counter[str] = Counter()
+    for one, other in contradicting(own):
+        if {one.id, other.id} not in known and max(times[one.id], times[other.id]) < MOST_PAIRS:
+            times.update((one.id, other.id))
+            contradiction = _contradiction(one, other, round)
+            noticed[contradiction.key] = contradiction
+    return noticed
 
 
 def _gap(finding: Finding, text: str) -> Observation:

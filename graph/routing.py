@@ -131,6 +131,11 @@ def route_after_assess(state: StepState) -> Literal["note_insights", "choose_que
     return route_after_note_insights(state)
 
 
+def route_after_analyze(state: StepState) -> Literal["note_insights", "evaluate"]:
+    """Note insights where what was thought is sure enough."""
+    return "note_insights" if route_after_assess(state) == "note_insights" else "evaluate"
+
+
 def route_after_note_insights(state: StepState) -> Literal["choose_queries", "evaluate"]:
     """Search on, unless the step is over."""
     return "evaluate" if state.is_over else "choose_queries"

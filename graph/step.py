@@ -6,6 +6,7 @@ from langgraph.graph import END, START, StateGraph
 
 from deep_research.graph.handlers import end_step, judge_what_there_is
 from deep_research.graph.routing import (
+    route_after_analyze,
     route_after_assess,
     route_after_choose_queries,
     route_after_extract_learnings,
@@ -40,7 +41,7 @@ def build_step_graph() -> StateGraph[StepState, Context, StepInput, StepOutput]:
     graph.add_conditional_edges("search", route_after_search)
     graph.add_conditional_edges("extract_learnings", route_after_extract_learnings)
     graph.add_conditional_edges("assess", route_after_assess)
-    graph.add_conditional_edges("analyze", route_after_assess)
+    graph.add_conditional_edges("analyze", route_after_analyze)
     graph.add_conditional_edges("note_insights", route_after_note_insights)
     graph.add_edge("evaluate", END)
     return graph

@@ -8,7 +8,7 @@ from langchain_core.messages import HumanMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from deep_research.evidence.memory import contradictions, insights, relevance
+from deep_research.evidence.memory import answers, contradictions, insights, open_gaps, relevance
 from deep_research.knowledge import FINAL_CHECK, Learning, Observation
 from deep_research.models.settings import settings_of
 from deep_research.run.activities import activity, told
@@ -35,11 +35,11 @@ class CrossCheckUpdate(TypedDict, total=False):
 
 
 async def cross_check(state: ResearchState, runtime: Runtime[Context]) -> CrossCheckUpdate:
-    """Have the most relevant learnings compared, if there are insights to rely on or claims that look contradictory."""
+    """Have the most relevant learnings compared, if there are insights, contrary claims, or open gaps."""
     context, run = settings_of(runtime), state.run
     assert run is not None
     own = own_observations(state)
-    if not insights(own) and not contradictions(own):
+    if not insights(own) and not contradictions(own) and not open_gaps(own):
         return {}
     place = Placement(turn_index=state.progress.turn)
     teller = QuietTeller(runtime.stream_writer, place)
@@ -60,25 +60,35 @@ async def cross_check(state: ResearchState, runtime: Runtime[Context]) -> CrossC
 async def _check(
     state: ResearchState, run: Run, own: list[Observation], context: Context, filler: Filler
 ) -> dict[str, Observation]:
-    """What cannot both hold, by key; nothing if nobody can say."""
+    """What cannot both hold, and which gaps are answered after all, by key; nothing if nobody can say."""
     items = _items(state, run, own, context.limits.max_memory_items)
+    gaps = open_gaps(own)[: context.limits.max_elements]
     places = {learning.id: number for number, learning in enumerate(items, 1)}
-    candidates = [[places[one] for one in pair.learnings] for pair in contradictions(own)]
-    knowledge = known(learnings=with_numbers(state, items), candidates=candidates)
-    said = [HumanMessage(run.question)]
+    candidates = [
+        [places[one] for one in pair.learnings] for pair in contradictions(own) if places.keys() >= {*pair.learnings}
+    ]
+    knowledge = known(learnings=with_numbers(state, items), candidates=candidates, gaps=[gap.text for gap in gaps])
+    said = [HumanMessage(state.brief.summary)]
     form = await filler.ask_if_possible(RecordInconsistencies, "orchestrator", "cross_check", said, knowledge=knowledge)
-    pairs = {frozenset((pair.claim, pair.other)) for pair in form.inconsistencies} if form else ()
+    if form is None:
+        return {}
+    pairs = {frozenset((pair.claim, pair.other)) for pair in form.inconsistencies}
     known_pairs = [sorted(pair) for pair in pairs if len(pair) == 2 and pair <= {*places.values()}]
-    found = [_contradiction(items[one - 1], items[other - 1], state) for one, other in sorted(known_pairs)]
-    return {contradiction.key: contradiction for contradiction in found}
+    both = [(items[one - 1], items[other - 1]) for one, other in sorted(known_pairs)]
+    # Nobody contradicts himself, and a thought is nobody's word.
+    found = [_contradiction(one, other, state) for one, other in both if len({one.source, other.source} - {""}) == 2]
+    for number in form.answered_gaps:
+        if 0 < number <= len(gaps):
+            found += answers(gaps[number - 1], own, state.progress.cycle, FINAL_CHECK, 0)
+    return {observation.key: observation for observation in found}
 
 
 def _items(state: ResearchState, run: Run, own: list[Observation], most: int) -> list[Learning]:
     """The learnings that bear most on the question, first those that look contradictory."""
-    suspicious = [key for pair in contradictions(own) for key in pair.learnings]
+    suspicious = {key for pair in contradictions(own)[: most // 2] for key in pair.learnings}
     mine = {one.id: one for one in own_learnings(state)}
     ranked = sorted(mine, key=lambda key: (key not in suspicious, -relevance(mine[key].text, run.question), key))
-    return [mine[key] for key in ranked[: max(most, len(suspicious))]]
+    return [mine[key] for key in ranked[:most]]
 
 
 def _contradiction(one: Learning, other: Learning, state: ResearchState) -> Observation:

@@ -116,7 +116,7 @@ async def _adapt(
         insights=[insight.text for insight in insights(own)][: limits.max_elements],
         gaps=[gap.text for gap in open_gaps(own)][: limits.max_elements],
     )
-    said = [HumanMessage(run.question), *steering]
+    said = [HumanMessage(state.brief.summary), *steering]
     form = await filler.ask_if_possible(
         UpdatePlan, "planner", "digest", said, knowledge=knowledge, has_steering=bool(steering)
     )

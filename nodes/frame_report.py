@@ -7,6 +7,8 @@ from typing import Literal
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
+from deep_research.evidence.memory import insights, relevance
+from deep_research.knowledge import Learning
 from deep_research.models.settings import settings_of
 from deep_research.run.activities import activity, told
 from deep_research.run.context import Context
@@ -20,7 +22,7 @@ from deep_research.run.telling import QuietTeller
 from deep_research.state import Framing, Progress, ResearchState, Run, Spent
 from deep_research.tools.fill_in import Filled, Filler
 from deep_research.tools.forms import ChooseFormatting, FrameReport, StateIntent
-from deep_research.tools.run_context import own_learnings, with_numbers
+from deep_research.tools.run_context import own_learnings, own_observations, with_numbers
 from deep_research.tools.together import together
 
 Asked = Literal["intent", "formatting", "framing"]
@@ -90,5 +92,16 @@ class Framer:
             latest(state.messages, limits.context_messages),
             instructions=self._context.instructions,
             asked=asked,
-            knowledge=known(learnings=with_numbers(state, own_learnings(state)[: limits.max_memory_items])),
+            knowledge=known(
+                learnings=with_numbers(state, _most_relevant(state, limits.max_memory_items)),
+                insights=[one.text for one in insights(own_observations(state))][: limits.max_elements],
+            ),
         )
+
+
+def _most_relevant(state: ResearchState, most: int) -> list[Learning]:
+    """The learnings that bear most on the question, in the order in which they came."""
+    assert state.run is not None
+    question, own = state.run.question, own_learnings(state)
+    best = {one.id for one in sorted(own, key=lambda one: -relevance(one.text, question))[:most]}
+    return [one for one in own if one.id in best]

@@ -19,8 +19,7 @@ from deep_research.run.ledger import booked
 from deep_research.run.packet import Placement, emit
 from deep_research.run.packets import PlanDelta, PlanStart, SectionEnd
 from deep_research.run.pages import Pages, pages_of
-from deep_research.run.plans import read_plan
-from deep_research.run.schedule import plan_text
+from deep_research.run.schedule import plan_text, read_steps
 from deep_research.run.telling import QuietTeller
 from deep_research.state import Plan, Progress, ResearchState, Run, Spent
 from deep_research.tools.fill_in import Filler
@@ -44,13 +43,15 @@ async def plan_steps(state: ResearchState, runtime: Runtime[Context]) -> PlanSte
     context, run = settings_of(runtime), state.run
     assert run is not None
     if state.plan and state.plan.review == "approved":
-        return {"steps": edited_steps(state.plan, state.steps)}
+        return {"steps": read_steps(state.plan.text, context.limits.max_plan_steps)}
     place, pages = Placement(turn_index=state.progress.turn), pages_of(runtime.store, run.id)
     teller = QuietTeller(runtime.stream_writer, place)
     filler = Filler(context, run, teller, place)
     emit(runtime.stream_writer, activity("plan", run.question, place))
     async with booked(pages, run.id, teller.bill):
-        steps = typed_steps((await _ask(state, context, pages, filler)).steps, context.limits.max_plan_steps)
+        form = await _ask(state, context, pages, filler)
+    # What earlier questions have learned can be thought over.
+    steps = typed_steps(form.steps, context.limits.max_plan_steps, "" if state.learnings else run.question)
     text = plan_text(steps)
     written = Plan(text=text, steps=tuple(step.title for step in steps))
     emit(
@@ -75,38 +76,33 @@ async def plan_steps(state: ResearchState, runtime: Runtime[Context]) -> PlanSte
     return update
 
 
-def typed_steps(planned: Sequence[PlannedStep], most: int) -> list[PlanStep]:
-    """The steps of a plan as a model hands it in, at most so many.
+def typed_steps(planned: Sequence[PlannedStep], most: int, question: str) -> list[PlanStep]:
+    """The steps of a plan as a model hands it in, at most so many, those without words left out.
 
     A step can only depend on steps before it, so that nothing waits in a circle; what it names beside them is left
-    out. One that needs earlier steps and names none needs all before it.
+    out. One that needs earlier steps and names none needs all before it. A `question` stands for the search that a plan
+    of thought alone lacks; without one, there is something to think over already.
     """
     steps: list[PlanStep] = []
-    for number, step in enumerate(planned[:most], 1):
-        named = [earlier for earlier in dict.fromkeys(step.depends_on) if 0 < earlier < number]
-        wanted = named or (list(range(1, number)) if step.requires_previous else [])
+    ids: dict[int, str] = {}
+    for number, step in enumerate(planned, 1):
+        title, task = " ".join(step.title.split()), step.task.strip()
+        if not (title or task) or len(steps) == most:
+            continue
+        named = [ids[earlier] for earlier in dict.fromkeys(step.depends_on) if earlier in ids]
+        ids[number] = str(len(steps) + 1)
         typed = PlanStep(
-            id=str(number),
-            title=" ".join(step.title.split()) or " ".join(step.task.split())[:80],
+            id=ids[number],
+            title=title or " ".join(task.split())[:80],
             description=step.description.strip(),
-            task=step.task.strip() or step.title.strip(),
+            task=task or title,
             requires_search=step.requires_search,
-            depends_on=tuple(map(str, wanted)),
+            depends_on=tuple(named or (known.id for known in steps if step.requires_previous)),
         )
         steps.append(typed)
-    return steps
-
-
-def edited_steps(plan: Plan, known_steps: Sequence[PlanStep]) -> list[PlanStep]:
-    """The steps of a plan that the user has edited: those whose words are known stay as they were, others search."""
-    written = {read_plan(plan_text([step]), 1).steps[0]: step for step in known_steps}
-    ids: dict[str, str] = {}
-    steps: list[PlanStep] = []
-    for number, line in enumerate(plan.steps, 1):
-        step = written.get(line) or PlanStep(id="", title=line[:80], task=line, requires_search=True)
-        depends_on = tuple(ids[earlier] for earlier in step.depends_on if earlier in ids)
-        steps.append(step.model_copy(update={"id": str(number), "depends_on": depends_on}))
-        ids[step.id] = str(number)
+    if question and not any(step.requires_search for step in steps):
+        search = PlanStep(id=str(len(steps) + 1), title=question[:80], task=question, requires_search=True)
+        steps = [*steps[: most - 1], search.model_copy(update={"id": str(min(len(steps) + 1, most))})]
     return steps
 
 

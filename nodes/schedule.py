@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from langgraph.runtime import Runtime
@@ -16,14 +17,12 @@ from deep_research.run.limits import Limits
 from deep_research.run.packet import Placement, emit
 from deep_research.run.packets import SectionEnd, TopLevelBranching
 from deep_research.run.pages import pages_of
-from deep_research.run.schedule import due, left_undone, set_status
+from deep_research.run.schedule import NOTHING_TO_THINK_OVER, due, left_undone, set_status, undone_again
 from deep_research.run.spending import allowance, for_round, limit_reached
 from deep_research.run.step_branch import StepTask
 from deep_research.run.step_telling import step_done, step_started
 from deep_research.state import Progress, ResearchState, Run, Spent, Task
 from deep_research.tools.run_context import own_learnings, own_observations
-
-NOTHING_TO_THINK_OVER = "nothing was learned that it could think over"
 
 
 class ScheduleUpdate(TypedDict, total=False):
@@ -43,16 +42,17 @@ async def schedule(state: ResearchState, runtime: Runtime[Context]) -> ScheduleU
     lost = await owed(pages_of(runtime.store, run.id), run.id)
     new = lost.new(state.spending)
     run, state = lost.settled(run), replace(state, spending={**state.spending, **new})
-    limit = _limit(state, run, limits)
-    if limit:
-        run = run.model_copy(update={"stop_reason": limit})
-        return {"run": run, "steps": left_undone(state.steps, limit), "tasks": [], "spending": new}
     # A limit that ended the research may have been raised since.
-    update = ScheduleUpdate(run=run.model_copy(update={"stop_reason": ""}), spending=new)
-    steps, progress = state.steps, state.progress
+    steps, progress = undone_again(state.steps, run.stop_reason), state.progress
+    stop, halt = _limits(steps, state, run, limits)
+    if stop:
+        run = run.model_copy(update={"stop_reason": stop})
+        return {"run": run, "steps": left_undone(steps, stop), "tasks": [], "spending": new}
+    steps = left_undone(steps, halt, searches_only=True) if halt else steps
+    update = ScheduleUpdate(run=run.model_copy(update={"stop_reason": halt}), spending=new)
     chosen = due(steps, for_round(limits, state.spending).max_parallel_researchers)
-    if chosen and not chosen[0].requires_search and not own_learnings(state):
-        return {**update, **_skipped(state, chosen[0], runtime)}
+    if chosen and not chosen[0].requires_search and not state.learnings:
+        return {**update, **_skipped(steps, progress, chosen[0], runtime)}
     started = {
         step.id: step.model_copy(update={"status": "in_progress", "turn": progress.turn, "position": position})
         for position, step in enumerate(chosen)
@@ -70,31 +70,37 @@ async def schedule(state: ResearchState, runtime: Runtime[Context]) -> ScheduleU
     }
 
 
-def _limit(state: ResearchState, run: Run, limits: Limits) -> str:
-    """The limit that ends the research while something is left to do, in words; empty if none does."""
-    if all(step.is_over for step in state.steps):
-        return ""
+def _limits(steps: Sequence[PlanStep], state: ResearchState, run: Run, limits: Limits) -> tuple[str, str]:
+    """The limit that ends the research, and the one that ends its searches only, in words; empty where none does."""
+    if all(step.is_over for step in steps):
+        # What ended the searches before is still to be told.
+        return "", run.stop_reason
     if run.active_seconds - state.brief.began >= limits.max_seconds_planned:
-        return f"the time limit of {limits.max_seconds_planned:g} s (max_seconds_planned) was reached"
-    return limit_reached(limits, state.spending, run.active_seconds)
+        return f"the time limit of {limits.max_seconds_planned:g} s (max_seconds_planned) was reached", ""
+    thinking = limits.model_copy(update=dict.fromkeys(("max_searches", "max_fetches", "max_tool_calls")))
+    stop = limit_reached(thinking, state.spending, run.active_seconds)
+    return stop, limit_reached(limits, state.spending, run.active_seconds)
 
 
-def _skipped(state: ResearchState, step: PlanStep, runtime: Runtime[Context]) -> ScheduleUpdate:
+def _skipped(
+    steps: Sequence[PlanStep], progress: Progress, step: PlanStep, runtime: Runtime[Context]
+) -> ScheduleUpdate:
     """A thought over nothing is not thought."""
-    place = Placement(turn_index=state.progress.turn)
+    place = Placement(turn_index=progress.turn)
     update = {"status": "skipped", "reason": NOTHING_TO_THINK_OVER, "turn": place.turn_index}
     skipped = step.model_copy(update=update)
     end = SectionEnd(placement=place)
     emit(runtime.stream_writer, step_started(step, place), step_done(skipped, place), end)
-    progress = state.progress.model_copy(update={"turn": place.turn_index + 1})
-    return {"steps": set_status(state.steps, {step.id: skipped}), "tasks": [], "progress": progress}
+    progress = progress.model_copy(update={"turn": place.turn_index + 1})
+    return {"steps": set_status(steps, {step.id: skipped}), "tasks": [], "progress": progress}
 
 
 def _task(state: ResearchState, step: PlanStep, steps: int, limits: Limits) -> StepTask:
     """All that a step is given: what it builds on, and of the rest what bears on it most."""
     run, known = state.run, _known(state, step, limits.max_memory_items)
     assert run is not None
-    own = own_observations(state)
+    own = [one for one in own_observations(state) if one.kind != "gap"]
+    open_now = [gap for gap in open_gaps(own_observations(state)) if relevance(gap.text, step.task)]
     share = allowance(limits, state.spending, steps)
     left = limits.max_seconds_planned - (run.active_seconds - state.brief.began)
     return StepTask(
@@ -112,8 +118,8 @@ def _task(state: ResearchState, step: PlanStep, steps: int, limits: Limits) -> S
         known=known,
         rests_on=tuple(state.sources[key] for key in dict.fromkeys(one.source for one in known) if key),
         elements=tuple(elements_for(step.task, own, _thoughts(step, state.outcomes), limits.max_elements)),
-        gaps=tuple(gap for gap in open_gaps(own) if relevance(gap.text, step.task)),
-        **{**share._asdict(), "seconds": min(share.seconds, left)},
+        gaps=tuple(open_now[: limits.max_elements]),
+        **{**share._asdict(), "seconds": left},
     )
 
 
@@ -125,7 +131,8 @@ def _known(state: ResearchState, step: PlanStep, most: int) -> tuple[Learning, .
     """
     before = _thought_before(state, step)
     groups: tuple[list[Learning], ...] = ([], [], [])
-    for one in own_learnings(state):
+    # A thought may be about what earlier questions have learned.
+    for one in own_learnings(state) if step.requires_search else state.learnings.values():
         groups[0 if one.step == before else 1 if one.step in step.depends_on else 2].append(one)
     bearing = {one.id: relevance(one.text, step.task) for one in groups[2]}
     others = sorted(groups[2], key=lambda one: -bearing[one.id])

@@ -43,16 +43,17 @@ async def summarize(state: ResearchState, runtime: Runtime[Context]) -> Summariz
     place, start = Placement(turn_index=state.progress.turn), context.clock.seconds()
     teller = QuietTeller(writer, place)
     emit(writer, activity("summarize", run.question, place))
-    filler = Filler(context, run, teller, place)
-    named = NamedPages(state, context, pages, filler, teller)
+    filler, reader = Filler(context, run, teller, place), Filler(context, run, teller, place)
+    named = NamedPages(state, context, pages, reader, teller)
     async with booked(pages, run.id, teller.bill):
         summary, read = await _side_by_side(state, context, filler, named)
     emit(writer, Summary(placement=place, summary=summary))
     findings, cited = number_findings(read.findings, {**state.sources, **read.sources})
     seconds = run.active_seconds + context.clock.seconds() - start
+    failures = [*filler.failures, *reader.failures]
     return SummarizeUpdate(
         run=run.model_copy(update={"active_seconds": seconds}),
-        progress=state.progress.model_copy(update=told(state.progress, place, "summarize", filler.failures)),
+        progress=state.progress.model_copy(update=told(state.progress, place, "summarize", failures)),
         brief=state.brief.model_copy(update={"summary": summary, "began": run.active_seconds}),
         findings=findings,
         learnings=read.learnings,

@@ -25,10 +25,12 @@ from deep_research.run.calls import was_cut_off
 from deep_research.run.context import Context
 from deep_research.run.conversation import marked
 from deep_research.run.errors import DeepResearchError, NoReport
+from deep_research.run.fencing import fence
 from deep_research.run.ledger import booked, owed
 from deep_research.run.packet import Placement, document
 from deep_research.run.packets import CitationInfo, MessageDelta, MessageStart, NotesAdded
 from deep_research.run.pages import pages_of
+from deep_research.run.schedule import NOTHING_TO_THINK_OVER, plan_text
 from deep_research.run.telling import ProseTeller, Teller
 from deep_research.run.transcripts import earlier_findings, with_findings, withheld
 from deep_research.state import Finding, Report, ResearchState, Run, Spent
@@ -138,6 +140,7 @@ def _ended(
     stop_reason = run.stop_reason or cut
     unshown = left_out_of_basis(state, refused) if state.steps else []
     has_gaps = bool(gaps_of(run, findings) or unshown or open_gaps_of(run, state.steps, state.memory.values()))
+    has_gaps |= any(step.reason == NOTHING_TO_THINK_OVER for step in state.steps)
     is_whole = not has_gaps and not stop_reason and bool(report.sources)
     return run.model_copy(
         update={
@@ -177,6 +180,7 @@ def _request(
     run, limits = state.run, context.limits
     assert run is not None and state.plan is not None
     findings = {**state.findings, **withheld(state.findings, refused)}
+    pairs = disagreement(state)
     system = render("write_report", "system", date=run.date, language=run.language, instructions=context.instructions)
     reminder = render(
         "write_report",
@@ -188,16 +192,17 @@ def _request(
         if state.steps
         else any(finding.text and not finding.is_withheld for finding in findings.values()),
         assumptions=run.assumptions,
-        plan=state.plan.text,
+        # The plan may have been adapted since it was shown.
+        plan=plan_text(state.steps) if state.steps else state.plan.text,
         framing=state.framing,
-        contradictions=[in_words(pair) for pair in disagreement(state)],
+        contradictions=fence("\n".join(map(in_words, pairs))) if pairs else "",
     )
     partial = [AIMessage(written)] if written else []
     progress = state.progress
     messages = [
         SystemMessage(system),
         *state.messages[: progress.opening or len(state.messages)],
-        *(report_basis(state) if state.steps else earlier_findings(findings, run.id)),
+        *(report_basis(state, refused) if state.steps else earlier_findings(findings, run.id)),
         *with_findings(state.transcript, findings),
         *(state.messages[progress.seen_messages :] if progress.opening else []),
         *partial,

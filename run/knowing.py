@@ -32,4 +32,6 @@ def as_elements(elements: Iterable[Element]) -> list[dict[str, Any]]:
 
 def as_plan(steps: Sequence[PlanStep]) -> list[dict[str, Any]]:
     """The steps and where they stand."""
-    return [step.model_dump(include={"id", "title", "task", "status", "requires_search"}) for step in steps]
+    return [
+        step.model_dump(include={"id", "title", "description", "task", "status", "requires_search"}) for step in steps
+    ]

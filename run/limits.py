@@ -49,7 +49,7 @@ class Limits(BaseSettings):
     max_analysis_follow_ups: int = Field(default=3, ge=0)
     """Follow-up steps one below the other, under a step of thought alone."""
     max_elements: int = Field(default=20, ge=1)
-    """Insights, gaps, contradictions and thoughts that a step is shown, the most relevant ones."""
+    """Insights, contradictions and thoughts that a step is shown, the most relevant ones; as many gaps beside them."""
     max_memory_items: int = Field(default=50, ge=1)
     """Learnings that a step or the final check is shown."""
     researcher_seconds: float = Field(default=720, gt=0)

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from deep_research.knowledge import PlanStep, StepOutcome, Suggestion
 from deep_research.run.limits import Limits
 
+_ENTRY = re.compile(r"^\s*(?:\*\*)?(\d{1,2})[.)](?:\*\*)?\s*")
+_REMARK = re.compile(r"\((?:thought alone)?(?:; )?(?:builds on [\d., ]+)?\)$")
+_NUMBER = re.compile(r"\d+(?:\.\d+)*")
+
+NOTHING_TO_THINK_OVER = "nothing was learned that it could think over"
+"""Why a thought was skipped."""
 COMPLETE = 0.7
 """Completeness from which on a step is not followed up."""
 GOOD = 0.4
@@ -62,9 +69,22 @@ def set_status(steps: Sequence[PlanStep], changed: Mapping[str, PlanStep]) -> li
     return [changed.get(step.id, step) for step in steps]
 
 
-def left_undone(steps: Sequence[PlanStep], reason: str) -> list[PlanStep]:
-    """The steps with all that were never done skipped for this reason."""
-    return [step if step.is_over else step.model_copy(update={"status": "skipped", "reason": reason}) for step in steps]
+def left_undone(steps: Sequence[PlanStep], reason: str, *, searches_only: bool = False) -> list[PlanStep]:
+    """The steps with all that were never done, or all such searches, skipped for this reason."""
+    skipped = {"status": "skipped", "reason": reason}
+    return [
+        step if step.is_over or (searches_only and not step.requires_search) else step.model_copy(update=skipped)
+        for step in steps
+    ]
+
+
+def undone_again(steps: Sequence[PlanStep], reason: str) -> list[PlanStep]:
+    """The steps with those pending that were left undone for this reason, which may hold no longer."""
+    pending = {"status": "pending", "reason": ""}
+    return [
+        step.model_copy(update=pending) if reason and step.status == "skipped" and step.reason == reason else step
+        for step in steps
+    ]
 
 
 def adapted(
@@ -76,21 +96,21 @@ def adapted(
 ) -> list[PlanStep]:
     """The steps after a second look: pending ones skipped (reasons by id) or with another task (by id), and new ones.
 
-    `added` are title, task and whether it searches; no more of them than keep the plan itself, follow-ups left out,
-    within `most` steps.
+    `added` are title, task and whether it searches; no more of them than keep what is left of the plan, follow-ups
+    apart, within `most` steps.
     """
     changed = {
         step.id: step.model_copy(update={"status": "skipped", "reason": needless[step.id]})
         if step.id in needless
-        else step.model_copy(update={"task": reworded.get(step.id) or step.task})
+        else _reworded(step, reworded.get(step.id, ""))
         for step in steps
         if step.status == "pending"
     }
-    own = sum(not step.parent for step in steps)
+    own = [step for step in steps if not step.parent]
+    room = max(0, most - sum(not step.is_over for step in own))
     new = [
-        PlanStep(id=str(own + number), title=title or task[:80], task=task or title, requires_search=searches)
-        for number, (title, task, searches) in enumerate(added[: max(0, most - own)], 1)
-        if title or task
+        PlanStep(id=str(len(own) + number), title=title or task[:80], task=task or title, requires_search=searches)
+        for number, (title, task, searches) in enumerate(added[:room], 1)
     ]
     return [*set_status(steps, changed), *new]
 
@@ -101,6 +121,48 @@ def plan_text(steps: Sequence[PlanStep]) -> str:
         f"{number}. {step.title}\n   {' '.join(step.task.split())}{_remark(step)}"
         for number, step in enumerate(steps, 1)
     )
+
+
+def read_steps(text: str, most: int) -> list[PlanStep]:
+    """The steps of a plan as the user has edited it, in the form of `plan_text`; a line without a task is its own.
+
+    What a step builds on goes by the numbers that stand in the text.
+    """
+    steps: list[PlanStep] = []
+    ids: dict[str, str] = {}
+    for number, lines in _numbered(text)[:most]:
+        title, task = lines[0], " ".join(lines[1:]) or lines[0]
+        remark = _REMARK.search(task)
+        told = remark.group() if remark else ""
+        task = task.removesuffix(told).strip() or title
+        builds_on = _NUMBER.findall(told.partition("builds on")[2])
+        steps.append(
+            PlanStep(
+                id=str(len(steps) + 1),
+                title=title.removesuffix(told).strip()[:80] or task[:80],
+                task=task,
+                requires_search="thought alone" not in told,
+                depends_on=tuple(ids[one] for one in builds_on if one in ids),
+            )
+        )
+        ids[number] = steps[-1].id
+    return steps
+
+
+def _numbered(text: str) -> list[tuple[str, list[str]]]:
+    """The entries of a numbered list: their numbers as written, and their lines; lines before it stand alone."""
+    entries: list[tuple[str, list[str]]] = []
+    for line in filter(str.strip, text.splitlines()):
+        found = _ENTRY.match(line)
+        if found or not entries:
+            entries.append((found.group(1) if found else "", [line[found.end() :].strip() if found else line.strip()]))
+        else:
+            entries[-1][1].append(line.strip())
+    return [(number, lines) for number, lines in entries if lines[0]]
+
+
+def _reworded(step: PlanStep, task: str) -> PlanStep:
+    return step.model_copy(update={"task": task, "title": " ".join(task.split())[:80]}) if task else step
 
 
 def _remark(step: PlanStep) -> str:

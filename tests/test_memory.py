@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from deep_research.channels import merge_by_id
 from deep_research.evidence.likeness import components
 from deep_research.evidence.memory import answers, contradictions, elements_for, insights, open_gaps, relevance
-from deep_research.knowledge import Element, Observation, ObservationKind
+from deep_research.knowledge import Element, Observation
 
 LIT = "The light at Harbour Point was lit in 1844 by Ada Moran"
 TALL = "The granite tower of Harbour Point is 38 metres tall"
@@ -186,18 +186,15 @@ def test_sure_insights_come_first_and_then_what_is_most_relevant() -> None:
         ("contradiction", "The tower was lit in 1844 – but: The tower was lit in 1855", 1.0),
         ("insight", "The tower was lit with oil", 1.0),
         ("reasoning", "The tower matters", 0.5),
-        ("gap", "When was the tower built", 0.5),
     ]
     assert elements_for("When was the tower lit?", noticed, [], 2) == shown[:2]
 
 
 def test_the_same_words_are_shown_once_of_each_kind() -> None:
-    kinds: list[ObservationKind] = ["insight", "gap"]
     noticed = [
-        Observation(kind=kind, text=text, question_id="q", step=step)
-        for kind in kinds
+        Observation(kind="insight", text=text, question_id="q", step=step)
         for step, text in (("1", "the tower is lit"), ("2", "The towers are lit."))
     ]
     thoughts = [("1", "The tower is lit"), ("2", "The tower is lit!"), ("2", "The tower is not lit")]
     shown = elements_for("tower", noticed, thoughts, 9)
-    assert sorted(element.kind for element in shown) == ["gap", "insight", "reasoning", "reasoning"]
+    assert sorted(element.kind for element in shown) == ["insight", "reasoning", "reasoning"]

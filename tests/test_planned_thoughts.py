@@ -141,11 +141,12 @@ async def test_every_step_ends_in_a_final_status_and_is_begun_at_most_once(tmp_p
 
 
 @pytest.mark.behaviour("A-24", "A-28")
-async def test_a_plan_of_thoughts_alone_comes_to_its_end(tmp_path: Path) -> None:
+async def test_a_plan_of_thoughts_alone_is_given_a_search_for_the_question(tmp_path: Path) -> None:
     run, state = await finished(tmp_path, {"make_plan": plan(thought(COMPARE), thought(WEIGH))})
-    assert statuses(state) == {"1": "skipped", "2": "skipped"}
-    assert run.asked("record_analysis") == []
-    assert state.report
+    assert statuses(state) == {"1": "completed", "2": "completed", "3": "completed"}
+    assert run.begun == ["3", "1", "2"]
+    assert state.steps[-1].task == QUESTION
+    assert state.report and state.report.sources
     assert await run.is_told_again()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from deep_research.run import tool_names
 from deep_research.tools.control import tool_schema
@@ -13,7 +13,7 @@ Share = Field(ge=0, le=1)
 class Form(BaseModel):
     """Something to fill in; what a model adds beside it is left out."""
 
-    model_config = ConfigDict(use_attribute_docstrings=True)
+    model_config = ConfigDict(use_attribute_docstrings=True, coerce_numbers_to_str=True)
 
 
 class PlannedStep(Form):
@@ -36,8 +36,15 @@ class PlannedStep(Form):
 class MakePlan(Form):
     """Hand in the plan."""
 
-    steps: list[PlannedStep] = Field(min_length=1)
+    steps: list[PlannedStep]
     """The steps in their order; the first has the number 1."""
+
+    @field_validator("steps")
+    @classmethod
+    def _say_something(cls, steps: list[PlannedStep]) -> list[PlannedStep]:
+        if not any(step.title.strip() or step.task.strip() for step in steps):
+            raise ValueError("a plan has at least one step with words")
+        return steps
 
 
 class RecordSummary(Form):
@@ -152,6 +159,17 @@ class RewordedStep(Form):
     """What is to be found out now, as it can be understood alone."""
 
 
+class AddedStep(Form):
+    """A step that the user has asked for since."""
+
+    title: str
+    """A few words."""
+    task: str
+    """What is to be found out, as it can be understood alone."""
+    requires_search: bool = True
+    """Whether it searches or only thinks."""
+
+
 class UpdatePlan(Form):
     """Adapt what is left of the plan to what was found; leave all lists empty where it is right as it is."""
 
@@ -159,7 +177,7 @@ class UpdatePlan(Form):
     """Pending steps whose answer is known already."""
     reworded: list[RewordedStep] = Field(default_factory=list)
     """Pending steps that what was found should steer elsewhere."""
-    added: list[PlannedStep] = Field(default_factory=list)
+    added: list[AddedStep] = Field(default_factory=list)
     """Steps that the user has asked for since; they come last."""
 
 
@@ -180,10 +198,12 @@ class Inconsistency(Form):
 
 
 class RecordInconsistencies(Form):
-    """Hand in which learnings contradict each other."""
+    """Hand in which learnings contradict each other, and which open questions they answer."""
 
     inconsistencies: list[Inconsistency]
     """The pairs; none if there are none."""
+    answered_gaps: list[int] = Field(default_factory=list)
+    """Numbers of the open questions that the learnings answer after all."""
 
 
 class StateIntent(Form):

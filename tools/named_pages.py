@@ -9,6 +9,7 @@ from langgraph.types import StreamWriter
 from deep_research.knowledge import Learning, PlanStep, Source, short_hash
 from deep_research.run import tool_names
 from deep_research.run.context import Context
+from deep_research.run.conversation import question_of
 from deep_research.run.packet import emit
 from deep_research.run.packets import SectionEnd
 from deep_research.run.pages import Pages
@@ -16,7 +17,7 @@ from deep_research.run.step_branch import ResultSet, StepState, StepTask
 from deep_research.run.telling import QuietTeller
 from deep_research.state import Action, Finding, ResearchState
 from deep_research.tools import shown
-from deep_research.tools.addresses import addresses_in
+from deep_research.tools.addresses import Addresses, addresses_in
 from deep_research.tools.carry_out import Time
 from deep_research.tools.desk import Desk
 from deep_research.tools.fill_in import Filler
@@ -46,16 +47,18 @@ class NamedPages:
     ) -> None:
         """`filler` has them read, `teller` is told what opening them costs; that stands in the first tab beside it."""
         assert state.run is not None
-        self._run, self._spending = state.run, state.spending
+        self._run, self._spending, self._asked = state.run, state.spending, question_of(state.messages)
         self._context, self._pages, self._filler, self._teller = context, pages, filler, teller
         self._place = teller.placement.model_copy(update={"tab_index": 1})
         self._writer: StreamWriter = teller.writer
 
     async def read(self) -> Read:
         """Open them, and learn what bears on the question; what cannot be read becomes a problem of the finding."""
-        addresses = addresses_in(self._run.question)[: self._context.limits.max_open]
+        addresses = addresses_in(self._asked)[: self._context.limits.max_open]
         if not addresses:
             return Read()
+        # An answer to a question back has not passed the entry.
+        await Addresses(self._pages, self._run.id).allow(addresses)
         outcome = await self._open(addresses)
         sources = found_in(outcome)
         numbers = {key: number for number, key in enumerate(sources, 1)}
@@ -63,10 +66,9 @@ class NamedPages:
         state = self._state(addresses, outcome, list(sources), reference)
         learned = await Reader(state, self._context, self._pages, self._filler).read()
         state.learnings = learned.learnings
-        if not sources:
+        if outcome.problems:
             state.ended, state.reason = "partial", " ".join(outcome.problems).rstrip(".")
-        # What failed is told beside the summary.
-        finding = finding_of(state, [], 0.0)
+        finding = finding_of(state, self._filler.failures, 0.0)
         return Read([finding], learned.learnings, sources)
 
     async def _open(self, addresses: list[str]) -> Outcome:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from typing import NamedTuple
 
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from langchain_core.messages.tool import tool_call
@@ -10,15 +11,22 @@ from langchain_core.messages.tool import tool_call
 from deep_research.evidence.learned import merged_by_source, thoughts
 from deep_research.evidence.notes import WITHHELD
 from deep_research.run import tool_names
+from deep_research.run.transcripts import EARLIER
+from deep_research.run.transcripts import WITHHELD as WITHHELD_RESULT
 from deep_research.state import ResearchState
 
 ANALYSIS = "analysis"
 """Id of the call whose result holds the thoughts."""
 
 
-def report_basis(state: ResearchState) -> list[AnyMessage]:
-    """A call and its result for each source in the order of their numbers, and one for all thoughts."""
-    results = {call_id: (task, text) for call_id, task, text in _results(state)}
+def report_basis(state: ResearchState, refused: Collection[str]) -> list[AnyMessage]:
+    """A call and its result for each source in the order of their numbers, and one for all thoughts.
+
+    What a filter has `refused` to have read (ids of calls) is withheld.
+    """
+    results = {
+        one.call_id: (one.task, WITHHELD_RESULT if one.call_id in refused else one.text) for one in _results(state)
+    }
     if not results:
         return []
     calls = [
@@ -26,23 +34,33 @@ def report_basis(state: ResearchState) -> list[AnyMessage]:
         for call_id, (task, _) in results.items()
     ]
     return [
-        AIMessage("", tool_calls=calls),
+        # The mark lets results be shortened where the prompt does not fit.
+        AIMessage("", tool_calls=calls, additional_kwargs={EARLIER: True}),
         *(ToolMessage(text, tool_call_id=call_id) for call_id, (_, text) in results.items()),
     ]
 
 
 def left_out(state: ResearchState, refused: Collection[str]) -> list[str]:
     """What of it the provider of the writer's model refused to read (ids of calls), in words for the reader."""
-    return [f"Found, but left out: {task}: {WITHHELD}." for call_id, task, _ in _results(state) if call_id in refused]
+    return [f"Found, but left out: {one.name}: {WITHHELD}." for one in _results(state) if one.call_id in refused]
 
 
-def _results(state: ResearchState) -> Iterator[tuple[str, str, str]]:
-    """Id, task and text of each."""
+class _Result(NamedTuple):
+    call_id: str
+    task: str
+    """What a model is told that it is; a title might tell it something else."""
+    name: str
+    """The same for a reader."""
+    text: str
+
+
+def _results(state: ResearchState) -> Iterator[_Result]:
     learnings = list(state.learnings.values())
     merged = [(state.sources[key], texts) for key, texts in merged_by_source(learnings)]
     for source, texts in sorted(merged, key=lambda pair: pair[0].number):
-        lines = "\n".join(f"{text} [{source.number}]" for text in texts)
-        yield f"source-{source.number}", f"What {source.title!r} says", lines
+        number, lines = source.number, "\n".join(f"{text} [{source.number}]" for text in texts)
+        yield _Result(f"source-{number}", f"What source {number} says", f"What {source.title!r} says", lines)
     if thought := thoughts(learnings):
         lines = "\n".join(learning.text for learning in thought)
-        yield ANALYSIS, "What follows from it", f"Analysis, not a source and without a number:\n{lines}"
+        text = f"Analysis, not a source and without a number:\n{lines}"
+        yield _Result(ANALYSIS, "What follows from it", "What follows from it", text)

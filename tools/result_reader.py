@@ -8,6 +8,7 @@ from typing import NamedTuple
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 from langchain_core.messages.tool import tool_call
 
+from deep_research.evidence.learned import plain_fact
 from deep_research.evidence.memory import answers
 from deep_research.knowledge import Learning, Observation, short_hash
 from deep_research.run import tool_names
@@ -16,6 +17,7 @@ from deep_research.run.pages import Pages
 from deep_research.run.step_branch import ResultSet, StepState, StepTask
 from deep_research.tools.fill_in import Filler
 from deep_research.tools.forms import RecordLearnings
+from deep_research.tools.results import read_results
 from deep_research.tools.step_context import gaps_of, knowledge_of
 from deep_research.tools.together import together
 
@@ -47,12 +49,14 @@ class Reader:
         return _learned(self._state, [(form, results) for form, results in pairs if form])
 
     async def _read(self, results: ResultSet) -> RecordLearnings | None:
+        """What the model says, less what names a document that it was not shown: that cannot be traced."""
         task = self._state.task
         text = await self._pages.text(results.text_hash) or ""
         call_id = short_hash(task.id, results.query, results.tool)
         call = tool_call(name=results.tool, args={_GIVEN.get(results.tool, "queries"): [results.query]}, id=call_id)
         shown: list[AnyMessage] = [AIMessage("", tool_calls=[call]), ToolMessage(text, tool_call_id=call_id)]
-        return await self._filler.ask_if_possible(
+        numbers = {result["document"] for result in read_results(text)}
+        form = await self._filler.ask_if_possible(
             RecordLearnings,
             "researcher",
             "extract_learnings",
@@ -60,6 +64,8 @@ class Reader:
             knowledge=knowledge_of(self._state, self._context.limits),
             task=task.text,
         )
+        facts = [fact for fact in form.learnings if fact.document in numbers] if form else []
+        return form.model_copy(update={"learnings": facts}) if form else None
 
 
 def _learned(state: StepState, forms: Iterable[tuple[RecordLearnings, ResultSet]]) -> Learned:
@@ -86,10 +92,8 @@ def _learned(state: StepState, forms: Iterable[tuple[RecordLearnings, ResultSet]
 def _facts(form: RecordLearnings, state: StepState, task: StepTask) -> Iterable[Learning]:
     keys = state.keys
     for fact in form.learnings:
-        # A fact that names no document that was shown cannot be traced, and is left out.
-        if 0 < fact.document <= len(keys) and fact.text.strip():
+        if text := plain_fact(fact.text):
             source = keys[fact.document - 1]
-            text = " ".join(fact.text.split())
             yield Learning(text=text, source=source, step=task.step.id, question_id=task.question_id)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from deep_research.evidence.likeness import normalised
 from deep_research.evidence.memory import elements_for, open_gaps
@@ -22,31 +22,32 @@ def gaps_of(state: StepState) -> list[Observation]:
     return open_gaps([*state.task.gaps, *state.memory.values()])
 
 
-def learnings_of(state: StepState) -> list[Learning]:
-    """What the step was given, and what it has learned."""
-    return [*state.task.known, *state.learnings.values()]
+def learnings_of(state: StepState, most: int) -> list[Learning]:
+    """What the step was given, what it builds on first, and what it has learned last; each has half of the room."""
+    own = list(state.learnings.values())[-max(1, most - min(len(state.task.known), most // 2)) :]
+    return [*state.task.known[: max(1, most - len(own))], *own]
 
 
 def elements_of(state: StepState, limits: Limits) -> list[Element]:
     """What bears on the step, each once: its last verdict, what it noticed, what it was given; gaps stand apart."""
-    noticed = elements_for(state.task.step.task, state.memory.values(), [], limits.max_elements)
+    own = [one for one in state.memory.values() if one.kind != "gap"]
+    noticed = elements_for(state.task.step.task, own, [], limits.max_elements)
     found: dict[tuple[str, str], Element] = {}
     for element in (*_last_verdict(state), *noticed, *state.task.elements):
-        # Which of the gaps that it was given are still open, `gaps_of` knows.
-        if element.kind != "gap":
-            found.setdefault((element.kind, normalised(element.content)), element)
+        found.setdefault((element.kind, normalised(element.content)), element)
     return list(found.values())[: limits.max_elements]
 
 
-def knowledge_of(state: StepState, limits: Limits) -> str:
-    """All of it, as a model reads it."""
-    step = state.task.step
+def knowledge_of(state: StepState, limits: Limits, new: Collection[str] = ()) -> str:
+    """All of it, as a model reads it; `new` are ids of learnings that are told apart."""
+    step, learnings = state.task.step, learnings_of(state, limits.max_memory_items)
     return known(
         title=step.title,
         task=step.task,
-        learnings=as_learned(learnings_of(state)[-limits.max_memory_items :], state.numbers),
+        learnings=as_learned(learnings, state.numbers),
+        new=[number for number, one in enumerate(learnings, 1) if one.id in new],
         elements=as_elements(elements_of(state, limits)),
-        gaps=[gap.text for gap in gaps_of(state)],
+        gaps=[gap.text for gap in gaps_of(state)][: limits.max_elements],
         asked=[query for iteration in state.iterations for query in iteration.queries],
     )
 

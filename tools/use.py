@@ -55,8 +55,8 @@ async def use_tool(
 
     A web search is not told what the thread's documents have shown, to whomever: a task may quote it.
     """
-    if used_up := _used_up(name, desk.meter):
-        return Outcome(problems=(f"{NOT_RUN} {used_up}. Write down what was found.",))
+    if reason := used_up(name, desk.meter):
+        return Outcome(problems=(f"{NOT_RUN} {reason}. Write down what was found.",))
     desk.meter.calls += 1
     private = await documents_shown(desk.pages) if name == tool_names.WEB_SEARCH else ()
     return await carry_out(research_tool(name, context, desk._replace(private=private)), arguments, time)
@@ -99,7 +99,7 @@ def tool_time(limits: Limits, used: float) -> Time:
     return min(Time(limits.tool_seconds, "tool_seconds"), Time(seconds_left(limits, used), "researcher_seconds_hard"))
 
 
-def _used_up(tool: str, meter: Meter) -> str:
+def used_up(tool: str, meter: Meter) -> str:
     """Why the tool cannot do anything any more; empty if it can."""
     if meter.most_calls is not None and meter.calls >= meter.most_calls:
         return "no tool calls are left (max_tool_calls)"

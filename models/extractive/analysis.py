@@ -9,10 +9,10 @@ from typing import Any
 from langchain_core.messages import BaseMessage
 
 from deep_research.evidence.words import names
-from deep_research.models.extractive.coverage import LEAST_OF_NAME, MOST_WORDS, share_of_name, words_with
+from deep_research.models.extractive.coverage import LEAST_OF_NAME, MOST_WORDS, is_answered, share_of_name, words_with
 from deep_research.models.extractive.pool import Pool, Sentence
 from deep_research.models.extractive.prose import counted, listed
-from deep_research.models.extractive.quotations import pool_of_sentences, sourced
+from deep_research.models.extractive.quotations import pool_of_learnings, pool_of_sentences, sourced
 from deep_research.models.extractive.reading import knowledge_in, question_in
 from deep_research.models.extractive.topics import topic_of
 
@@ -32,9 +32,13 @@ def record_analysis(messages: Sequence[BaseMessage]) -> dict[str, Any]:
 
 
 def record_inconsistencies(messages: Sequence[BaseMessage]) -> dict[str, Any]:
-    """All pairs that look contradictory: the rule that found them is strict."""
-    pairs = knowledge_in(messages).candidates
-    return {"inconsistencies": [{"claim": claim, "other": other} for claim, other in pairs]}
+    """All pairs that look contradictory: the rule that found them is strict; and the gaps that learnings answer."""
+    known = knowledge_in(messages)
+    gaps = enumerate(known.gaps, start=1)
+    return {
+        "inconsistencies": [{"claim": claim, "other": other} for claim, other in known.candidates],
+        "answered_gaps": [n for n, gap in gaps if is_answered(pool_of_learnings(known.learnings, gap))],
+    }
 
 
 def _extent(pool: Pool) -> str:

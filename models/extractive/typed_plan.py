@@ -15,9 +15,13 @@ from deep_research.models.extractive.writer import BROAD
 ANALYSIS = "What the sources agree and differ on"
 
 
+UNNAMED = "The question"
+"""Stands for a question without words."""
+
+
 def make_plan(messages: Sequence[BaseMessage]) -> dict[str, Any]:
     """A search for each part, one for the whole that builds on them, and a thought where much is to be compared."""
-    question = question_in(messages)
+    question = question_in(messages).strip() or UNNAMED
     whole, *parts = steps_for(question)
     thoughts = [ANALYSIS] if BROAD.search(question) else []
     searches = [_step(part, whole) for part in parts[: MAX_STEPS - 1 - len(thoughts)]]

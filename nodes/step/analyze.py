@@ -9,6 +9,7 @@ from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
 from deep_research.evidence.confidence import confidence
+from deep_research.evidence.learned import plain_fact
 from deep_research.knowledge import Iteration, Learning
 from deep_research.models.settings import settings_of
 from deep_research.run.activities import activity
@@ -66,5 +67,5 @@ async def analyze(state: StepState, runtime: Runtime[Context]) -> AnalyzeUpdate:
 
 def _thoughts(form: RecordAnalysis, task: StepTask) -> Iterable[Learning]:
     for statement in form.statements:
-        if text := " ".join(statement.split()):
+        if text := plain_fact(statement):
             yield Learning(text=text, step=task.step.id, question_id=task.question_id)

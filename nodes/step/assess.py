@@ -98,7 +98,7 @@ class Judge:
             "assess",
             [HumanMessage(self._state.task.text)],
             query=query,
-            knowledge=knowledge_of(self._state, self._context.limits),
+            knowledge=knowledge_of(self._state, self._context.limits, self._state.learned[query]),
         )
         if form is None:
             # Nobody says that it is complete.

@@ -7,6 +7,7 @@ from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
 from deep_research.models.settings import settings_of
+from deep_research.run import tool_names
 from deep_research.run.activities import activity
 from deep_research.run.context import Context, bound
 from deep_research.run.packet import emit
@@ -21,6 +22,7 @@ from deep_research.tools.forms import ChooseQueries
 from deep_research.tools.offer import offered_tools
 from deep_research.tools.step_call import StepCall
 from deep_research.tools.step_context import knowledge_of
+from deep_research.tools.use import meter_of, used_up
 
 
 class ChooseQueriesUpdate(TypedDict, total=False):
@@ -44,7 +46,9 @@ async def choose_queries(state: StepState, runtime: Runtime[Context]) -> ChooseQ
     writer, call = runtime.stream_writer, StepCall(state, context, runtime)
     if not state.iteration:
         emit(writer, step_started(task.step, task.place))
+    searches = [name for name in offered_tools(context) if name != tool_names.OPEN_URL]
     reason = TIME_OVER if state.seconds >= task.seconds else share_used_up(task, state.spending)
+    reason = reason or used_up(searches[0], meter_of(task, state.spending))
     if reason:
         return {"is_over": True, "ended": "partial", "reason": reason}
     emit(writer, activity("search", task.question, call.place))

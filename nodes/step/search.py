@@ -40,6 +40,7 @@ READ_PER_QUERY = 2
 class SearchUpdate(TypedDict, total=False):
     """What `search` writes."""
 
+    queries: tuple[str, ...]
     results: tuple[ResultSet, ...]
     numbered: list[str]
     actions: list[Action]
@@ -62,6 +63,7 @@ async def search(state: StepState, runtime: Runtime[Context]) -> SearchUpdate:
         broken = await work.do()
         fault = "" if broken else work.lasting_fault()
     update = SearchUpdate(
+        queries=tuple(dict.fromkeys(query for query, _, _ in work.outcomes)),
         results=tuple(work.results),
         numbered=work.new,
         actions=work.actions,
