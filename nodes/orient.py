@@ -24,9 +24,6 @@ from deep_research.tools.offer import offered_tools
 from deep_research.tools.outcome import Outcome
 from deep_research.tools.use import found_in, keep, meter_for_run, use_tool
 
-MOST = 1_000
-"""More searches than one look around needs."""
-
 
 class OrientUpdate(TypedDict):
     """What `orient` writes."""
@@ -48,8 +45,8 @@ async def orient(state: ResearchState, runtime: Runtime[Context]) -> OrientUpdat
     emit(runtime.stream_writer, activity("understand", run.question, place))
     async with booked(pages, run.id, look.bill):
         searches = [name for name in offered_tools(context) if name != tool_names.OPEN_URL]
-        limits = context.limits
-        if min(limits.max_searches or MOST, limits.max_tool_calls or MOST) <= len(searches):
+        allowed = [most for most in (context.limits.max_searches, context.limits.max_tool_calls) if most is not None]
+        if min(allowed, default=len(searches) + 1) <= len(searches):
             # What little may be done is kept for the steps.
             searches = []
         found = [await look.around(name, tab) for tab, name in enumerate(searches, 1)]

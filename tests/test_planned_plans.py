@@ -132,3 +132,10 @@ async def test_a_gap_that_another_step_has_answered_is_closed_by_the_final_check
     assert "Not found" not in state.messages[-1].text
     assert state.run and state.run.status == "completed"
     assert await run.is_told_again()
+
+
+@pytest.mark.parametrize("limit", ["max_searches", "max_tool_calls"])
+async def test_the_only_search_that_is_allowed_is_kept_for_the_plan(tmp_path: Path, limit: str) -> None:
+    _, state = await finished(tmp_path, limits={limit: 1})
+    assert state.brief.actions == ()
+    assert state.report and state.report.sources

@@ -16,6 +16,8 @@ from command import Desk
 from langgraph_sdk.client import LangGraphClient
 from server import GRAPH, ROOT, Conversation, Server
 
+from deep_research.app.stream import read_packet
+
 UNCLEAR = "Compare them?"
 QUESTION = "The Skerry Light and its keeper Ada Moran"
 
@@ -93,7 +95,7 @@ async def test_the_planned_strategy_is_served_beside_the_other(client: LangGraph
     values = await talk.ask(None, command={"resume": QUESTION})
     assert "1844. [" in values["report"]["text"]
     assert {step["status"] for step in values["steps"]} == {"completed"}
-    types = {packet["type"] for packet in talk.packets()}
+    types = {read_packet(packet).type for packet in talk.packets()}
     assert {"activity", "step_started", "step_learnings", "step_done", "report_framing", "sources"} <= types
     metadata: Any = (await client.threads.get_state(talk.thread))["metadata"]
     assert metadata["research_strategy"] == "planned"
