@@ -211,7 +211,7 @@ def test_a_plan_goes_through_each_rung_as_it_is(name: RungName, steps: list[dict
     decided = read_calls(read_reply(shown, tools), ["make_plan"], ())
     assert [entry.arguments for entry in decided.accepted] == [cleaned({"steps": meant})]
     assert decided.message.content == ""
-    has_words = any(str(step[key]).strip() for step in meant for key in ("title", "task"))
+    has_words = any(cleaned(str(step[key])).strip() for step in meant for key in ("title", "task"))
     assert not has_words or len(MakePlan.model_validate(decided.accepted[0].arguments).steps) == 2
 
 
