@@ -58,6 +58,8 @@ def test_a_plan_can_be_executed_inside_an_agent_as_well(tmp_path: Path) -> None:
     assert all(map(stands_in_its_file, quotations(answer.text)))
     assert answer.artifact["sources"] and answer.artifact["status"].startswith("completed")
     assert {"step_started", "step_done"} <= {part["packet"]["type"] for part in told[:-1]}
+    searches = [part for part in told[:-1] if part["packet"]["type"] == "search_tool_queries_delta"]
+    assert answer.artifact["tool_calls"] == sum(len(part["packet"]["queries"]) for part in searches)
 
 
 @pytest.mark.behaviour("A-82")
