@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -204,12 +204,6 @@ class StepOutcome(Record):
     """Id of the step."""
     iterations: tuple[Iteration, ...] = ()
     """What it did, in order."""
-    is_complete: bool = False
-    """Whether its last verdict says that nothing is missing."""
-    reasoning: str = ""
-    """The thought of its last verdict."""
-    key_elements: tuple[str, ...] = ()
-    """What that verdict hangs on."""
     completeness: float | None = None
     """How much of what the step was to find is there, from 0 to 1; none: not evaluated."""
     quality: float | None = None
@@ -220,9 +214,25 @@ class StepOutcome(Record):
     """The further step that has to be made."""
 
     @property
+    def verdict(self) -> Verdict | None:
+        """The last one; none if none was given."""
+        return last_verdict(self.iterations)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether it says that nothing is missing."""
+        return self.verdict is not None and self.verdict.is_complete
+
+    @property
     def confidence(self) -> float:
         """That of the last iteration; 0 if there was none."""
         return self.iterations[-1].confidence if self.iterations else 0.0
+
+
+def last_verdict(iterations: Iterable[Iteration]) -> Verdict | None:
+    """The latest verdict of some iterations; none if none was given."""
+    verdicts = [verdict for iteration in iterations for verdict in iteration.verdicts]
+    return verdicts[-1] if verdicts else None
 
 
 def short_hash(*parts: str) -> str:

@@ -148,5 +148,7 @@ def _thought_before(state: ResearchState, step: PlanStep) -> str:
 
 def _thoughts(step: PlanStep, outcomes: dict[str, StepOutcome]) -> list[tuple[str, str]]:
     """What the steps that it builds on thought last."""
-    parents = [outcomes[parent] for parent in step.depends_on if parent in outcomes]
-    return [(parent.step, words) for parent in parents for words in (parent.reasoning, *parent.key_elements) if words]
+    parents = [(parent, outcomes[parent].verdict) for parent in step.depends_on if parent in outcomes]
+    return [
+        (parent, words) for parent, last in parents if last for words in (last.reasoning, *last.key_elements) if words
+    ]

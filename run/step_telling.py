@@ -8,8 +8,6 @@ from deep_research.knowledge import Iteration, Learning, PlanStep, Source, Verdi
 from deep_research.run.packet import Placement, document
 from deep_research.run.packets import PacketError
 from deep_research.run.step_packets import (
-    Contradiction,
-    ContradictionsFound,
     LearningShown,
     ReportFraming,
     Sources,
@@ -71,12 +69,6 @@ def step_done(step: PlanStep, place: Placement) -> StepDone:
 def step_failed(place: Placement, reason: str) -> PacketError:
     """What is said where something of a step went wrong."""
     return PacketError(placement=place, message=f"A step went on without it: {reason}.")
-
-
-def contradictions_told(pairs: Iterable[Contradiction], place: Placement) -> list[ContradictionsFound]:
-    """What the sources disagree on; nothing if they do not."""
-    shown = list(pairs)
-    return [ContradictionsFound(placement=place, contradictions=shown)] if shown else []
 
 
 def framing_told(framing: Framing, sources: Mapping[str, Source], place: Placement) -> list[ReportFraming | Sources]:

@@ -112,7 +112,9 @@ async def test_the_thought_of_the_last_verdict_takes_the_place_of_those_before(t
     given = [shown(asked, "reasoning") for asked in run.asked("choose_queries")]
     second = ["How tall is it?", "height", "metres"]
     assert given == [[], ["Where is it?", "place"], second, second, second]
-    assert (state.outcomes["1"].reasoning, state.outcomes["1"].key_elements) == (second[0], tuple(second[1:]))
+    last = state.outcomes["1"].verdict
+    assert last
+    assert (last.reasoning, last.key_elements) == (second[0], tuple(second[1:]))
 
 
 @pytest.mark.behaviour("A-35")

@@ -225,6 +225,8 @@ async def test_a_step_that_finds_nothing_ends_without_verdicts_and_is_named_as_n
 async def test_a_verdict_of_complete_ends_a_step_at_once(tmp_path: Path) -> None:
     run, state = await finished(tmp_path, {"give_verdict": verdict(True, "All.", "lamp")})
     assert len(outcome_of(state).iterations) == 1
-    assert (outcome_of(state).is_complete, outcome_of(state).reasoning) == (True, "All.")
-    assert outcome_of(state).key_elements == ("lamp",)
+    last = outcome_of(state).verdict
+    assert last
+    assert (last.is_complete, last.reasoning) == (True, "All.")
+    assert last.key_elements == ("lamp",)
     assert await run.is_told_again()

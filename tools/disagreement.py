@@ -5,7 +5,6 @@ from __future__ import annotations
 from deep_research.evidence.comparison import Compared, compared
 from deep_research.run.packet import Placement
 from deep_research.run.step_packets import Contradiction, ContradictionsFound
-from deep_research.run.step_telling import contradictions_told
 from deep_research.state import ResearchState
 
 
@@ -16,8 +15,8 @@ def disagreement(state: ResearchState) -> list[Compared]:
 
 
 def disagreement_told(pairs: list[Compared], place: Placement) -> list[ContradictionsFound]:
-    """The packet that tells them."""
-    shown = (
+    """The packet that tells them; nothing if there are none."""
+    shown = [
         Contradiction(
             claim=pair.claims[0],
             document_id=pair.sources[0].key,
@@ -26,5 +25,5 @@ def disagreement_told(pairs: list[Compared], place: Placement) -> list[Contradic
             newer_document_id=pair.newer.key if pair.newer else "",
         )
         for pair in pairs
-    )
-    return contradictions_told(shown, place)
+    ]
+    return [ContradictionsFound(placement=place, contradictions=shown)] if shown else []

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 
 from deep_research.evidence.likeness import normalised
 from deep_research.evidence.memory import elements_for, open_gaps
-from deep_research.knowledge import Element, Learning, Observation
+from deep_research.knowledge import Element, Learning, Observation, last_verdict
 from deep_research.run.knowing import as_elements, as_learned, known
 from deep_research.run.limits import Limits
 from deep_research.run.step_branch import StepState
@@ -54,10 +54,9 @@ def knowledge_of(state: StepState, limits: Limits, new: Collection[str] = ()) ->
 
 def _last_verdict(state: StepState) -> Iterable[Element]:
     """What was thought last; it takes the place of what was thought before."""
-    verdicts = [verdict for iteration in state.iterations for verdict in iteration.verdicts]
-    if not verdicts:
+    last, step_id = last_verdict(state.iterations), state.task.step.id
+    if last is None:
         return
-    last, step_id = verdicts[-1], state.task.step.id
     if last.reasoning:
         yield Element(content=last.reasoning, relevance=OWN_THOUGHT, source=step_id, kind="reasoning")
     for words in last.key_elements:

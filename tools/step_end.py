@@ -41,17 +41,8 @@ def finding_of(state: StepState, failures: Sequence[str], seconds: float) -> Fin
 
 
 def outcome_of(state: StepState) -> StepOutcome:
-    """What the step did, and what its last verdict says."""
-    verdicts = [verdict for iteration in state.iterations for verdict in iteration.verdicts]
-    last = verdicts[-1] if verdicts else None
-    return StepOutcome(
-        step=state.task.step.id,
-        iterations=tuple(state.iterations),
-        turns=state.turn,
-        is_complete=bool(last and last.is_complete),
-        reasoning=last.reasoning if last else "",
-        key_elements=last.key_elements if last else (),
-    )
+    """What the step did."""
+    return StepOutcome(step=state.task.step.id, iterations=tuple(state.iterations), turns=state.turn)
 
 
 def not_found(state: StepState, finding: Finding) -> dict[str, Observation]:

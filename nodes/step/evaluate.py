@@ -23,6 +23,9 @@ from deep_research.tools.step_call import StepCall
 from deep_research.tools.step_context import knowledge_of
 from deep_research.tools.step_end import finding_of, not_found, outcome_of, tell_end
 
+UNTITLED = "Additional research"
+"""Title of a further step that nobody has named."""
+
 
 class EvaluateUpdate(TypedDict):
     """What `evaluate` writes."""
@@ -100,7 +103,3 @@ def _named(wanted: Suggestion, named: UpdateStep) -> Suggestion | None:
     if not named.is_needed or not task:
         return None
     return wanted.model_copy(update={"title": wanted.title or named.title.strip() or UNTITLED, "task": task})
-
-
-UNTITLED = "Additional research"
-"""Title of a further step that nobody has named."""
