@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
 
+from deep_research.audit import Audit, ClaimCheck, NotRead
 from deep_research.channels import append, delta, merge_by_id, merge_texts
 from deep_research.knowledge import Learning, Observation, PlanStep, Record, Source, StepOutcome, merge_sources
 
@@ -31,6 +32,8 @@ class Action(Record):
     """Keys of the sources that it brought."""
     problems: tuple[str, ...] = ()
     """What could not be searched or read, and why."""
+    not_read: tuple[NotRead, ...] = ()
+    """Pages and documents among these problems."""
     fault: str = ""
     """Why nothing at all could be searched and nothing will be; empty if something could."""
 
@@ -252,6 +255,12 @@ class Report(Record):
     """Active seconds of the run before it."""
     dropped_markers: int = 0
     """Markers that named no source and were removed."""
+    draft: str = ""
+    """The body as it was streamed, where the report differs from it; empty if it does not."""
+    claims: tuple[ClaimCheck, ...] = ()
+    """Its sentences that claim something, checked; none if that was not wanted."""
+    audit: Audit | None = None
+    """The account of it; none as long as it is a draft."""
 
 
 def merge_findings(current: Mapping[str, Finding], update: Mapping[str, Finding]) -> dict[str, Finding]:

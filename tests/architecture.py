@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 PACKAGE = "deep_research"
 LEVELS = {
-    "channels": -1,
-    "knowledge": -1,
+    "audit": -1,
+    "channels": -2,
+    "knowledge": -2,
     "state": 0,
     "evidence": 1,
     "run": 1,

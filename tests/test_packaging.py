@@ -29,7 +29,10 @@ def folder_of(package: str) -> Path:
 
 def wanted_files() -> set[str]:
     """The package as it should be installed, by the tree."""
-    files = {f"deep_research/{name}" for name in ("__init__.py", "channels.py", "knowledge.py", "state.py", "py.typed")}
+    files = {
+        f"deep_research/{name}"
+        for name in ("__init__.py", "audit.py", "channels.py", "knowledge.py", "state.py", "py.typed")
+    }
     for package in PACKAGES[1:]:
         files |= {f"{package.replace('.', '/')}/{path.name}" for path in folder_of(package).glob("*.py")}
     return files | {f"deep_research/prompts/{path.name}" for path in (ROOT / "prompts").glob("*.md")}

@@ -1,0 +1,120 @@
+"""What was checked about a report: its claims, the passages behind them, and the account of the run."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from deep_research.knowledge import Record
+
+SupportVerdict = Literal["supported", "partly", "unsupported"]
+ClaimVerdict = Literal["supported", "partly", "unsupported", "uncited"]
+Repair = Literal["rewritten", "cited anew", "hedged"]
+
+
+class CitedPassage(Record):
+    """The best passage that one source has for one sentence."""
+
+    source: str
+    """Key of the source."""
+    verdict: SupportVerdict
+    """How well the passage supports the sentence."""
+    score: float
+    """The same as a number, from 0 to 1; see `evidence.support`."""
+    quote: str
+    """The passage, verbatim; empty if the text of the source is not kept."""
+    start: int
+    """Where it begins in the text, in characters."""
+    end: int
+    """Where it ends."""
+    content_hash: str
+    """SHA-256 (hex) of the text in the store; empty if there is none."""
+    reasons: tuple[str, ...] = ()
+    """What speaks against the passage, in words for the reader."""
+    judge: str = ""
+    """Name of the model that gave the verdict; empty: it follows from the rules of `evidence.support` alone."""
+
+
+class ClaimCheck(Record):
+    """A sentence of the report that claims something, and what was found about it."""
+
+    start: int
+    """Where it begins in the text of the report, in characters."""
+    end: int
+    """Where it ends, its markers included."""
+    verdict: ClaimVerdict
+    """That of all its passages together; `uncited`: it has figures and names no source."""
+    passages: tuple[CitedPassage, ...] = ()
+    """One for each source that it cites, in the order of its markers."""
+    independent: int = 0
+    """Sources that support it, reprints of one text counted once."""
+    repair: Repair | None = None
+    """How it was repaired; none if it stands as it was written."""
+    is_marked: bool = False
+    """Whether the report says behind it that it is not verified."""
+
+
+class Disagreement(Record):
+    """Two claims of different sources that cannot both hold."""
+
+    claims: tuple[str, str]
+    """The claims."""
+    sources: tuple[str, str]
+    """Keys of the sources, in the order of the claims."""
+
+
+class NotRead(Record):
+    """Something that was to be read and could not."""
+
+    what: str
+    """The address, or the path."""
+    reason: str
+    """Why, in words."""
+    code: str
+    """The same in one word, for programs; see `reading.records`."""
+
+
+class Audit(Record):
+    """The account of a finished report, in figures."""
+
+    sentences: int
+    """Sentences of the report."""
+    cited: int
+    """Those that cite a source."""
+    supported: int
+    """Those of the cited ones that their sources support."""
+    partly: int
+    """Those that their sources support in part."""
+    unsupported: int
+    """Those that their sources do not support."""
+    uncited: int
+    """Sentences with figures that cite nothing."""
+    repaired: int
+    """Sentences that were rewritten, cited anew or hedged after the first check."""
+    marked: int
+    """Sentences behind which the report says that they are not verified."""
+    removed_markers: int
+    """Citations that named no source and were removed."""
+    sources_read: int
+    """Sources whose text was read for this question."""
+    sources_cited: int
+    """Sources that the report cites."""
+    independent_sources: int
+    """The same, reprints of one text counted once."""
+    reprints: tuple[tuple[str, ...], ...] = ()
+    """Keys of cited sources that are nearly the same text, group by group."""
+    disagreements: tuple[Disagreement, ...] = ()
+    """Where sources contradict each other."""
+    open_gaps: tuple[str, ...] = ()
+    """What was looked for and not found."""
+    not_read: tuple[NotRead, ...] = ()
+    """What could not be read."""
+    model_calls: int
+    """Calls of models, up to this account."""
+    input_tokens: int
+    """Tokens that they read."""
+    output_tokens: int
+    """Tokens that they wrote."""
+    usd: float
+    """Money in US dollars, as far as it is known."""
+    seconds: float
+    """Active seconds of the run."""
