@@ -42,6 +42,8 @@ class Reading:
     """The text of a draft as text and markers of sources, and what was met on the way."""
 
     parts: list[Part] = field(default_factory=list)
+    removed: int = 0
+    """Numbers that name nothing."""
     ranges: int = 0
     """Ranges such as `[1-3]` that were written out."""
     links: int = 0
@@ -116,6 +118,7 @@ class _LineReader:
             # It cites nothing, and may not look as if it did.
             self._add(marker.raw if is_year and self._desk.keeps_unknown else marker.raw.translate(_BRACKETS))
             return
+        self._reading.removed += known.count(NOTHING)
         self._reading.ranges += any(char in marker.raw.partition("†")[0] for char in RANGE_SIGNS)
         self._cite(marker.raw, known)
 
@@ -131,15 +134,17 @@ class _LineReader:
         number = NUMBERS.fullmatch(span.words) or span.words.startswith("^")
         source = self._desk.linked(span.address, "" if number else span.words)
         if number and source == NOTHING and not is_page(span.address):
-            self._text(span.words.strip("[]").join("[]"))
+            self._text(f"[{span.words.strip('[]')}]")
         elif source == NOTHING and self._desk.keeps_unknown:
             self._add(span.text)
         else:
             self._count(source)
-            if not number:
+            if number:
+                self._reading.removed += source == NOTHING
+            else:
                 self._words(span.words)
+                self._part_words(source)
             if source or number:
-                self._space()
                 self._cite("", (source,))
 
     def _words(self, words: str) -> None:
@@ -156,15 +161,26 @@ class _LineReader:
         else:
             self._reading.links += 1
 
-    def _space(self) -> None:
+    def _part_words(self, source: int) -> None:
         last = self._parts[-1] if self._parts else " "
-        if isinstance(last, str) and not last[-1].isspace() and last[-1] < _FIRST_WIDE and last[-1] not in "([{|":
+        if (
+            source
+            and isinstance(last, str)
+            and not last[-1].isspace()
+            and last[-1] < _FIRST_WIDE
+            and last[-1] not in "([{|"
+        ):
             self._add(" ")
 
     def _cite(self, raw: str, sources: tuple[int, ...]) -> None:
         """Add a marker; one that stands beside another joins it."""
         parts, separator = self._parts, ""
-        if len(parts) > 1 and isinstance(parts[-2], Marker) and isinstance(parts[-1], str) and _BETWEEN.fullmatch(parts[-1]):
+        if (
+            len(parts) > 1
+            and isinstance(parts[-2], Marker)
+            and isinstance(parts[-1], str)
+            and _BETWEEN.fullmatch(parts[-1])
+        ):
             separator = str(parts.pop())
         separators = (separator, *[""] * (len(sources) - 1))
         if parts and isinstance(last := parts[-1], Marker):

@@ -32,20 +32,20 @@ class Counts(NamedTuple):
     linked: int
     """Links and addresses in the text for which there is a marker now."""
     doubled: int
-    """Citations of a page that was cited in the same place already."""
+    """Citations of a page that is cited in the same place already."""
     uncited: int
     """Entries that nothing cites, now below the list."""
     before: int
-    """Citations in the draft that lead to a source."""
+    """Citations in the draft that lead to a source; a page counts once in one place."""
     after: int
-    """Citations in the text that lead to a source; those that were `doubled` are counted once."""
+    """The same of the text."""
 
 
 class Fixed(NamedTuple):
     """A draft whose citations are in order."""
 
     text: str
-    """The text with markers `[n]`, numbered in order of first use; then the list of its sources; then further reading."""
+    """The text with markers `[n]`, numbered in order of first use; then the list of its sources, then further reading."""
     sources: tuple[str, ...]
     """The entries of the list, without their numbers; the first has the number 1."""
     further: tuple[str, ...]
@@ -86,15 +86,16 @@ def _is_unnumbered(lists: Sequence[SourceList]) -> bool:
 
 
 def _counts(reading: Reading, pages: Pages, order: Mapping[int, int], after: int) -> Counts:
-    numbers = [number for part in reading.parts if isinstance(part, Marker) for number in part.numbers]
-    before = sum(number != NOTHING for number in numbers)
+    places = [part.numbers for part in reading.parts if isinstance(part, Marker)]
+    known = [[page for page in pages_there if page != NOTHING] for pages_there in places]
+    before = sum(len(set(numbers)) for numbers in known)
     return Counts(
         merged=pages.merged,
         renumbered=sum(order.get(page, number) != number for page, number in pages.numbers.items()),
-        removed=len(numbers) - before,
+        removed=reading.removed,
         expanded=reading.ranges,
         linked=reading.links,
-        doubled=before - after,
+        doubled=sum(map(len, known)) - before,
         uncited=len(pages.uncited(order)),
         before=before,
         after=after,

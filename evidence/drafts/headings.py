@@ -11,8 +11,8 @@ Kind = Literal["sources", "further"]
 
 _SOURCES = """
 sources, source, references, reference, bibliography, citations, works cited, source list, reference list,
-sources cited, sources used, sources consulted, references cited, list of sources, list of references, footnotes, endnotes,
-source links, reference links, links, web sources, cited sources, urls
+sources cited, sources used, sources consulted, references cited, list of sources, list of references, footnotes,
+endnotes, source links, reference links, links, web sources, cited sources, urls
 quellen, quelle, quellenverzeichnis, quellenangaben, quellenliste, quellennachweise, einzelnachweise, nachweise, belege,
 literatur, literaturverzeichnis, referenzen, fußnoten
 références, bibliographie, sources citées, ouvrages cités, liste des sources, sources consultées, notes et références
@@ -23,8 +23,8 @@ källor, referenser, källförteckning, kilder, referanser, referencer, kildelis
 źródła, przypisy, zdroje, použité zdroje, zdroje a literatura, kaynaklar, kaynakça, források
 источники, список источников, литература, список литературы, ссылки, джерела
 المصادر, المراجع, المصادر والمراجع, स्रोत, संदर्भ
-参考文献, 参考资料, 参考来源, 资料来源, 信息来源, 数据来源, 来源, 引用来源, 引用文献, 引用, 引文, 文献来源, 来源列表, 参考链接, 文献列表,
-参考书目, 参考, 出处, 参考文献列表, 參考文獻, 參考資料, 資料來源, 參考來源, 來源
+参考文献, 参考资料, 参考来源, 资料来源, 信息来源, 数据来源, 来源, 引用来源, 引用文献, 引用, 引文, 文献来源, 来源列表, 参考链接,
+文献列表, 参考书目, 参考, 出处, 参考文献列表, 參考文獻, 參考資料, 資料來源, 參考來源, 來源
 出典, 引用元, 参照, 情報源, 参考資料, 参考文献一覧, 出典一覧, 参考リンク
 출처, 참고문헌, 참고 문헌, 참고자료, 참고 자료
 """
@@ -33,8 +33,8 @@ further reading, additional reading, additional sources, uncited sources, weiter
 weiterführende links, lectures complémentaires, otras fuentes, 扩展阅读, 更多阅读, 其他来源, 延伸閱讀
 """
 _QUALIFIERS = """
-selected key main primary all full cited numbered complete important core wichtige verwendete alle principales principali
-主要 全部 核心 中文 英文 重要
+selected key main primary all full cited numbered complete important core wichtige verwendete alle principales
+principali 主要 全部 核心 中文 英文 重要
 """
 
 
@@ -50,7 +50,8 @@ _NAME_BEGIN = tuple(_QUALIFIERS.split())
 _LONGEST = 80
 _MARKUP = re.compile(r"^\s{0,3}(?:(?P<level>#{1,6})\s+|(?P<bold>\*\*|__)(?=\S))?(?P<words>.*?)[\s#*_]*$")
 _NUMBERING = re.compile(
-    r"^(?:[（(]?(?:\d{1,2}(?:\.\d{1,2})*|[一二三四五六七八九十]{1,3}|[ivx]{1,5})[）)]?(?:[.、．:：]\s*|\s+))", re.IGNORECASE
+    r"^(?:[（(]?(?:\d{1,2}(?:\.\d{1,2})*|[一二三四五六七八九十]{1,3}|[ivx]{1,5})[）)]?(?:[.、．:：]\s*|\s+))",
+    re.IGNORECASE,
 )
 _REMARK = re.compile(r"\s*[（(][^（）()]*[）)]$")
 _AND = re.compile(r"\s*&\s*|\s+(?:and|und|et|y|e|en|och|og|i|и)\s+|[与和及]")

@@ -137,9 +137,7 @@ class _Reader:
                     break
                 entries.append(made)
                 end = place = following
-            elif not line.strip():
-                place += 1
-            elif self._names_group(place, level):
+            elif not line.strip() or self._names_group(place, level):
                 place += 1
             else:
                 break

@@ -12,7 +12,8 @@ from deep_research.evidence.drafts.lists import SourceList
 from deep_research.evidence.drafts.resolving import Numbering
 
 _NO_TITLE = re.compile(
-    r"[\W\d_]*|\W*(?:sources?|links?|here|quelle|hier|来源|链接|出典|fuente|fonte|bron)\W*|.*://.*", re.IGNORECASE | re.DOTALL
+    r"[\W\d_]*|\W*(?:sources?|links?|here|quelle|hier|来源|链接|出典|fuente|fonte|bron)\W*|.*://.*",
+    re.IGNORECASE | re.DOTALL,
 )
 _MARKER = re.compile(r"[\[【［](\^?\d[^\[\]【】［］]*)[\]】］]")
 _NUMBER_FIRST = re.compile(r"^((?:\*\*)?\d{1,3})([.):])")
@@ -21,7 +22,7 @@ _ENCLOSED_FIRST = re.compile(r"^((?:\*\*)?)([(（]\d)")
 
 
 class Pages:
-    """Counts the pages of a draft from 1, in the order in which they are met: those of its lists, then those of links."""
+    """Counts the pages of a draft from 1 in the order in which they are met: those of lists, then those of links."""
 
     keeps_unknown = True
 

@@ -63,20 +63,20 @@ class _Line:
             yield Span("text", self._text[start:])
 
     def _piece(self, found: re.Match[str]) -> _Read:
-        token = found[0]
-        if token.startswith("\\"):
-            return found.end(), Span("kept", token)
-        if token.startswith("`"):
+        mark = found[0]
+        if mark.startswith("\\"):
+            return found.end(), Span("kept", mark)
+        if mark.startswith("`"):
             end = self._end_of_code(found)
             return end, Span("kept", self._text[found.start() : end])
-        if token == "<":
+        if mark == "<":
             return self._angled(found.start())
-        if token.endswith("["):
+        if mark.endswith("["):
             return self._bracket(found.start(), found.end() - 1)
         whole = WEB_ADDRESS.match(self._text, found.start())
         address = trimmed(whole[0]) if whole else ""
-        if len(address) <= len(token):
-            return found.end(), Span("kept", token)
+        if len(address) <= len(mark):
+            return found.end(), Span("kept", mark)
         return found.start() + len(address), Span("address", address, address)
 
     def _end_of_code(self, found: re.Match[str]) -> int:
@@ -105,10 +105,10 @@ class _Line:
         if not target:
             return None
         words, address = self._text[opened + 1 : close], target["angled"] or target["bare"] or ""
-        if NUMBERS.fullmatch(words) and not re.search(r"[/:.#]", address):
-            # A remark in parentheses behind a number, such as a year, makes no link.
-            return None
         kind: Kind = "link" if opened == start else "image"
+        if kind == "link" and not re.search(r"[/:.#]", address):
+            # A remark in parentheses behind a bracket, such as a year, makes no link.
+            return None
         return target.end(), Span(kind, self._text[start : target.end()], address, words)
 
     def _with_name(self, opened: int, close: int) -> _Read | None:
