@@ -168,9 +168,9 @@ class Run(Record):
     date: str
     """Date at the start, in words."""
     language: str
-    """Language of the report."""
+    """Language of all prose, as prompts name it: "German"."""
     language_code: str = ""
-    """The same as ISO 639-1 code; empty if it is not known."""
+    """Its ISO 639-1 code; empty where it is not known."""
     is_resumable: bool
     """Whether a checkpointer can hold the pause of a question to the user."""
     scope: Scope = Scope()
