@@ -148,6 +148,19 @@ def export(thread: str, out: Path | None, output_format: Format, data_dir: Path 
 
 
 @cli.command()
+@click.argument("thread")
+@DATA_DIR
+def audit(thread: str, data_dir: Path | None) -> int:
+    """Check a finished report again, offline, from the texts that were read.
+
+    Exit codes: 0 each sentence is supported by its source, or marked; 1 one is not, or a text is not what was read.
+    """
+    from deep_research.app.audit_run import audit_run
+
+    return audit_run(thread, data_dir)
+
+
+@cli.command()
 @OUT
 @FORMAT
 @DATA_DIR

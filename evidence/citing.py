@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from deep_research.evidence.citations import CitationStream, Cited
@@ -46,12 +46,12 @@ def citing(raw: str, numbers: Sequence[int]) -> str:
     return "".join(kept)
 
 
-def renumbered(text: str, sources: Sequence[str]) -> tuple[str, tuple[str, ...]]:
+def renumbered(text: str, sources: Mapping[int, str]) -> tuple[str, tuple[str, ...]]:
     """A text with its numbers in order of first use, and the keys of the sources that it cites.
 
-    `sources` are the keys by the numbers in the text, from 1; one that is not cited any more is left out.
+    `sources` are the keys by the numbers in the text.
     """
-    stream = CitationStream(dict(enumerate(sources, 1)))
+    stream = CitationStream(sources)
     pieces = [*stream.feed(text), *stream.finish()]
     words = "".join(f"[{piece.number}]" if isinstance(piece, Cited) else piece.text for piece in pieces)
     return words, stream.cited

@@ -18,7 +18,12 @@ _CITATION = re.compile(r"(?: ?\[\d+\](?:\([^)\s]*\))?)(?:, ?\[\d+\](?:\([^)\s]*\
 def read_body(document: str) -> str:
     """The words of a document made by `write_document`: no citations, no marks, no sources, no notes."""
     body = _endings().split(document, maxsplit=1)[0]
-    return _CITATION.sub("", _marks().sub("", body)).strip()
+    return _CITATION.sub("", without_marks(body)).strip()
+
+
+def without_marks(text: str) -> str:
+    """The text without the marks behind its sentences."""
+    return _marks().sub("", text)
 
 
 def write_document(

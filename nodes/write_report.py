@@ -13,7 +13,7 @@ from deep_research.audit import Draft
 from deep_research.evidence.citations import CitationStream, Cited, Piece
 from deep_research.evidence.citing import renumbered
 from deep_research.evidence.comparison import in_words
-from deep_research.evidence.hygiene import without_links
+from deep_research.evidence.drafts.clean import clean_draft
 from deep_research.evidence.notes import gaps_of, open_gaps_of
 from deep_research.evidence.protected import settle_fences
 from deep_research.evidence.rendering import link_citations
@@ -60,7 +60,10 @@ class ReportTeller(ProseTeller):
         super().__init__(writer, Placement(turn_index=turn))
         self.sources, self.seconds_before = sources, seconds
         self.citations = CitationStream({source.number: key for key, source in sources.items() if source.number})
+        self.raw = ""
+        """What the model wrote."""
         self.written = ""
+        """The same as it was shown."""
 
     @override
     def start(self) -> MessageStart:
@@ -73,6 +76,7 @@ class ReportTeller(ProseTeller):
 
     @override
     def pass_on(self, words: str) -> None:
+        self.raw += words
         self._show(self.citations.feed(words))
 
     def finish(self) -> None:
@@ -129,8 +133,9 @@ def _draft(
     state: ResearchState, run: Run, teller: ReportTeller, findings: Collection[Finding], is_any_unshown: bool
 ) -> Draft:
     """What was written; `is_any_unshown`: whether something of its basis could not be shown to its model."""
-    text, invented = without_links(settle_fences(teller.written.strip()))
-    text, sources = renumbered(text, teller.citations.cited)
+    numbered = {source.number: source for source in state.sources.values() if source.number}
+    cleaned = clean_draft(settle_fences(teller.raw.strip()), numbered)
+    text, sources = renumbered(cleaned.text, {number: source.key for number, source in numbered.items()})
     has_gaps = bool(gaps_of(run, findings) or open_gaps_of(run, state.steps, state.memory.values()))
     has_gaps |= is_any_unshown or bool(run.stop_reason) or not sources
     has_gaps |= any(step.reason == NOTHING_TO_THINK_OVER for step in state.steps)
@@ -140,7 +145,7 @@ def _draft(
         streamed=teller.written,
         streamed_sources=teller.citations.cited,
         seconds_before=teller.seconds_before,
-        removed_markers=teller.citations.dropped + invented,
+        removed_markers=cleaned.removed,
         has_gaps=has_gaps,
     )
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from deep_research.evidence.document import read_body, write_document
-from deep_research.evidence.hygiene import without_links
 from deep_research.evidence.labels.english import ENGLISH
 from deep_research.evidence.protected import settle_fences
 from deep_research.evidence.shrink import cited_sentences, first_cited_sentence
@@ -53,23 +52,6 @@ def test_a_report_without_citations_says_so_first(was_researched: bool, opening:
 def test_a_finding_shrinks_to_its_cited_sentences(text: str, cited: str, first: str) -> None:
     assert cited_sentences(text) == cited
     assert first_cited_sentence(text) == first
-
-
-@pytest.mark.parametrize(
-    ("text", "plain", "invented"),
-    [
-        ("a [b](http://x.y/z) c", "a b c", 0),
-        ("![b](http://x.y/z_(1).png)", "b", 0),
-        ("![b](x)", "b", 0),
-        ("a [1](http://x.y) [^2](/p) [1, 2](#q) b", "a    b", 3),
-        ("[1] [2, 3] [1](2023) [see](p 5)", "[1] [2, 3] [1](2023) [see](p 5)", 0),
-        ("`[b](http://x)` [b](http://x)", "`[b](http://x)` b", 0),
-        ("```\n[b](http://x)\n```\n[b](http://x)", "```\n[b](http://x)\n```\nb", 0),
-        ("", "", 0),
-    ],
-)
-def test_links_and_images_are_reduced_to_their_words(text: str, plain: str, invented: int) -> None:
-    assert without_links(text) == (plain, invented)
 
 
 def test_a_documents_words_can_be_read_back_without_citations_sources_and_notes() -> None:

@@ -60,7 +60,7 @@ async def test_a_sentence_that_is_not_supported_is_marked(tmp_path: Path) -> Non
     run, state = await ask(tmp_path, ["It was lit in 1844. [1] It stands 83 metres tall. [1]"], verify="check")
     assert state.report
     assert state.report.text.startswith("It was lit in 1844. [1] It stands 83 metres tall. [1] *(")
-    assert [(verdict, mark) for _, verdict, _, mark in checked(state)][0] == ("supported", False)
+    assert checked(state)[0][1:] == ("supported", None, False)
     assert claim(state, 1).verdict != "supported"
     assert claim(state, 1).is_marked
     assert any("83" in reason for reason in claim(state, 1).passages[0].reasons)
@@ -80,9 +80,8 @@ async def test_the_writer_mends_once_what_is_not_supported(tmp_path: Path) -> No
     assert "It stands 83 metres tall. [1]" in shown
     assert "It stands 38 metres tall." in shown
     assert state.report and state.report.audit and state.report.audit.repaired == 1
-    assert [packet["content"] for packet in run.packets if packet["type"] == "report_revised"][0].startswith(
-        "It stands 38 metres tall. [1](file://"
-    )
+    (revised,) = [packet for packet in run.packets if packet["type"] == "report_revised"]
+    assert revised["content"].startswith("It stands 38 metres tall. [1](file://")
 
 
 async def test_what_the_writer_hands_in_stands_only_if_it_is_supported(tmp_path: Path) -> None:
@@ -166,8 +165,8 @@ async def test_reprints_of_one_text_count_once(tmp_path: Path) -> None:
     folder = tmp_path / "reprints"
     folder.mkdir()
     story = (
-        "The Skerry Light was lit for the first time in 1844 by a crew of nine masons. The board of trade had asked for a "
-        "tower of granite, and the granite came by boat from the mainland during two long and rather stormy summers."
+        "The Skerry Light was lit for the first time in 1844 by a crew of nine masons. The board of trade had asked "
+        "for a tower of granite, and the granite came by boat from the mainland during two long and rather stormy summers."
     )
     for name in ("herald", "courier", "gazette"):
         (folder / f"{name}.md").write_text(f"# The {name}\n\n{story}\n", encoding="utf-8")

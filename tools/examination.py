@@ -47,7 +47,7 @@ class Examination:
         if self._context.verify == "repair" and flagged:
             await asyncio.to_thread(self._cite_anew, flagged)
             await self._rewrite()
-        self._text, sources = renumbered(self._text, self._sources)
+        self._text, sources = renumbered(self._text, dict(enumerate(self._sources, 1)))
         self._sources = list(sources)
         checks = await asyncio.to_thread(self._checks)
         claims = tuple(check.model_copy(update={"repair": self._repairs.get(claim.text)}) for claim, check in checks)
