@@ -73,9 +73,7 @@ AUDIT = Audit(
     sources_cited=3,
     independent_sources=2,
     reprints=(("https://lights.example/skerry", "https://www.coast.example/a?b=1&c=2"),),
-    disagreements=(
-        Disagreement(claims=("Lit in 1844.", "Lit in 1846."), sources=(SOURCES[0].key, SOURCES[2].key)),
-    ),
+    disagreements=(Disagreement(claims=("Lit in 1844.", "Lit in 1846."), sources=(SOURCES[0].key, SOURCES[2].key)),),
     open_gaps=("Who designed it?",),
     not_read=(NotRead(what="https://closed.example/", reason="the server asks for a password", code="forbidden"),),
     model_calls=12,
@@ -145,3 +143,49 @@ def standing(report: Report | None = REPORT) -> Standing:
 def written(text: str, **fields: Any) -> Finished:
     """A report of this text, of which nothing was checked, on the same sources."""
     return finished(report=Report(text=text, sources=REPORT.sources), **fields)
+
+
+HARM = (
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    '"><svg onload=alert(1)>',
+    "</style><script>alert(1)</script>",
+    "</title></script><iframe src=https://evil.example/>",
+    "]]><object data=https://evil.example/>",
+    "[x](javascript:alert(1)) [y](//evil.example/) ![z](https://evil.example/z.png)",
+    "<https://evil.example/?q=secret> https://evil.example/?q=secret",
+    "[lights.example](https://evil.example/) [a](data:text/html,<script>alert(1)</script>)",
+    "\u202egnp.exe\u202c \u2066x\u2069 \x1b[31m \x00 \x7f \ufffe \ud800 &#x202e; &lt;b onclick=alert(1)&gt;",
+    "{{ 7*7 }} {% raw %} ${7*7} {#",
+    "⁅b0⁆ ⁅c99⁆ ⁅e7⁆ ⁅",
+    "W" * 10_000,
+    "| a | b |\n|---|---|\n| <b onclick=alert(1)> | `</code><script>alert(1)</script>` |",
+    "<style>body{display:none}</style><base href=https://evil.example/><meta http-equiv=refresh content=0>",
+)
+"""Texts that mean harm, whatever field they come in."""
+
+
+def harmful(words: str) -> Finished:
+    """A report that has these words in every field that somebody else fills in."""
+    text = f"# {words}\n\n{words} [1]\n\n- {words} [2]\n\n> {words} [3]"
+    start, end = text.rindex("- "), text.rindex("\n\n>")
+    sources = [
+        source.model_copy(update={"title": words, "date": words, "read_at": words, "address": words})
+        for source in (*SOURCES[:2], SOURCES[2].model_copy(update={"location": words}))
+    ]
+    reasons = CitedPassage(
+        source=SOURCES[1].key, verdict="partly", score=0.5, quote=words, start=0, end=1, content_hash="", judge=words
+    ).model_copy(update={"reasons": (words,)})
+    checked = ClaimCheck(start=start, end=end, verdict="partly", passages=(reasons,))
+    missed = NotRead(what=words, reason=words, code="x")
+    audit = AUDIT.model_copy(update={"open_gaps": (words,), "not_read": (missed,)})
+    return Finished(
+        question=words,
+        date=words,
+        language_code="en",
+        report=Report(text=text, sources=REPORT.sources, claims=(checked,), audit=audit),
+        cited=sources,
+        notes=[words],
+        contradictions=[Compared((words, words), (sources[0], sources[2]))],
+        was_researched=True,
+    )

@@ -10,7 +10,7 @@ from lxml.html import builder
 
 from deep_research.app.exports.finished import Finished
 from deep_research.app.exports.marking import CLOSE, MARK, OPEN, Citation, mark_report
-from deep_research.app.exports.markup import safe_tree
+from deep_research.app.exports.markup import readable, safe_tree
 from deep_research.app.exports.quotes import Quote, places_of
 from deep_research.audit import ClaimCheck
 from deep_research.evidence.labels import labels
@@ -46,7 +46,7 @@ class _Teller:
     ) -> None:
         self._claims = finished.report.claims
         self._text = finished.report.text
-        self._titles = [shown_title(source) for source in finished.cited]
+        self._titles = [readable(shown_title(source)) for source in finished.cited]
         self._labels = labels(finished.language_code)
         self._places = places_of(quotes)
         self._quotes, self._citations, self._is_on_paper = quotes, citations, is_on_paper

@@ -36,12 +36,13 @@ def safe_tree(markdown: str, links: Collection[str]) -> lxml.html.HtmlElement:
     another host are replaced by the host to which it leads.
     """
     html = nh3.clean(
-        _markdown().render(markdown),
+        _markdown().render(readable(markdown)),
         tags=ALLOWED_TAGS,
         attributes={"a": {"href"}, "ol": {"start"}},
         url_schemes={"http", "https"},
         link_rel=None,
     )
+    # Once more, for what was written as an entity.
     tree = lxml.html.fragment_fromstring(readable(html), create_parent="div")
     for anchor in list(tree.iter("a")):
         _bind(anchor, links)

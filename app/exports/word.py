@@ -10,7 +10,6 @@ from deep_research.app.exports.account import figures_of
 from deep_research.app.exports.body import report_body
 from deep_research.app.exports.extras import ExtraMissing
 from deep_research.app.exports.finished import Finished
-from deep_research.app.exports.markup import readable
 from deep_research.app.exports.quotes import Quote, quotes_of
 from deep_research.evidence.fragments import link_to
 from deep_research.evidence.labels import labels
@@ -78,14 +77,14 @@ class _Writer:
         for pair in self._finished.contradictions:
             *cells, newer = self._parts.row(table)
             for cell, claim, source in zip(cells, pair.claims, pair.sources, strict=True):
-                cell.paragraphs[0].add_run(readable(claim))
+                self._parts.add(cell.paragraphs[0], claim)
                 paragraph = cell.add_paragraph()
                 self._name(paragraph, source)
-                paragraph.add_run(f", {source.date or words.not_stated}")
+                self._parts.add(paragraph, f", {source.date or words.not_stated}")
             if pair.newer:
                 self._name(newer.paragraphs[0], pair.newer)
             else:
-                newer.paragraphs[0].add_run(words.not_known)
+                self._parts.add(newer.paragraphs[0], words.not_known)
 
     def _sources(self) -> None:
         for number, source in enumerate(self._finished.cited, 1):
@@ -94,10 +93,10 @@ class _Writer:
             self._name(paragraph, source)
             dates = [source.date, f"{self._words.read_on} {source.read_at[:10]}" if source.read_at else ""]
             for fact in filter(None, [link_to(source), *dates]):
-                paragraph.add_run(f" · {readable(fact)}")
+                self._parts.add(paragraph, f" · {fact}")
 
     def _name(self, paragraph: Any, source: Source) -> None:
-        self._parts.link(paragraph, readable(shown_title(source)), link_to(source))
+        self._parts.link(paragraph, shown_title(source), link_to(source))
 
     def _evidence(self) -> None:
         words = self._words
@@ -105,18 +104,18 @@ class _Writer:
         for place, quote in enumerate(self._quotes):
             sentence, verdict, passage = (cell.paragraphs[0] for cell in self._parts.row(table))
             self._parts.bookmark(sentence, f"evidence-{place}")
-            sentence.add_run(readable(quote.sentence))
-            verdict.add_run(getattr(words, quote.verdict))
+            self._parts.add(sentence, quote.sentence)
+            self._parts.add(verdict, getattr(words, quote.verdict))
             if quote.passage:
-                verdict.add_run(f" ({quote.passage.score:.0%})")
+                self._parts.add(verdict, f" ({quote.passage.score:.0%})")
                 self._passage(passage, quote, quote.passage.reasons)
 
     def _passage(self, paragraph: Any, quote: Quote, reasons: Sequence[str]) -> None:
-        paragraph.add_run(readable(quote.words) or self._words.no_quote).italic = not quote.words
+        self._parts.add(paragraph, quote.words or self._words.no_quote).italic = not quote.words
         for reason in reasons:
-            paragraph.add_run(f"\n– {readable(reason)}")
-        paragraph.add_run("\n")
-        self._parts.link(paragraph, f"[{quote.number}] {readable(quote.title)}", quote.link)
+            self._parts.add(paragraph, f"\n– {reason}")
+        self._parts.add(paragraph, "\n")
+        self._parts.link(paragraph, f"[{quote.number}] {quote.title}", quote.link)
 
     def _not_read(self) -> None:
         assert self._finished.report.audit

@@ -55,6 +55,10 @@ class WordParts:
         """A paragraph."""
         return self._document.add_paragraph(readable(words), style)
 
+    def add(self, paragraph: Any, words: str) -> Any:
+        """Words added to a paragraph, for which their format may be set."""
+        return paragraph.add_run(readable(words))
+
     def table(self, shares: Sequence[int], head: Sequence[str]) -> Any:
         """A table whose columns have these shares of the width; its head, if it has one, is repeated on each page."""
         table = self._document.add_table(0, len(shares), "Table Grid")
@@ -65,7 +69,7 @@ class WordParts:
             cells = self.row(table)
             table.rows[0]._tr.get_or_add_trPr().append(_element("w:tblHeader"))
             for cell, words in zip(cells, head, strict=True):
-                cell.paragraphs[0].add_run(words).bold = True
+                self.add(cell.paragraphs[0], words).bold = True
         return table
 
     def row(self, table: Any) -> Sequence[Any]:
@@ -79,7 +83,7 @@ class WordParts:
         """Add rows of plain text to a table."""
         for row in rows:
             for cell, words in zip(self.row(table), row, strict=True):
-                cell.paragraphs[0].add_run(readable(words))
+                self.add(cell.paragraphs[0], words)
 
     def bookmark(self, paragraph: Any, name: str) -> None:
         """A place that links in the document lead to."""
@@ -89,7 +93,7 @@ class WordParts:
 
     def link(self, paragraph: Any, words: str, target: str) -> None:
         """Words that lead to an address, or by `#name` to a bookmark; plain words without a target."""
-        run = paragraph.add_run(words)
+        run = self.add(paragraph, words)
         if not target:
             return
         link = OxmlElement("w:hyperlink")
@@ -152,7 +156,7 @@ class WordParts:
         self._run(paragraph, element.text, formats)
         for child in element:
             if child.tag == "br":
-                paragraph.add_run("\n")
+                self.add(paragraph, "\n")
             elif child.tag == "a":
                 self._anchor(paragraph, child)
             elif child.tag not in _BLOCKS:
@@ -165,7 +169,7 @@ class WordParts:
 
     def _run(self, paragraph: Any, words: str | None, formats: Mapping[str, Any]) -> None:
         if words and words != "\n":
-            run = paragraph.add_run(words)
+            run = self.add(paragraph, words)
             for name, value in formats.items():
                 setattr(run.font, name, value)
 
