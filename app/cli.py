@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import click
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 Format = Literal["md", "json"]
 """How a report is printed."""
+ExportFormat = Literal["md", "json", "html", "docx", "pdf", "bibtex", "csl-json"]
+"""How a finished report is written."""
 
 DONE = 0
 FAILED = 1
@@ -138,13 +140,22 @@ def show(thread: str, output_format: Format, replay: bool, as_json: bool, data_d
 @cli.command()
 @click.argument("thread")
 @OUT
-@FORMAT
+@click.option(
+    "--format",
+    "export_format",
+    type=click.Choice(get_args(ExportFormat)),
+    help="Output format; without it what the name of the file says (.md, .html, .docx, .pdf, .bib, .json), else md.",
+)
 @DATA_DIR
-def export(thread: str, out: Path | None, output_format: Format, data_dir: Path | None) -> int:
-    """Write a finished run: its report with sources (md), or all of it as data (json)."""
+def export(thread: str, out: Path | None, export_format: ExportFormat | None, data_dir: Path | None) -> int:
+    """Write a finished run.
+
+    Its report with sources (md); as a page with the passage behind each citation (html), for Word (docx), for paper
+    (pdf); its sources for a reference manager (bibtex, csl-json); or all of it as data (json).
+    """
     from deep_research.app.stored import export_run
 
-    return export_run(thread, data_dir, _output(out, output_format))
+    return export_run(thread, data_dir, _file(out), export_format)
 
 
 @cli.command()
@@ -230,7 +241,11 @@ def _outlet(out: Path | None, output_format: Format, as_json: bool) -> Outlet:
 def _output(out: Path | None, output_format: Format) -> Output:
     from deep_research.app.delivery import Output
 
-    return Output(None if out == STANDARD_OUTPUT else out, output_format)
+    return Output(_file(out), output_format)
+
+
+def _file(out: Path | None) -> Path | None:
+    return None if out == STANDARD_OUTPUT else out
 
 
 def main() -> None:

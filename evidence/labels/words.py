@@ -42,6 +42,8 @@ class Labels(NamedTuple):
     """Heading of the account of the run in figures."""
     origin: str
     """Heading of the picture: passages by source."""
+    reprints: str
+    """Said of sources whose texts are nearly the same, before their numbers."""
     not_read: str
     """Heading of what could not be read, and why."""
     gaps: str
@@ -66,8 +68,6 @@ class Labels(NamedTuple):
     """What speaks against the passage."""
     reason: str
     """Column: why something could not be read."""
-    page: str
-    """A page of a PDF, before its number."""
     read_on: str
     """When a source was read, before the date."""
     no_quote: str
