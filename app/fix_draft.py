@@ -26,10 +26,10 @@ def fix_file(path: Path | None, output: Output) -> int:
 
     def work() -> int:
         draft = _text(path)
-        check_output(output)
+        check_output(output.path)
         fixed = fix_citations(draft)
         say(_line(fixed.counts))
-        return DONE if deliver(fixed.text.removesuffix("\n"), output) else FAILED
+        return DONE if deliver(fixed.text.removesuffix("\n"), output.path) else FAILED
 
     return reported(RunName("", None), work)
 

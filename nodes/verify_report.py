@@ -10,15 +10,14 @@ from langchain_core.messages import AnyMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from deep_research.audit import Audit, Draft
+from deep_research.audit import Draft
 from deep_research.evidence.accounting import with_independence
-from deep_research.evidence.comparison import Compared, comparison_table
+from deep_research.evidence.comparison import comparison_table
 from deep_research.evidence.document import write_document
 from deep_research.evidence.labels import labels
 from deep_research.evidence.marks import with_marks
 from deep_research.evidence.notes import notes_of
 from deep_research.evidence.verification import SourceText, Verifier
-from deep_research.knowledge import Source
 from deep_research.models.settings import settings_of
 from deep_research.run.context import Context
 from deep_research.run.conversation import marked
@@ -27,7 +26,7 @@ from deep_research.run.packet import emit
 from deep_research.run.pages import pages_of
 from deep_research.run.telling import QuietTeller
 from deep_research.state import Report, ResearchState, Run, Spent
-from deep_research.tools.disagreement import disagreement
+from deep_research.tools.disagreement import disagreement_of
 from deep_research.tools.examination import Examination, Examined
 from deep_research.tools.fill_in import Filler
 from deep_research.tools.report_audit import audit_of
@@ -92,10 +91,5 @@ def _document(state: ResearchState, report: Report) -> str:
     """The report as the user reads it."""
     assert state.run is not None
     words, cited = labels(state.run.language_code), [state.sources[key] for key in report.sources]
-    table = comparison_table(_compared(report.audit, state.sources) if report.audit else disagreement(state), words)
+    table = comparison_table(disagreement_of(state, report), words)
     return write_document(report, cited, notes_of(state), words, bool(state.sources), table)
-
-
-def _compared(audit: Audit, sources: Mapping[str, Source]) -> list[Compared]:
-    """Where sources contradict each other, side by side."""
-    return [Compared(one.claims, (sources[one.sources[0]], sources[one.sources[1]])) for one in audit.disagreements]
