@@ -17,6 +17,8 @@ _HEADING = re.compile(r"\s{0,3}(?:#{1,6}\s|[*_]{2}[^*_]+[*_]{2}\s*$)")
 _RULE = re.compile(r"[\s|:=+*_-]*")
 _FIGURE = re.compile(r"\d")
 _FEWEST_WORDS = 3
+_FEWEST_STEMS = 5
+"""Words that carry meaning of a sentence that is looked for in the sources although it claims no figures."""
 _CANDIDATES = 4
 """Sources that are looked at when others than the cited ones may support a sentence."""
 _SHARE = 0.4
@@ -135,6 +137,17 @@ def claims_of(text: str, sources: Sequence[str]) -> list[Claim]:
     return claims
 
 
+def bare_sentences(text: str) -> list[Claim]:
+    """The sentences of running text and lists that neither cite anything nor state figures, but say enough to be looked
+    for in the sources."""
+    found = [(sentence, plain_words(sentence)) for sentence in sentences_of(text) if not sentence.numbers]
+    return [
+        Claim(sentence, words, ())
+        for sentence, words in found
+        if len(stems(words)) >= _FEWEST_STEMS and not _FIGURE.search(words) and _is_statement(sentence, words)
+    ]
+
+
 def plain_words(sentence: Sentence) -> str:
     """The words of a sentence as it would stand in running text; empty if it is a heading or only draws a line."""
     if _HEADING.match(sentence.raw) or _RULE.fullmatch(sentence.raw):
@@ -144,6 +157,9 @@ def plain_words(sentence: Sentence) -> str:
 
 
 def _states_figures(sentence: Sentence, words: str) -> bool:
-    if not _FIGURE.search(words) or words.endswith((":", "?", "：", "？")):
-        return False
-    return len(tokens(words)) >= _FEWEST_WORDS and not sentence.raw.lstrip().startswith("|")
+    is_enough = len(tokens(words)) >= _FEWEST_WORDS
+    return is_enough and bool(_FIGURE.search(words)) and _is_statement(sentence, words)
+
+
+def _is_statement(sentence: Sentence, words: str) -> bool:
+    return not words.endswith((":", "?", "：", "？")) and not sentence.raw.lstrip().startswith("|")

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from deep_research.audit import ClaimCheck, Draft, Repair
 from deep_research.evidence.citing import Edit, citing, renumbered, with_edits
-from deep_research.evidence.verification import Claim, Verifier, claims_of
+from deep_research.evidence.verification import Claim, Verifier, bare_sentences, claims_of
 from deep_research.models.resolve import is_extractive
 from deep_research.run.context import Context
 from deep_research.tools.fill_in import Filler
@@ -44,8 +44,8 @@ class Examination:
     async def examine(self) -> Examined:
         """Look at every sentence; mend once, if that is wanted, and look again."""
         flagged = await self._flagged()
-        if self._context.verify == "repair" and flagged:
-            await asyncio.to_thread(self._cite_anew, flagged)
+        if self._context.verify == "repair":
+            await asyncio.to_thread(self._cite_anew, [*flagged, *bare_sentences(self._text)])
             await self._rewrite()
         self._text, sources = renumbered(self._text, dict(enumerate(self._sources, 1)))
         self._sources = list(sources)
@@ -80,7 +80,7 @@ class Examination:
         for claim in flagged:
             found = [one for one in self._verifier.elsewhere(claim) if one.score >= CLEAR]
             if found:
-                is_part = self._verifier.check(claim).verdict == "partly"
+                is_part = bool(claim.sources) and self._verifier.check(claim).verdict == "partly"
                 numbers = [self._number(key) for key in (*(claim.sources if is_part else ()), found[0].source)]
                 sentence = claim.sentence
                 edits.append(Edit(sentence.start, sentence.end, citing(sentence.raw, numbers)))
