@@ -41,7 +41,7 @@ def is_page(address: str) -> bool:
 
 
 def address_in(text: str) -> str:
-    """The first address in an entry of a list: of the web, a DOI, a number of arXiv, or a file; empty if there is none."""
+    """The first address in an entry: of the web, a DOI, a number of arXiv, or a file; empty if there is none."""
     text = text[:_LONGEST]
     for found in WEB_ADDRESS.finditer(text):
         address = trimmed(found[0])

@@ -9,17 +9,16 @@ from typing import Protocol
 
 from deep_research.evidence.drafts.addresses import is_page
 from deep_research.evidence.drafts.lists import Line
+from deep_research.evidence.drafts.places import gathered
 from deep_research.evidence.drafts.spans import NUMBERS, Span, spans
 from deep_research.evidence.markers import CLOSERS, OPENERS, RANGE_SIGNS, Marker, MarkerLexer, Part
 
 NOTHING = 0
 """Stands for a source that is not known; no source has this number."""
 _FIRST_YEAR = 1000
-_BETWEEN = re.compile(r"[ \u3000]?[,，、;；]?[ \u3000]?")
 _OPENER = re.compile(f"[{re.escape(OPENERS)}]")
 _WEB = re.compile(r"https?://", re.IGNORECASE)
 _BRACKETS = str.maketrans(dict.fromkeys(OPENERS, "\\[") | dict.fromkeys(CLOSERS, "\\]"))
-_OPENING, _CLOSING = ("(", "（"), (")", "）")
 _FIRST_WIDE = "\u2e80"
 """Characters from here on are written without spaces between words."""
 
@@ -65,7 +64,25 @@ def read_citations(body: Iterable[Line], labels: Mapping[str, str], desk: Desk) 
             _LineReader(reading, line.place, desk).read(spans(line.text, labels))
         elif line.text:
             reading.parts.append(line.text)
+    reading.parts = _joined(reading.parts)
     return reading
+
+
+def _joined(parts: Iterable[Part]) -> list[Part]:
+    """The parts with neighbouring text as one."""
+    joined: list[Part] = []
+    texts: list[str] = []
+    for part in parts:
+        if isinstance(part, str):
+            texts.append(part)
+            continue
+        if texts:
+            joined.append("".join(texts))
+            texts.clear()
+        joined.append(part)
+    if texts:
+        joined.append("".join(texts))
+    return joined
 
 
 class _LineReader:
@@ -89,23 +106,21 @@ class _LineReader:
                 self._words(span.words)
             else:
                 self._add(span.text)
-        self._reading.parts += _tidy(self._parts)
+        self._reading.parts += gathered(self._parts)
 
     def _text(self, text: str) -> None:
         start = 0
         while found := _OPENER.search(text, start):
             self._add(text[start : found.start()])
-            start = found.start()
-            while start < len(text):
-                self._take(self._lexer.feed(text[start]))
+            start, read = found.start(), list[Part]()
+            while start < len(text) and not (read and self._lexer.is_idle and text[start] not in OPENERS):
+                read += self._lexer.feed(text[start])
                 start += 1
-                if self._lexer.is_idle:
-                    break
-        self._take(self._lexer.finish())
+            self._take(read + self._lexer.finish())
         self._add(text[start:])
 
     def _take(self, parts: list[Part]) -> None:
-        for part in parts:
+        for part in _joined(parts):
             if isinstance(part, Marker):
                 self._marker(part)
             else:
@@ -173,39 +188,10 @@ class _LineReader:
             self._add(" ")
 
     def _cite(self, raw: str, sources: tuple[int, ...]) -> None:
-        """Add a marker; one that stands beside another joins it."""
-        parts, separator = self._parts, ""
-        if (
-            len(parts) > 1
-            and isinstance(parts[-2], Marker)
-            and isinstance(parts[-1], str)
-            and _BETWEEN.fullmatch(parts[-1])
-        ):
-            separator = str(parts.pop())
-        separators = (separator, *[""] * (len(sources) - 1))
-        if parts and isinstance(last := parts[-1], Marker):
-            parts[-1] = last._replace(
-                raw=last.raw + raw, numbers=last.numbers + sources, separators=last.separators + separators
-            )
-        else:
-            parts.append(Marker(raw, sources, separators, self._depth > 0))
+        self._parts.append(Marker(raw, sources, ("",) * len(sources), self._depth > 0))
 
     def _add(self, text: str) -> None:
         if not text:
             return
         self._depth += sum(map(text.count, OPENERS)) - sum(map(text.count, CLOSERS)) + text.count("`")
         self._parts.append(text)
-
-
-def _tidy(parts: list[Part]) -> list[Part]:
-    """Take off the parentheses around what was an address or names nothing, and keep others from making links."""
-    for place, part in enumerate(parts):
-        before, after = parts[place - 1] if place else "", parts[place + 1] if place + 1 < len(parts) else ""
-        if not isinstance(part, Marker) or not isinstance(before, str) or not isinstance(after, str):
-            continue
-        is_bare = not part.raw or not any(part.numbers)
-        if is_bare and before.endswith(_OPENING) and after.startswith(_CLOSING):
-            parts[place - 1], parts[place + 1] = before[:-1], after[1:]
-        elif after.startswith("("):
-            parts[place + 1] = f" {after}"
-    return [part for part in parts if part]

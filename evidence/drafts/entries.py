@@ -16,10 +16,10 @@ _ENTRY = re.compile(
 _INNER = re.compile(rf"\s*{_BRACKETED}(?!\()")
 _BULLET = re.compile(r"\s*[-*+•·]\s+(?P<text>\S.*)")
 _DEFINITION = re.compile(r"\s{0,3}\[(?P<label>\^?[^\[\]\n]{1,100})\]:\s*(?P<text>\S.*)")
-_TARGET_FIRST = re.compile(r"\((?P<target>https?://[^()\s<>]+)\)\s*(?P<words>.*)", re.IGNORECASE)
+_TARGET_FIRST = re.compile(r"\((?P<target>https?://[^()\s<>]+)\)\s*(?P<words>[^\s(].*)?$", re.IGNORECASE)
 _ENDS = re.compile(r"^(?:[:：.\s]|[-*+•·](?=\s))+|[\s\\]+$")
 _LABELLED = re.compile(r"\s*(?:(?:URL|Link|DOI|网址|链接)\s*[:：]\s*)?<?(?:https?://|www\.|doi:)", re.IGNORECASE)
-_NUMBER_ALONE = re.compile(r"\[\[?\^?(\d+)\]?\]\((\S+?)\)")
+_NUMBER_ALONE = re.compile(r"\[\[?\^?(\d{1,3})\]?\]\(([^\s()]{1,2000})\)")
 
 
 class Entry(NamedTuple):
@@ -69,7 +69,7 @@ def is_address_alone(line: str) -> bool:
 def make_entry(number: int | None, text: str, label: str = "") -> Entry:
     """An entry from its number and its text, which may stand in any of the usual forms."""
     text = _NUMBER_ALONE.sub(r"\1 — <\2>", _ENDS.sub("", " ".join(text.split())))
-    while first := _TARGET_FIRST.match(text):
+    if first := _TARGET_FIRST.match(text):
         text = _ENDS.sub("", f"{first['words']} — <{first['target']}>") if first["words"] else f"<{first['target']}>"
     address = address_in(text)
     return Entry(number, _with_address(text, address), address, label)

@@ -7,15 +7,16 @@ from typing import NamedTuple
 
 from deep_research.evidence.citations import CitationStream, Cited
 from deep_research.evidence.drafts.citing import NOTHING, Reading, read_citations
-from deep_research.evidence.drafts.headings import Kind, heading_level
+from deep_research.evidence.drafts.headings import Kind, heading_level, list_named
 from deep_research.evidence.drafts.languages import HEADINGS, language_of
 from deep_research.evidence.drafts.lists import SourceList, read_draft
+from deep_research.evidence.drafts.order import end_of_fences, in_order
 from deep_research.evidence.drafts.pages import Pages
 from deep_research.evidence.drafts.resolving import labels_of
 from deep_research.evidence.markers import Marker
-from deep_research.evidence.protected import fence_after
 
 _BOLD = 7
+_MOST_ROUNDS = 5
 
 
 class Counts(NamedTuple):
@@ -45,7 +46,7 @@ class Fixed(NamedTuple):
     """A draft whose citations are in order."""
 
     text: str
-    """The text with markers `[n]`, numbered in order of first use; then the list of its sources, then further reading."""
+    """The text with markers `[n]`, numbered in order of first use; then its sources, then further reading."""
     sources: tuple[str, ...]
     """The entries of the list, without their numbers; the first has the number 1."""
     further: tuple[str, ...]
@@ -61,12 +62,27 @@ def fix_citations(draft: str) -> Fixed:
     cites, or that does not say where its source can be read, goes below the list without a number; if no entry says so,
     all count as sources. Code stays as it is. Fixing a fixed draft changes nothing.
     """
+    first = fixed = _fix(draft)
+    for _ in range(_MOST_ROUNDS if first.text != draft else 0):
+        # What is taken out can bring together what then reads like a citation or a list.
+        again = _fix(fixed.text)
+        if again.text == fixed.text:
+            break
+        fixed = again._replace(counts=again.counts._replace(before=first.counts.before))
+    counts = first.counts._replace(after=fixed.counts.after, uncited=fixed.counts.uncited)
+    return fixed._replace(counts=counts)
+
+
+def _fix(draft: str) -> Fixed:
+    if ordered := in_order(draft):
+        counts = _nothing(ordered.citations)._replace(uncited=len(ordered.further))
+        return Fixed(draft, ordered.sources, ordered.further, counts)
     read = read_draft(draft, lambda entry: bool(entry.address))
     pages = Pages(read.lists)
     reading = read_citations(read.body, labels_of(read.lists), pages)
     if not any(isinstance(part, Marker) for part in reading.parts) and _is_unnumbered(read.lists):
         # What is listed is cited in other ways, as by author and year.
-        return Fixed(draft, (), (), Counts(*[0] * len(Counts._fields)))
+        return Fixed(draft, (), (), _nothing(0))
     stream = CitationStream({number: str(number) for number in pages.entries})
     pieces = stream.take(reading.parts) + stream.finish()
     order = {int(key): number for number, key in enumerate(stream.cited, 1)}
@@ -78,6 +94,10 @@ def fix_citations(draft: str) -> Fixed:
         further=further,
         counts=_counts(reading, pages, order, sum(isinstance(piece, Cited) for piece in pieces)),
     )
+
+
+def _nothing(citations: int) -> Counts:
+    return Counts(*[0] * (len(Counts._fields) - 2), before=citations, after=citations)
 
 
 def _is_unnumbered(lists: Sequence[SourceList]) -> bool:
@@ -103,16 +123,32 @@ def _counts(reading: Reading, pages: Pages, order: Mapping[int, int], after: int
 
 
 def _document(body: str, lists: Sequence[SourceList], sources: Sequence[str], further: Sequence[str]) -> str:
-    parts = [_closed(body.rstrip())] if body.strip() else []
-    words, heading = HEADINGS[language_of(body)], _heading(lists, "sources")
+    if not sources and not further:
+        return body
+    words = HEADINGS[language_of(body)]
+    body, left = _without_empty_headings(body.rstrip())
+    heading = _heading(lists, "sources") or left.get("sources", "")
+    parts = [_closed(body)] if body else []
     if sources:
-        heading = heading or f"## {words.sources}"
-        parts.append(f"{heading}\n\n" + "\n".join(f"- [{number}] {text}" for number, text in enumerate(sources, 1)))
+        entries = [f"- [{number}] {text}" for number, text in enumerate(sources, 1)]
+        parts += [heading or f"## {words.sources}", "\n".join(entries)]
     if further:
         level = heading_level(heading.rpartition("\n")[2])
-        below = _heading(lists, "further") or f"{'#' * (level if 0 < level < _BOLD else 2)} {words.further}"
-        parts.append(f"{below}\n\n" + "\n".join(f"- {text}" for text in further))
-    return "\n\n".join(parts) + "\n" if sources or further else body
+        below = _heading(lists, "further") or left.get("further", "")
+        parts += [below or f"{'#' * (level if 0 < level < _BOLD else 2)} {words.further}"]
+        parts += ["\n".join(f"- {text}" for text in further)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _without_empty_headings(body: str) -> tuple[str, dict[Kind, str]]:
+    """A text without the headings of lists at its end, below which nothing is left; and these headings."""
+    headings: dict[Kind, str] = {}
+    lines = [] if end_of_fences(body) else body.split("\n")
+    while lines and (not lines[-1].strip() or list_named(lines[-1])):
+        last = lines.pop()
+        if kind := list_named(last):
+            headings[kind] = last
+    return ("\n".join(lines), headings) if headings else (body, headings)
 
 
 def _heading(lists: Sequence[SourceList], kind: Kind) -> str:
@@ -123,7 +159,5 @@ def _heading(lists: Sequence[SourceList], kind: Kind) -> str:
 
 def _closed(body: str) -> str:
     """The text with a code fence closed that would take in what follows."""
-    fence = ""
-    for line in body.split("\n"):
-        fence = fence_after(fence, line)
+    fence = end_of_fences(body)
     return f"{body}\n{fence}" if fence else body

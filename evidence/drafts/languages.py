@@ -55,6 +55,7 @@ _SCRIPTS = {
     "ar": re.compile(r"[\u0600-\u06ff]"),
 }
 _ADDRESS = re.compile(r"https?://\S+")
+_LEAST_VOTES = 3
 _SAMPLE = 20_000
 _LEAST_SHARE = 0.15
 """Share of a script among the letters above which a text is in its language; names and titles may be Latin."""
@@ -70,4 +71,5 @@ def language_of(text: str) -> str:
     votes: Counter[str] = Counter({"en": 0})
     for word in re.findall(r"[^\W\d_]+", sample.lower()):
         votes.update(_LANGUAGES.get(word, ()))
-    return max(votes, key=lambda code: (votes[code], code == "en"))
+    code = max(votes, key=lambda code: (votes[code], code == "en"))
+    return code if votes[code] >= _LEAST_VOTES else "en"

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from deep_research.evidence.drafts.addresses import WEB_ADDRESS
 from deep_research.evidence.drafts.entries import (
     Entry,
     bullet_text,
@@ -18,7 +19,8 @@ from deep_research.evidence.drafts.headings import Kind, heading_level, list_nam
 from deep_research.evidence.protected import fence_after
 
 _RULE = re.compile(r"\s{0,3}(?:(?:-\s*){3,}|(?:\*\s*){3,}|(?:_\s*){3,}|={3,}\s*)$")
-_MARKER = re.compile(r"[\[【［]\^?\d{1,3}[^\]】］\n]{0,40}[\]】］]")
+_MARKER = re.compile(r"(?<!\\)[\[【［]\^?\d{1,3}[^\]】］\n]{0,40}[\]】］]")
+_WORD = re.compile(r"[^\W\d_]")
 _LONGEST_INTRODUCTION = 200
 _FARTHEST = 12
 """Lines from the heading of a list within which its first entry stands."""
@@ -141,7 +143,7 @@ class _Reader:
                 place += 1
             else:
                 break
-        return _Found([entry for entry in entries if entry.text], end)
+        return _Found([entry for entry in entries if entry.address or _WORD.search(entry.text)], end)
 
     def _names_group(self, place: int, level: int) -> bool:
         line = self._lines[place]
@@ -167,7 +169,7 @@ class _Reader:
         if numbered := numbered_entry(line):
             return numbered[:2]
         text = bullet_text(line)
-        if not text and "://" in line and not heading_level(line) and not _MARKER.search(line):
+        if not text and WEB_ADDRESS.search(line) and not heading_level(line) and not _MARKER.search(line):
             text = line
         return (None, text) if text else None
 
@@ -226,6 +228,12 @@ class _Reader:
             start = place
             numbers.append(numbered[0])
         return start if len(numbers) > 1 and self._has_markers else len(self._lines)
+
+
+def text_lines(text: str) -> list[Line]:
+    """The lines of a text without lists."""
+    lines = text.split("\n")
+    return [Line(place, *pair) for place, pair in enumerate(zip(lines, _code_lines(lines), strict=True))]
 
 
 def _code_lines(lines: Sequence[str]) -> list[bool]:

@@ -15,7 +15,7 @@ _NO_TITLE = re.compile(
     r"[\W\d_]*|\W*(?:sources?|links?|here|quelle|hier|来源|链接|出典|fuente|fonte|bron)\W*|.*://.*",
     re.IGNORECASE | re.DOTALL,
 )
-_MARKER = re.compile(r"[\[【［](\^?\d[^\[\]【】［］]*)[\]】］]")
+_MARKER = re.compile(r"(?<!\\)[\[【［](\^?\d[^\[\]【】［］]*)[\]】］]")
 _NUMBER_FIRST = re.compile(r"^((?:\*\*)?\d{1,3})([.):])")
 _WIDE_NUMBER_FIRST = re.compile(r"^((?:\*\*)?\d{1,3})([、．：])")
 _ENCLOSED_FIRST = re.compile(r"^((?:\*\*)?)([(（]\d)")

@@ -52,17 +52,21 @@ class _Line:
             self._ticks[len(run[0])].append(run.start())
 
     def pieces(self) -> Iterator[Span]:
-        """The pieces in their order; neighbouring text may come in several."""
-        start = 0
+        """The pieces in their order."""
+        begin = start = 0
         while found := _START.search(self._text, start):
-            if found.start() > start:
-                yield Span("text", self._text[start : found.start()])
-            start, span = self._piece(found)
-            yield span
-        if start < len(self._text):
-            yield Span("text", self._text[start:])
+            read = self._piece(found)
+            start = found.end()
+            if read:
+                if found.start() > begin:
+                    yield Span("text", self._text[begin : found.start()])
+                begin = start = read[0]
+                yield read[1]
+        if begin < len(self._text):
+            yield Span("text", self._text[begin:])
 
-    def _piece(self, found: re.Match[str]) -> _Read:
+    def _piece(self, found: re.Match[str]) -> _Read | None:
+        """What begins here; none if it is but text."""
         mark = found[0]
         if mark.startswith("\\"):
             return found.end(), Span("kept", mark)
@@ -92,13 +96,11 @@ class _Line:
         end = tag.end() if tag else start + 1
         return end, Span("kept", self._text[start:end])
 
-    def _bracket(self, start: int, opened: int) -> _Read:
+    def _bracket(self, start: int, opened: int) -> _Read | None:
         close = self._closing.get(opened)
-        found = None
-        if close is not None:
-            found = self._with_target(start, opened, close) or self._with_name(opened, close)
-        # If it is none of these, what is inside the bracket is read for itself.
-        return found or (opened + 1, Span("text", self._text[start : opened + 1]))
+        if close is None:
+            return None
+        return self._with_target(start, opened, close) or self._with_name(opened, close)
 
     def _with_target(self, start: int, opened: int, close: int) -> _Read | None:
         target = _TARGET.match(self._text, close + 1)
@@ -123,17 +125,7 @@ class _Line:
 
 def spans(line: str, labels: Mapping[str, str]) -> list[Span]:
     """Cut a line that is not in a code fence; `labels` gives the addresses of links that are defined elsewhere."""
-    found: list[Span] = []
-    texts: list[str] = []
-    for span in _Line(line, labels).pieces():
-        if span.kind == "text":
-            texts.append(span.text)
-            continue
-        if texts:
-            found.append(Span("text", "".join(texts)))
-            texts.clear()
-        found.append(span)
-    return [*found, Span("text", "".join(texts))] if texts else found
+    return list(_Line(line, labels).pieces())
 
 
 def _pairs(text: str) -> dict[int, int]:
