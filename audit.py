@@ -26,6 +26,8 @@ class Draft(Record):
     """Active seconds of the run before it."""
     removed_markers: int
     """Markers that named no source and were removed."""
+    orphans: tuple[str, ...]
+    """The words of sentences all of whose markers named no source."""
     has_gaps: bool
     """Whether research has left something open or out."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple, get_args
 
@@ -123,8 +123,10 @@ class Verifier:
         return next(verdict for verdict in get_args(SupportVerdict) if verdict in verdicts)
 
 
-def claims_of(text: str, sources: Sequence[str]) -> list[Claim]:
+def claims_of(text: str, sources: Sequence[str], orphans: Collection[str] = ()) -> list[Claim]:
     """The sentences of a report that cite something or state figures; `sources`: keys by the report's numbers, from 1.
+
+    `orphans` are the words of sentences whose citations named no source: they have claimed to be somebody's word.
 
     Headings, rules and heads of tables claim nothing, nor do sentences that only lead on to a list.
     """
@@ -132,7 +134,7 @@ def claims_of(text: str, sources: Sequence[str]) -> list[Claim]:
     for sentence in sentences_of(text):
         cited = tuple(sources[number - 1] for number in sentence.numbers if 0 < number <= len(sources))
         words = plain_words(sentence)
-        if words and (cited or _states_figures(sentence, words)):
+        if words and (cited or sentence.text in orphans or _states_figures(sentence, words)):
             claims.append(Claim(sentence, words, cited))
     return claims
 

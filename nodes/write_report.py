@@ -146,6 +146,7 @@ def _draft(
         streamed_sources=teller.citations.cited,
         seconds_before=teller.seconds_before,
         removed_markers=cleaned.removed,
+        orphans=cleaned.orphans,
         has_gaps=has_gaps,
     )
 

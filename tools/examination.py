@@ -38,6 +38,7 @@ class Examination:
     def __init__(self, draft: Draft, verifier: Verifier, context: Context, filler: Filler) -> None:
         self._verifier, self._context, self._filler = verifier, context, filler
         self._text, self._sources = draft.text, list(draft.sources)
+        self._orphans = frozenset(draft.orphans)
         self._repairs: dict[str, Repair] = {}
         self._opinions = context.limits.max_opinions
 
@@ -72,7 +73,7 @@ class Examination:
         return self._checks_of(self._text)
 
     def _checks_of(self, text: str) -> list[tuple[Claim, ClaimCheck]]:
-        return [(claim, self._verifier.check(claim)) for claim in claims_of(text, self._sources)]
+        return [(claim, self._verifier.check(claim)) for claim in claims_of(text, self._sources, self._orphans)]
 
     def _cite_anew(self, flagged: Sequence[Claim]) -> None:
         """Cite the source that does say it, where that is clear."""

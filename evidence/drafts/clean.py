@@ -13,6 +13,8 @@ from deep_research.evidence.drafts.citing import NOTHING, read_citations
 from deep_research.evidence.drafts.entries import Entry
 from deep_research.evidence.drafts.lists import SourceList, read_draft
 from deep_research.evidence.drafts.resolving import Numbering, labels_of
+from deep_research.evidence.markers import Marker, Part
+from deep_research.evidence.sentences import sentences_of
 from deep_research.knowledge import Source
 
 _LAST_RULE = re.compile(r"\n\s*(?:-{3,}|\*{3,}|_{3,})$")
@@ -35,6 +37,8 @@ class Cleaned(NamedTuple):
     """Numbers that meant another source by the list that the draft brought along."""
     lists: int
     """Lists of sources that were taken out."""
+    orphans: tuple[str, ...]
+    """The words of sentences all of whose citations named no source."""
 
 
 def clean_draft(text: str, sources: Mapping[int, Source]) -> Cleaned:
@@ -59,7 +63,13 @@ def clean_draft(text: str, sources: Mapping[int, Source]) -> Cleaned:
         cut_links=reading.cut_links,
         remapped=known.remapped,
         lists=len(read.lists),
+        orphans=_orphans(reading.parts),
     )
+
+
+def _orphans(parts: Sequence[Part]) -> tuple[str, ...]:
+    named = (f"[{max(part.numbers, default=NOTHING)}]" if isinstance(part, Marker) else part for part in parts)
+    return tuple(one.text for one in sentences_of("".join(named)) if one.numbers == (NOTHING,))
 
 
 class _Known:

@@ -97,7 +97,8 @@ def _fix(draft: str) -> Fixed:
 
 
 def _nothing(citations: int) -> Counts:
-    return Counts(*[0] * (len(Counts._fields) - 2), before=citations, after=citations)
+    nothing = dict.fromkeys(Counts._fields, 0)
+    return Counts(**{**nothing, "before": citations, "after": citations})
 
 
 def _is_unnumbered(lists: Sequence[SourceList]) -> bool:
