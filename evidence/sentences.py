@@ -51,6 +51,20 @@ def sentences_of(text: str) -> list[Sentence]:
     return sentences
 
 
+def spans_of(text: str) -> list[tuple[int, int]]:
+    """Where the sentences of a text without markers begin and end, without the white space around them."""
+    spans, begin = list[tuple[int, int]](), 0
+    for line in text.split("\n"):
+        plain = line.replace("\0", " ")
+        for start, end in pairwise(sorted({0, *_ends(plain), len(line)})):
+            words = line[start:end].strip()
+            if words:
+                first = begin + start + line[start:end].index(words)
+                spans.append((first, first + len(words)))
+        begin += len(line) + 1
+    return spans
+
+
 def ends_sentence(before: str, following: str) -> bool:
     """Whether a full stop between these two ends a sentence, and not an abbreviation or an initial."""
     if not _may_open(following):

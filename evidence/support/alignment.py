@@ -1,0 +1,102 @@
+"""Lays a claim beside the passage that fits it best, word by word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+from typing import NamedTuple
+
+from deep_research.evidence.support.matching import Matches
+from deep_research.evidence.support.reading import Evidence
+from deep_research.evidence.support.terms import Term
+
+WIDEST = 3
+"""Sentences of a passage at most."""
+WIDER = 0.04
+"""What a further sentence must add to the share of the claim that a passage covers."""
+
+
+class Window(NamedTuple):
+    """Neighbouring sentences of a source."""
+
+    first: int
+    last: int
+    """The last of them."""
+    mask: int
+    """Which of the claim's terms stand in them."""
+    share: float
+    """How much of the claim these make up, from 0 to 1."""
+
+
+class Difference(NamedTuple):
+    """Where claim and passage part: what stands in the one in place of the other's words."""
+
+    claim: tuple[Term, ...]
+    passage: tuple[Term, ...]
+    before: int
+    """Equal terms right before it."""
+    after: int
+    """Equal terms right behind it."""
+    is_between: bool
+    """Whether on both of its sides stands the same in both, or an end of the claim."""
+
+
+class Alignment(NamedTuple):
+    """A claim beside a passage."""
+
+    window: Window
+    terms: tuple[Term, ...]
+    """What stands in the passage; what says the same as a term of the claim has that one's key."""
+    differences: tuple[Difference, ...]
+    share: float
+    """How much of the claim stands in the passage in the same order, from 0 to 1."""
+
+
+def best_windows(matches: Matches) -> list[Window]:
+    """For one, two and three neighbouring sentences: those that cover most of the claim."""
+    shares: dict[int, float] = {}
+    best = list[Window]()
+    for size in range(1, min(WIDEST, len(matches.masks)) + 1):
+        found = Window(0, 0, 0, -1.0)
+        for first in range(len(matches.masks) - size + 1):
+            mask = 0
+            for one in matches.masks[first : first + size]:
+                mask |= one
+            if mask not in shares:
+                shares[mask] = matches.share(mask)
+            if shares[mask] > found.share:
+                found = Window(first, first + size - 1, mask, shares[mask])
+        best.append(found)
+    return best
+
+
+def best_window(windows: list[Window]) -> Window:
+    """The one that covers most of the claim in few sentences."""
+    return max(windows, key=lambda window: (window.share - WIDER * (window.last - window.first), -window.last))
+
+
+def align(matches: Matches, evidence: Evidence, window: Window) -> Alignment:
+    """Lay a claim beside a passage."""
+    passages = evidence.passages[window.first : window.last + 1]
+    terms = tuple(
+        term._replace(key=matches.keys.get(term.key, term.key)) for passage in passages for term in passage.terms
+    )
+    steps = SequenceMatcher(
+        None, [term.key for term in matches.terms], [term.key for term in terms], autojunk=False
+    ).get_opcodes()
+    equal = sum(sum(matches.weights[i] for i in range(begin, end)) for tag, begin, end, _, _ in steps if tag == "equal")
+    total = sum(matches.weights)
+    differences = tuple(_differences(steps, matches, terms))
+    return Alignment(window, terms, differences, equal / total if total else 0.0)
+
+
+def _differences(
+    steps: Sequence[tuple[str, int, int, int, int]], matches: Matches, terms: tuple[Term, ...]
+) -> Iterator[Difference]:
+    lengths = [end - begin if tag == "equal" else 0 for tag, begin, end, _, _ in steps]
+    for number, (tag, begin, end, left, right) in enumerate(steps):
+        if tag != "equal":
+            before = lengths[number - 1] if number else 0
+            after = lengths[number + 1] if number + 1 < len(steps) else 0
+            is_between = (before > 0 or begin == 0) and (after > 0 or end == len(matches.terms))
+            yield Difference(matches.terms[begin:end], terms[left:right], before, after, is_between)
