@@ -15,6 +15,12 @@ WIDEST = 3
 WIDER = 0.04
 """What a further sentence must add to the share of the claim that a passage covers."""
 
+QUOTED = 0.65
+"""Share of the claim that must stand in a sentence in the same order for the claim to be held against it alone."""
+
+SLOT = 6
+"""Words of a claim at most that can stand in the place of others."""
+
 
 class Window(NamedTuple):
     """Neighbouring sentences of a source."""
@@ -39,6 +45,8 @@ class Difference(NamedTuple):
     """Equal terms right behind it."""
     is_between: bool
     """Whether on both of its sides stands the same in both, or an end of the claim."""
+    rest: float
+    """How much of the rest of the claim stands in the passage in the same order, from 0 to 1."""
 
 
 class Alignment(NamedTuple):
@@ -50,6 +58,14 @@ class Alignment(NamedTuple):
     differences: tuple[Difference, ...]
     share: float
     """How much of the claim stands in the passage in the same order, from 0 to 1."""
+
+    keys: frozenset[str]
+    """What stands in the passage, by its keys."""
+
+    @property
+    def is_quote(self) -> bool:
+        """Whether the claim stands in the passage word by word."""
+        return not any(one.claim or (one.before and one.after) for one in self.differences)
 
 
 def best_windows(matches: Matches) -> list[Window]:
@@ -70,9 +86,11 @@ def best_windows(matches: Matches) -> list[Window]:
     return best
 
 
-def best_window(windows: list[Window]) -> Window:
-    """The one that covers most of the claim in few sentences."""
-    return max(windows, key=lambda window: (window.share - WIDER * (window.last - window.first), -window.last))
+def best_alignment(matches: Matches, evidence: Evidence, windows: Sequence[Window]) -> Alignment:
+    """The claim beside the passage that covers most of it in few sentences; one that it nearly quotes comes first."""
+    nearest = align(matches, evidence, windows[0])
+    widest = max(windows, key=lambda window: window.share - WIDER * (window.last - window.first))
+    return nearest if nearest.share >= QUOTED or widest == windows[0] else align(matches, evidence, widest)
 
 
 def align(matches: Matches, evidence: Evidence, window: Window) -> Alignment:
@@ -84,19 +102,24 @@ def align(matches: Matches, evidence: Evidence, window: Window) -> Alignment:
     steps = SequenceMatcher(
         None, [term.key for term in matches.terms], [term.key for term in terms], autojunk=False
     ).get_opcodes()
-    equal = sum(sum(matches.weights[i] for i in range(begin, end)) for tag, begin, end, _, _ in steps if tag == "equal")
+    equal = sum(sum(matches.weights[begin:end]) for tag, begin, end, _, _ in steps if tag == "equal")
     total = sum(matches.weights)
-    differences = tuple(_differences(steps, matches, terms))
-    return Alignment(window, terms, differences, equal / total if total else 0.0)
+    differences = tuple(_differences(steps, matches, terms, equal))
+    keys = frozenset(term.key for term in terms)
+    return Alignment(window, terms, differences, equal / total if total else 0.0, keys)
 
 
 def _differences(
-    steps: Sequence[tuple[str, int, int, int, int]], matches: Matches, terms: tuple[Term, ...]
+    steps: Sequence[tuple[str, int, int, int, int]], matches: Matches, terms: tuple[Term, ...], equal: float
 ) -> Iterator[Difference]:
+    total = sum(matches.weights)
     lengths = [end - begin if tag == "equal" else 0 for tag, begin, end, _, _ in steps]
     for number, (tag, begin, end, left, right) in enumerate(steps):
         if tag != "equal":
             before = lengths[number - 1] if number else 0
             after = lengths[number + 1] if number + 1 < len(steps) else 0
             is_between = (before > 0 or begin == 0) and (after > 0 or end == len(matches.terms))
-            yield Difference(matches.terms[begin:end], terms[left:right], before, after, is_between)
+            is_slot = end - begin <= SLOT and equal >= total / 2
+            rest = total - (sum(matches.weights[begin:end]) if is_slot else 0.0)
+            share = equal / rest if rest else 0.0
+            yield Difference(matches.terms[begin:end], terms[left:right], before, after, is_between, share)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import NamedTuple
 
 from deep_research.evidence.cues import VAGUE
@@ -163,18 +164,17 @@ class _Reader:
     def _measured(self, first: int, last: int, values: tuple[float, ...], step: float) -> Amount:
         before = self._at(first - 1)
         unit = UNIT_SIGNS.get(before.raw, "") if before.end == self._pieces[first].start else ""
-        while (power := self._power_behind(last)) and last - first < 4:
-            # A lone m is metres as well as millions.
-            values = (
-                (*values, *(value * 10**power for value in values))
-                if self._at(last + 1).word == "m"
-                else tuple(value * 10**power for value in values)
-            )
+        while (power := self._power_behind(last)) and last - first < 4 and not self._is_metre(last, unit):
+            values = tuple(value * 10**power for value in values)
             step, last = step * 10**power, last + 1
         behind = self._at(last + 1)
         unit = unit or UNIT_SIGNS.get(behind.raw) or MEASURES.get(behind.word, "")
         rough = before.word in VAGUE or before.raw in {"~", "≈", "<", ">", "≥", "≤", "±"} or behind.raw == "+"
         return Amount(first, last, values=values, step=step, unit=unit, is_rough=rough)
+
+    def _is_metre(self, place: int, unit: str) -> bool:
+        """Whether a lone m behind a number means metres, not millions of something."""
+        return self._at(place + 1).word == "m" and not unit and MEASURES.get(self._at(place + 2).word) != "people"
 
     def _power_behind(self, place: int) -> int:
         piece = self._at(place + 1)
@@ -235,15 +235,18 @@ def counts_as(evidence: Amount, claim: Amount) -> bool:
     if (claim.unit == "ordinal") != (evidence.unit == "ordinal"):
         return False
     room = claim.step / 2 if claim.is_rough or claim.step > 1 else 0.0
-    for one in claim.values:
-        for other in evidence.values:
-            if abs(one - other) <= max(_CLOSE * abs(one), room if evidence.step < claim.step else 0.0):
-                return True
-    return False
+    room = room if evidence.step < claim.step else 0.0
+    # Two numbers that can be read in two ways are read in the same way.
+    is_alike = len(claim.values) == len(evidence.values)
+    pairs = zip(claim.values, evidence.values, strict=True) if is_alike else product(claim.values, evidence.values)
+    return any(abs(one - other) <= max(_CLOSE * abs(one), room) for one, other in pairs)
 
 
 def _within(claim: When, evidence: When) -> bool:
-    """Whether a time of a claim holds one of a text, as far as the claim says it."""
-    if claim.first and not (claim.first <= evidence.first and evidence.last <= claim.last):
+    """Whether a time of a claim holds one of a text, as far as both say it."""
+    if claim.first and not evidence.first and not claim.month:
         return False
-    return (claim.month in (0, evidence.month)) and (claim.day in (0, evidence.day))
+    # A text that tells of one year need not name it at each day.
+    if claim.first and evidence.first and not (claim.first <= evidence.first and evidence.last <= claim.last):
+        return False
+    return claim.month in (0, evidence.month) and claim.day in (0, evidence.day)

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from deep_research.evidence.support.alignment import Window, align, best_window, best_windows
+from deep_research.evidence.support.alignment import Window, best_alignment, best_windows
 from deep_research.evidence.support.conflicts import Conflict, conflicts_of
 from deep_research.evidence.support.fitted import probability
 from deep_research.evidence.support.matching import match
 from deep_research.evidence.support.reading import Evidence, read_evidence
 from deep_research.evidence.support.signals import signals_of
-from deep_research.evidence.support.terms import terms_of
+from deep_research.evidence.support.terms import Term, terms_of
 
 Verdict = Literal["supported", "partly", "unsupported"]
 SUPPORTED = 0.5
 """Score from which on a sentence counts as supported."""
 PARTLY = 0.2
 """Score from which on a part of it does."""
+TURNED = 0.4
+"""What is left of the score of a near quote that says something else in one place."""
 LONGEST = 2000
 """Characters of a sentence that are looked at."""
-_MARKERS = re.compile(r"\[\^?\d[\d,\s^–-]{0,40}\]")
+_MARKERS = re.compile(r"^\s*\d{1,3}[.)]\s+|\[\^?\d[\d,\s^–-]{0,40}\]")
 
 
 class Check(NamedTuple):
@@ -47,16 +50,32 @@ def score_support(claim: str, evidence: str | Evidence) -> float:
 def check_claim(claim: str, evidence: str | Evidence) -> Check:
     """Hold a sentence against a source; read the source once with `read_evidence` to hold many against it."""
     read = read_evidence(evidence) if isinstance(evidence, str) else evidence
-    terms = terms_of(_MARKERS.sub(" ", claim)[:LONGEST])
+    terms = _without_false_names(terms_of(_MARKERS.sub(" ", claim)[:LONGEST]), read)
     if not terms or not read.passages:
         return Check("unsupported", 0.0, "", 0, 0, ("there is nothing to compare",))
     matches = match(terms, read)
     windows = best_windows(matches)
-    window = best_window(windows)
-    alignment = align(matches, read, window)
-    conflicts = conflicts_of(matches, read, alignment)
+    alignment = best_alignment(matches, read, windows)
+    conflicts = conflicts_of(matches, alignment)
     score = probability(signals_of(matches, read, windows, alignment, conflicts))
-    return _check(read, window, score, conflicts)
+    if any(conflict.is_turning for conflict in conflicts):
+        score *= TURNED
+    elif alignment.is_quote or _is_contained(claim, read):
+        score = 1.0
+    return _check(read, alignment.window, score, conflicts)
+
+
+def _is_contained(claim: str, evidence: Evidence) -> bool:
+    """Whether a claim of several sentences stands in the source as it is, but for white space."""
+    return " ".join(claim.split()) in " ".join(evidence.text.split())
+
+
+def _without_false_names(terms: Sequence[Term], evidence: Evidence) -> list[Term]:
+    """The terms of a claim; what is a name only by its capital letter at the beginning of a sentence is a word."""
+    return [
+        term._replace(kind="word") if term.kind == "name" and term.is_first and term.key in evidence.lower else term
+        for term in terms
+    ]
 
 
 def _check(evidence: Evidence, window: Window, score: float, conflicts: list[Conflict]) -> Check:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from os.path import commonprefix
 from typing import NamedTuple
 
-from deep_research.evidence.support.amounts import says
+from deep_research.evidence.support.amounts import Amount, says
 from deep_research.evidence.support.reading import STEM, Evidence
 from deep_research.evidence.support.synonyms import RELATED
 from deep_research.evidence.support.terms import Term, weight_of
@@ -29,6 +29,11 @@ class Matches(NamedTuple):
     keys: dict[str, str]
     """Words and amounts of the source that say what one of the claim says, with that one's key."""
 
+    @property
+    def held(self) -> frozenset[str]:
+        """The claim's words and amounts that the source holds, by their keys."""
+        return frozenset(self.keys.values())
+
     def share(self, mask: int) -> float:
         """How much of the claim the terms of a mask make up, from 0 to 1."""
         total = sum(self.weights)
@@ -37,7 +42,8 @@ class Matches(NamedTuple):
 
 def match(terms: Sequence[Term], evidence: Evidence) -> Matches:
     """Look for the words and amounts of a claim in a source."""
-    masks, keys = [0] * len(evidence.passages), dict[str, str]()
+    masks = [0] * len(evidence.passages)
+    keys = {term.key: term.key for term in terms if term.key in evidence.places}
     for bit, term in enumerate(terms):
         for key in _said_as(term, evidence):
             keys.setdefault(key, term.key)
@@ -49,12 +55,19 @@ def match(terms: Sequence[Term], evidence: Evidence) -> Matches:
 def _said_as(term: Term, evidence: Evidence) -> set[str]:
     found = {term.key} if term.key in evidence.places else set[str]()
     if term.amount:
-        amount = term.amount
-        return {other.key for other in evidence.amounts if other.amount and says(other.amount, amount)}
+        return {other.key for other in evidence.amounts if other.amount and _says(other.amount, term.amount, evidence)}
     if term.kind in ("word", "name"):
         found |= set(_forms(term, evidence))
         found |= {key for key in RELATED.get(term.key, ()) if key in evidence.places}
     return found
+
+
+def _says(other: Amount, amount: Amount, evidence: Evidence) -> bool:
+    if not says(other, amount):
+        return False
+    years = {time.first for time in amount.times} - {0}
+    # A text that tells of one year need not name it at each day, but must name it somewhere.
+    return not years or any(time.first for time in other.times) or bool(other.values) or bool(years & evidence.years)
 
 
 def _forms(term: Term, evidence: Evidence) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 
 from deep_research.evidence.cues import NEGATIONS as _COUNTED
-from deep_research.evidence.support.spelling import key_of
+from deep_research.evidence.support.spelling import key_of, plain
 from deep_research.evidence.words import tokens
 
 NEGATIONS = _COUNTED | frozenset(
@@ -45,7 +45,7 @@ join|joined left|leave|leaves
 buy|bought|buys sell|sold|sells
 born die|died|dead
 alive dead
-male|men|man|boy|his|he female|women|woman|girl|her|she
+male|men|man|boy female|women|woman|girl
 father|son|brother|husband|uncle|king mother|daughter|sister|wife|aunt|queen
 father|mother|parent son|daughter|child
 brother|sister husband|wife
@@ -147,7 +147,8 @@ _PREFIXES = ("un", "in", "im", "il", "ir", "dis", "non", "anti", "mis")
 
 
 def are_opposite(one: str, other: str) -> bool:
-    """Whether two stems exclude each other, by what they mean or by how they are made (possible, impossible)."""
+    """Whether two words exclude each other, by what they mean or by how they are made (possible, impossible)."""
+    one, other = key_of(plain(one)), key_of(plain(other))
     if (one, other) in OPPOSITES:
         return True
     short, long = sorted((one, other), key=len)

@@ -46,10 +46,20 @@ class Evidence:
         return dict(found)
 
     @cached_property
+    def lower(self) -> frozenset[str]:
+        """Its words that stand somewhere without a capital letter, by their keys."""
+        return frozenset(term.key for passage in self.passages for term in passage.terms if term.raw[:1].islower())
+
+    @cached_property
     def amounts(self) -> tuple[Term, ...]:
         """Its numbers and dates, each once."""
         found = {term.key: term for passage in self.passages for term in passage.terms if term.amount}
         return tuple(found.values())
+
+    @cached_property
+    def years(self) -> frozenset[int]:
+        """The years that it names."""
+        return frozenset(time.first for term in self.amounts if term.amount for time in term.amount.times)
 
     @cached_property
     def beginnings(self) -> dict[str, tuple[str, ...]]:

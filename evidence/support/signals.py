@@ -50,7 +50,7 @@ def signals_of(
         "length": math.log1p(len(telling)),
         "length of source": math.log1p(len(evidence.passages)),
         **{
-            f"{kind} conflict": float(any(one.kind == kind and one.is_sure for one in conflicts))
+            f"{kind} conflict": max((one.closeness for one in conflicts if one.kind == kind), default=0.0)
             for kind in ("number", "unit", "date", "name", "negation", "opposite")
         },
         "loose conflict": float(

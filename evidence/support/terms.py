@@ -24,24 +24,26 @@ class Term(NamedTuple):
     kind: str
     """`word`, `name`, `amount`, `negation`, or `stop` for a word without weight."""
     amount: Amount | None = None
+    is_first: bool = False
+    """Whether it is the first word of a sentence."""
 
 
 def terms_of(sentence: str) -> list[Term]:
     """The words and amounts of a sentence, in order."""
     pieces = pieces_of(sentence)
     amounts = {amount.first: amount for amount in amounts_of(pieces)}
-    terms, place, is_begin = list[Term](), 0, True
+    terms, place = list[Term](), 0
     while place < len(pieces):
         piece, amount = pieces[place], amounts.get(place)
         if amount:
             raw = sentence[piece.start : pieces[amount.last].end]
-            terms.append(Term("#" + "".join(raw.split()).lower(), raw, "amount", amount))
+            terms.append(Term(f"#{raw.lower()} {amount.unit}", raw, "amount", amount))
             place = amount.last
         elif piece.kind == "wide":
             terms += _pairs(piece.raw)
         elif piece.kind == "word":
-            terms.append(_word(piece, is_begin))
-        is_begin = is_begin and piece.kind == "sign"
+            before = sentence[max(0, piece.start - 2) : piece.start].rstrip()
+            terms.append(_word(piece, not terms or before.endswith((".", "!", "?"))))
         place += 1
     return terms
 
@@ -57,11 +59,12 @@ def weight_of(term: Term) -> float:
     return 1.3 if term.kind == "name" else 1.0
 
 
-def _word(piece: Piece, is_begin: bool) -> Term:
+def _word(piece: Piece, is_first: bool) -> Term:
     key, kind = _known(piece.word)
-    if kind == "word" and piece.raw[0].isupper() and not (is_begin and key in COMMON):
+    is_opening = is_first and (key in COMMON or piece.word.endswith("ly"))
+    if kind == "word" and piece.raw[0].isupper() and not is_opening:
         kind = "name"
-    return Term(key, piece.raw, kind)
+    return Term(key, piece.raw, kind, is_first=is_first)
 
 
 @lru_cache(maxsize=1 << 16)
