@@ -26,6 +26,8 @@ _BETWEEN_DATE_PARTS = frozenset({"of", "de", "del", "the"})
 _CENTURY = frozenset({"century", "centuries", "jahrhundert", "jahrhunderts", "siecle", "siglo"})
 _DECADE = frozenset({"s", "er"})
 _CLOSE = 1e-9
+LONGEST = 30
+"""Characters of a number; a longer one is none."""
 
 
 class When(NamedTuple):
@@ -85,7 +87,7 @@ class _Reader:
         piece = self._pieces[place]
         if piece.kind == "date":
             return Amount(place, place, times=tuple(_numeric_dates(piece.raw)))
-        if piece.kind == "number":
+        if piece.kind == "number" and len(piece.raw) <= LONGEST:
             return self._date_from_day(place) or self._year(place) or self._number(place)
         if piece.kind == "word":
             if piece.word in MONTHS:
@@ -156,9 +158,9 @@ class _Reader:
 
     def _spoken(self, place: int) -> Amount:
         value, last = SMALL[self._pieces[place].word], place
-        ones = SMALL.get(self._at(place + 1).word, 99)
-        if value >= 20 and ones < 10:
-            value, last = value + ones, place + 1
+        behind = place + 2 if self._at(place + 1).raw == "-" else place + 1
+        if value >= 20 and SMALL.get(self._at(behind).word, 99) < 10:
+            value, last = value + SMALL[self._at(behind).word], behind
         return self._measured(place, last, (float(value),), 1.0)
 
     def _measured(self, first: int, last: int, values: tuple[float, ...], step: float) -> Amount:
@@ -174,7 +176,7 @@ class _Reader:
 
     def _is_metre(self, place: int, unit: str) -> bool:
         """Whether a lone m behind a number means metres, not millions of something."""
-        return self._at(place + 1).word == "m" and not unit and MEASURES.get(self._at(place + 2).word) != "people"
+        return self._at(place + 1).word == "m" and not unit and self._at(place + 2).word not in MEASURES
 
     def _power_behind(self, place: int) -> int:
         piece = self._at(place + 1)

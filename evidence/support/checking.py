@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from deep_research.evidence.support.alignment import Window, best_alignment, best_windows
+from deep_research.evidence.support.alignment import Alignment, best_alignment, best_windows
 from deep_research.evidence.support.conflicts import Conflict, conflicts_of
 from deep_research.evidence.support.fitted import probability
-from deep_research.evidence.support.matching import match
+from deep_research.evidence.support.matching import Matches, match
 from deep_research.evidence.support.reading import Evidence, read_evidence
-from deep_research.evidence.support.signals import signals_of
+from deep_research.evidence.support.signals import is_hedged, signals_of
 from deep_research.evidence.support.terms import Term, terms_of
+from deep_research.evidence.words import UNSPACED
 
 Verdict = Literal["supported", "partly", "unsupported"]
 SUPPORTED = 0.5
@@ -21,6 +22,8 @@ PARTLY = 0.2
 """Score from which on a part of it does."""
 TURNED = 0.4
 """What is left of the score of a near quote that says something else in one place."""
+MOST = 5
+"""Words named as missing at most."""
 LONGEST = 2000
 """Characters of a sentence that are looked at."""
 _MARKERS = re.compile(r"^\s*\d{1,3}[.)]\s+|\[\^?\d[\d,\s^–-]{0,40}\]")
@@ -39,7 +42,7 @@ class Check(NamedTuple):
     end: int
     """Where it ends."""
     reasons: tuple[str, ...]
-    """What speaks against it, in plain words; none if nothing does."""
+    """What speaks against it, in plain words, the weightiest first; none if nothing does."""
 
 
 def score_support(claim: str, evidence: str | Evidence) -> float:
@@ -60,14 +63,9 @@ def check_claim(claim: str, evidence: str | Evidence) -> Check:
     score = probability(signals_of(matches, read, windows, alignment, conflicts))
     if any(conflict.is_turning for conflict in conflicts):
         score *= TURNED
-    elif alignment.is_quote or _is_contained(claim, read):
+    elif alignment.is_quote or " ".join(claim.split()) in read.plain:
         score = 1.0
-    return _check(read, alignment.window, score, conflicts)
-
-
-def _is_contained(claim: str, evidence: Evidence) -> bool:
-    """Whether a claim of several sentences stands in the source as it is, but for white space."""
-    return " ".join(claim.split()) in " ".join(evidence.text.split())
+    return _check(read, alignment, score, _reasons(matches, alignment, conflicts, score))
 
 
 def _without_false_names(terms: Sequence[Term], evidence: Evidence) -> list[Term]:
@@ -78,8 +76,23 @@ def _without_false_names(terms: Sequence[Term], evidence: Evidence) -> list[Term
     ]
 
 
-def _check(evidence: Evidence, window: Window, score: float, conflicts: list[Conflict]) -> Check:
+def _check(evidence: Evidence, alignment: Alignment, score: float, reasons: Iterable[str]) -> Check:
     verdict: Verdict = "supported" if score >= SUPPORTED else "partly" if score >= PARTLY else "unsupported"
+    window = alignment.window
     start, end = evidence.passages[window.first].start, evidence.passages[window.last].end
-    reasons = tuple(conflict.reason for conflict in conflicts)
-    return Check(verdict, score, evidence.text[start:end], start, end, reasons)
+    return Check(verdict, score, evidence.text[start:end], start, end, tuple(reasons))
+
+
+def _reasons(matches: Matches, alignment: Alignment, conflicts: Sequence[Conflict], score: float) -> Iterator[str]:
+    yield from (conflict.reason for conflict in conflicts)
+    if is_hedged(alignment.terms) and not is_hedged(matches.terms):
+        yield "the passage says it as something uncertain"
+    missing = [term.raw for term in matches.terms if _is_missing(term, alignment)]
+    if missing and score < SUPPORTED:
+        yield f"not in the passage: {', '.join(dict.fromkeys(missing[:MOST]))}"
+
+
+def _is_missing(term: Term, alignment: Alignment) -> bool:
+    # A pair of signs from writing without spaces is no word.
+    is_word = term.kind == "word" and not re.match(f"[{UNSPACED}]", term.raw)
+    return is_word and term.key not in alignment.keys

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from os.path import commonprefix
 from typing import NamedTuple
 
 from deep_research.evidence.support.amounts import Amount, says
@@ -28,11 +27,10 @@ class Matches(NamedTuple):
     """For each sentence of the source: which of the claim's terms stand in it, a bit for each."""
     keys: dict[str, str]
     """Words and amounts of the source that say what one of the claim says, with that one's key."""
-
-    @property
-    def held(self) -> frozenset[str]:
-        """The claim's words and amounts that the source holds, by their keys."""
-        return frozenset(self.keys.values())
+    own: frozenset[str]
+    """The claim's words and amounts, by their keys."""
+    held: frozenset[str]
+    """Those of them that the source holds."""
 
     def share(self, mask: int) -> float:
         """How much of the claim the terms of a mask make up, from 0 to 1."""
@@ -49,7 +47,8 @@ def match(terms: Sequence[Term], evidence: Evidence) -> Matches:
             keys.setdefault(key, term.key)
             for place in evidence.places[key]:
                 masks[place] |= 1 << bit
-    return Matches(tuple(terms), tuple(map(weight_of, terms)), tuple(masks), keys)
+    own = frozenset(term.key for term in terms)
+    return Matches(tuple(terms), tuple(map(weight_of, terms)), tuple(masks), keys, own, frozenset(keys.values()))
 
 
 def _said_as(term: Term, evidence: Evidence) -> set[str]:
@@ -74,5 +73,11 @@ def _forms(term: Term, evidence: Evidence) -> Iterator[str]:
     if len(term.key) > STEM or (len(term.key) == STEM and term.kind == "word"):
         least = ALIKE_NAMES if term.kind == "name" else ALIKE
         for key in evidence.beginnings.get(term.key[:STEM], ()):
-            if len(commonprefix((key, term.key))) >= least * max(len(key), len(term.key)):
+            if _begin_alike(key, term.key) >= least * max(len(key), len(term.key)):
                 yield key
+
+
+def _begin_alike(one: str, other: str) -> int:
+    """With how many letters in common two words begin."""
+    pairs = zip(one, other, strict=False)
+    return next((place for place, (mine, theirs) in enumerate(pairs) if mine != theirs), min(len(one), len(other)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import product
 
 from deep_research.evidence.support.alignment import Alignment
 from deep_research.evidence.support.matching import Matches
@@ -19,6 +20,7 @@ SCOPE = 5
 """Words behind a negation that it can be about."""
 HEADS = 2
 """Words with a meaning behind a negation that it is about."""
+_LIGHT = 0.1
 _SOFTENING = frozenset({"only", "just", "merely", "simply", "nur", "seulement", "solo", "limited", "necessarily"})
 
 
@@ -31,11 +33,10 @@ def denials(matches: Matches, alignment: Alignment) -> Iterator[tuple[str, bool]
     elif ours and is_close and not any(term.kind == "negation" for term in alignment.terms):
         yield "the claim denies what the passage says", True
     affirmed = {term.key for term in matches.terms if weight_of(term) > _LIGHT}
-    if any(heads & affirmed and not heads & _all(ours) and not _is_affirmed(heads, alignment.terms) for heads in theirs):
+    if any(
+        heads & affirmed and not heads & _all(ours) and not _is_affirmed(heads, alignment.terms) for heads in theirs
+    ):
         yield "the passage denies it", is_close
-
-
-_LIGHT = 0.1
 
 
 def _all(groups: Sequence[frozenset[str]]) -> frozenset[str]:
@@ -63,16 +64,14 @@ def _is_affirmed(heads: frozenset[str], terms: Sequence[Term]) -> bool:
 
 def reversals(matches: Matches, alignment: Alignment) -> Iterator[tuple[str, bool]]:
     """Opposites in claim and passage, in plain words, and whether one stands in the place of the other."""
-    ours = {term.key for term in matches.terms}
     for difference in alignment.differences:
-        is_close = difference.is_between and alignment.share >= NEAR
-        for term in difference.claim:
-            for other in difference.passage if is_close else alignment.terms:
-                is_open = term.key not in alignment.keys and other.key not in ours
-                if (is_close or is_open) and are_opposite(term.raw, other.raw):
-                    around = neighbours(matches.terms, term.key) & neighbours(alignment.terms, other.key)
-                    is_sure = is_close or bool(around) or alignment.window.share >= CLOSE
-                    yield f"the passage says '{other.raw}', not '{term.raw}'", is_sure
+        is_beside = difference.is_between and alignment.share >= NEAR
+        for term, other in product(difference.claim, difference.passage if is_beside else alignment.terms):
+            is_open = term.key not in alignment.keys and other.key not in matches.own
+            if (is_beside or is_open) and are_opposite(term.raw, other.raw):
+                around = neighbours(matches.terms, term.key) & neighbours(alignment.terms, other.key)
+                is_sure = is_beside or bool(around) or alignment.window.share >= CLOSE
+                yield f"the passage says '{other.raw}', not '{term.raw}'", is_sure
 
 
 def neighbours(terms: Sequence[Term], key: str) -> frozenset[tuple[int, str]]:
