@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 import pytest
@@ -55,6 +56,17 @@ def test_what_is_read_once_says_the_same_each_time(claim: str, other: str, text:
     read = read_evidence(text)
     check_claim(other, read)
     assert check_claim(claim, read) == check_claim(claim, text)
+
+
+@given(TEXTS, TEXTS)
+def test_a_word_that_is_said_to_be_missing_is_missing(claim: str, text: str) -> None:
+    check = check_claim(claim, text)
+    for reason in check.reasons:
+        if found := re.fullmatch(r"no word of '(.+)' in the (source|passage)", reason):
+            assert found.group(1) not in re.findall(r"\w+", text if found.group(2) == "source" else check.quote)
+        if reason.startswith("not in the passage: "):
+            words = reason.removeprefix("not in the passage: ").split(", ")
+            assert set(words).isdisjoint(re.findall(r"\w+", check.quote))
 
 
 @given(st.text(max_size=80), TEXTS)

@@ -10,6 +10,7 @@ from deep_research.evidence.support.alignment import Alignment, best_alignment, 
 from deep_research.evidence.support.conflicts import Conflict, conflicts_of
 from deep_research.evidence.support.fitted import probability
 from deep_research.evidence.support.matching import Matches, match
+from deep_research.evidence.support.number_words import MONTHS
 from deep_research.evidence.support.reading import Evidence, read_evidence
 from deep_research.evidence.support.signals import is_hedged, signals_of
 from deep_research.evidence.support.terms import Term, terms_of
@@ -93,6 +94,6 @@ def _reasons(matches: Matches, alignment: Alignment, conflicts: Sequence[Conflic
 
 
 def _is_missing(term: Term, alignment: Alignment) -> bool:
-    # A pair of signs from writing without spaces is no word.
-    is_word = term.kind == "word" and not re.match(f"[{UNSPACED}]", term.raw)
+    # A pair of signs from writing without spaces is no word, and a month may stand in a date.
+    is_word = term.kind == "word" and not re.match(f"[{UNSPACED}]", term.raw) and term.raw.lower() not in MONTHS
     return is_word and term.key not in alignment.keys

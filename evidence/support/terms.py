@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from deep_research.evidence.support.amounts import Amount, amounts_of
+from deep_research.evidence.support.number_words import MONTHS
 from deep_research.evidence.support.opposites import CJK_NEGATIONS, NEGATIONS
 from deep_research.evidence.support.spelling import Piece, key_of, pieces_of
 from deep_research.evidence.support.synonyms import COMMON
@@ -62,7 +63,8 @@ def weight_of(term: Term) -> float:
 def _word(piece: Piece, is_first: bool) -> Term:
     key, kind = _known(piece.word)
     is_opening = is_first and (key in COMMON or piece.word.endswith("ly"))
-    if kind == "word" and piece.raw[0].isupper() and not is_opening:
+    # The month of a date is a part of it, so that a month alone says too little to be looked for as a name.
+    if kind == "word" and piece.raw[0].isupper() and not is_opening and piece.word not in MONTHS:
         kind = "name"
     return Term(key, piece.raw, kind, is_first=is_first)
 
