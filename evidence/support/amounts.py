@@ -25,6 +25,8 @@ _DAY = re.compile(r"[12]?\d|3[01]")
 _BETWEEN_DATE_PARTS = frozenset({"of", "de", "del", "the"})
 _CENTURY = frozenset({"century", "centuries", "jahrhundert", "jahrhunderts", "siecle", "siglo"})
 _DECADE = frozenset({"s", "er"})
+_DIGITS = frozenset({"date", "number"})
+_SPOKEN = MONTHS.keys() | ORDINALS.keys() | SMALL.keys()
 _CLOSE = 1e-9
 LONGEST = 30
 """Characters of a number; a longer one is none."""
@@ -73,12 +75,13 @@ class _Reader:
         self._pieces = pieces
 
     def read(self) -> Iterator[Amount]:
-        place = 0
-        while place < len(self._pieces):
-            amount = self._amount_at(place)
-            if amount:
+        done = -1
+        for place, piece in enumerate(self._pieces):
+            if place <= done or not (piece.kind in _DIGITS or piece.word in _SPOKEN):
+                continue
+            if amount := self._amount_at(place):
                 yield amount
-            place = amount.last + 1 if amount else place + 1
+                done = amount.last
 
     def _at(self, place: int) -> Piece:
         return self._pieces[place] if 0 <= place < len(self._pieces) else NOTHING
@@ -89,14 +92,11 @@ class _Reader:
             return Amount(place, place, times=tuple(_numeric_dates(piece.raw)))
         if piece.kind == "number" and len(piece.raw) <= LONGEST:
             return self._date_from_day(place) or self._year(place) or self._number(place)
-        if piece.kind == "word":
-            if piece.word in MONTHS:
-                return self._date_from_month(place)
-            if piece.word in ORDINALS and not piece.raw[0].isupper() and piece.word != "second":
-                return Amount(place, place, values=(float(ORDINALS[piece.word]),), step=1.0, unit="ordinal")
-            if piece.word in SMALL and (piece.raw.islower() or place == 0):
-                return self._spoken(place)
-        return None
+        if piece.word in MONTHS:
+            return self._date_from_month(place)
+        if piece.word in ORDINALS and piece.raw.islower():
+            return Amount(place, place, values=(float(ORDINALS[piece.word]),), step=1.0, unit="ordinal")
+        return self._spoken(place) if piece.word in SMALL and (piece.raw.islower() or place == 0) else None
 
     def _date_from_day(self, place: int) -> Amount | None:
         piece, following = self._pieces[place], place + 1

@@ -100,8 +100,8 @@ MEASURES["pfund"] = "pound"
 UNIT_SIGNS = SIGNS | {"¥": "yen", "‰": "per mille"}
 """Signs of units."""
 
-_ORDINALS = "second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
-ORDINALS = {word: number for number, word in enumerate(_ORDINALS.split(), 2)}
-"""Places in an order, in words."""
+_ORDINALS = "third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
+ORDINALS = {word: number for number, word in enumerate(_ORDINALS.split(), 3)}
+"""Places in an order, in words; the second one is also a measure of time, and the first one often none."""
 ORDINAL_ENDINGS = frozenset({"st", "nd", "rd", "th"})
 """What makes a place in an order of a number."""

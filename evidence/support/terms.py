@@ -9,10 +9,12 @@ from typing import NamedTuple
 from deep_research.evidence.support.amounts import Amount, amounts_of
 from deep_research.evidence.support.number_words import MONTHS
 from deep_research.evidence.support.opposites import CJK_NEGATIONS, NEGATIONS
-from deep_research.evidence.support.spelling import Piece, key_of, pieces_of
+from deep_research.evidence.support.spelling import key_of, pieces_of
 from deep_research.evidence.support.synonyms import COMMON
 from deep_research.evidence.vocabulary import STOP_WORDS
 from deep_research.evidence.words import tokens
+
+_ENDS = frozenset(".!?")
 
 
 class Term(NamedTuple):
@@ -43,8 +45,8 @@ def terms_of(sentence: str) -> list[Term]:
         elif piece.kind == "wide":
             terms += _pairs(piece.raw)
         elif piece.kind == "word":
-            before = sentence[max(0, piece.start - 2) : piece.start].rstrip()
-            terms.append(_word(piece, not terms or before.endswith((".", "!", "?"))))
+            is_first = not terms or sentence[max(0, piece.start - 2) : piece.start].rstrip()[-1:] in _ENDS
+            terms.append(_word(piece.raw, piece.word, is_first))
         place += 1
     return terms
 
@@ -60,16 +62,16 @@ def weight_of(term: Term) -> float:
     return 1.3 if term.kind == "name" else 1.0
 
 
-def _word(piece: Piece, is_first: bool) -> Term:
-    key, kind = _known(piece.word)
-    is_opening = is_first and (key in COMMON or piece.word.endswith("ly"))
-    # The month of a date is a part of it, so that a month alone says too little to be looked for as a name.
-    if kind == "word" and piece.raw[0].isupper() and not is_opening and piece.word not in MONTHS:
-        kind = "name"
-    return Term(key, piece.raw, kind, is_first=is_first)
-
-
 @lru_cache(maxsize=1 << 16)
+def _word(raw: str, word: str, is_first: bool) -> Term:
+    key, kind = _known(word)
+    is_opening = is_first and (key in COMMON or word.endswith("ly"))
+    # The month of a date is a part of it, so that a month alone says too little to be looked for as a name.
+    if kind == "word" and raw[0].isupper() and not is_opening and word not in MONTHS:
+        kind = "name"
+    return Term(key, raw, kind, is_first=is_first)
+
+
 def _known(word: str) -> tuple[str, str]:
     if word in NEGATIONS or word.endswith("n't"):
         return "not", "negation"
