@@ -141,3 +141,32 @@ def test_a_source_can_be_read_once_for_many_sentences() -> None:
 def test_without_words_there_is_nothing_to_compare() -> None:
     for claim, text in (("", TOWER), ("…", TOWER), ("A tower.", ""), ("A tower.", "…\n")):
         assert check_claim(claim, text) == ("unsupported", 0.0, "", 0, 0, ("there is nothing to compare",))
+
+
+def test_a_negation_of_something_else_does_not_make_a_denial_true() -> None:
+    text = "The tower was built by Alan Reid from granite of the island, which was never sold abroad."
+    assert check_claim("The tower was not built by Alan Reid from granite of the island.", text).verdict != "supported"
+
+
+def test_a_near_quote_is_held_against_its_own_sentence_whatever_its_neighbours_name() -> None:
+    text = "# Ahmad Tarik\n\nHis reign represented the start of a new era in Brunei. He lived in Medina."
+    check = check_claim("His reign represented the start of a new era in Medina.", text)
+    assert (check.verdict != "supported", check.quote) == (True, text.split("\n")[2].split(" He ")[0])
+    assert "the passage says 'Brunei', not 'Medina'" in check.reasons
+
+
+def test_a_sentence_of_many_lines_is_quoted_whole() -> None:
+    text = "The ferry\ncrosses\nthe sound\nin forty\nminutes\nevery day. It rains."
+    assert check_claim("The ferry crosses the sound every day.", text).quote == text.removesuffix(" It rains.")
+
+
+def test_a_year_that_the_source_names_nowhere_is_noticed() -> None:
+    text = "The painter Arn Holm died in his house in Kiel on May 7, said his brother."
+    assert check_claim("The painter Arn Holm died in his house in Kiel on May 7, 2019.", text).verdict != "supported"
+    dated = f"{text} The year 2019 had begun well."
+    assert check_claim("The painter Arn Holm died in his house in Kiel on May 7, 2019.", dated).verdict == "supported"
+
+
+def test_what_the_source_says_as_uncertain_supports_less() -> None:
+    sure, unsure = "Since June the firm is very profitable.", "Since June the firm may be very profitable."
+    assert score_support("The firm is profitable.", sure) > score_support("The firm is profitable.", unsure)
