@@ -168,5 +168,5 @@ def test_a_year_that_the_source_names_nowhere_is_noticed() -> None:
 
 
 def test_what_the_source_says_as_uncertain_supports_less() -> None:
-    sure, unsure = "Since June the firm is very profitable.", "Since June the firm may be very profitable."
+    sure, unsure = ("Since June the firm is " + how + " very profitable." for how in ("certainly", "probably"))
     assert score_support("The firm is profitable.", sure) > score_support("The firm is profitable.", unsure)
