@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import NamedTuple
 
 from deep_research.evidence.cues import VAGUE
@@ -24,7 +25,11 @@ _DAY = re.compile(r"[12]?\d|3[01]")
 _BETWEEN_DATE_PARTS = frozenset({"of", "de", "del", "the"})
 _CENTURY = frozenset({"century", "centuries", "jahrhundert", "jahrhunderts", "siecle", "siglo"})
 _DECADE = frozenset({"s", "er"})
+_DIGITS = frozenset({"date", "number"})
+_SPOKEN = MONTHS.keys() | ORDINALS.keys() | SMALL.keys()
 _CLOSE = 1e-9
+LONGEST = 30
+"""Characters of a number; a longer one is none."""
 
 
 class When(NamedTuple):
@@ -70,12 +75,13 @@ class _Reader:
         self._pieces = pieces
 
     def read(self) -> Iterator[Amount]:
-        place = 0
-        while place < len(self._pieces):
-            amount = self._amount_at(place)
-            if amount:
+        done = -1
+        for place, piece in enumerate(self._pieces):
+            if place <= done or not (piece.kind in _DIGITS or piece.word in _SPOKEN):
+                continue
+            if amount := self._amount_at(place):
                 yield amount
-            place = amount.last + 1 if amount else place + 1
+                done = amount.last
 
     def _at(self, place: int) -> Piece:
         return self._pieces[place] if 0 <= place < len(self._pieces) else NOTHING
@@ -84,16 +90,13 @@ class _Reader:
         piece = self._pieces[place]
         if piece.kind == "date":
             return Amount(place, place, times=tuple(_numeric_dates(piece.raw)))
-        if piece.kind == "number":
+        if piece.kind == "number" and len(piece.raw) <= LONGEST:
             return self._date_from_day(place) or self._year(place) or self._number(place)
-        if piece.kind == "word":
-            if piece.word in MONTHS:
-                return self._date_from_month(place)
-            if piece.word in ORDINALS and not piece.raw[0].isupper() and piece.word != "second":
-                return Amount(place, place, values=(float(ORDINALS[piece.word]),), step=1.0, unit="ordinal")
-            if piece.word in SMALL and (piece.raw.islower() or place == 0):
-                return self._spoken(place)
-        return None
+        if piece.word in MONTHS:
+            return self._date_from_month(place)
+        if piece.word in ORDINALS and piece.raw.islower():
+            return Amount(place, place, values=(float(ORDINALS[piece.word]),), step=1.0, unit="ordinal")
+        return self._spoken(place) if piece.word in SMALL and (piece.raw.islower() or place == 0) else None
 
     def _date_from_day(self, place: int) -> Amount | None:
         piece, following = self._pieces[place], place + 1
@@ -155,26 +158,25 @@ class _Reader:
 
     def _spoken(self, place: int) -> Amount:
         value, last = SMALL[self._pieces[place].word], place
-        ones = SMALL.get(self._at(place + 1).word, 99)
-        if value >= 20 and ones < 10:
-            value, last = value + ones, place + 1
+        behind = place + 2 if self._at(place + 1).raw == "-" else place + 1
+        if value >= 20 and SMALL.get(self._at(behind).word, 99) < 10:
+            value, last = value + SMALL[self._at(behind).word], behind
         return self._measured(place, last, (float(value),), 1.0)
 
     def _measured(self, first: int, last: int, values: tuple[float, ...], step: float) -> Amount:
         before = self._at(first - 1)
         unit = UNIT_SIGNS.get(before.raw, "") if before.end == self._pieces[first].start else ""
-        while (power := self._power_behind(last)) and last - first < 4:
-            # A lone m is metres as well as millions.
-            values = (
-                (*values, *(value * 10**power for value in values))
-                if self._at(last + 1).word == "m"
-                else tuple(value * 10**power for value in values)
-            )
+        while (power := self._power_behind(last)) and last - first < 4 and not self._is_metre(last, unit):
+            values = tuple(value * 10**power for value in values)
             step, last = step * 10**power, last + 1
         behind = self._at(last + 1)
         unit = unit or UNIT_SIGNS.get(behind.raw) or MEASURES.get(behind.word, "")
         rough = before.word in VAGUE or before.raw in {"~", "≈", "<", ">", "≥", "≤", "±"} or behind.raw == "+"
         return Amount(first, last, values=values, step=step, unit=unit, is_rough=rough)
+
+    def _is_metre(self, place: int, unit: str) -> bool:
+        """Whether a lone m behind a number means metres, not millions of something."""
+        return self._at(place + 1).word == "m" and not unit and self._at(place + 2).word not in MEASURES
 
     def _power_behind(self, place: int) -> int:
         piece = self._at(place + 1)
@@ -235,15 +237,18 @@ def counts_as(evidence: Amount, claim: Amount) -> bool:
     if (claim.unit == "ordinal") != (evidence.unit == "ordinal"):
         return False
     room = claim.step / 2 if claim.is_rough or claim.step > 1 else 0.0
-    for one in claim.values:
-        for other in evidence.values:
-            if abs(one - other) <= max(_CLOSE * abs(one), room if evidence.step < claim.step else 0.0):
-                return True
-    return False
+    room = room if evidence.step < claim.step else 0.0
+    # Two numbers that can be read in two ways are read in the same way.
+    is_alike = len(claim.values) == len(evidence.values)
+    pairs = zip(claim.values, evidence.values, strict=True) if is_alike else product(claim.values, evidence.values)
+    return any(abs(one - other) <= max(_CLOSE * abs(one), room) for one, other in pairs)
 
 
 def _within(claim: When, evidence: When) -> bool:
-    """Whether a time of a claim holds one of a text, as far as the claim says it."""
-    if claim.first and not (claim.first <= evidence.first and evidence.last <= claim.last):
+    """Whether a time of a claim holds one of a text, as far as both say it."""
+    if claim.first and not evidence.first and not claim.month:
         return False
-    return (claim.month in (0, evidence.month)) and (claim.day in (0, evidence.day))
+    # A text that tells of one year need not name it at each day.
+    if claim.first and evidence.first and not (claim.first <= evidence.first and evidence.last <= claim.last):
+        return False
+    return claim.month in (0, evidence.month) and claim.day in (0, evidence.day)

@@ -8,116 +8,154 @@ from typing import Literal, NamedTuple
 from deep_research.evidence.support.alignment import Alignment, Difference
 from deep_research.evidence.support.amounts import Amount, counts_as
 from deep_research.evidence.support.matching import Matches
-from deep_research.evidence.support.opposites import are_opposite
-from deep_research.evidence.support.reading import Evidence
 from deep_research.evidence.support.terms import Term
+from deep_research.evidence.support.turning import CLOSE, NEAR, denials, neighbours, reversals
 
 Kind = Literal["number", "unit", "date", "name", "negation", "opposite"]
-NEAR = 0.5
-"""Share of the claim that must stand in a passage in the same order for differences to be compared word by word."""
-SCOPE = 3
-"""Words behind a negation that it may be about."""
+NEARER = 0.7
+"""Share of the rest of the claim that must stand in a passage in the same order for words to be held to their place."""
+NEARLY_QUOTED = 0.8
+"""The same for the claim to be a near quote, in which another name is a mistake."""
+LOOSE = 0.75
+"""The most that `closeness` can be where the order does not show it."""
+UNEVEN = 4
+"""Words by which a name and what stands in its place can differ."""
 
 
 class Conflict(NamedTuple):
-    """Something that a passage says differently."""
+    """Something that a passage says differently, or does not say."""
 
     kind: Kind
     reason: str
     """It in plain words."""
-    is_sure: bool
-    """Whether claim and passage agree on both sides of it."""
+    closeness: float
+    """How much of the rest of the claim the passage says, from 0 to 1; 0 if it says nothing in its place."""
+
+    @property
+    def is_turning(self) -> bool:
+        """Whether but for it the claim would be a near quote."""
+        return self.closeness >= NEARLY_QUOTED
+
+    @property
+    def weight(self) -> float:
+        """How much it speaks against a claim, from 0 to 1; little if the rest of the claim stands elsewhere as well."""
+        return self.closeness**2
 
 
-def conflicts_of(matches: Matches, evidence: Evidence, alignment: Alignment) -> list[Conflict]:
-    """What a passage says differently from a claim."""
-    found = [
-        *_amounts(matches, evidence, alignment),
-        *_names(matches, evidence, alignment),
-        *_negations(alignment),
-        *_opposites(matches, alignment),
-    ]
-    return list({conflict.reason: conflict for conflict in sorted(found, key=lambda one: one.is_sure)}.values())
-
-
-def _amounts(matches: Matches, evidence: Evidence, alignment: Alignment) -> Iterator[Conflict]:
-    known = {term.key for term in alignment.terms}
-    ours = {term.key for term in matches.terms}
-    strangers = [term for term in alignment.terms if term.amount and term.key not in ours]
+def conflicts_of(matches: Matches, alignment: Alignment) -> list[Conflict]:
+    """What a passage says differently from a claim, the closest first, each once."""
+    found = list[Conflict]()
     for difference in alignment.differences:
-        opposite = [term for term in difference.passage if term.amount]
         for term in difference.claim:
-            if not term.amount:
-                continue
-            others = [other for other in opposite if _comparable(term.amount, other.amount)]
-            is_close = difference.is_between and alignment.share >= NEAR
-            if term.key in known:
-                if others and is_close and alignment.share >= 0.7:
-                    yield _other_amount(term, others[0], is_sure=True)
-                continue
-            others = others or [other for other in strangers if _comparable(term.amount, other.amount)]
-            if others:
-                yield _other_amount(term, others[0], is_sure=True)
-            elif term.key not in matches.keys.values():
-                yield Conflict("date" if term.amount.times else "number", f"the source does not say {term.raw}", True)
-            else:
-                yield Conflict("date" if term.amount.times else "number", f"the passage does not say {term.raw}", False)
+            if term.amount:
+                found += _amount(term, term.amount, difference, matches, alignment)
+            elif term.kind == "name":
+                found += _name(term, difference, matches, alignment)
+    closeness = max(alignment.share, _loosely(alignment))
+    for term in matches.terms:
+        if term.amount and (other := _in_slot(term, term.amount, matches, alignment)):
+            found.append(_other_amount(term, other, closeness, term.key in alignment.keys))
+    found += [Conflict("negation", reason, closeness * is_sure) for reason, is_sure in denials(matches, alignment)]
+    found += [Conflict("opposite", reason, closeness * is_sure) for reason, is_sure in reversals(matches, alignment)]
+    found.sort(key=lambda conflict: -conflict.closeness)
+    return list({conflict.reason: conflict for conflict in reversed(found)}.values())[::-1]
 
 
-def _comparable(one: Amount, other: Amount | None) -> bool:
+def _amount(
+    term: Term, amount: Amount, difference: Difference, matches: Matches, alignment: Alignment
+) -> Iterator[Conflict]:
+    is_held, kind = term.key in alignment.keys, _kind(amount)
+    closeness = max(difference.rest if difference.is_between else 0.0, _loosely(alignment))
+    other = _in_place(term, amount, difference, alignment)
+    if other := other or (None if is_held else _stranger(amount, matches, alignment)):
+        yield _other_amount(term, other, closeness, is_held)
+    elif term.key in matches.held and not is_held:
+        yield Conflict(kind, f"the passage does not say {term.raw}", 0.0)
+    elif not is_held:
+        yield Conflict(kind, f"the source does not say {term.raw}", closeness)
+
+
+def _name(term: Term, difference: Difference, matches: Matches, alignment: Alignment) -> Iterator[Conflict]:
+    is_held, is_near = term.key in alignment.keys, difference.is_between and difference.rest >= NEARLY_QUOTED
+    others = [one for one in difference.passage if one.kind == "name"] if alignment.share >= NEAR else []
+    other = next((one for one in others if is_near or one.key not in matches.own), None)
+    is_even = abs(len(difference.claim) - len(difference.passage)) <= UNEVEN
+    if other and is_even and difference.is_between and (not is_held or (is_near and _are_level(difference))):
+        yield Conflict("name", _instead(f"'{other.raw}'", f"'{term.raw}'", is_held), difference.rest * is_near)
+    elif term.key in matches.held and not is_held:
+        yield Conflict("name", f"no word of '{term.raw}' in the passage", 0.0)
+    elif not is_held:
+        is_sure = is_near and not term.is_first
+        yield Conflict("name", f"no word of '{term.raw}' in the source", difference.rest * is_sure)
+
+
+def _loosely(alignment: Alignment) -> float:
+    """How much of a claim a passage says, where the order does not show that both speak of the same."""
+    return min(LOOSE, max(alignment.window.share, 0.1))
+
+
+def _kind(amount: Amount) -> Kind:
+    return "date" if amount.times else "number"
+
+
+def _instead(theirs: str, ours: str, is_held: bool) -> str:
+    return (
+        f"the passage says {theirs} where the claim says {ours}"
+        if is_held
+        else f"the passage says {theirs}, not {ours}"
+    )
+
+
+def _are_level(difference: Difference) -> bool:
+    return abs(len(difference.claim) - len(difference.passage)) <= 1
+
+
+def _in_place(term: Term, amount: Amount, difference: Difference, alignment: Alignment) -> Term | None:
+    """Another amount of the passage in the place of the claim's."""
+    if not difference.is_between or alignment.share < NEAR:
+        return None
+    if term.key in alignment.keys and not (difference.rest >= NEARER and _are_level(difference)):
+        return None
+    return next(
+        (one for one in difference.passage if one.key != term.key and _are_comparable(amount, one.amount)), None
+    )
+
+
+def _in_slot(term: Term, amount: Amount, matches: Matches, alignment: Alignment) -> Term | None:
+    """Another amount of the passage before or behind the same word as the claim's."""
+    around = neighbours(matches.terms, term.key)
+    if around & neighbours(alignment.terms, term.key):
+        return None
+    strangers = (one for one in alignment.terms if one.key not in matches.own and _measure_alike(amount, one.amount))
+    return next((one for one in strangers if around & neighbours(alignment.terms, one.key)), None)
+
+
+def _stranger(amount: Amount, matches: Matches, alignment: Alignment) -> Term | None:
+    """An amount of the passage that the claim lacks and that measures the same; any other date, if both are close."""
+    for one in alignment.terms:
+        if one.amount and one.key not in matches.own and _are_comparable(amount, one.amount):
+            is_date = bool(amount.times) and alignment.window.share >= CLOSE
+            if is_date or counts_as(one.amount, amount) or (amount.unit and amount.unit == one.amount.unit):
+                return one
+    return None
+
+
+def _are_comparable(one: Amount, other: Amount | None) -> bool:
     if other is None or bool(one.times) != bool(other.times):
         return False
     return (one.unit == "ordinal") == (other.unit == "ordinal")
 
 
-def _other_amount(term: Term, other: Term, is_sure: bool) -> Conflict:
+def _measure_alike(one: Amount, other: Amount | None) -> bool:
+    return _are_comparable(one, other) and (other is None or not one.unit or other.unit in ("", one.unit))
+
+
+def _other_amount(term: Term, other: Term, closeness: float, is_held: bool) -> Conflict:
     mine, theirs = term.amount, other.amount
-    if mine and theirs and mine.values and not mine.times and counts_as(theirs, mine) and mine.unit != theirs.unit:
-        return Conflict("unit", f"the passage says {other.raw} {theirs.unit}, not {term.raw} {mine.unit}", is_sure)
-    kind: Kind = "date" if mine and mine.times else "number"
-    return Conflict(kind, f"the passage says {other.raw}, not {term.raw}", is_sure)
+    if mine and theirs and not mine.times and counts_as(theirs, mine) and mine.unit != theirs.unit:
+        return Conflict("unit", _instead(_with_unit(other, theirs), _with_unit(term, mine), is_held), closeness)
+    return Conflict(_kind(mine) if mine else "number", _instead(other.raw, term.raw, is_held), closeness)
 
 
-def _names(matches: Matches, evidence: Evidence, alignment: Alignment) -> Iterator[Conflict]:
-    known = {term.key for term in alignment.terms}
-    everywhere = set(matches.keys.values())
-    for difference in alignment.differences:
-        is_close = difference.is_between and alignment.share >= NEAR
-        others = [term for term in difference.passage if term.kind == "name"]
-        for term in difference.claim:
-            if term.kind != "name":
-                continue
-            if others and is_close and (term.key not in known or alignment.share >= 0.7):
-                other = others[0]
-                yield Conflict("name", f"the passage says '{other.raw}', not '{term.raw}'", True)
-            elif term.key not in everywhere:
-                yield Conflict("name", f"no word of '{term.raw}' in the source", is_close)
-            elif term.key not in known:
-                yield Conflict("name", f"no word of '{term.raw}' in the passage", False)
-
-
-def _negations(alignment: Alignment) -> Iterator[Conflict]:
-    ours = [one for one in alignment.differences for term in one.claim if term.kind == "negation"]
-    theirs = [one for one in alignment.differences if _denies(one)]
-    if alignment.share < NEAR or (len(ours) + len(theirs)) % 2 == 0:
-        return
-    if ours:
-        yield Conflict("negation", "the claim denies what the passage says", True)
-    else:
-        yield Conflict("negation", "the passage denies it", True)
-
-
-def _denies(difference: Difference) -> bool:
-    places = [place for place, term in enumerate(difference.passage) if term.kind == "negation"]
-    return bool(places) and len(difference.passage) - places[-1] <= SCOPE and difference.after > 0
-
-
-def _opposites(matches: Matches, alignment: Alignment) -> Iterator[Conflict]:
-    known, ours = {term.key for term in alignment.terms}, {term.key for term in matches.terms}
-    for difference in alignment.differences:
-        is_close = difference.is_between and alignment.share >= NEAR
-        for term in difference.claim:
-            for other in difference.passage if is_close else alignment.terms:
-                is_open = is_close or (term.key not in known and other.key not in ours)
-                if is_open and are_opposite(term.key, other.key):
-                    yield Conflict("opposite", f"the passage says '{other.raw}', not '{term.raw}'", is_close)
+def _with_unit(term: Term, amount: Amount) -> str:
+    return f"{term.raw} {amount.unit}".strip()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from deep_research.evidence.cues import SIGNS, UNITS
 
 _SMALL = """
-2 two both twice zwei deux dos
+2 two zwei deux dos
 3 three drei trois tres
 4 four vier quatre cuatro
 5 five funf cinq cinco
@@ -14,7 +14,7 @@ _SMALL = """
 8 eight acht huit ocho
 9 nine neun neuf nueve
 10 ten zehn dix diez
-11 eleven elf onze once
+11 eleven elf onze
 12 twelve zwolf douze doce dozen dutzend
 13 thirteen dreizehn treize trece
 14 fourteen vierzehn
@@ -34,8 +34,6 @@ _SMALL = """
 """
 SMALL = {word: int(line.split()[0]) for line in _SMALL.strip().splitlines() for word in line.split()[1:]}
 """Small numbers in words; some words mean something else as well and count only in lower case."""
-del SMALL["once"]
-
 _POWERS = """
 2 hundred hundreds hundert cent cien
 3 thousand thousands tausend mille mil k
@@ -102,8 +100,8 @@ MEASURES["pfund"] = "pound"
 UNIT_SIGNS = SIGNS | {"¥": "yen", "‰": "per mille"}
 """Signs of units."""
 
-_ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
-ORDINALS = {word: number for number, word in enumerate(_ORDINALS.split(), 1)}
-"""Places in an order, in words."""
+_ORDINALS = "third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
+ORDINALS = {word: number for number, word in enumerate(_ORDINALS.split(), 3)}
+"""Places in an order, in words; the second one is also a measure of time, and the first one often none."""
 ORDINAL_ENDINGS = frozenset({"st", "nd", "rd", "th"})
 """What makes a place in an order of a number."""

@@ -5,20 +5,20 @@ from __future__ import annotations
 from itertools import combinations
 
 from deep_research.evidence.cues import NEGATIONS as _COUNTED
-from deep_research.evidence.support.spelling import key_of
+from deep_research.evidence.support.spelling import key_of, plain
 from deep_research.evidence.words import tokens
 
-NEGATIONS = _COUNTED | frozenset(
-    tokens(
-        "cannot nobody nothing nowhere hardly barely scarcely nichts weder rien personne nada nadie ni non lack lacks lacked lacking fail fails failed failing refuse refused refuses denies denied deny unable"
-    )
-) - frozenset({"non"})
+_DENYING = (
+    "cannot nobody nothing nowhere hardly barely scarcely nichts weder rien personne nada nadie ni lack lacks lacked "
+    "lacking fail fails failed failing refuse refused refuses denies denied deny unable"
+)
+NEGATIONS = _COUNTED | frozenset(tokens(_DENYING))
 """Words that negate."""
 CJK_NEGATIONS = ("不", "没", "沒", "未", "无", "無", "非", "ない", "않", "아니")
 """Signs that negate in writing without spaces."""
 
 _EXCLUSIVE = """
-increase|increased|increases|increasing|rise|rose|rises|risen|grow|grew|grown|growth decrease|decreased|decreases|decreasing|fall|fell|falls|fallen|decline|declined|drop|dropped|shrank|reduce|reduced
+increase|increasing|rise|rose|risen|grow|grew|grown|growth decrease|decreasing|fall|fell|fallen|decline|drop|reduce
 first|earliest|initial last|latest|final
 first second third fourth fifth sixth seventh eighth ninth tenth last
 before after
@@ -38,14 +38,14 @@ early|earlier late|later
 begin|began|begun|begins|start|started|starts|beginning end|ended|ends|stop|stopped|finish|finished|ceased
 open|opened|opens|opening close|closed|closes|closing
 accept|accepted|accepts reject|rejected|rejects|refused
-allow|allowed|allows|permit|permitted|permits ban|banned|prohibit|prohibited|prohibits|forbid|forbidden|prevent|prevents|prevented
+allow|permit|permitted ban|banned|prohibit|forbid|forbidden|prevent
 support|supported|supports|favour|favor oppose|opposed|opposes
 success|succeed|succeeded|successful failure|fail|failed
 join|joined left|leave|leaves
 buy|bought|buys sell|sold|sells
 born die|died|dead
 alive dead
-male|men|man|boy|his|he female|women|woman|girl|her|she
+male|men|man|boy female|women|woman|girl
 father|son|brother|husband|uncle|king mother|daughter|sister|wife|aunt|queen
 father|mother|parent son|daughter|child
 brother|sister husband|wife
@@ -147,7 +147,8 @@ _PREFIXES = ("un", "in", "im", "il", "ir", "dis", "non", "anti", "mis")
 
 
 def are_opposite(one: str, other: str) -> bool:
-    """Whether two stems exclude each other, by what they mean or by how they are made (possible, impossible)."""
+    """Whether two words exclude each other, by what they mean or by how they are made (possible, impossible)."""
+    one, other = key_of(plain(one)), key_of(plain(other))
     if (one, other) in OPPOSITES:
         return True
     short, long = sorted((one, other), key=len)

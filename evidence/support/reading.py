@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -15,6 +16,8 @@ LONGEST = 600
 """Characters of a sentence; a longer one is cut at a space."""
 STEM = 4
 """First letters by which the words of a text are looked up."""
+
+_BROKEN_LINE = re.compile(r"(?<=[^\W\d_]|,)\n(?=[a-zß-öø-ÿ])")
 
 
 class Passage(NamedTuple):
@@ -31,10 +34,13 @@ class Evidence:
     def __init__(self, text: str) -> None:
         self.text = text
         """The text itself."""
-        self.passages = tuple(
-            Passage(start, end, tuple(terms_of(text[start:end]))) for start, end in _short_spans(text)
-        )
-        """Its sentences, in order."""
+        self.passages = tuple(passage for passage in _passages(text) if passage.terms)
+        """Its sentences, in order, but for those without a word."""
+
+    @cached_property
+    def plain(self) -> str:
+        """The text with single spaces as its only white space."""
+        return " ".join(self.text.split())
 
     @cached_property
     def places(self) -> dict[str, list[int]]:
@@ -46,10 +52,20 @@ class Evidence:
         return dict(found)
 
     @cached_property
+    def lower(self) -> frozenset[str]:
+        """Its words that stand somewhere without a capital letter, by their keys."""
+        return frozenset(term.key for passage in self.passages for term in passage.terms if term.raw[:1].islower())
+
+    @cached_property
     def amounts(self) -> tuple[Term, ...]:
         """Its numbers and dates, each once."""
         found = {term.key: term for passage in self.passages for term in passage.terms if term.amount}
         return tuple(found.values())
+
+    @cached_property
+    def years(self) -> frozenset[int]:
+        """The years that it names."""
+        return frozenset(time.first for term in self.amounts if term.amount for time in term.amount.times)
 
     @cached_property
     def beginnings(self) -> dict[str, tuple[str, ...]]:
@@ -76,8 +92,14 @@ def pairs_of(terms: Sequence[Term]) -> Iterator[tuple[str, str]]:
     return pairwise(term.key for term in terms if term.kind not in ("stop", "negation"))
 
 
+def _passages(text: str) -> Iterator[Passage]:
+    for start, end in _short_spans(text):
+        yield Passage(start, end, tuple(terms_of(text[start:end])))
+
+
 def _short_spans(text: str) -> Iterator[tuple[int, int]]:
-    for start, end in spans_of(text):
+    # Where a line ends within a sentence; as long as the line break is one character, all places stay what they are.
+    for start, end in spans_of(_BROKEN_LINE.sub(" ", text)):
         while end - start > LONGEST:
             cut = text.rfind(" ", start + LONGEST // 2, start + LONGEST)
             cut = cut if cut > 0 else start + LONGEST

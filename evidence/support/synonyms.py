@@ -118,6 +118,9 @@ RELATED = _related()
 """Stems of words that say nearly the same, each with all of these."""
 
 _COMMON = """
+furthermore moreover ultimately additionally however therefore overall finally next instead meanwhile nevertheless
+thus hence indeed similarly conversely likewise subsequently eventually afterwards approximately roughly nearly
+context contexts provided mentioned mentions according specifically generally particularly additional
 time year people way day man world life part place case work week company system program number point home area
 story fact lot right study book word side kind head house service line end member law community name team idea
 information back group problem result change thing use used using known called make made become became take give

@@ -7,11 +7,14 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from deep_research.evidence.support.amounts import Amount, amounts_of
+from deep_research.evidence.support.number_words import MONTHS
 from deep_research.evidence.support.opposites import CJK_NEGATIONS, NEGATIONS
-from deep_research.evidence.support.spelling import Piece, key_of, pieces_of
+from deep_research.evidence.support.spelling import key_of, pieces_of
 from deep_research.evidence.support.synonyms import COMMON
 from deep_research.evidence.vocabulary import STOP_WORDS
 from deep_research.evidence.words import tokens
+
+_ENDS = frozenset(".!?")
 
 
 class Term(NamedTuple):
@@ -24,24 +27,26 @@ class Term(NamedTuple):
     kind: str
     """`word`, `name`, `amount`, `negation`, or `stop` for a word without weight."""
     amount: Amount | None = None
+    is_first: bool = False
+    """Whether it is the first word of a sentence."""
 
 
 def terms_of(sentence: str) -> list[Term]:
     """The words and amounts of a sentence, in order."""
     pieces = pieces_of(sentence)
     amounts = {amount.first: amount for amount in amounts_of(pieces)}
-    terms, place, is_begin = list[Term](), 0, True
+    terms, place = list[Term](), 0
     while place < len(pieces):
         piece, amount = pieces[place], amounts.get(place)
         if amount:
             raw = sentence[piece.start : pieces[amount.last].end]
-            terms.append(Term("#" + "".join(raw.split()).lower(), raw, "amount", amount))
+            terms.append(Term(f"#{raw.lower()} {amount.unit}", raw, "amount", amount))
             place = amount.last
         elif piece.kind == "wide":
             terms += _pairs(piece.raw)
         elif piece.kind == "word":
-            terms.append(_word(piece, is_begin))
-        is_begin = is_begin and piece.kind == "sign"
+            is_first = not terms or sentence[max(0, piece.start - 2) : piece.start].rstrip()[-1:] in _ENDS
+            terms.append(_word(piece.raw, piece.word, is_first))
         place += 1
     return terms
 
@@ -57,14 +62,16 @@ def weight_of(term: Term) -> float:
     return 1.3 if term.kind == "name" else 1.0
 
 
-def _word(piece: Piece, is_begin: bool) -> Term:
-    key, kind = _known(piece.word)
-    if kind == "word" and piece.raw[0].isupper() and not (is_begin and key in COMMON):
-        kind = "name"
-    return Term(key, piece.raw, kind)
-
-
 @lru_cache(maxsize=1 << 16)
+def _word(raw: str, word: str, is_first: bool) -> Term:
+    key, kind = _known(word)
+    is_opening = is_first and (key in COMMON or word.endswith("ly"))
+    # The month of a date is a part of it, so that a month alone says too little to be looked for as a name.
+    if kind == "word" and raw[0].isupper() and not is_opening and word not in MONTHS:
+        kind = "name"
+    return Term(key, raw, kind, is_first=is_first)
+
+
 def _known(word: str) -> tuple[str, str]:
     if word in NEGATIONS or word.endswith("n't"):
         return "not", "negation"
