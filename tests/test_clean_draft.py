@@ -33,7 +33,7 @@ SOURCES = {
         ("A [5](https://gulls.test/a) b [3](https://new.test).", Cleaned("A [3] b.", 1, 0, 1, 1, 0, 0)),
         ("A [3](#sources). B [auks](file:///birds/auks.md).", Cleaned("A [3]. B auks [8].", 0, 0, 1, 0, 0, 0)),
         ("In [2016] and [0, 1].", Cleaned("In \\[2016\\] and \\[0, 1\\].", 0, 0, 0, 0, 0, 0)),
-        ("`[9]` [see](p 5)\n```\n[9] https://n.test\n```", Cleaned("`[9]` [see](p 5)\n```\n[9] https://n.test\n```", 0, 0, 0, 0, 0, 0)),
+        ("`[9]` [see](p 5)\n```\n[9]\n```", Cleaned("`[9]` [see](p 5)\n```\n[9]\n```", 0, 0, 0, 0, 0, 0)),
         ("", Cleaned("", 0, 0, 0, 0, 0, 0)),
     ],
 )  # fmt: skip
