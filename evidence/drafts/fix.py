@@ -97,7 +97,7 @@ def _fix(draft: str) -> Fixed:
 
 
 def _nothing(citations: int) -> Counts:
-    return Counts(*[0] * (len(Counts._fields) - 2), before=citations, after=citations)
+    return Counts(0, 0, 0, 0, 0, 0, 0, before=citations, after=citations)
 
 
 def _is_unnumbered(lists: Sequence[SourceList]) -> bool:
