@@ -79,9 +79,8 @@ def test_an_auditor_finds_nothing_wrong_with_real_drafts_and_no_citation_is_lost
 ) -> None:
     desk = desk_in(tmp_path)
     audit = [sys.executable, str(shared_data / "reports" / "audit_citations.py"), str(tmp_path / "out")]
-    drafts = [
-        json.loads(line) for path in sorted((shared_data / "reports").glob("*.jsonl")) for line in path.open("rb")
-    ]
+    files = sorted((shared_data / "reports").glob("*.jsonl"))
+    drafts = [json.loads(line) for file in files for line in file.read_text("utf-8").split("\n") if line]
     (tmp_path / "out").mkdir()
     for draft in drafts:
         (tmp_path / "draft.md").write_text(draft["report"], "utf-8")
