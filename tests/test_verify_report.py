@@ -166,7 +166,7 @@ async def test_reprints_of_one_text_count_once(tmp_path: Path) -> None:
     folder.mkdir()
     story = (
         "The Skerry Light was lit for the first time in 1844 by a crew of nine masons. The board of trade had asked "
-        "for a tower of granite, and the granite came by boat from the mainland during two long and rather stormy summers."
+        "for a tower of granite, and the granite came by boat from the mainland in two long and stormy summers."
     )
     for name in ("herald", "courier", "gazette"):
         (folder / f"{name}.md").write_text(f"# The {name}\n\n{story}\n", encoding="utf-8")

@@ -1,10 +1,9 @@
-"""Forms that a model fills in: each is a tool whose call is the answer."""
+"""Forms that a model of the planned strategy fills in: each is a tool whose call is the answer."""
 
 from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from deep_research.audit import SupportVerdict
 from deep_research.run import tool_names
 from deep_research.tools.control import tool_schema
 
@@ -230,38 +229,6 @@ class FrameReport(Form):
     """Why that follows from what was found, in a few sentences."""
 
 
-class JudgedPair(Form):
-    """What a passage is worth for a sentence."""
-
-    pair: int
-    """Number of the pair."""
-    verdict: SupportVerdict
-    """Whether the passage says all that the sentence says, a part of it, or not."""
-
-
-class JudgeSentences(Form):
-    """Hand in the verdicts."""
-
-    verdicts: list[JudgedPair]
-    """One for each pair."""
-
-
-class RewrittenSentence(Form):
-    """A sentence as it should stand in the report."""
-
-    number: int
-    """Its number in the list."""
-    text: str
-    """The new sentence with its citations, such as [3]; empty if no passage lets anything be said."""
-
-
-class RewriteSentences(Form):
-    """Hand in the sentences."""
-
-    sentences: list[RewrittenSentence]
-    """Those that can be mended."""
-
-
 FORMS: dict[str, type[Form]] = {
     tool_names.MAKE_PLAN: MakePlan,
     tool_names.RECORD_SUMMARY: RecordSummary,
@@ -277,8 +244,6 @@ FORMS: dict[str, type[Form]] = {
     tool_names.STATE_INTENT: StateIntent,
     tool_names.CHOOSE_FORMATTING: ChooseFormatting,
     tool_names.FRAME_REPORT: FrameReport,
-    tool_names.JUDGE_SENTENCES: JudgeSentences,
-    tool_names.REWRITE_SENTENCES: RewriteSentences,
 }
 """The forms by the names of their tools."""
 NAMES = {form: name for name, form in FORMS.items()}

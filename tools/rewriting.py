@@ -11,8 +11,8 @@ from deep_research.evidence.sentences import sentences_of
 from deep_research.evidence.verification import Claim, plain_words
 from deep_research.evidence.words import tokens
 from deep_research.run.knowing import known
+from deep_research.tools.check_forms import RewriteSentences
 from deep_research.tools.fill_in import Filler
-from deep_research.tools.forms import RewriteSentences
 
 SENTENCES = 20
 """Sentences of one call."""

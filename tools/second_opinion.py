@@ -9,8 +9,8 @@ from deep_research.audit import CitedPassage
 from deep_research.models.resolve import profile_of
 from deep_research.run.context import Context
 from deep_research.run.knowing import known
+from deep_research.tools.check_forms import JudgeSentences
 from deep_research.tools.fill_in import Filler
-from deep_research.tools.forms import JudgeSentences
 
 PAIRS = 40
 """Pairs of one call."""

@@ -97,8 +97,7 @@ def _fix(draft: str) -> Fixed:
 
 
 def _nothing(citations: int) -> Counts:
-    nothing = dict.fromkeys(Counts._fields, 0)
-    return Counts(**{**nothing, "before": citations, "after": citations})
+    return Counts(0, 0, 0, 0, 0, 0, 0, before=citations, after=citations)
 
 
 def _is_unnumbered(lists: Sequence[SourceList]) -> bool:

@@ -70,7 +70,7 @@ def heading_level(line: str) -> int:
 def list_named(line: str) -> Kind | None:
     """What kind of list a line announces, if it names one and nothing else; it may be a heading, in bold or plain."""
     found = _MARKUP.match(line) if len(line) <= _LONGEST else None
-    if not found:
+    if not found or not found["words"]:
         return None
     words = _NUMBERING.sub("", re.sub(r"^\W+(?=\w)", "", found["words"]))
     words = _REMARK.sub("", re.sub(r"[\s:：*_]+$", "", words)).casefold()

@@ -80,6 +80,7 @@ class _Reader:
             for line, is_code in zip(self._lines, self._is_code, strict=True)
             if not is_code
         )
+        self._last = max((place for place, line in enumerate(self._lines) if _is_filled(line)), default=-1)
         self._tail = self._start_of_tail()
 
     def read(self) -> Draft:
@@ -88,7 +89,9 @@ class _Reader:
         lists: list[SourceList] = []
         place = 0
         while place < len(self._lines):
-            found = None if self._is_code[place] else self._section(place) or self._block(place)
+            found = (
+                None if self._is_code[place] or not self._lines[place] else self._section(place) or self._block(place)
+            )
             if found:
                 lists.append(found[0])
                 place = _close_gap(body, self._lines, found[1])
@@ -194,8 +197,8 @@ class _Reader:
                 break
             entries.append(found[0])
             end = here = found[1]
-        is_last = not any(line.strip() and not _RULE.match(line) for line in self._lines[end:])
-        if not entries or (len(entries) == 1 and not is_last and not definition(self._lines[place])):
+        is_alone = len(entries) == 1 and end <= self._last and not definition(self._lines[place])
+        if not entries or is_alone:
             return None
         return SourceList(place, "sources", "", tuple(entries)), end
 
@@ -248,6 +251,11 @@ def _code_lines(lines: Sequence[str]) -> list[bool]:
 def _is_link(text: str) -> bool:
     """Whether the words behind a label make it the name of a link."""
     return bool(re.match(r"\s*<?https?://", text, re.IGNORECASE))
+
+
+def _is_filled(line: str) -> bool:
+    """Whether there is anything on a line but a rule."""
+    return bool(line.strip()) and not _RULE.match(line)
 
 
 def _indent(line: str) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import chain
 
 from deep_research.evidence.markers import Marker, Part
 from deep_research.evidence.protected import fence_after
@@ -18,17 +19,32 @@ def gathered(parts: Sequence[Part]) -> list[Part]:
     A marker that is written has its text as `raw`; that of an address has none. Numbers below 1 name nothing.
     """
     places: list[Part] = []
+    near: list[str | Marker] = []
     for part in _without_parentheses(parts):
-        if isinstance(part, Marker):
-            separator = _separator(places)
-            if separator is not None:
-                part = _joined(places, separator, part)
-            places.append(part)
+        if isinstance(part, Marker) or (near and isinstance(near[-1], Marker) and _BETWEEN.fullmatch(part)):
+            near.append(part)
         else:
+            places += _place(near)
+            near = []
             # Behind a marker, a parenthesis would make it a link.
             is_target = part.startswith("(") and bool(places) and isinstance(places[-1], Marker)
             places.append(f" {part}" if is_target else part)
-    return _without_new_fence(places)
+    return _without_new_fence(places + _place(near))
+
+
+def _place(near: Sequence[str | Marker]) -> list[Part]:
+    """The markers of one place as one, and what stands behind them."""
+    markers = [part for part in near if isinstance(part, Marker)]
+    if not markers:
+        return []
+    separators: list[str] = []
+    for before, part in zip(["", *near], near, strict=False):
+        if isinstance(part, Marker):
+            separators += [before if isinstance(before, str) else "", *part.separators[1:]]
+    numbers = tuple(chain.from_iterable(marker.numbers for marker in markers))
+    raw = "".join(marker.raw for marker in markers)
+    place = Marker(raw, numbers, tuple(separators), markers[0].is_enclosed)
+    return [place] if isinstance(near[-1], Marker) else [place, near[-1]]
 
 
 def _without_new_fence(places: list[Part]) -> list[Part]:
@@ -50,22 +66,3 @@ def _without_parentheses(parts: Sequence[Part]) -> list[Part]:
         if is_bare and before[0].endswith(_OPENING) and after[0].startswith(_CLOSING):
             bare[place - 1], bare[place + 1] = before[0][:-1], after[0][1:]
     return [part for part in bare if part]
-
-
-def _separator(places: Sequence[Part]) -> str | None:
-    """What stands between the last marker and one that follows, if both are in one place."""
-    if places and isinstance(places[-1], Marker):
-        return ""
-    if len(places) > 1 and isinstance(places[-2], Marker) and isinstance(last := places[-1], str):
-        return last if _BETWEEN.fullmatch(last) else None
-    return None
-
-
-def _joined(places: list[Part], separator: str, marker: Marker) -> Marker:
-    """Take the last marker off the places and return it with another one."""
-    last = places.pop()
-    if isinstance(last, str):
-        last = places.pop()
-    assert isinstance(last, Marker)
-    separators = (separator, *marker.separators[1:])
-    return Marker(last.raw + marker.raw, last.numbers + marker.numbers, last.separators + separators, last.is_enclosed)

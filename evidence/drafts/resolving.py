@@ -23,13 +23,11 @@ class Numbering:
         lists = list(lists)
         has_numbers = any(entry.number is not None for found in lists for entry in found.entries)
         for found in lists:
-            seen = set[int]()
             for count, entry in enumerate(found.entries, 1):
                 number = entry.number
                 if not has_numbers and found.kind == "sources" and not entry.label:
                     number = count
-                if number is not None and number not in seen:
-                    seen.add(number)
+                if number is not None:
                     self._entries[number].append((found.place, entry))
 
     def entry(self, number: int, place: int) -> Entry | None:
