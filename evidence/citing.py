@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from deep_research.evidence.citations import CitationStream, Cited
@@ -28,10 +28,9 @@ def with_edits(text: str, edits: Iterable[Edit]) -> str:
     return text
 
 
-def citing(raw: str, numbers: Sequence[int]) -> str:
-    """A sentence with these numbers in the place of its markers, or at its end if it has none."""
-    wanted = "".join(f"[{number}]" for number in numbers)
-    parts = scan(raw)
+def citing(raw: str, number: int) -> str:
+    """A sentence with this number in the place of its markers, or at its end if it has none."""
+    wanted, parts = f"[{number}]", scan(raw)
     if not any(isinstance(part, Marker) for part in parts):
         return f"{raw} {wanted}"
     kept, is_cited = list[str](), False

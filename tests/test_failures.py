@@ -35,6 +35,7 @@ async def test_one_of_three_fails_and_its_siblings_keep_what_they_found(tmp_path
             "tide task": [search("spring tide"), REPORT, "5.2 metres. [1]"],
         },
         writer=["Lit [1]; tide [2]."],
+        verify="check",
     )
     state = await run.ask()
     assert [finding.ended for finding in in_order(state)] == ["done", "failed", "done"]

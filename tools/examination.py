@@ -62,9 +62,9 @@ class Examination:
 
     async def _ask_for_opinions(self, checks: Sequence[tuple[Claim, ClaimCheck]]) -> None:
         """Take the model's word where the rules are not sure, as long as it may be asked."""
-        unsure = [Pair(claim.text, one) for claim, check in checks for one in check.passages if is_unsure(one)]
-        if not unsure or not self._opinions or is_extractive("verifier", self._context):
+        if not self._opinions or is_extractive("verifier", self._context):
             return
+        unsure = await asyncio.to_thread(_unsure, checks)
         for pair in await second_opinions(unsure, self._context, self._filler, self._opinions):
             self._verifier.put(pair.claim, pair.passage)
         self._opinions = max(0, self._opinions - -(-len(unsure) // PAIRS))
@@ -81,10 +81,8 @@ class Examination:
         for claim in flagged:
             found = [one for one in self._verifier.elsewhere(claim) if one.score >= CLEAR]
             if found:
-                is_part = bool(claim.sources) and self._verifier.check(claim).verdict == "partly"
-                numbers = [self._number(key) for key in (*(claim.sources if is_part else ()), found[0].source)]
-                sentence = claim.sentence
-                edits.append(Edit(sentence.start, sentence.end, citing(sentence.raw, numbers)))
+                sentence, number = claim.sentence, self._number(found[0].source)
+                edits.append(Edit(sentence.start, sentence.end, citing(sentence.raw, number)))
                 self._repairs[claim.text] = "cited anew"
         self._text = with_edits(self._text, edits)
 
@@ -117,6 +115,12 @@ class Examination:
         if key not in self._sources:
             self._sources.append(key)
         return self._sources.index(key) + 1
+
+
+def _unsure(checks: Sequence[tuple[Claim, ClaimCheck]]) -> list[Pair]:
+    """The passages of which the rules are not sure, of sentences that no other passage supports."""
+    wanted = [(claim.text, one) for claim, check in checks if check.verdict != "supported" for one in check.passages]
+    return [Pair(text, one) for text, one in wanted if is_unsure(text, one)]
 
 
 def _named(fault: Fault) -> list[str]:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from deep_research.audit import CitedPassage
 from deep_research.models.resolve import profile_of
+from deep_research.reading.language import language_of
 from deep_research.run.context import Context
 from deep_research.run.knowing import known
 from deep_research.tools.check_forms import JudgeSentences
@@ -25,10 +26,16 @@ class Pair(NamedTuple):
     passage: CitedPassage
 
 
-def is_unsure(passage: CitedPassage) -> bool:
-    """Whether a model should look at a passage, too."""
+def is_unsure(claim: str, passage: CitedPassage) -> bool:
+    """Whether a model should look at a passage, too: the rules are not sure, or it is in another language."""
     least, most = UNSURE
-    return bool(passage.quote) and not passage.judge and least < passage.score < most
+    if not passage.quote or passage.judge or passage.score >= most:
+        return False
+    return passage.score > least or _differ(language_of(claim), language_of(passage.quote))
+
+
+def _differ(one: str, other: str) -> bool:
+    return bool(one and other) and one != other
 
 
 async def second_opinions(pairs: Sequence[Pair], context: Context, filler: Filler, calls: int) -> list[Pair]:
