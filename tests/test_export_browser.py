@@ -128,6 +128,7 @@ def test_nobody_is_kept_from_reading(browser: Browser, scheme: str, width: int, 
     page.close()
 
 
+@pytest.mark.fault("R16")
 @pytest.mark.parametrize("words", HARM, ids=lambda words: words[:20].encode("ascii", "replace").decode())
 def test_nothing_runs_and_nothing_breaks_whatever_the_fields_say(browser: Browser, words: str) -> None:
     page, said = browser.open(harmful(words))
