@@ -79,6 +79,11 @@ def test_marks_for_sentences_and_citations_never_show(words: str) -> None:
     assert not {"⁅", "⁆"} & set(article(written(words)).text_content())
 
 
+def test_markup_of_pages_is_shown_as_it_was_written() -> None:
+    text = "One <b>two</b> <script>three</script> &lt;i&gt;"
+    assert article(written(text)).text_content().strip() == "One <b>two</b> <script>three</script> <i>"
+
+
 @pytest.mark.fault("R16")
 def test_only_links_to_its_sources_stay_links_in_a_text() -> None:
     text = "[one](https://lights.example/skerry) [two](https://lights.example/skerry?q=secret) <https://evil.example/>"

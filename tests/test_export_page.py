@@ -241,6 +241,13 @@ def test_marks_stand_around_sentences_and_not_around_their_layout() -> None:
     assert re.sub(r"\[[\d, ]+\]", "", TEXT) == MARK.sub("", marked.text)
 
 
+def test_a_citation_behind_a_sentence_is_none_of_its_own() -> None:
+    text = "Lit in 1844. [1][2] Then [3]."
+    checked = claim("Lit in 1844. [1]", "supported", passage(1, "supported", QUOTE), text=text)
+    marked = mark_report(Report(text=text, sources=REPORT.sources, claims=(checked,)))
+    assert [(citation.number, citation.claim) for citation in marked.citations] == [(1, 0), (2, -1), (3, -1)]
+
+
 def test_a_long_report_has_all_its_citations() -> None:
     sentences = [
         f"Sentence {number} has a claim of its own, and some thirty words to go with it. [1]" for number in range(100)
