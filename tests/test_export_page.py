@@ -90,6 +90,14 @@ def test_a_sentence_is_underlined_by_its_verdict_through_its_markup() -> None:
     assert at(page, "//article//td/*[@class='claim supported']") == ["Skerry", "38 m"]
 
 
+def test_a_sentence_ends_with_its_line_even_if_its_end_is_gone_with_a_link() -> None:
+    text = "See [bank.example it says.](https://lights.example/skerry) Next.\n\nFar."
+    checked = claim("See [bank.example it says.", "partly", passage(1, "partly", QUOTE), text=text)
+    page = tree(finished(report=Report(text=text, sources=REPORT.sources, claims=(checked,))))
+    underlined = at(page, "//article//*[@class='claim partly']")
+    assert underlined[0] == "See" and "Far." not in underlined
+
+
 def test_sentences_without_a_source_and_those_not_verified_say_so() -> None:
     page = tree(finished())
     assert at(page, "//article//*[@class='flag']") == ["no source", "not verified"]
