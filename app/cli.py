@@ -46,7 +46,7 @@ FORMAT = click.option(
 JSON = click.option(
     "--json", "as_json", is_flag=True, help="Print packets as JSON lines in place of progress and report."
 )
-STANDARD_OUTPUT = Path("-")
+STANDARD_INPUT = STANDARD_OUTPUT = Path("-")
 OUT = click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
@@ -159,6 +159,19 @@ def export(thread: str, out: Path | None, export_format: ExportFormat | None, da
 
 
 @cli.command()
+@click.argument("thread")
+@DATA_DIR
+def audit(thread: str, data_dir: Path | None) -> int:
+    """Check a finished report again, offline, from the texts that were read.
+
+    Exit codes: 0 each sentence is supported by its source, or marked; 1 one is not, or a text is not what was read.
+    """
+    from deep_research.app.audit_run import audit_run
+
+    return audit_run(thread, data_dir)
+
+
+@cli.command()
 @OUT
 @FORMAT
 @DATA_DIR
@@ -167,6 +180,21 @@ def demo(out: Path | None, output_format: Format, data_dir: Path | None) -> int:
     from deep_research.app.commands import run_demo
 
     return run_demo(data_dir, _output(out, output_format))
+
+
+@cli.command("fix-citations")
+@click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
+@OUT
+def fix_draft(file: Path, out: Path | None) -> int:
+    """Put the citations of a Markdown draft in order.
+
+    FILE is the draft; `-` reads it from standard input. Its markers, links and addresses become [1], [2], … in order of
+    first use, one number a page, with one list of sources at the end; what was listed but never cited goes below that.
+    A number that names no source is removed, its sentence stays. --out may name FILE itself.
+    """
+    from deep_research.app.fix_draft import fix_file
+
+    return fix_file(None if file == STANDARD_INPUT else file, _output(out, "md"))
 
 
 @cli.command()

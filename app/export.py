@@ -22,7 +22,6 @@ _SUFFIXES: dict[str, ExportFormat] = {
     ".pdf": "pdf",
 }
 _UNPRINTABLE = {"docx", "pdf"}
-_LANGUAGE_CODE = "en"
 
 
 class NoReportYet(UserMistake):
@@ -44,15 +43,20 @@ def chosen_format(wanted: ExportFormat | None, path: Path | None) -> ExportForma
 def export_content(standing: Standing, export_format: ExportFormat, name: RunName) -> str | bytes:
     """The report in a format, or the whole run as JSON; raises `NoReportYet`, or `ExtraMissing` of the format."""
     if standing.state.report is None:
-        answer = " --answer TEXT" if standing.asks else ""
-        raise NoReportYet(
-            f"The run {name.thread!r} has no report yet: {_how_far(standing)}. Go on: {name.command('resume')}{answer}"
-        )
+        raise no_report_yet(standing, name)
     if export_format == "md":
         return report_text(standing, "md")
     if export_format == "json":
         return run_json(standing)
-    return _written(finished_report(standing, _LANGUAGE_CODE), export_format)
+    return _written(finished_report(standing), export_format)
+
+
+def no_report_yet(standing: Standing, name: RunName) -> NoReportYet:
+    """The error where a run has no report, with how far it is and how it is gone on with."""
+    answer = " --answer TEXT" if standing.asks else ""
+    return NoReportYet(
+        f"The run {name.thread!r} has no report yet: {_how_far(standing)}. Go on: {name.command('resume')}{answer}"
+    )
 
 
 def _written(finished: Finished, export_format: ExportFormat) -> str | bytes:

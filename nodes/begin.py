@@ -14,6 +14,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
 from typing_extensions import TypedDict
 
+from deep_research.audit import Draft, NotRead
 from deep_research.knowledge import PlanStep
 from deep_research.models.resolve import check_models
 from deep_research.models.settings import settings_of
@@ -25,6 +26,7 @@ from deep_research.run.pages import pages_of
 from deep_research.run.plans import read_review
 from deep_research.state import Brief, Entry, Framing, Plan, Progress, Report, ResearchState, Run, Scope, Task
 from deep_research.tools.addresses import Addresses, addresses_in
+from deep_research.tools.decide_language import decide_language
 from deep_research.tools.engines.choose import choose_engines
 from deep_research.tools.library import Library, LibraryStatus
 from deep_research.tools.offer import check_tools
@@ -49,6 +51,7 @@ class BeginUpdate(TypedDict, total=False):
     steps: list[PlanStep]
     outcomes: Overwrite
     framing: Framing | None
+    draft: Draft | None
     report: Report | None
 
 
@@ -59,7 +62,7 @@ async def begin(state: ResearchState, runtime: Runtime[Context]) -> BeginUpdate:
     entry = entry_of(state.messages, state.run)
     drop = refused(state.messages, context.limits.question_characters)
     if state.run is None or entry == "follow_up":
-        return await _start([m for m in state.messages if m not in drop], runtime, entry, drop)
+        return await _start(state, runtime, entry, drop)
     # The question goes on with today's keys and models, whatever it was begun with.
     check_tools(bound(context, state.run.scope))
     check_models(ROLES, context)
@@ -72,20 +75,20 @@ async def begin(state: ResearchState, runtime: Runtime[Context]) -> BeginUpdate:
     return update
 
 
-async def _start(
-    messages: list[AnyMessage], runtime: Runtime[Context], entry: Entry, drop: list[AnyMessage]
-) -> BeginUpdate:
-    context = settings_of(runtime)
+async def _start(state: ResearchState, runtime: Runtime[Context], entry: Entry, drop: list[AnyMessage]) -> BeginUpdate:
+    context, messages = settings_of(runtime), [m for m in state.messages if m not in drop]
     check_tools(context)
     notices = check_models(ROLES, context)
     started = context.clock.seconds()
+    language = await decide_language(context.language, messages, entry, state.run)
     status = await _prepare_documents(context, runtime)
     question_id = uuid.uuid4().hex
     run = Run(
         id=question_id,
         question=question_of(messages),
         date=f"{context.clock.now():%A, %B %d, %Y}",
-        language=context.language or "the language of the request",
+        language=language.name,
+        language_code=language.code,
         # The only sign of a checkpointer that a node can see.
         is_resumable=get_config().get("configurable", {}).get("__pregel_checkpointer") is not None,
         scope=_scope(context),
@@ -93,6 +96,7 @@ async def _start(
         entry=entry,
         active_seconds=context.clock.seconds() - started,
         notices=(*notices, *_left_out(status)),
+        not_read=tuple(NotRead(**left._asdict()) for left in status.left_out[:LISTED]),
     )
     await _allow_addresses(messages, runtime, question_id)
     return BeginUpdate(
@@ -107,6 +111,7 @@ async def _start(
         steps=[],
         outcomes=Overwrite({}),
         framing=None,
+        draft=None,
         report=None,
     )
 
@@ -152,6 +157,5 @@ async def _prepare_documents(context: Context, runtime: Runtime[Context]) -> Lib
 
 def _left_out(status: LibraryStatus) -> list[str]:
     notices = [f"Only the beginning was read: {path}." for path in status.shortened[:LISTED]]
-    notices += [f"Not read: {left.path} ({left.reason})." for left in status.left_out[:LISTED]]
     more = len(status.left_out) - LISTED
     return notices if more <= 0 else [*notices, f"Not read: {more} more of the documents."]

@@ -95,6 +95,7 @@ def _request(
         "orchestrate",
         "system",
         date=run.date,
+        language=run.language,
         plan=state.plan.text,
         reasons=reasons,
         offered=list(offered_tools(bound(context, run.scope))),

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 from langgraph.types import StreamWriter
 from typing_extensions import TypedDict, override
 
+from deep_research.audit import Draft
 from deep_research.evidence.citations import CitationStream, Cited, Piece
-from deep_research.evidence.comparison import comparison_table, in_words
-from deep_research.evidence.document import write_document
-from deep_research.evidence.hygiene import without_links
-from deep_research.evidence.notes import gaps_of, notes_of, open_gaps_of
+from deep_research.evidence.citing import renumbered
+from deep_research.evidence.comparison import in_words
+from deep_research.evidence.drafts.clean import clean_draft
+from deep_research.evidence.notes import gaps_of, open_gaps_of
+from deep_research.evidence.protected import settle_fences
 from deep_research.evidence.rendering import link_citations
 from deep_research.evidence.shrink import cited_sentences, first_cited_sentence
 from deep_research.knowledge import Source
@@ -23,17 +25,16 @@ from deep_research.models.settings import settings_of
 from deep_research.prompts import render
 from deep_research.run.calls import was_cut_off
 from deep_research.run.context import Context
-from deep_research.run.conversation import marked
 from deep_research.run.errors import DeepResearchError, NoReport
 from deep_research.run.fencing import fence
 from deep_research.run.ledger import booked, owed
 from deep_research.run.packet import Placement, document
-from deep_research.run.packets import CitationInfo, MessageDelta, MessageStart, NotesAdded
+from deep_research.run.packets import CitationInfo, MessageDelta, MessageStart
 from deep_research.run.pages import pages_of
 from deep_research.run.schedule import NOTHING_TO_THINK_OVER, plan_text
 from deep_research.run.telling import ProseTeller, Teller
 from deep_research.run.transcripts import earlier_findings, with_findings, withheld
-from deep_research.state import Finding, Report, ResearchState, Run, Spent
+from deep_research.state import Finding, ResearchState, Run, Spent
 from deep_research.tools.disagreement import disagreement
 from deep_research.tools.report_basis import left_out as left_out_of_basis
 from deep_research.tools.report_basis import report_basis
@@ -44,9 +45,8 @@ CUT_OFF = "the report was cut off at the output limit (report_tokens, max_contin
 class WriteReportUpdate(TypedDict):
     """What `write_report` writes."""
 
-    messages: list[AnyMessage]
     run: Run
-    report: Report
+    draft: Draft
     findings: dict[str, Finding]
     spending: dict[str, Spent]
     thoughts: dict[str, str]
@@ -60,7 +60,10 @@ class ReportTeller(ProseTeller):
         super().__init__(writer, Placement(turn_index=turn))
         self.sources, self.seconds_before = sources, seconds
         self.citations = CitationStream({source.number: key for key, source in sources.items() if source.number})
+        self.raw = ""
+        """What the model wrote."""
         self.written = ""
+        """The same as it was shown."""
 
     @override
     def start(self) -> MessageStart:
@@ -73,16 +76,12 @@ class ReportTeller(ProseTeller):
 
     @override
     def pass_on(self, words: str) -> None:
+        self.raw += words
         self._show(self.citations.feed(words))
 
-    def finish(self) -> Report:
-        """No more words come; returns the report."""
+    def finish(self) -> None:
+        """No more words come."""
         self._show(self.citations.finish())
-        text, invented = without_links(self.written.strip())
-        dropped = self.citations.dropped + invented
-        return Report(
-            text=text, sources=self.citations.cited, seconds_before=self.seconds_before, dropped_markers=dropped
-        )
 
     def _show(self, pieces: list[Piece]) -> None:
         for piece in pieces:
@@ -109,45 +108,46 @@ async def write_report(state: ResearchState, runtime: Runtime[Context]) -> Write
     teller = ReportTeller(state.sources, runtime.stream_writer, state.progress.turn, run.active_seconds)
     async with booked(pages, run.id, teller.bill):
         cut, refused = await _write(state, context, teller)
-        report = teller.finish()
-        if not report.text:
+        teller.finish()
+        if not teller.written.strip():
             raise NoReport("The writer's model wrote no report. What was found is kept: resume the run.")
     left_out = withheld(state.findings, refused)
-    findings = {**state.findings, **left_out}.values()
-    run = _ended(state, run, report, findings, cut, refused).model_copy(
-        update={"active_seconds": run.active_seconds + teller.bill.seconds}
+    unshown = left_out_of_basis(state, refused) if state.steps else []
+    run = run.model_copy(
+        update={
+            "active_seconds": run.active_seconds + teller.bill.seconds,
+            "stop_reason": run.stop_reason or cut,
+            "notices": (*run.notices, *unshown),
+        }
     )
-    notes = notes_of(run, findings, state.steps, state.memory.values())
-    if notes:
-        teller.tell(NotesAdded(placement=teller.placement, notes=notes))
-    cited = [state.sources[key] for key in report.sources]
-    table = comparison_table(disagreement(state))
-    message = marked(write_document(report, cited, notes, bool(state.sources), table), "report")
     return WriteReportUpdate(
-        messages=[message],
         run=run,
-        report=report,
+        draft=_draft(state, run, teller, {**state.findings, **left_out}.values(), bool(unshown)),
         findings=left_out,
         spending={**lost.new(state.spending), **teller.bill.costs},
         thoughts=teller.kept(run.id),
     )
 
 
-def _ended(
-    state: ResearchState, run: Run, report: Report, findings: Collection[Finding], cut: str, refused: Collection[str]
-) -> Run:
-    """The run with how it has ended: `cut` is what cut the report off, `refused` what its model could not be shown."""
-    stop_reason = run.stop_reason or cut
-    unshown = left_out_of_basis(state, refused) if state.steps else []
-    has_gaps = bool(gaps_of(run, findings) or unshown or open_gaps_of(run, state.steps, state.memory.values()))
+def _draft(
+    state: ResearchState, run: Run, teller: ReportTeller, findings: Collection[Finding], is_any_unshown: bool
+) -> Draft:
+    """What was written; `is_any_unshown`: whether something of its basis could not be shown to its model."""
+    numbered = {source.number: source for source in state.sources.values() if source.number}
+    cleaned = clean_draft(settle_fences(teller.raw.strip()), numbered)
+    text, sources = renumbered(cleaned.text, {number: source.key for number, source in numbered.items()})
+    has_gaps = bool(gaps_of(run, findings) or open_gaps_of(run, state.steps, state.memory.values()))
+    has_gaps |= is_any_unshown or bool(run.stop_reason) or not sources
     has_gaps |= any(step.reason == NOTHING_TO_THINK_OVER for step in state.steps)
-    is_whole = not has_gaps and not stop_reason and bool(report.sources)
-    return run.model_copy(
-        update={
-            "stop_reason": stop_reason,
-            "status": "completed" if is_whole else "completed_with_gaps",
-            "notices": (*run.notices, *unshown),
-        }
+    return Draft(
+        text=text,
+        sources=sources,
+        streamed=teller.written,
+        streamed_sources=teller.citations.cited,
+        seconds_before=teller.seconds_before,
+        removed_markers=cleaned.removed,
+        orphans=cleaned.orphans,
+        has_gaps=has_gaps,
     )
 
 

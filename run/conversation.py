@@ -53,13 +53,18 @@ def entry_of(messages: Sequence[AnyMessage], run: Run | None) -> Entry:
 
 def question_of(messages: Sequence[AnyMessage]) -> str:
     """The user's words since the last report."""
+    return "\n".join(words_since_report(messages))
+
+
+def words_since_report(messages: Sequence[AnyMessage]) -> list[str]:
+    """The user's messages since the last report, in their order."""
     words: list[str] = []
     for message in reversed(messages):
         if mark_of(message) == "report":
             break
         if isinstance(message, HumanMessage):
             words.append(clean(message.text))
-    return "\n".join(reversed(words))
+    return words[::-1]
 
 
 def latest(messages: Sequence[AnyMessage], user_messages: int) -> list[AnyMessage]:

@@ -90,6 +90,10 @@ class Limits(BaseSettings):
     """Output tokens of the report."""
     max_continuations: int = Field(default=4, ge=0)
     """Times that a report which was cut off at the output limit is continued."""
+    max_opinions: int = Field(default=3, ge=0)
+    """Calls of the verifier's model while a report is checked, each for up to 40 pairs of a sentence and a passage."""
+    max_rewrites: int = Field(default=2, ge=0)
+    """Calls of the writer's model while a report is checked, each for up to 20 sentences that are not supported."""
     min_window: int = Field(default=50_000, ge=1)
     """Input tokens that a model must be able to read."""
     context_messages: int = Field(default=5, ge=1)

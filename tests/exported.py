@@ -76,7 +76,7 @@ AUDIT = Audit(
     reprints=(("https://lights.example/skerry", "https://www.coast.example/a?b=1&c=2"),),
     disagreements=(Disagreement(claims=("Lit in 1844.", "Lit in 1846."), sources=(SOURCES[0].key, SOURCES[2].key)),),
     open_gaps=("Who designed it?",),
-    not_read=(NotRead(what="https://closed.example/", reason="the server asks for a password", code="forbidden"),),
+    not_read=(NotRead(path="https://closed.example/", reason="the server asks for a password", code="forbidden"),),
     model_calls=12,
     input_tokens=12345,
     output_tokens=678,
@@ -183,7 +183,7 @@ def harmful(words: str) -> Finished:
         source=SOURCES[1].key, verdict="partly", score=0.5, quote=words, start=0, end=1, content_hash="", judge=words
     ).model_copy(update={"reasons": (words,)})
     checked = ClaimCheck(start=start, end=end, verdict="partly", passages=(reasons,))
-    missed = NotRead(what=words, reason=words, code="x")
+    missed = NotRead(path=words, reason=words, code="x")
     audit = AUDIT.model_copy(update={"open_gaps": (words,), "not_read": (missed,)})
     return Finished(
         question=words,

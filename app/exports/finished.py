@@ -9,8 +9,8 @@ from deep_research.app.runs import Standing
 from deep_research.evidence.comparison import Compared
 from deep_research.evidence.notes import notes_of
 from deep_research.knowledge import Source
-from deep_research.state import Report, ResearchState
-from deep_research.tools.disagreement import disagreement
+from deep_research.state import Report
+from deep_research.tools.disagreement import disagreement_of
 
 
 class Finished(NamedTuple):
@@ -33,29 +33,20 @@ class Finished(NamedTuple):
     """Whether any source was found at all."""
 
 
-def finished_report(standing: Standing, language_code: str) -> Finished:
+def finished_report(standing: Standing) -> Finished:
     """The report of a run that has one."""
     state = standing.state
     run, report = state.run, state.report
     assert run is not None and report is not None
     gaps = {f"Not found: {gap}" for gap in report.audit.open_gaps} if report.audit else set()
-    notes = notes_of(run, state.findings.values(), state.steps, state.memory.values())
+    notes = notes_of(state)
     return Finished(
         question=run.question,
         date=run.date,
-        language_code=language_code,
+        language_code=run.language_code,
         report=report,
         cited=[state.sources[key] for key in report.sources],
         notes=[note for note in notes if note not in gaps],
-        contradictions=_contradictions(state, report),
+        contradictions=disagreement_of(state, report),
         was_researched=bool(state.sources),
     )
-
-
-def _contradictions(state: ResearchState, report: Report) -> list[Compared]:
-    if report.audit is None:
-        return disagreement(state)
-    return [
-        Compared(found.claims, (state.sources[found.sources[0]], state.sources[found.sources[1]]))
-        for found in report.audit.disagreements
-    ]

@@ -119,7 +119,7 @@ class _Writer:
 
     def _not_read(self) -> None:
         assert self._finished.report.audit
-        rows = [(missed.what, missed.reason) for missed in self._finished.report.audit.not_read]
+        rows = [(missed.path, missed.reason) for missed in self._finished.report.audit.not_read]
         self._parts.rows(self._parts.table([1, 1], [self._words.source, self._words.reason]), rows)
 
     def _audit(self) -> None:

@@ -103,7 +103,7 @@ async def _ask_twice(state: ResearcherState, context: Context, pages: Pages, tel
 async def _ask(state: ResearcherState, context: Context, pages: Pages, teller: Teller, again: bool) -> Reply:
     task, notes = state.task, await pages.fill_in(in_order(state.notes))
     reminder = render("write_finding", "reminder", task=task.text, reason=state.reason, again=again)
-    system = SystemMessage(render("write_finding", "system"))
+    system = SystemMessage(render("write_finding", "system", language=task.language))
     messages = [system, HumanMessage(task.text), *notes, HumanMessage(reminder)]
     most = context.limits.finding_tokens
     request = Request("researcher", task.question_id, messages, SHORTENERS, max_tokens=most, is_long=True)

@@ -1,0 +1,163 @@
+"""Which language a question is answered in."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lab import PLANNED, QUESTION, REPORT, lab, research, simple_research
+from langchain_core.messages import AIMessage
+
+from deep_research.models.scripted import calls
+from deep_research.reading.language import language_of
+from deep_research.reading.language_names import named_language
+from deep_research.state import Run
+
+QUESTIONS = Path(__file__).parents[2] / "shared" / "data" / "multihop" / "questions.jsonl"
+ASKED = {
+    "de": "Wie hoch ist der Eiffelturm?",
+    "fr": "Comment fonctionne PyTorch ?",
+    "es": "¿Cuánto cuesta un iPhone?",
+    "it": "Perché Twitter è stato rinominato X?",
+    "pt": "Quais foram as causas do declínio da Liga Hanseática?",
+    "nl": "Waarom is Twitter hernoemd naar X?",
+    "pl": "Skutki uboczne metforminy",
+    "sv": "Jämför Rust och Go för nätverkstjänster",
+    "tr": "Michael Jackson ne zaman öldü?",
+    "ru": "Побочные эффекты метформина",
+    "uk": "Якими були причини занепаду Ганзейського союзу?",
+    "zh": "斯凯里灯塔是什么时候点亮的？",
+    "ja": "エッフェル塔の高さは？",
+    "ko": "에펠탑의 높이는?",
+    "ar": "كم يبلغ ارتفاع برج إيفل؟",
+    "hi": "एफिल टॉवर कितना ऊँचा है?",
+    "fi": "Kuinka korkea Eiffel-torni on?",
+    "el": "Πόσο ψηλός είναι ο Πύργος του Άιφελ;",
+    "vi": "Tháp Eiffel cao bao nhiêu?",
+}
+NAMES_ALONE = ["Python GIL?", "Angela Merkel", "Mozart Beethoven Haydn", "GPT-4", "Giuseppe Verdi Aida", "42", "?!"]
+UNDECIDED = "the language of the request"
+
+
+@pytest.mark.parametrize("code", ASKED)
+def test_the_language_of_a_question_is_told_by_its_words(code: str) -> None:
+    assert language_of(ASKED[code]) == code
+
+
+@pytest.mark.parametrize("names", NAMES_ALONE)
+def test_names_alone_tell_no_language(names: str) -> None:
+    assert language_of(names) == ""
+
+
+@pytest.mark.parametrize(
+    ("question", "code"),
+    [
+        ("Why was Karlheinz Schreiber extradited from Canada?", "en"),
+        ("What is the Bundesverfassungsgericht and who sits in it?", "en"),
+        ("Welche Rolle spielte „The Rise and Fall of the Third Reich“ in der deutschen Forschung?", "de"),
+        ("Was sagt https://example.com/what-is-the-answer-to-all-of-this darüber, und warum?", "de"),
+        ("WHEN WAS THE FIRST LIGHTHOUSE OF SCOTLAND BUILT?", "en"),
+    ],
+)
+def test_names_quotations_and_addresses_in_a_question_do_not_count(question: str, code: str) -> None:
+    assert language_of(question) == code
+
+
+def test_questions_full_of_names_are_never_taken_for_another_language() -> None:
+    if not QUESTIONS.exists():
+        pytest.skip("the shared questions are not there")
+    told = [language_of(json.loads(line)["question"]) for line in QUESTIONS.read_text("utf-8").splitlines()]
+    assert set(told) <= {"en", ""}
+    assert told.count("en") >= 0.9 * len(told)
+
+
+@given(st.text(max_size=80))
+def test_any_text_has_one_language_or_none(text: str) -> None:
+    assert len(language_of(text)) in (0, 2)
+
+
+@pytest.mark.parametrize(
+    ("words", "name", "code"),
+    [
+        ("German", "German", "de"),
+        ("  deutsch ", "German", "de"),
+        ("de", "German", "de"),
+        ("deu", "German", "de"),
+        ("中文", "Chinese", "zh"),
+        ("zh-Hans", "Simplified Chinese", "zh"),
+        ("zh-TW", "Traditional Chinese", "zh"),
+        ("pt_BR", "Brazilian Portuguese", "pt"),
+        ("Norwegian", "Norwegian", "no"),
+        ("nb", "Norwegian Bokmål", "no"),
+        ("русский", "Russian", "ru"),
+        ("plain English for children", "plain English for children", ""),
+        ("xx", "xx", ""),
+    ],
+)
+def test_a_language_is_known_by_name_or_code(words: str, name: str, code: str) -> None:
+    assert named_language(words) == (name, code)
+
+
+@given(st.text(max_size=30))
+def test_what_names_no_language_is_kept_as_it_is(words: str) -> None:
+    language = named_language(words)
+    assert language.code or language.name == " ".join(words.split())
+
+
+async def language(tmp_path: Path, question: str, **settings: Any) -> tuple[str, str]:
+    return of((await lab(tmp_path, **settings).ask(question)).run)
+
+
+def of(run: Run | None) -> tuple[str, str]:
+    assert run
+    return run.language, run.language_code
+
+
+@pytest.mark.behaviour("O-91")
+async def test_a_run_is_frozen_in_the_language_of_its_question(tmp_path: Path) -> None:
+    assert await language(tmp_path, QUESTION) == ("English", "en")
+    assert await language(tmp_path, "Wann wurde der Leuchtturm gebaut?") == ("German", "de")
+    assert await language(tmp_path, "Skerry Light?") == (UNDECIDED, "")
+
+
+@pytest.mark.behaviour("O-91")
+async def test_a_language_that_is_set_wins_over_that_of_the_question(tmp_path: Path) -> None:
+    assert await language(tmp_path, QUESTION, language="Deutsch") == ("German", "de")
+    assert await language(tmp_path, QUESTION, language="verse") == ("verse", "")
+
+
+@pytest.mark.behaviour("O-91")
+async def test_an_answer_in_another_language_does_not_change_that_of_the_question(tmp_path: Path) -> None:
+    run = lab(tmp_path, clarifier=["Welcher Leuchtturm?"])
+    assert of((await run.ask("Wann wurde der Leuchtturm gebaut, und von wem?")).run) == ("German", "de")
+    state = await run.ask("The one that they call the Skerry Light, of course.")
+    assert state.report and of(state.run) == ("German", "de")
+
+
+async def test_an_answer_sent_with_the_conversation_so_far_leaves_the_language_of_its_question(tmp_path: Path) -> None:
+    asked_back = AIMessage("Welcher?", additional_kwargs={"deep_research": "clarification"})
+    said = ["Wann wurde der Leuchtturm gebaut, und von wem?", asked_back, "The one on the coast of Scotland, I mean."]
+    state = await lab(tmp_path).ask({"messages": said})
+    assert state.report and of(state.run) == ("German", "de")
+
+
+async def follow_up(tmp_path: Path, question: str) -> tuple[str, str]:
+    run = lab(
+        tmp_path,
+        clarifier=[calls(PLANNED)],
+        planner=["1. Der Turm", "1. Der Turm"],
+        orchestrator=[research("light task"), REPORT, REPORT],
+        researcher=simple_research(),
+        writer=["Er wurde 1844 gebaut. [1]", "1844. [1]"],
+    )
+    await run.ask("Wann wurde der Leuchtturm gebaut, und von wem?")
+    return of((await run.ask(question)).run)
+
+
+async def test_a_follow_up_is_answered_in_its_own_language_or_in_that_of_before(tmp_path: Path) -> None:
+    assert await follow_up(tmp_path, "And who was the first keeper of the lighthouse?") == ("English", "en")
+    assert await follow_up(tmp_path, "Ada Moran?") == ("German", "de")

@@ -1,0 +1,96 @@
+"""Where a text was cut off and goes on: nothing is doubled, nothing is lost."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from deep_research.evidence.seams import Seam, joined, words_in
+
+LIGHT = "The Skerry Light was lit for the first time in 1844. Ada Moran was its keeper, and there is a harbour. [12]"
+KNOWN = words_in([LIGHT])
+WORDS = st.lists(st.from_regex(r"[a-z]{2,8}", fullmatch=True), min_size=8, max_size=20, unique=True)
+
+
+@st.composite
+def cut_texts(draw: st.DrawFn) -> tuple[str, int]:
+    """A text of words, each of which stands there once, and a place in it."""
+    words = draw(WORDS)
+    assume(not any(one != other and one in other for one in words for other in words))
+    ends = draw(st.lists(st.sampled_from([" ", ", ", ". ", " [1] ", "\n\n"]), min_size=len(words), max_size=len(words)))
+    text = "".join(word + end for word, end in zip(words, ends, strict=True)).strip()
+    return text, draw(st.integers(1, len(text) - 1))
+
+
+def word_starts(text: str) -> list[int]:
+    return [place for place, (one, other) in enumerate(pairwise(" " + text)) if other.isalpha() and not one.isalpha()]
+
+
+@given(cut_texts())
+def test_a_text_that_goes_on_exactly_where_it_stopped_is_left_as_it_is(cut: tuple[str, int]) -> None:
+    text, place = cut
+    assert joined(text[:place], text[place:], words_in([text])) == text
+
+
+@given(cut_texts(), st.integers(0, 40), st.sampled_from(["", " ", "...", "… ", "\n"]))
+def test_what_was_written_twice_stands_there_once(cut: tuple[str, int], back: int, opening: str) -> None:
+    text, place = cut
+    starts = [start for start in word_starts(text) if start < place]
+    assume(len(starts) > 3)
+    start = starts[max(0, len(starts) - 4 - back)]
+    assert joined(text[:place], opening + text[start:], words_in([text])) == text
+
+
+@given(st.text("ab 1[].\n#|", max_size=40), st.lists(st.text("ab 1[].\n#|", max_size=8), max_size=6))
+def test_it_does_not_matter_how_a_continuation_was_streamed(before: str, pieces: list[str]) -> None:
+    seam = Seam(before, KNOWN)
+    streamed = "".join(map(seam.feed, pieces)) + seam.finish()
+    assert before + streamed == joined(before, "".join(pieces), KNOWN)
+
+
+def test_what_is_certain_to_be_new_is_passed_on_at_once() -> None:
+    seam = Seam(LIGHT, KNOWN)
+    assert [seam.feed(words) for words in (" Then", " she", " left", ".")] == ["", " Then she", " left", "."]
+    assert Seam("").feed("It ") == "It "
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "whole"),
+    [
+        ("was lit in 18", "44. [1]", "was lit in 1844. [1]"),
+        ("was lit in 18", " 44. [1]", "was lit in 1844. [1]"),
+        ("was lit in 18", "1844. [1]", "was lit in 1844. [1]"),
+        ("was lit in 18", "lit in 1844. [1]", "was lit in 1844. [1]"),
+        ("was lit in", "1844. [1]", "was lit in 1844. [1]"),
+        ("Ada was the kee", "per of it", "Ada was the keeper of it"),
+        ("Ada was the kee", " per of it", "Ada was the keeper of it"),
+        ("Ada was the kee", "keeper of it", "Ada was the keeper of it"),
+        ("Ada was the", "keeper of it", "Ada was the keeper of it"),
+        ("from today to", " tomorrow", "from today to tomorrow"),
+        ("It was lit. [1]", "Ada kept it", "It was lit. [1] Ada kept it"),
+        ("It was lit. [1", "2] Ada", "It was lit. [12] Ada"),
+        ("It was lit. [1", "[12] Ada", "It was lit. [12] Ada"),
+        ("It was lit. [", "[12] Ada", "It was lit. [12] Ada"),
+        ("It is 3.", "5 metres tall", "It is 3.5 metres tall"),
+        ("It was lit. ", " Ada kept it", "It was lit. Ada kept it"),
+        ("It was lit.", "## Keeper\nAda", "It was lit.\n\n## Keeper\nAda"),
+        ("It was lit.\n\n## Keeper\n\n", "## Keeper\n\nAda", "It was lit.\n\n## Keeper\n\nAda"),
+        ("It was lit.\n\n## Keeper\n\n", "Keeper\n\nAda", "It was lit.\n\n## Keeper\n\nAda"),
+        ("It was lit.\n\n## Keeper\n\n", "Keeper Ada", "It was lit.\n\n## Keeper\n\nKeeper Ada"),
+        ("- one is lit.", "- two is not.", "- one is lit.\n- two is not."),
+        ("It came over and", " over and over", "It came over and over and over"),
+        ("| 0 | 0 |", " 0 | 0 |", "| 0 | 0 | 0 | 0 |"),
+        ("汉萨同盟衰落的原", "因是", "汉萨同盟衰落的原因是"),
+        ("汉萨同盟衰落的原", "同盟衰落的原因是", "汉萨同盟衰落的原因是"),
+        ("", "\n It was lit", "It was lit"),
+    ],
+)
+def test_halves_are_put_together_as_they_belong(before: str, after: str, whole: str) -> None:
+    assert joined(before, after, KNOWN) == whole
+
+
+def test_a_continuation_that_begins_anew_and_never_comes_to_the_end_adds_nothing() -> None:
+    assert joined(f"{LIGHT} And so on and on", LIGHT[:70], KNOWN) == f"{LIGHT} And so on and on"

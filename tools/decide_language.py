@@ -1,0 +1,35 @@
+"""Decides which language a question is answered in."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from langchain_core.messages import AnyMessage
+
+from deep_research.reading.language import language_of
+from deep_research.reading.language_names import Language, named_language
+from deep_research.run.conversation import words_since_report
+from deep_research.state import Entry, Run
+
+UNDECIDED = Language("the language of the request", "")
+"""Where names alone, or too few words, tell no language: a model reads the request itself."""
+
+
+async def decide_language(wanted: str, messages: Sequence[AnyMessage], entry: Entry, before: Run | None) -> Language:
+    """The language that is `wanted`; if none is, that of the question's own words, if these tell it.
+
+    Else what the user said since the last report tells it together, or the thread's run `before` had it.
+    """
+    if wanted.strip():
+        return await asyncio.to_thread(named_language, wanted)
+    said = words_since_report(messages)
+    # A message that answers a question back belongs to the question before it.
+    code = await asyncio.to_thread(_first_sure, [said[0 if entry == "answer" else -1], "\n".join(said)])
+    if code:
+        return named_language(code)
+    return Language(before.language, before.language_code) if before else UNDECIDED
+
+
+def _first_sure(texts: Sequence[str]) -> str:
+    return next((code for text in texts if (code := language_of(text))), "")
