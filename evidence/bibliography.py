@@ -40,13 +40,13 @@ def reference_id(source: Source) -> str:
 
 
 def _entry(source: Source) -> str:
-    day = _DATE.match(source.date)
+    day, read_on = _DATE.match(source.date), _DATE.match(source.read_at)
     fields = {
         "title": f"{{{_escaped(shown_title(source))}}}",
         "year": day[1] if day else "",
         "date": day[0] if day else "",
         "url": _link(source),
-        "urldate": source.read_at[:10],
+        "urldate": read_on[0] if read_on else "",
         "note": _escaped(_path(source)),
     }
     lines = ",\n".join(f"  {name} = {{{value}}}" for name, value in fields.items() if value)

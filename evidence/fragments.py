@@ -27,7 +27,7 @@ def link_to(source: Source, quote: str = "") -> str:
     is_file = link.lower().startswith("file:")
     if is_file != (source.kind == "document"):
         return ""
-    directive = "" if is_file or urlsplit(link).path.lower().endswith(".pdf") else _directive(quote)
+    directive = "" if is_file or not link or urlsplit(link).path.lower().endswith(".pdf") else _directive(quote)
     if not directive:
         return link
     return f"{link}{'' if '#' in link else '#'}:~:text={directive}"

@@ -9,6 +9,7 @@ from deep_research.app.runs import Standing
 from deep_research.audit import Audit, CitedPassage, ClaimCheck, ClaimVerdict, Disagreement, NotRead, SupportVerdict
 from deep_research.evidence.comparison import Compared
 from deep_research.knowledge import Source
+from deep_research.run.conversation import marked
 from deep_research.state import Report, ResearchState, Run
 
 TEXT = """# The Skerry Light
@@ -136,7 +137,12 @@ def standing(report: Report | None = REPORT) -> Standing:
     """How the run of this report stands."""
     run = Run(id="q", question=QUESTION, date="4 March 2026", language="English", is_resumable=True, version="1")
     sources = {source.key: source for source in SOURCES}
-    state = ResearchState(run=run.model_copy(update={"stop_reason": "max_seconds"}), report=report, sources=sources)
+    state = ResearchState(
+        messages=[marked(TEXT, "report")],
+        run=run.model_copy(update={"stop_reason": "max_seconds"}),
+        report=report,
+        sources=sources,
+    )
     return Standing("0", "light", "orchestrated", state, "", is_unfinished=False, changed="", failure="")
 
 

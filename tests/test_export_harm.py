@@ -56,6 +56,7 @@ def test_a_word_document_can_be_made_whatever_its_fields_say(words: str) -> None
     assert report_docx(harmful(words)).startswith(b"PK")
 
 
+@pytest.mark.fault("R16")
 @given(WORDS)
 def test_no_text_gets_anything_else_into_a_page(words: str) -> None:
     assert list(faults(report_page(harmful(words)))) == []
@@ -78,6 +79,12 @@ def test_marks_for_sentences_and_citations_never_show(words: str) -> None:
     assert not {"⁅", "⁆"} & set(article(written(words)).text_content())
 
 
+def test_markup_of_pages_is_shown_as_it_was_written() -> None:
+    text = "One <b>two</b> <script>three</script> &lt;i&gt;"
+    assert article(written(text)).text_content().strip() == "One <b>two</b> <script>three</script> <i>"
+
+
+@pytest.mark.fault("R16")
 def test_only_links_to_its_sources_stay_links_in_a_text() -> None:
     text = "[one](https://lights.example/skerry) [two](https://lights.example/skerry?q=secret) <https://evil.example/>"
     links = [(link.text_content(), link.get("href")) for link in article(written(text)).iter("a")]

@@ -35,7 +35,8 @@ def wanted_files() -> set[str]:
     }
     for package in PACKAGES[1:]:
         files |= {f"{package.replace('.', '/')}/{path.name}" for path in folder_of(package).glob("*.py")}
-    return files | {f"deep_research/prompts/{path.name}" for path in (ROOT / "prompts").glob("*.md")}
+    data = [*(ROOT / "prompts").glob("*.md"), *(ROOT / "app" / "exports" / "templates").iterdir()]
+    return files | {f"deep_research/{path.relative_to(ROOT)}" for path in data}
 
 
 def build(kind: str, tree: Path, target: Path) -> Path:

@@ -19,6 +19,9 @@ from deep_research.evidence.rendering import safe_link, shown_title
 _TOP = 2
 """Level of the report's own highest headings; above them stands the question."""
 _LEVELS = {f"h{level}": level for level in range(1, 7)}
+_LINES = {"p", "li", "tr", "pre"}
+_NEAR = 40
+"""Characters behind a sentence within which the text may say itself that it is not verified."""
 
 Piece: TypeAlias = "str | lxml.html.HtmlElement"
 
@@ -51,6 +54,10 @@ class _Teller:
         self._places = places_of(quotes)
         self._quotes, self._citations, self._is_on_paper = quotes, citations, is_on_paper
         self._claim: ClaimCheck | None = None
+
+    def begin_line(self) -> None:
+        """No sentence goes beyond its line, also where the mark of its end is gone with the words of a link."""
+        self._claim = None
 
     def pieces(self, text: str) -> list[Piece]:
         """The text with elements for its marks."""
@@ -92,7 +99,7 @@ class _Teller:
     def _flags(self, claim: ClaimCheck) -> list[Piece]:
         """What is said behind a sentence, where the text does not say it itself."""
         words = [self._labels.uncited] if claim.verdict == "uncited" else []
-        if claim.is_marked and self._labels.not_verified not in self._text[claim.start : claim.end + 40]:
+        if claim.is_marked and self._labels.not_verified not in self._text[claim.start : claim.end + _NEAR]:
             words.append(self._labels.not_verified)
         return [piece for word in words for piece in (" ", builder.SPAN(word, builder.CLASS("flag")))]
 
@@ -128,6 +135,8 @@ def report_body(finished: Finished, quotes: Sequence[Quote], *, is_on_paper: boo
 def _fill(element: lxml.html.HtmlElement, teller: _Teller) -> None:
     children, text = list(element), element.text or ""
     element.text = None
+    if element.tag in _LINES:
+        teller.begin_line()
     _insert(element, 0, teller.pieces(text))
     for child in children:
         tail, child.tail = child.tail or "", None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from deep_research.app.exports.extras import ExtraMissing
 from deep_research.app.exports.finished import Finished
 from deep_research.app.exports.page import report_page
@@ -13,6 +11,7 @@ def report_pdf(finished: Finished) -> bytes:
     """The PDF, tagged for screen readers; raises `ExtraMissing` without WeasyPrint or its library."""
     try:
         import weasyprint
+        from weasyprint.urls import URLFetcher
     except ImportError:
         raise ExtraMissing('--format pdf needs WeasyPrint: pip install "deep-research[pdf]"') from None
     except OSError:
@@ -20,10 +19,8 @@ def report_pdf(finished: Finished) -> bytes:
             "--format pdf needs the library Pango 1.44 or newer (Debian, Ubuntu: apt install libpango-1.0-0 "
             "libpangoft2-1.0-0; macOS: brew install pango); --format html can be printed from any browser."
         ) from None
-    page = weasyprint.HTML(string=report_page(finished, is_on_paper=True), url_fetcher=_refuse)
+    # The page needs nothing from outside, and so nothing may be asked for.
+    nothing = URLFetcher(allowed_protocols=())
+    page = weasyprint.HTML(string=report_page(finished, is_on_paper=True), url_fetcher=nothing)
     data: bytes = page.write_pdf(pdf_tags=True)
     return data
-
-
-def _refuse(address: str, *_: Any, **__: Any) -> Any:
-    raise ValueError(f"the page needs nothing from outside: {address}")

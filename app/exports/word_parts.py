@@ -19,6 +19,7 @@ from deep_research.evidence.labels import is_right_to_left
 
 _UNDERLINES = {"partly": WD_UNDERLINE.DASH, "unsupported": WD_UNDERLINE.WAVY, "uncited": WD_UNDERLINE.DOTTED}
 _FORMATS = {"strong": "bold", "em": "italic", "s": "strike"}
+_CODE_FONT = "Consolas"
 _PLAIN: Mapping[str, Any] = {}
 _BLOCKS = {"p", "ul", "ol", "blockquote", "pre", "div", "table"}
 _LINK_COLOUR = RGBColor(0x12, 0x3F, 0x73)
@@ -114,8 +115,10 @@ class WordParts:
                 self.tree(block, "Quote", depth)
             elif block.tag == "table":
                 self._table(block)
-            elif block.tag in ("div", "li"):
+            elif block.tag == "div":
                 self.tree(block, style, depth)
+            elif block.tag == "pre":
+                self.paragraph("").add_run(block.text_content().rstrip("\n")).font.name = _CODE_FONT
             elif block.tag[0] == "h" and block.tag[1:].isdigit():
                 self._inline(self._document.add_heading("", int(block.tag[1:]) - 1), block)
             else:
@@ -153,23 +156,27 @@ class WordParts:
                 self._inline(cell.paragraphs[0], words, {"bold": True} if words.tag == "th" else _PLAIN)
 
     def _inline(self, paragraph: Any, element: lxml.html.HtmlElement, formats: Mapping[str, Any] = _PLAIN) -> None:
-        self._run(paragraph, element.text, formats)
-        for child in element:
+        self._run(paragraph, element.text, element[:1], formats)
+        for place, child in enumerate(element, 1):
             if child.tag == "br":
                 self.add(paragraph, "\n")
             elif child.tag == "a":
                 self._anchor(paragraph, child)
             elif child.tag not in _BLOCKS:
                 self._inline(paragraph, child, {**formats, **_format(child)})
-            self._run(paragraph, child.tail, formats)
+            self._run(paragraph, child.tail, element[place : place + 1], formats)
 
     def _anchor(self, paragraph: Any, anchor: lxml.html.HtmlElement) -> None:
         words = anchor.text_content()
         self.link(paragraph, f"[{words}]" if anchor.get("class") else words, anchor.get("href"))
 
-    def _run(self, paragraph: Any, words: str | None, formats: Mapping[str, Any]) -> None:
-        if words and words != "\n":
-            run = self.add(paragraph, words)
+    def _run(self, paragraph: Any, words: str | None, following: Sequence[Any], formats: Mapping[str, Any]) -> None:
+        """Words with their format; a line break in them is a space, but for one before a block or at the end."""
+        is_followed = any(one.tag not in _BLOCKS for one in following)
+        line = " ".join((words or "").split("\n"))
+        line = line if is_followed else line.rstrip(" ")
+        if line:
+            run = self.add(paragraph, line)
             for name, value in formats.items():
                 setattr(run.font, name, value)
 
@@ -178,7 +185,7 @@ def _format(element: lxml.html.HtmlElement) -> dict[str, Any]:
     if element.tag in _FORMATS:
         return {_FORMATS[element.tag]: True}
     if element.tag == "code":
-        return {"name": "Consolas"}
+        return {"name": _CODE_FONT}
     kind = (element.get("class") or "").removeprefix("claim ")
     if kind == "flag":
         return {"italic": True}

@@ -1,0 +1,169 @@
+"""An exported page in a real browser: what opens, what is asked for, what runs, who can use it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from exported import HARM, QUESTION, QUOTE, finished, harmful
+
+from deep_research.app.exports.finished import Finished
+from deep_research.app.exports.page import report_page
+
+CHROMIUM = Path("/usr/bin/chromium")
+SCHEMES = ("light", "dark")
+WIDTHS = (1280, 390)
+
+pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason="there is no Chromium here")
+
+
+class Opened(NamedTuple):
+    """A page in the browser, and all that it did by itself."""
+
+    page: Any
+    said: list[str]
+    """Messages of the console, errors, dialogs, and addresses that were asked for."""
+
+
+class Browser(NamedTuple):
+    """A browser that reaches nothing."""
+
+    browser: Any
+    folder: Path
+
+    def open(self, report: Finished, **settings: Any) -> Opened:
+        """Open the page of a report."""
+        file = self.folder / "report.html"
+        file.write_text(report_page(report), encoding="utf-8")
+        page, said = self.browser.new_page(**settings), list[str]()
+        for event in ("console", "pageerror", "dialog", "download", "popup"):
+            page.on(event, lambda what, event=event: said.append(f"{event}: {what}"))
+
+        def answer(route: Any) -> None:
+            if route.request.url.partition("#")[0] == file.as_uri():
+                route.continue_()
+            else:
+                said.append(f"request: {route.request.url}")
+                route.abort()
+
+        page.route("**/*", answer)
+        page.goto(file.as_uri())
+        return Opened(page, said)
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as driver:
+        started = driver.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        yield Browser(started, tmp_path_factory.mktemp("pages"))
+        started.close()
+
+
+def quote_of(page: Any, label: str) -> Any:
+    """What a click on the citation of this label opens."""
+    citation = page.locator(f'article button[aria-label^="{label}"]').first
+    citation.click()
+    opened = page.locator("aside:popover-open")
+    assert opened.count() == 1
+    return opened
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_citation_opens_its_quote_in_place(browser: Browser, width: int) -> None:
+    page, said = browser.open(finished(), viewport={"width": width, "height": 800})
+    assert page.title() == QUESTION
+    quote = quote_of(page, "1, supported")
+    assert quote.is_visible() and QUOTE in quote.inner_text()
+    assert "supported 97" in " ".join(quote.inner_text().split())
+    link = quote.get_by_role("link", name="Open the source")
+    assert link.get_attribute("href").startswith("https://lights.example/skerry#:~:text=First%20lit%20on%201%20March,")
+    box = quote.bounding_box()
+    assert box["x"] >= 0 and box["x"] + box["width"] <= width and box["y"] + box["height"] <= 800
+    quote.get_by_role("button", name="Close").click()
+    assert not quote.is_visible()
+    assert said == []
+    page.close()
+
+
+def test_a_citation_can_be_read_by_keyboard_alone(browser: Browser) -> None:
+    page, said = browser.open(finished())
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.getAttribute('aria-label')").startswith("1, supported")
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "quote-0"
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.innerText") == "Open the source"
+    page.keyboard.press("Escape")
+    assert page.locator("aside:popover-open").count() == 0
+    assert page.evaluate("document.activeElement.getAttribute('aria-label')").startswith("1, supported")
+    assert said == []
+    page.close()
+
+
+def test_reasons_against_a_sentence_stand_with_its_quote(browser: Browser) -> None:
+    page, _ = browser.open(finished())
+    assert "no word of '38'" in quote_of(page, "2, partly supported").inner_text()
+    page.close()
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("language", ["en", "ar"])
+def test_nobody_is_kept_from_reading(browser: Browser, scheme: str, width: int, language: str) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    report = finished(language_code=language)
+    page, said = browser.open(report, color_scheme=scheme, viewport={"width": width, "height": 800})
+    for is_open in (False, True):
+        if is_open:
+            page.locator("article button.partly").click()
+        found = axe.run(page).response["violations"]
+        assert [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in ("serious", "critical")] == []
+    assert said == []
+    page.close()
+
+
+@pytest.mark.fault("R16")
+@pytest.mark.parametrize("words", HARM, ids=lambda words: words[:20].encode("ascii", "replace").decode())
+def test_nothing_runs_and_nothing_breaks_whatever_the_fields_say(browser: Browser, words: str) -> None:
+    page, said = browser.open(harmful(words))
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 800})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.locator("script, img, iframe, object, base, form, input, article svg").count() == 0
+    assert page.locator("style").count() == page.locator("svg").count() == page.locator("aside").count() == 1
+    assert page.locator("body").is_visible()
+    quote_of(page, "2, partly supported")
+    assert said == []
+    page.close()
+
+
+def test_the_policy_lets_nothing_in_that_the_page_does_not_hold_itself(browser: Browser) -> None:
+    page, said = browser.open(finished())
+    page.evaluate(
+        """() => {
+          document.body.insertAdjacentHTML('beforeend', '<img src="https://evil.example/x.png" onerror="alert(1)">');
+          document.body.append(Object.assign(document.createElement('script'), {textContent: 'alert(2)'}));
+          document.body.append(Object.assign(document.createElement('style'), {textContent: 'main{display:none}'}));
+        }"""
+    )
+    page.wait_for_function("document.images[0].complete")
+    assert page.locator("main").is_visible()
+    assert [line for line in said if not line.startswith("console")] == []
+    assert len(said) >= 3
+    page.close()
+
+
+def test_a_page_is_printed_with_its_quotes_and_addresses(browser: Browser) -> None:
+    page, _ = browser.open(finished())
+    page.locator("article button").first.click()
+    page.emulate_media(media="print")
+    assert page.locator("aside:popover-open").count() == 0 or not page.locator("aside:popover-open").is_visible()
+    assert page.locator("#evidence-0").is_visible() and QUOTE in page.locator("#evidence-0").inner_text()
+    assert "https://www.coast.example/a?b=1&c=2#power" in page.locator("#source-3").inner_text()
+    page.close()

@@ -1,0 +1,279 @@
+"""The page of a report: what it shows, and where."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+
+import lxml.html
+import pytest
+from exported import AUDIT, QUESTION, QUOTE, REPORT, SOURCES, TEXT, UNCHECKED, claim, finished, passage, written
+
+from deep_research.app.exports.account import figures_of
+from deep_research.app.exports.finished import Finished
+from deep_research.app.exports.marking import MARK, mark_report
+from deep_research.app.exports.page import report_page
+from deep_research.app.exports.picture import MOST_BARS, WIDTH, bars_of
+from deep_research.app.exports.quotes import Quote, quotes_of
+from deep_research.evidence.labels import LANGUAGES, labels
+from deep_research.state import Report
+
+
+def tree(report: Finished, *, is_on_paper: bool = False) -> lxml.html.HtmlElement:
+    return lxml.html.document_fromstring(report_page(report, is_on_paper=is_on_paper))
+
+
+def words(element: lxml.html.HtmlElement) -> str:
+    return " ".join(element.text_content().split())
+
+
+def at(page: lxml.html.HtmlElement, path: str) -> list[str]:
+    """The words of all elements of a path."""
+    return [words(found) for found in page.xpath(path)]
+
+
+def test_the_page_has_question_date_language_and_one_heading_of_the_first_level() -> None:
+    page = tree(finished(language_code="de"))
+    assert (page.get("lang"), page.get("dir"), at(page, "//h1"), at(page, "//title")[0]) == (
+        "de",
+        "ltr",
+        [QUESTION],
+        QUESTION,
+    )
+    assert "4 March 2026" in words(page.find(".//header"))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_each_language_has_its_headings(language: str) -> None:
+    page, said = tree(finished(language_code=language)), labels(language)
+    headings = [said.contradictions, said.gaps, said.notes, said.sources, said.evidence, said.not_read, said.audit]
+    assert at(page, "//section/h2") == headings
+    assert page.get("dir") == ("rtl" if language == "ar" else "ltr")
+
+
+def test_the_contents_lead_to_every_heading_and_section() -> None:
+    page = tree(finished())
+    targets = [link.get("href")[1:] for link in page.xpath("//nav//a")]
+    assert at(page, "//nav//a")[:2] == ["The Skerry Light", "Keepers"]
+    assert targets == [found.get("id") for found in page.xpath("//main//*[self::h2 or self::h3]")]
+
+
+def test_headings_leave_no_level_out() -> None:
+    page = tree(written("### Deep\n\n# Top\n\n##### Deeper\n\n## Between"))
+    levels = [found.tag for found in page.xpath("//article//*[starts-with(@id, 'section-')]")]
+    assert levels == ["h2", "h2", "h3", "h3"]
+
+
+def test_each_citation_leads_to_its_quote_and_says_its_verdict() -> None:
+    page = tree(finished())
+    cited = [(one.text, one.get("popovertarget"), one.get("class")) for one in page.xpath("//article//button")]
+    assert cited == [
+        ("1", "quote-0", "cite supported"),
+        ("1", "quote-1", "cite supported"),
+        ("2", "quote-2", "cite partly"),
+        ("3", "quote-4", "cite unsupported"),
+        ("1", "quote-5", "cite supported"),
+    ]
+    labels_told = [one.get("aria-label") for one in page.xpath("//article//button")]
+    assert labels_told[2] == "2, partly supported: The keeper & her 100% {granite}"
+    opened = {one.get("id"): words(one) for one in page.xpath("//aside[@popover]")}
+    assert QUOTE in opened["quote-0"] and "no word of '38'" in opened["quote-2"]
+    assert "The text of this source is not kept." in opened["quote-4"] and "openai:judge-1" in opened["quote-4"]
+    assert opened.keys() == {target for _, target, _ in cited}
+
+
+def test_a_sentence_is_underlined_by_its_verdict_through_its_markup() -> None:
+    page = tree(finished())
+    assert at(page, "//article//*[@class='claim partly']") == ["It stands", "38 metres", "tall, on granite."]
+    assert at(page, "//article//*[@class='claim unsupported']") == ["It was electrified in 1937."]
+    assert at(page, "//article//td/*[@class='claim supported']") == ["Skerry", "38 m"]
+
+
+def test_a_sentence_ends_with_its_line_even_if_its_end_is_gone_with_a_link() -> None:
+    text = "See [bank.example it says.](https://lights.example/skerry) Next.\n\nFar."
+    checked = claim("See [bank.example it says.", "partly", passage(1, "partly", QUOTE), text=text)
+    page = tree(finished(report=Report(text=text, sources=REPORT.sources, claims=(checked,))))
+    underlined = at(page, "//article//*[@class='claim partly']")
+    assert underlined[0] == "See" and "Far." not in underlined
+
+
+def test_sentences_without_a_source_and_those_not_verified_say_so() -> None:
+    page = tree(finished())
+    assert at(page, "//article//*[@class='flag']") == ["no source", "not verified"]
+
+
+def test_what_the_text_says_itself_is_not_said_again() -> None:
+    text = "It was lit in 1844. [1] (not verified) It burned."
+    checked = claim("It was lit in 1844. [1]", "unsupported", passage(1, "unsupported", "x"), text=text, is_marked=True)
+    page = tree(finished(report=Report(text=text, sources=REPORT.sources, claims=(checked,), audit=AUDIT)))
+    assert at(page, "//article//*[@class='flag']") == []
+
+
+def test_the_words_of_the_text_stay_as_they_are() -> None:
+    page = tree(finished())
+    for one in page.xpath("//article//button | //article//*[@class='flag']"):
+        one.drop_tree()
+    plain = re.sub(r"\[[\d, ]+\]|[*#|-]+:?", " ", TEXT)
+    assert words(page.find(".//article")).split() == plain.split()
+
+
+def test_the_table_of_evidence_has_a_row_for_each_sentence_and_source() -> None:
+    page = tree(finished())
+    rows = page.xpath("//table[@class='evidence']/tbody/tr")
+    assert [row.get("id") for row in rows] == [f"evidence-{place}" for place in range(6)]
+    cells = [[words(cell) for cell in row] for row in rows]
+    assert cells[0][:2] == ["The Skerry Light was lit in 1844.", "supported 97 %"]
+    assert cells[3] == ["Some 4,000 ships passed in 1905.", "no source", ""]
+    assert cells[5][0] == "Skerry · 38 m"
+
+
+def test_without_a_check_citations_lead_to_the_list_of_sources() -> None:
+    page = tree(finished(report=UNCHECKED))
+    links = [(one.text, one.get("href")) for one in page.xpath("//article//a")]
+    assert links == [(n, f"#source-{n}") for n in ("1", "1", "2", "3", "1")]
+    assert not page.xpath("//button | //aside | //svg | //*[@id='evidence' or @id='audit']")
+    assert at(page, "//section/h2") == ["Contradictions", "Notes", "Sources"]
+
+
+def test_on_paper_citations_lead_to_the_table_of_evidence() -> None:
+    page = tree(finished(), is_on_paper=True)
+    assert [one.get("href") for one in page.xpath("//article//a")][:3] == ["#evidence-0", "#evidence-1", "#evidence-2"]
+    assert not page.xpath("//button | //aside")
+
+
+@pytest.mark.parametrize("is_on_paper", [False, True])
+def test_every_place_that_is_led_to_is_there_once(is_on_paper: bool) -> None:
+    page = tree(finished(), is_on_paper=is_on_paper)
+    ids = page.xpath("//@id")
+    targets = {str(link)[1:] for link in page.xpath("//@href") if str(link).startswith("#")}
+    targets |= {name for names in page.xpath("//@aria-labelledby | //@popovertarget") for name in str(names).split()}
+    assert len(ids) == len(set(ids))
+    assert targets <= set(ids)
+
+
+def test_numbers_that_no_source_has_and_markers_in_code_stay_text() -> None:
+    page = tree(written("One [7]. Two `[1]`. Three [1, 7]."))
+    assert words(page.find(".//article")) == "One [7]. Two [1]. Three [1, 7]."
+    assert not page.xpath("//article//a")
+
+
+def test_sources_tell_where_and_when() -> None:
+    first, second, third = at(tree(finished()), "//ol[@class='sources']/li")
+    assert first.startswith("1 Skerry Light – Register lights.example · 2021-05-04 · read on 2026-03-04")
+    assert "docs:the keeper.md" in second and third.startswith("3 Lighthouses of the coast www.coast.example")
+    assert "Nearly the same text: 1, 3" in at(tree(finished()), "//section[@aria-labelledby='sources']")[0]
+
+
+def test_claims_that_contradict_each_other_stand_side_by_side() -> None:
+    (row,) = tree(finished()).xpath("//table[@class='contradictions']/tbody/tr")
+    assert [words(cell) for cell in row] == [
+        "Lit in 1844. Skerry Light – Register, 2021-05-04",
+        "Lit in 1846. Lighthouses of the coast, 2019-11",
+        "Skerry Light – Register",
+    ]
+
+
+def test_what_was_not_found_and_not_read_is_told() -> None:
+    page = tree(finished())
+    assert at(page, "//section[@aria-labelledby='gaps']//li") == ["Who designed it?"]
+    assert at(page, "//section[@aria-labelledby='not-read']//td") == [
+        "https://closed.example/",
+        "the server asks for a password",
+    ]
+
+
+def test_the_audit_is_told_in_figures() -> None:
+    told = dict(figures_of(AUDIT, labels("en")))
+    assert (told["Sentences with a source"], told["supported"], told["Cost"], told["Time at work"]) == (
+        "4",
+        "2",
+        "$0.42",
+        "1 min 15 s",
+    )
+    assert told["Tokens read and written"] == "12\u202f345 / 678"
+    assert "Cost" not in dict(figures_of(AUDIT.model_copy(update={"usd": 0.0}), labels("en")))
+    page = tree(finished())
+    assert dict(zip(at(page, "//dl//dt"), at(page, "//dl//dd"), strict=True)).keys() == told.keys()
+
+
+@pytest.mark.parametrize(
+    ("was_researched", "said"),
+    [(True, "This text cites no source."), (False, "No source was consulted for this text.")],
+)
+def test_a_text_without_sources_says_so(was_researched: bool, said: str) -> None:
+    report = Report(text="Words.", sources=())
+    page = tree(finished(report=report, cited=[], contradictions=[], was_researched=was_researched))
+    assert at(page, "//article") == [f"{said} Words."]
+
+
+def test_the_policy_names_the_one_style_and_nothing_else() -> None:
+    page = report_page(finished())
+    (style,) = re.findall(r"<style>(.*?)</style>", page, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    (policy,) = lxml.html.document_fromstring(page).xpath("//meta[@http-equiv='Content-Security-Policy']/@content")
+    assert policy == f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    assert "style=" not in page and "<script" not in page
+
+
+def test_the_picture_has_a_bar_for_each_source_within_its_width() -> None:
+    bars = bars_of(quotes_of(finished()))
+    assert [(bar.number, bar.total) for bar in bars] == [(1, 3), (2, 1), (3, 1)]
+    assert [[part.verdict for part in bar.segments] for bar in bars] == [["supported"], ["partly"], ["unsupported"]]
+    assert all(part.start + part.width < WIDTH for bar in bars for part in bar.segments)
+    (described,) = at(tree(finished()), "//svg/desc")
+    assert described.startswith("1 Skerry Light – Register: supported 3; 2 The keeper")
+
+
+def test_the_picture_shows_the_sources_that_are_cited_most() -> None:
+    found = passage(1, "supported", "x")
+    quotes = [
+        Quote(0, "", number, f"Source {number}", "", "", "supported", found)
+        for number in range(1, MOST_BARS + 11)
+        for _ in range(number)
+    ]
+    assert [bar.number for bar in bars_of(quotes)] == list(range(11, MOST_BARS + 11))
+
+
+def test_marks_stand_around_sentences_and_not_around_their_layout() -> None:
+    marked = mark_report(REPORT)
+    assert "- ⁅b3⁆It was electrified in 1937. ⁅c3⁆⁅e3⁆" in marked.text
+    assert "| ⁅b4⁆Skerry | 38 m ⁅c4⁆⁅e4⁆ |" in marked.text
+    assert [(citation.number, citation.claim) for citation in marked.citations] == [
+        (1, 0),
+        (1, 1),
+        (2, 1),
+        (3, 3),
+        (1, 4),
+    ]
+    assert re.sub(r"\[[\d, ]+\]", "", TEXT) == MARK.sub("", marked.text)
+
+
+def test_a_citation_behind_a_sentence_is_none_of_its_own() -> None:
+    text = "Lit in 1844. [1][2] Then [3]."
+    checked = claim("Lit in 1844. [1]", "supported", passage(1, "supported", QUOTE), text=text)
+    marked = mark_report(Report(text=text, sources=REPORT.sources, claims=(checked,)))
+    assert [(citation.number, citation.claim) for citation in marked.citations] == [(1, 0), (2, -1), (3, -1)]
+
+
+def test_a_long_report_has_all_its_citations() -> None:
+    sentences = [
+        f"Sentence {number} has a claim of its own, and some thirty words to go with it. [1]" for number in range(100)
+    ]
+    text, checked = "", []
+    for sentence in sentences:
+        start = len(text)
+        text += sentence + (" filler" * 18) + "\n\n"
+        found = passage(1, "supported", QUOTE)
+        checked.append(
+            claim("", "supported", found, text="").model_copy(update={"start": start, "end": start + len(sentence)})
+        )
+    assert len(text.split()) > 3_000
+    page = tree(finished(report=Report(text=text, sources=REPORT.sources, claims=tuple(checked), audit=AUDIT)))
+    assert len(page.xpath("//article//button")) == len(page.xpath("//aside")) == len(sentences)
+
+
+def test_a_source_without_a_title_is_named_by_its_place() -> None:
+    untitled = SOURCES[0].model_copy(update={"title": ""})
+    page = tree(finished(cited=[untitled, *SOURCES[1:]]))
+    assert at(page, "//li[@id='source-1']/div/bdi") == ["lights.example"]
