@@ -38,7 +38,7 @@ def claim(state: ResearchState, place: int = 0) -> ClaimCheck:
 
 async def ask(tmp_path: Path, writer: list[Any], **settings: Any) -> tuple[Lab, ResearchState]:
     """A run whose researcher has read two documents; replayed, it tells the same."""
-    run = lab(tmp_path, writer=writer, researcher=BOTH, **settings)
+    run = lab(tmp_path, writer=writer, researcher=BOTH, limits={"max_opinions": 0}, **settings)
     state = await run.ask()
     told = [packet for packet in run.packets if packet["type"] in ("report_revised", "report_audited", "notes_added")]
     again = [one.model_dump(mode="json") for one in replay(state)]
