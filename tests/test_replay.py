@@ -33,7 +33,8 @@ ORDER = f"""
 2.1: research_agent_start error section_end
 3: {THOUGHT}
 4: {THOUGHT}
-5: message_start message_delta citation_info message_delta message_delta notes_added stop
+5: message_start message_delta citation_info message_delta message_delta
+6: activity notes_added report_audited stop
 """
 
 
@@ -103,7 +104,7 @@ async def test_a_question_back_is_told_again_while_it_waits_and_afterwards(tmp_p
     await live(run, "The Skerry Light")
     told = list(replay(await run.state()))
     assert [packet.type for packet in told[:3]] == ["message_start", "message_delta", "deep_research_plan_start"]
-    assert last(told) == ("completed", False, 2)
+    assert last(told) == ("completed", False, 3)
 
 
 async def test_of_several_questions_the_latest_is_told(tmp_path: Path) -> None:
