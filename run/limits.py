@@ -89,7 +89,9 @@ class Limits(BaseSettings):
     report_tokens: int = Field(default=20_000, ge=16)
     """Output tokens of the report."""
     max_continuations: int = Field(default=4, ge=0)
-    """Times that a report which was cut off at the output limit is continued."""
+    """Times that a report, or a section of it, which was cut off at the output limit is continued."""
+    max_sections: int = Field(default=10, ge=1)
+    """Sections of a report that its model cannot write as a whole; each takes up to `max_continuations` + 1 calls."""
     min_window: int = Field(default=50_000, ge=1)
     """Input tokens that a model must be able to read."""
     context_messages: int = Field(default=5, ge=1)
