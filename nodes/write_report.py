@@ -27,8 +27,6 @@ from deep_research.tools.report_basis import left_out as left_out_of_basis
 from deep_research.tools.report_teller import ReportTeller
 from deep_research.tools.write_text import TextWriter
 
-CUT_OFF = "the report was cut off at the output limit (report_tokens, max_continuations)"
-
 
 class WriteReportUpdate(TypedDict):
     """What `write_report` writes."""
