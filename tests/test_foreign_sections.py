@@ -79,7 +79,7 @@ def test_each_language_is_told_from_the_others(code: str) -> None:
         "```\nfor keeper in the_keepers_of_the_light: print(keeper.name, keeper.years_of_service, keeper.born)\n```",
         "| keeper | from | until |\n|---|---|---|\n| the one who kept the light for longer | 1901 | 1932 |",
         "[1] The keepers of the lights of the western coast and what they wrote down: https://example.com/the-keepers",
-        "Ada Moran kept the light.",
+        "It has been like this ever since the war was over.",
         "## The keepers of the lights of the western coast and what they have written down of the weather of the years",
     ],
 )

@@ -65,6 +65,10 @@ def test_other_sources_figures_and_negations_code_and_words_without_a_source_sta
     assert section(text) == text
 
 
+def test_words_without_a_source_may_be_said_again() -> None:
+    assert section("That is all that is known.", "That is all that is known.\n\n") == "That is all that is known."
+
+
 def test_an_entry_of_a_list_of_which_nothing_is_left_goes_with_its_mark() -> None:
     assert section("- Ada Moran kept it. [2]\n- It is tall. [1]\n1. Ada Moran kept it. [2]\n") == "- It is tall. [1]\n"
 
