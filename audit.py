@@ -11,6 +11,27 @@ ClaimVerdict = Literal["supported", "partly", "unsupported", "uncited"]
 Repair = Literal["rewritten", "cited anew", "hedged"]
 
 
+class Draft(Record):
+    """A report as its writer wrote it, before it is checked."""
+
+    text: str
+    """Its body, with bare markers `[n]` numbered in order of first use."""
+    sources: tuple[str, ...]
+    """Keys of the cited sources; the first has the number 1."""
+    streamed: str
+    """The body as it was streamed, with the same numbers."""
+    streamed_sources: tuple[str, ...]
+    """Keys of the sources that were cited in it."""
+    seconds_before: float
+    """Active seconds of the run before it."""
+    removed_markers: int
+    """Markers that named no source and were removed."""
+    orphans: tuple[str, ...]
+    """The words of sentences all of whose markers named no source."""
+    has_gaps: bool
+    """Whether research has left something open or out."""
+
+
 class CitedPassage(Record):
     """The best passage that one source has for one sentence."""
 
@@ -65,8 +86,8 @@ class Disagreement(Record):
 class NotRead(Record):
     """Something that was to be read and could not."""
 
-    what: str
-    """The address, or the path."""
+    path: str
+    """The address, or the path of the file."""
     reason: str
     """Why, in words."""
     code: str
@@ -118,3 +139,5 @@ class Audit(Record):
     """Money in US dollars, as far as it is known."""
     seconds: float
     """Active seconds of the run."""
+    failures: tuple[str, ...] = ()
+    """What went wrong while the report was checked, as the listeners were told."""

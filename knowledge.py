@@ -42,6 +42,8 @@ class Source(Record):
     """SHA-256 (hex) of the full text in the store; empty as long as only an excerpt was seen."""
     read_at: str = ""
     """When the text was read (ISO 8601); empty as long as it was not."""
+    excerpts: tuple[str, ...] = ()
+    """SHA-256 (hex) of the excerpts of it that searches of the web have shown, in the store."""
     number: int = 0
     """Number in this thread, from 1; 0 as long as no finding cites it."""
 
@@ -251,4 +253,5 @@ def merge_sources(current: Mapping[str, Source], update: Mapping[str, Source]) -
 def _richer(one: Source, other: Source) -> Source:
     best = max(one, other, key=lambda source: (source.read_at, source.content_hash, source.model_dump_json()))
     number = min((s.number for s in (one, other) if s.number), default=0)
-    return best.model_copy(update={"number": number, "date": max(one.date, other.date)})
+    excerpts = tuple(sorted({*one.excerpts, *other.excerpts}))
+    return best.model_copy(update={"number": number, "date": max(one.date, other.date), "excerpts": excerpts})

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
 
-from deep_research.audit import Audit, ClaimCheck, NotRead
+from deep_research.audit import Audit, ClaimCheck, Draft, NotRead
 from deep_research.channels import append, delta, merge_by_id, merge_texts
 from deep_research.knowledge import Learning, Observation, PlanStep, Record, Source, StepOutcome, merge_sources
 
@@ -186,7 +186,9 @@ class Run(Record):
     assumptions: tuple[str, ...] = ()
     """What was taken for granted instead of asking, stated in the report."""
     notices: tuple[str, ...] = ()
-    """What the reader should know about this run: documents left out, unknown window."""
+    """What the reader should know about this run: an unknown window, say."""
+    not_read: tuple[NotRead, ...] = ()
+    """Documents that cannot be searched, the first of them."""
     status: RunStatus = "running"
     """Where the run stands."""
     stop_reason: str = ""
@@ -253,16 +255,10 @@ class Report(Record):
     """Its body, with bare markers `[n]` numbered in order of first use."""
     sources: tuple[str, ...]
     """Keys of the cited sources; the first has the number 1."""
-    seconds_before: float = 0.0
-    """Active seconds of the run before it."""
-    dropped_markers: int = 0
-    """Markers that named no source and were removed."""
-    draft: str = ""
-    """The body as it was streamed, where the report differs from it; empty if it does not."""
     claims: tuple[ClaimCheck, ...] = ()
     """Its sentences that claim something, checked; none if that was not wanted."""
     audit: Audit | None = None
-    """The account of it; none as long as it is a draft."""
+    """The account of it; none if it was not checked."""
 
 
 def merge_findings(current: Mapping[str, Finding], update: Mapping[str, Finding]) -> dict[str, Finding]:
@@ -295,4 +291,5 @@ class ResearchState:
     learnings: Annotated[dict[str, Learning], delta(merge_by_id, dict)] = field(default_factory=dict)
     memory: Annotated[dict[str, Observation], delta(merge_by_id, dict)] = field(default_factory=dict)
     framing: Framing | None = None
+    draft: Draft | None = None
     report: Report | None = None

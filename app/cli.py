@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import click
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 Format = Literal["md", "json"]
 """How a report is printed."""
+ExportFormat = Literal["md", "json", "html", "docx", "pdf", "bibtex", "csl-json"]
+"""How a finished report is written."""
 
 DONE = 0
 FAILED = 1
@@ -44,7 +46,7 @@ FORMAT = click.option(
 JSON = click.option(
     "--json", "as_json", is_flag=True, help="Print packets as JSON lines in place of progress and report."
 )
-STANDARD_OUTPUT = Path("-")
+STANDARD_INPUT = STANDARD_OUTPUT = Path("-")
 OUT = click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
@@ -138,13 +140,35 @@ def show(thread: str, output_format: Format, replay: bool, as_json: bool, data_d
 @cli.command()
 @click.argument("thread")
 @OUT
-@FORMAT
+@click.option(
+    "--format",
+    "export_format",
+    type=click.Choice(get_args(ExportFormat)),
+    help="Output format; without it what the name of the file says (.md, .html, .docx, .pdf, .bib, .json), else md.",
+)
 @DATA_DIR
-def export(thread: str, out: Path | None, output_format: Format, data_dir: Path | None) -> int:
-    """Write a finished run: its report with sources (md), or all of it as data (json)."""
+def export(thread: str, out: Path | None, export_format: ExportFormat | None, data_dir: Path | None) -> int:
+    """Write a finished run.
+
+    Its report with sources (md); as a page with the passage behind each citation (html), for Word (docx), for paper
+    (pdf); its sources for a reference manager (bibtex, csl-json); or all of it as data (json).
+    """
     from deep_research.app.stored import export_run
 
-    return export_run(thread, data_dir, _output(out, output_format))
+    return export_run(thread, data_dir, _file(out), export_format)
+
+
+@cli.command()
+@click.argument("thread")
+@DATA_DIR
+def audit(thread: str, data_dir: Path | None) -> int:
+    """Check a finished report again, offline, from the texts that were read.
+
+    Exit codes: 0 each sentence is supported by its source, or marked; 1 one is not, or a text is not what was read.
+    """
+    from deep_research.app.audit_run import audit_run
+
+    return audit_run(thread, data_dir)
 
 
 @cli.command()
@@ -156,6 +180,21 @@ def demo(out: Path | None, output_format: Format, data_dir: Path | None) -> int:
     from deep_research.app.commands import run_demo
 
     return run_demo(data_dir, _output(out, output_format))
+
+
+@cli.command("fix-citations")
+@click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
+@OUT
+def fix_draft(file: Path, out: Path | None) -> int:
+    """Put the citations of a Markdown draft in order.
+
+    FILE is the draft; `-` reads it from standard input. Its markers, links and addresses become [1], [2], … in order of
+    first use, one number a page, with one list of sources at the end; what was listed but never cited goes below that.
+    A number that names no source is removed, its sentence stays. --out may name FILE itself.
+    """
+    from deep_research.app.fix_draft import fix_file
+
+    return fix_file(None if file == STANDARD_INPUT else file, _output(out, "md"))
 
 
 @cli.command()
@@ -202,7 +241,11 @@ def _outlet(out: Path | None, output_format: Format, as_json: bool) -> Outlet:
 def _output(out: Path | None, output_format: Format) -> Output:
     from deep_research.app.delivery import Output
 
-    return Output(None if out == STANDARD_OUTPUT else out, output_format)
+    return Output(_file(out), output_format)
+
+
+def _file(out: Path | None) -> Path | None:
+    return None if out == STANDARD_OUTPUT else out
 
 
 def main() -> None:

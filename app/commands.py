@@ -113,13 +113,13 @@ def _research(name: RunName, data_dir: Path, outlet: Outlet, step: Step) -> int:
         for packet in replay(standing.state) if not outlet.has_stopped else ():
             outlet(packet)
         return _wait(name, standing.asks) if standing.asks else DONE
-    check_output(outlet)
+    check_output(outlet.path)
     standing = _carry_out(name, data_dir, step)
     while standing.asks and can_ask() and (answer := ask(standing.asks)):
         standing = _carry_out(name, data_dir, _going_on(name.thread, answer))
     text = report_text(standing, outlet.format)
     if not standing.asks:
-        return DONE if deliver(text, outlet) else FAILED
+        return DONE if deliver(text, outlet.path) else FAILED
     if outlet.format == "json":
         put_out(text)
     return _wait(name, "" if can_ask() else standing.asks)

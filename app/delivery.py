@@ -23,9 +23,8 @@ class Output(NamedTuple):
     format: Format
 
 
-def check_output(output: Output) -> None:
+def check_output(path: Path | None) -> None:
     """Raise `OutputUnwritable` if it can be told before the run that the report could not be written."""
-    path = output.path
     if path is None:
         return
     if path.is_dir():
@@ -49,16 +48,21 @@ def _try_to_open(path: Path) -> None:
         path.unlink()
 
 
-def deliver(text: str, output: Output) -> bool:
-    """Write the report, or print it where it cannot be written; returns whether it went where it was wanted."""
-    if output.path is None:
-        put_out(text)
+def deliver(report: str | bytes, path: Path | None) -> bool:
+    """Write the report, or print it where it cannot be written; returns whether it went where it was wanted.
+
+    Bytes are never printed.
+    """
+    if path is None:
+        put_out(str(report))
         return True
     try:
-        output.path.write_text(text + "\n", encoding="utf-8")
+        path.write_bytes(report if isinstance(report, bytes) else f"{report}\n".encode())
     except OSError as error:
-        complain(f"--out {str(output.path)!r}: {error.strerror}. The report is printed instead.")
-        put_out(text)
+        is_printed = isinstance(report, str)
+        complain(f"--out {str(path)!r}: {error.strerror}.{' The report is printed instead.' if is_printed else ''}")
+        if is_printed:
+            put_out(str(report))
         return False
-    say(f"Report written to {output.path}")
+    say(f"Report written to {path}")
     return True

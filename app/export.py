@@ -2,26 +2,82 @@
 
 from __future__ import annotations
 
-from deep_research.app.cli import Format
+from pathlib import Path
+
+from deep_research.app.cli import ExportFormat
+from deep_research.app.exports.finished import Finished, finished_report
 from deep_research.app.output import report_text, run_json
 from deep_research.app.runs import Standing
 from deep_research.app.terminal import RunName
 from deep_research.app.words import counted
+from deep_research.evidence.bibliography import bibtex, csl_json
 from deep_research.run.errors import UserMistake
+
+_SUFFIXES: dict[str, ExportFormat] = {
+    ".bib": "bibtex",
+    ".docx": "docx",
+    ".htm": "html",
+    ".html": "html",
+    ".json": "json",
+    ".pdf": "pdf",
+}
+_UNPRINTABLE = {"docx", "pdf"}
 
 
 class NoReportYet(UserMistake):
     """The run has not come to its report."""
 
 
-def export_text(standing: Standing, output_format: Format, name: RunName) -> str:
-    """The report with its sources as Markdown, or the whole run as JSON; raises `NoReportYet`."""
+class FileNeeded(UserMistake):
+    """The format cannot be printed."""
+
+
+def chosen_format(wanted: ExportFormat | None, path: Path | None) -> ExportFormat:
+    """The format that is asked for, else that of the file's name, else Markdown; raises `FileNeeded`."""
+    chosen = wanted or _SUFFIXES.get(path.suffix.lower() if path else "", "md")
+    if chosen in _UNPRINTABLE and path is None:
+        raise FileNeeded(f"--format {chosen} is not for printing: name a file with --out FILE.{chosen}")
+    return chosen
+
+
+def export_content(standing: Standing, export_format: ExportFormat, name: RunName) -> str | bytes:
+    """The report in a format, or the whole run as JSON; raises `NoReportYet`, or `ExtraMissing` of the format."""
     if standing.state.report is None:
-        answer = " --answer TEXT" if standing.asks else ""
-        raise NoReportYet(
-            f"The run {name.thread!r} has no report yet: {_how_far(standing)}. Go on: {name.command('resume')}{answer}"
-        )
-    return report_text(standing, "md") if output_format == "md" else run_json(standing)
+        raise no_report_yet(standing, name)
+    if export_format == "md":
+        return report_text(standing, "md")
+    if export_format == "json":
+        return run_json(standing)
+    return _written(finished_report(standing), export_format)
+
+
+def no_report_yet(standing: Standing, name: RunName) -> NoReportYet:
+    """The error where a run has no report, with how far it is and how it is gone on with."""
+    answer = " --answer TEXT" if standing.asks else ""
+    return NoReportYet(
+        f"The run {name.thread!r} has no report yet: {_how_far(standing)}. Go on: {name.command('resume')}{answer}"
+    )
+
+
+def _written(finished: Finished, export_format: ExportFormat) -> str | bytes:
+    # What writes a page or a document takes long to import, and other commands do without it.
+    match export_format:
+        case "bibtex":
+            return bibtex(finished.cited)
+        case "csl-json":
+            return csl_json(finished.cited)
+        case "docx":
+            from deep_research.app.exports.word import report_docx
+
+            return report_docx(finished)
+        case "pdf":
+            from deep_research.app.exports.pdf import report_pdf
+
+            return report_pdf(finished)
+        case _:
+            from deep_research.app.exports.page import report_page
+
+            return report_page(finished)
 
 
 def _how_far(standing: Standing) -> str:

@@ -84,7 +84,7 @@ class LiveView(Progress):
             case step_packets.Activity() if branch not in self.researchers:
                 self.activity = describe(packet)
             case _ if is_report_start(packet):
-                self.is_writing = True
+                self.is_writing, self.activity = True, ""
             case _ if branch in self.researchers:
                 _follow(self.researchers[branch], packet)
 
@@ -117,9 +117,9 @@ class LiveView(Progress):
             # A line each, however narrow the terminal: a line that wraps pushes others out of sight.
             yield Text.assemble(("● ", style), researcher.task, no_wrap=True, overflow="ellipsis")
             yield Text(f"  {researcher.doing}", style="dim", no_wrap=True, overflow="ellipsis")
-        if self.plan and self.activity and not self.is_writing:
+        if self.plan and self.activity:
             yield Text(self.activity, style="dim")
-        if self.is_writing:
+        elif self.is_writing:
             yield Text("writing the report", style="bold green")
         if self.waits:
             yield Text(self.waits, style="bold yellow", no_wrap=True, overflow="ellipsis")

@@ -16,6 +16,8 @@ SETTINGS = {
     "not_domain": "domains_deny",
     "after": "published_after",
     "review_plan": "review_plan",
+    "language": "language",
+    "verify": "verify",
     "yes": "yes",
     "data_dir": "data_dir",
 }

@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
+from deep_research.app.audit_lines import audit_data, audit_page
 from deep_research.app.cli import Format
 from deep_research.app.runs import Standing
 from deep_research.app.step_lines import step_data, step_page
@@ -70,6 +71,7 @@ def run_json(standing: Standing) -> str:
             "plan": plan,
             **step_data(state),
             "research": research,
+            **audit_data(state),
         }
     )
 
@@ -91,6 +93,7 @@ def run_page(standing: Standing, name: RunName) -> str:
     lines += step_page(state)
     if findings := _findings(state):
         lines += ["", "Research", *(line for finding in findings for line in _finding_lines(state, finding))]
+    lines += audit_page(state)
     if standing.asks:
         lines += ["", "It asks", *(f"  {line}" for line in standing.asks.splitlines())]
     return clean("\n".join([*lines, "", report_text(standing, "md")]).rstrip())

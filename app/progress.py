@@ -8,7 +8,8 @@ from typing import NamedTuple, Self
 
 from deep_research.app.terminal import say
 from deep_research.app.words import counted
-from deep_research.run import packets, step_packets
+from deep_research.audit import Audit
+from deep_research.run import packets, report_packets, step_packets
 from deep_research.run.conversation import clean
 from deep_research.run.money import dollars
 from deep_research.run.packets import AnyPacket
@@ -102,8 +103,18 @@ def describe(packet: AnyPacket) -> str:
             return f"waiting {packet.seconds:.0f} s: {shorten(packet.reason)}"
         case packets.PacketError():
             return shorten(packet.message)
+        case report_packets.ReportAudited():
+            return _describe_audit(packet.audit)
         case _:
             return _describe_step(packet)
+
+
+def _describe_audit(audit: Audit) -> str:
+    """What the check of the report came to."""
+    parts = [f"{audit.supported} of {counted(audit.cited, 'cited sentence')} supported"]
+    parts += [f"{audit.repaired} repaired"] if audit.repaired else []
+    parts += [f"{audit.marked} marked as not verified"] if audit.marked else []
+    return f"checked: {', '.join(parts)}"
 
 
 def _describe_step(packet: AnyPacket) -> str:

@@ -7,16 +7,18 @@ from typing import Any
 
 from deep_research.app.embed import ResearchGraph, thread_config
 from deep_research.app.replay_steps import action_told, turns_told
+from deep_research.audit import Draft
 from deep_research.evidence.citations import CitationStream, Cited, cited_numbers
-from deep_research.evidence.notes import notes_of
 from deep_research.evidence.rendering import link_citations
 from deep_research.run import packets
 from deep_research.run.conversation import mark_of
 from deep_research.run.errors import UnknownThread
 from deep_research.run.packet import Placement, document
 from deep_research.run.packets import AnyPacket, StopReason
+from deep_research.run.step_telling import step_failed
 from deep_research.run.telling import place_key, researcher_failed
 from deep_research.state import Finding, Plan, Report, ResearchState, Run, Task
+from deep_research.tools.report_told import check_begun, check_place, draft_place, report_told
 
 UNFINISHED = "The run was stopped before its end."
 
@@ -65,8 +67,8 @@ def _told(state: ResearchState, run: Run) -> Packets:
         yield packets.MessageDelta(placement=place, content=question)
     if is_planned:
         yield from turns_told(state, run, range(1, state.progress.turn))
-        if state.report:
-            yield from _report(state, run, state.report)
+        if state.draft:
+            yield from _report(state, run, state.draft)
         return
     if state.plan is None:
         return
@@ -80,8 +82,8 @@ def _told(state: ResearchState, run: Run) -> Packets:
         if not (yield from _thought(state, run, place)):
             yield from _round(state, run, cycle, place)
             cycle += 1
-    if state.report:
-        yield from _report(state, run, state.report)
+    if state.draft:
+        yield from _report(state, run, state.draft)
 
 
 def _question_back(state: ResearchState) -> str:
@@ -150,18 +152,17 @@ def _finding(state: ResearchState, finding: Finding, place: Placement) -> Packet
     yield packets.FindingCitedDocuments(placement=place, cited_docs=[document(source) for source in cited])
 
 
-def _report(state: ResearchState, run: Run, report: Report) -> Packets:
-    place = Placement(turn_index=state.progress.turn)
-    if (yield from _thought(state, run, place)):
-        place = Placement(turn_index=place.turn_index + 1)
+def _report(state: ResearchState, run: Run, draft: Draft) -> Packets:
+    yield from _thought(state, run, Placement(turn_index=state.progress.turn))
+    place = draft_place(state)
     numbered = sorted((source for source in state.sources.values() if source.number), key=lambda s: s.number)
     yield packets.MessageStart(
         placement=place,
         final_documents=[document(source) for source in numbered],
-        pre_answer_processing_seconds=report.seconds_before,
+        pre_answer_processing_seconds=draft.seconds_before,
     )
-    stream = CitationStream(dict(enumerate(report.sources, 1)))
-    for piece in [*stream.feed(report.text), *stream.finish()]:
+    stream = CitationStream(dict(enumerate(draft.streamed_sources, 1)))
+    for piece in [*stream.feed(draft.streamed), *stream.finish()]:
         if not isinstance(piece, Cited):
             yield packets.MessageDelta(placement=place, content=piece.text)
             continue
@@ -169,8 +170,16 @@ def _report(state: ResearchState, run: Run, report: Report) -> Packets:
             yield packets.CitationInfo(placement=place, citation_number=piece.number, document_id=piece.key)
         words = link_citations(f"[{piece.number}]", {piece.number: state.sources[piece.key].location})
         yield packets.MessageDelta(placement=place, content=words)
-    if notes := notes_of(run, state.findings.values(), state.steps, state.memory.values()):
-        yield packets.NotesAdded(placement=place, notes=notes)
+    if state.report:
+        yield from _check(state, state.report)
+
+
+def _check(state: ResearchState, report: Report) -> Packets:
+    if report.audit:
+        yield check_begun(state)
+        for failure in report.audit.failures:
+            yield step_failed(check_place(state), failure)
+    yield from report_told(state)
 
 
 def _stop(state: ResearchState, turn: int) -> packets.OverallStop:

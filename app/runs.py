@@ -23,6 +23,7 @@ from deep_research.run.context import ROLES, Context
 from deep_research.run.conversation import check_question
 from deep_research.run.errors import UnknownSetting, UnknownThread, UserMistake
 from deep_research.run.packets import OverallStop
+from deep_research.run.pages import Pages
 from deep_research.state import ResearchState
 from deep_research.tools.offer import check_tools
 from deep_research.tools.roots import open_roots
@@ -150,6 +151,10 @@ class RunBook(NamedTuple):
             changed=snapshot.created_at or "",
             failure=kept.get("failure", ""),
         )
+
+    def pages(self, thread: str) -> Pages:
+        """The texts of a thread."""
+        return Pages(self.database.store, thread_id(thread))
 
     async def ids(self) -> list[str]:
         """Ids of all threads, the latest first."""

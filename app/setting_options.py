@@ -37,6 +37,15 @@ OPTIONS = (
         "--not-domain", multiple=True, metavar="NAME", help="Leave this domain of the web alone (repeatable)."
     ),
     click.option("--after", metavar="YYYY-MM-DD", help="Leave out web pages that are known to be older."),
+    click.option(
+        "--language", metavar="NAME", help="Language of the report, by its name or code. Without: that of the question."
+    ),
+    click.option(
+        "--verify",
+        type=click.Choice(["off", "check", "repair"]),
+        help="Hold each sentence of the report against its sources: not at all, only to mark those that are not "
+        "supported, or to mend them first (the default).",
+    ),
     MODEL,
     click.option("--window", metavar="TOKENS", help="Tokens that the model reads, where that is not known."),
     click.option(

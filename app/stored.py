@@ -7,10 +7,10 @@ from functools import partial
 from pathlib import Path
 
 from deep_research.app.begun import whole_name
-from deep_research.app.cli import DONE, FAILED, Format
-from deep_research.app.delivery import Output, check_output, deliver
+from deep_research.app.cli import DONE, FAILED, ExportFormat, Format
+from deep_research.app.delivery import check_output, deliver
 from deep_research.app.endings import reported, stopped
-from deep_research.app.export import export_text
+from deep_research.app.export import chosen_format, export_content
 from deep_research.app.interrupt import run_interruptibly
 from deep_research.app.options import data_folder
 from deep_research.app.output import report_text, run_json, run_line, run_page
@@ -90,13 +90,14 @@ def _tell_end(standing: Standing, name: RunName) -> None:
         say(f"{standing.failure or UNFINISHED} Go on: {name.command('resume')}")
 
 
-def export_run(thread: str, data_dir: Path | None, output: Output) -> int:
+def export_run(thread: str, data_dir: Path | None, path: Path | None, wanted: ExportFormat | None) -> int:
     """Write a run's report, or all of it as data, to a file or to standard output."""
 
     def work() -> int:
-        check_output(output)
-        text = export_text(_read(thread, data_dir), output.format, RunName(clean(thread), data_dir))
-        return DONE if deliver(text, output) else FAILED
+        export_format = chosen_format(wanted, path)
+        check_output(path)
+        content = export_content(_read(thread, data_dir), export_format, RunName(clean(thread), data_dir))
+        return DONE if deliver(content, path) else FAILED
 
     return reported(RunName("", data_dir), work)
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from deep_research.evidence.labels.words import Labels
 from deep_research.evidence.memory import contradictions
 from deep_research.evidence.rendering import plain_line, source_name
 from deep_research.knowledge import FINAL_CHECK, Learning, Observation, Source
-
-_HEAD = ("Claim", "Other claim", "Sources", "Dates", "Newer")
 
 
 class Compared(NamedTuple):
@@ -42,13 +41,14 @@ def compared(
     ]
 
 
-def comparison_table(pairs: Sequence[Compared]) -> str:
+def comparison_table(pairs: Sequence[Compared], labels: Labels) -> str:
     """A Markdown table with a row a pair; empty without any."""
     if not pairs:
         return ""
-    rows = [_HEAD, ("---",) * len(_HEAD), *map(_cells, pairs)]
+    head = (labels.claim, labels.other_claim, labels.sources, labels.dates, labels.newer)
+    rows = [head, ("---",) * len(head), *(_cells(pair, labels) for pair in pairs)]
     table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
-    return f"## Contradictions\n\n{table}"
+    return f"## {labels.contradictions}\n\n{table}"
 
 
 def in_words(pair: Compared) -> str:
@@ -58,10 +58,10 @@ def in_words(pair: Compared) -> str:
     return f"- {named[0]} – but: {named[1]}{newer}"
 
 
-def _cells(pair: Compared) -> Sequence[str]:
+def _cells(pair: Compared, labels: Labels) -> Sequence[str]:
     return (
         *map(plain_line, pair.claims),
         " / ".join(map(source_name, pair.sources)),
-        " / ".join(source.date or "not stated" for source in pair.sources),
-        source_name(pair.newer) if pair.newer else "not known",
+        " / ".join(source.date or labels.not_stated for source in pair.sources),
+        source_name(pair.newer) if pair.newer else labels.not_known,
     )

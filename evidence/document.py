@@ -4,26 +4,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cache
 
+from deep_research.evidence.labels import LANGUAGES
+from deep_research.evidence.labels.words import Labels
 from deep_research.evidence.rendering import link_citations, plain_line, source_list
 from deep_research.knowledge import Source
 from deep_research.state import Report
-
-UNCITED = "*This text cites no source.*"
-UNRESEARCHED = "*No source was consulted for this text.*"
-
 
 _CITATION = re.compile(r"(?: ?\[\d+\](?:\([^)\s]*\))?)(?:, ?\[\d+\](?:\([^)\s]*\))?)*")
 
 
 def read_body(document: str) -> str:
-    """The words of a document made by `write_document`: no citations, no sources, no notes."""
-    body = re.split(r"^## (?:Contradictions|Sources|Notes)$", document, maxsplit=1, flags=re.MULTILINE)[0]
-    return _CITATION.sub("", body).strip()
+    """The words of a document made by `write_document`: no citations, no marks, no sources, no notes."""
+    body = _endings().split(document, maxsplit=1)[0]
+    return _CITATION.sub("", without_marks(body)).strip()
+
+
+def without_marks(text: str) -> str:
+    """The text without the marks behind its sentences."""
+    return _marks().sub("", text)
 
 
 def write_document(
-    report: Report, cited: Sequence[Source], notes: Sequence[str], was_researched: bool, table: str = ""
+    report: Report, cited: Sequence[Source], notes: Sequence[str], labels: Labels, was_researched: bool, table: str = ""
 ) -> str:
     """The report in Markdown.
 
@@ -34,9 +38,23 @@ def write_document(
     links = {number: source.location for number, source in enumerate(cited, 1)}
     parts = [link_citations(report.text, links)]
     if not cited:
-        parts.insert(0, UNCITED if was_researched else UNRESEARCHED)
+        parts.insert(0, f"*{labels.no_citation if was_researched else labels.no_source}*")
     parts.append(table)
-    parts.append(source_list(cited, "Sources").strip())
+    parts.append(source_list(cited, labels.sources).strip())
     if notes:
-        parts.append("\n".join(["## Notes", "", *(f"- {plain_line(note)}" for note in notes)]))
+        parts.append("\n".join([f"## {labels.notes}", "", *(f"- {plain_line(note)}" for note in notes)]))
     return "\n\n".join(part for part in parts if part)
+
+
+@cache
+def _endings() -> re.Pattern[str]:
+    """The headings behind the body, in any language."""
+    headings = {words for own in LANGUAGES.values() for words in (own.contradictions, own.sources, own.notes)}
+    return re.compile(rf"^## (?:{'|'.join(map(re.escape, sorted(headings)))})$", re.MULTILINE)
+
+
+@cache
+def _marks() -> re.Pattern[str]:
+    """The marks behind sentences, in any language."""
+    marks = {words for own in LANGUAGES.values() for words in (own.not_verified, own.partly)}
+    return re.compile(rf" \*\((?:{'|'.join(map(re.escape, sorted(marks)))})\)\*")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterable
 
 from deep_research.evidence.markers import Marker, Part
 from deep_research.evidence.scanner import MarkerScanner
@@ -25,15 +25,16 @@ class KnownMarkers:
 
     def feed(self, text: str) -> list[Part]:
         """Take the next piece of text and return what is certain now."""
-        return self._filter(self._scanner.feed(text))
+        return self.take(self._scanner.feed(text))
 
     def finish(self) -> list[Part]:
         """Return the rest, once."""
-        rest = self._filter(self._scanner.finish())
+        rest = self.take(self._scanner.finish())
         space, self._space = self._space, ""
         return [*rest, space] if space and not self._is_after_gap else rest
 
-    def _filter(self, parts: list[Part]) -> list[Part]:
+    def take(self, parts: Iterable[Part]) -> list[Part]:
+        """Take what was read already, in pieces that are not empty, and return what is certain now."""
         for part in parts:
             if isinstance(part, str):
                 self._add_text(part)

@@ -5,27 +5,28 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from deep_research.evidence.memory import open_gaps
+from deep_research.evidence.unread import not_read, unread_notes
 from deep_research.knowledge import Observation, PlanStep
-from deep_research.state import Finding, Run
+from deep_research.state import Finding, ResearchState, Run
 
 WITHHELD = "the provider of the model refuses to have such text read"
 
 
-def notes_of(
-    run: Run, findings: Collection[Finding], steps: Sequence[PlanStep] = (), memory: Iterable[Observation] = ()
-) -> list[str]:
-    """The notes under the report of this question; findings and memory may be those of the whole thread.
+def notes_of(state: ResearchState) -> list[str]:
+    """The notes under the report of the present question.
 
-    Of a typed plan with its `steps`, also what was left undone, and the gaps that stayed open.
+    Of a typed plan, also what was left undone, and the gaps that stayed open.
     """
+    run, findings = state.run, state.findings.values()
+    assert run is not None
     unasked = "Nobody could be asked, so the question was taken as it stands. What stayed open:"
     notes = [f"{unasked} {assumption}" for assumption in run.assumptions]
     if run.stop_reason:
         notes.append(f"Research ended early: {run.stop_reason}.")
     notes += gaps_of(run, findings)
-    notes += [f"Not done: {step.title.rstrip('.')}: {step.reason}." for step in steps if step.status == "skipped"]
-    notes += [f"Not found: {gap}" for gap in open_gaps_of(run, steps, memory)]
-    return [*notes, *run.notices]
+    notes += [f"Not done: {step.title.rstrip('.')}: {step.reason}." for step in state.steps if step.status == "skipped"]
+    notes += [f"Not found: {gap}" for gap in open_gaps_of(run, state.steps, state.memory.values())]
+    return [*notes, *run.notices, *unread_notes(not_read(run, findings, state.brief.actions))]
 
 
 def open_gaps_of(run: Run, steps: Sequence[PlanStep], memory: Iterable[Observation]) -> list[str]:

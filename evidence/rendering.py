@@ -71,14 +71,19 @@ def _line(number: int, source: Source) -> str:
     return f"- [{number}] {_title(source)}" + (f" — <{link}>" if link else "")
 
 
-def _title(source: Source) -> str:
+def shown_title(source: Source) -> str:
+    """The title of a source as one line for a reader, not escaped; a title that reads like an address is replaced."""
     title = _visible(source.title)
     if not title or _ADDRESS.fullmatch(title):
         # A title that reads like an address could name another place than the one that is linked.
         title = _visible(_place(source.location) or source.location)
     if len(title) > _LONGEST_TITLE:
         title = title[: _LONGEST_TITLE - 1].rstrip() + "…"
-    return _escaped(title)
+    return title
+
+
+def _title(source: Source) -> str:
+    return _escaped(shown_title(source))
 
 
 def _escaped(text: str) -> str:

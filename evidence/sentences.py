@@ -34,21 +34,42 @@ class Sentence(NamedTuple):
     """Its words, without markers and without the mark of a list; none if its line begins with a marker."""
     numbers: tuple[int, ...]
     """The numbers that it cites, in order, each once."""
+    start: int
+    """Where it begins in the text, in characters."""
+
+    @property
+    def end(self) -> int:
+        """Where it ends in the text."""
+        return self.start + len(self.raw)
 
 
 def sentences_of(text: str) -> list[Sentence]:
     """The sentences of a text in order; none goes beyond its line.
 
     Markers belong to the sentence before them, so a line that begins with one is taken for an entry of a list of
-    sources and stays whole. Blocks of code are left out.
+    sources and stays whole. Blocks of code are left out. Places are those of the text after `settle_fences`.
     """
-    sentences, fence = list[Sentence](), ""
+    sentences, fence, place = list[Sentence](), "", 0
     for line in settle_fences(text).split("\n"):
         after = fence_after(fence, line)
         if not fence and not after:
-            sentences += _cut(line)
-        fence = after
+            sentences += _cut(line, place)
+        fence, place = after, place + len(line) + 1
     return sentences
+
+
+def spans_of(text: str) -> list[tuple[int, int]]:
+    """Where the sentences of a text without markers begin and end, without the white space around them."""
+    spans, begin = list[tuple[int, int]](), 0
+    for line in text.split("\n"):
+        plain = line.replace("\0", " ")
+        for start, end in pairwise(sorted({0, *_ends(plain), len(line)})):
+            words = line[start:end].strip()
+            if words:
+                first = begin + start + line[start:end].index(words)
+                spans.append((first, first + len(words)))
+        begin += len(line) + 1
+    return spans
 
 
 def ends_sentence(before: str, following: str) -> bool:
@@ -61,17 +82,18 @@ def ends_sentence(before: str, following: str) -> bool:
     return not following or not (last in ABBREVIATIONS or (len(last) == 1 and last.isalpha()))
 
 
-def _cut(line: str) -> Iterator[Sentence]:
+def _cut(line: str, place: int) -> Iterator[Sentence]:
     parts = scan(line)
     plain = "".join(map(_hidden, parts))
     is_entry = _LINE_MARK.sub("", plain).startswith("\0")
     places = accumulate((len(_hidden(part)) for part in parts), initial=0)
-    markers = [(place, part) for place, part in zip(places, parts, strict=False) if isinstance(part, Marker)]
+    markers = [(at, part) for at, part in zip(places, parts, strict=False) if isinstance(part, Marker)]
     for start, end in pairwise(sorted({0, *([] if is_entry else _ends(plain)), len(plain)})):
-        numbers = (number for place, marker in markers if start <= place < end for number in marker.numbers)
+        numbers = (number for at, marker in markers if start <= at < end for number in marker.numbers)
         words = "" if is_entry else _LINE_MARK.sub("", _CITED.sub("", " ".join(plain[start:end].split())))
         if raw := line[start:end].strip():
-            yield Sentence(raw, " ".join(words.split()), tuple(dict.fromkeys(numbers)))
+            begin = place + start + len(line[start:end]) - len(line[start:end].lstrip())
+            yield Sentence(raw, " ".join(words.split()), tuple(dict.fromkeys(numbers)), begin)
 
 
 def _hidden(part: Part) -> str:

@@ -28,11 +28,13 @@ def stem(word: str) -> str:
     """The word without its commonest English endings; words of one family share one stem."""
     if word in FAMILIES:
         return FAMILIES[word]
-    for ending, rest, replacement in (("ies", 2, "y"), ("sses", 2, "ss"), ("ing", 4, ""), ("ed", 4, ""), ("s", 3, "")):
-        if word.endswith(ending) and len(word) >= len(ending) + rest and not word.endswith(("ss", "us", "is")):
-            word = word.removesuffix(ending) + replacement
-            break
-    return FAMILIES.get(word, word.removesuffix("e") if len(word) > 4 else word)
+    short = _without_ending(word)
+    return FAMILIES.get(short, _without_e(short))
+
+
+def root(word: str) -> str:
+    """The word without its commonest English endings, apart from all others of its family."""
+    return _without_e(_without_ending(word))
 
 
 def stems(text: str) -> list[str]:
@@ -62,3 +64,14 @@ def _pieces(run: str) -> list[str]:
         decomposed = unicodedata.normalize("NFKD", run)
         return ["".join(character for character in decomposed if not unicodedata.combining(character))]
     return [run[start : start + 2] for start in range(max(1, len(run) - 1))]
+
+
+def _without_ending(word: str) -> str:
+    for ending, rest, replacement in (("ies", 2, "y"), ("sses", 2, "ss"), ("ing", 4, ""), ("ed", 4, ""), ("s", 3, "")):
+        if word.endswith(ending) and len(word) >= len(ending) + rest and not word.endswith(("ss", "us", "is")):
+            return word.removesuffix(ending) + replacement
+    return word
+
+
+def _without_e(word: str) -> str:
+    return word.removesuffix("e") if len(word) > 4 else word

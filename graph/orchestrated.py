@@ -21,6 +21,7 @@ from deep_research.nodes.collect import collect
 from deep_research.nodes.orchestrate import orchestrate
 from deep_research.nodes.plan import plan
 from deep_research.nodes.review_plan import review_plan
+from deep_research.nodes.verify_report import verify_report
 from deep_research.nodes.write_report import write_report
 from deep_research.run.context import Context
 from deep_research.state import ResearchState
@@ -38,6 +39,7 @@ def build_orchestrated_graph() -> StateGraph[ResearchState, Context, ResearchInp
     graph.add_node("researcher", build_researcher_graph().compile(), error_handler=record_failure)
     graph.add_node("collect", collect)
     graph.add_node("write_report", write_report)
+    graph.add_node("verify_report", verify_report)
 
     graph.add_edge(START, "begin")
     graph.add_conditional_edges("begin", route_after_begin)
@@ -48,5 +50,6 @@ def build_orchestrated_graph() -> StateGraph[ResearchState, Context, ResearchInp
     graph.add_conditional_edges("orchestrate", dispatch_tasks, ["researcher", "orchestrate", "write_report"])
     graph.add_edge("researcher", "collect")
     graph.add_edge("collect", "orchestrate")
-    graph.add_edge("write_report", END)
+    graph.add_edge("write_report", "verify_report")
+    graph.add_edge("verify_report", END)
     return graph

@@ -27,6 +27,7 @@ from deep_research.nodes.plan_steps import plan_steps
 from deep_research.nodes.review_plan import review_plan
 from deep_research.nodes.schedule import schedule
 from deep_research.nodes.summarize import summarize
+from deep_research.nodes.verify_report import verify_report
 from deep_research.nodes.write_report import write_report
 from deep_research.run.context import Context
 from deep_research.state import ResearchState
@@ -49,6 +50,7 @@ def build_planned_graph() -> StateGraph[ResearchState, Context, ResearchInput, R
     graph.add_node("cross_check", cross_check)
     graph.add_node("frame_report", frame_report)
     graph.add_node("write_report", write_report)
+    graph.add_node("verify_report", verify_report)
 
     graph.add_edge(START, "begin")
     graph.add_conditional_edges("begin", route_after_begin_planned)
@@ -64,5 +66,6 @@ def build_planned_graph() -> StateGraph[ResearchState, Context, ResearchInput, R
     graph.add_edge("digest", "schedule")
     graph.add_edge("cross_check", "frame_report")
     graph.add_edge("frame_report", "write_report")
-    graph.add_edge("write_report", END)
+    graph.add_edge("write_report", "verify_report")
+    graph.add_edge("verify_report", END)
     return graph

@@ -69,6 +69,11 @@ def is_named(role: Role, context: Context) -> bool:
     return isinstance(_chosen(role, context), str)
 
 
+def is_extractive(role: Role, context: Context) -> bool:
+    """Whether the role's model reads instead of writing, so that its word weighs no more than a rule."""
+    return profile_of(role, context).name == EXTRACTIVE
+
+
 def check_models(roles: tuple[Role, ...], context: Context) -> tuple[str, ...]:
     """Refuse models that cannot do the work before any is called; returns what the reader should know.
 
@@ -102,5 +107,7 @@ def _check_window(role: Role, profile: Profile, context: Context) -> None:
 
 
 def _chosen(role: Role, context: Context) -> Model:
-    named = context.models.get(role) if isinstance(context.models, dict) else context.models
+    named = context.models
+    if isinstance(named, dict):
+        named = named.get(role) or (named.get("writer") if role == "verifier" else None)
     return named or default_model() or EXTRACTIVE

@@ -14,6 +14,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
 from typing_extensions import TypedDict
 
+from deep_research.audit import Draft, NotRead
 from deep_research.knowledge import PlanStep
 from deep_research.models.resolve import check_models
 from deep_research.models.settings import settings_of
@@ -50,6 +51,7 @@ class BeginUpdate(TypedDict, total=False):
     steps: list[PlanStep]
     outcomes: Overwrite
     framing: Framing | None
+    draft: Draft | None
     report: Report | None
 
 
@@ -94,6 +96,7 @@ async def _start(state: ResearchState, runtime: Runtime[Context], entry: Entry, 
         entry=entry,
         active_seconds=context.clock.seconds() - started,
         notices=(*notices, *_left_out(status)),
+        not_read=tuple(NotRead(**left._asdict()) for left in status.left_out[:LISTED]),
     )
     await _allow_addresses(messages, runtime, question_id)
     return BeginUpdate(
@@ -108,6 +111,7 @@ async def _start(state: ResearchState, runtime: Runtime[Context], entry: Entry, 
         steps=[],
         outcomes=Overwrite({}),
         framing=None,
+        draft=None,
         report=None,
     )
 
@@ -153,6 +157,5 @@ async def _prepare_documents(context: Context, runtime: Runtime[Context]) -> Lib
 
 def _left_out(status: LibraryStatus) -> list[str]:
     notices = [f"Only the beginning was read: {path}." for path in status.shortened[:LISTED]]
-    notices += [f"Not read: {left.path} ({left.reason})." for left in status.left_out[:LISTED]]
     more = len(status.left_out) - LISTED
     return notices if more <= 0 else [*notices, f"Not read: {more} more of the documents."]

@@ -87,5 +87,14 @@ class Look:
             self.bill.add(meter.spent(name))
             emit(self._writer, shown.brought(place, name, found_in(found).values()), SectionEnd(placement=place))
         keys, inputs = tuple(found_in(found)), (self._query,)
-        self.actions.append(Action(id=f"orient-{tab}", tool=name, inputs=inputs, found=keys, problems=found.problems))
+        self.actions.append(
+            Action(
+                id=f"orient-{tab}",
+                tool=name,
+                inputs=inputs,
+                found=keys,
+                problems=found.problems,
+                not_read=found.not_read,
+            )
+        )
         return found

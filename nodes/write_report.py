@@ -4,25 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from langchain_core.messages import AnyMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from deep_research.evidence.comparison import comparison_table
-from deep_research.evidence.document import write_document
-from deep_research.evidence.notes import gaps_of, notes_of, open_gaps_of
+from deep_research.audit import Draft
+from deep_research.evidence.citing import renumbered
+from deep_research.evidence.drafts.clean import clean_draft
+from deep_research.evidence.notes import gaps_of, open_gaps_of
+from deep_research.evidence.protected import settle_fences
 from deep_research.evidence.seams import words_in
 from deep_research.models.settings import settings_of
 from deep_research.run.context import Context
-from deep_research.run.conversation import marked
 from deep_research.run.errors import NoReport
 from deep_research.run.ledger import booked, owed
-from deep_research.run.packets import NotesAdded
 from deep_research.run.pages import pages_of
 from deep_research.run.schedule import NOTHING_TO_THINK_OVER
 from deep_research.run.transcripts import withheld
-from deep_research.state import Finding, Report, ResearchState, Run, Spent
-from deep_research.tools.disagreement import disagreement
+from deep_research.state import Finding, ResearchState, Run, Spent
 from deep_research.tools.report_basis import left_out as left_out_of_basis
 from deep_research.tools.report_teller import ReportTeller
 from deep_research.tools.write_text import TextWriter
@@ -31,9 +29,8 @@ from deep_research.tools.write_text import TextWriter
 class WriteReportUpdate(TypedDict):
     """What `write_report` writes."""
 
-    messages: list[AnyMessage]
     run: Run
-    report: Report
+    draft: Draft
     findings: dict[str, Finding]
     spending: dict[str, Spent]
     thoughts: dict[str, str]
@@ -51,25 +48,22 @@ async def write_report(state: ResearchState, runtime: Runtime[Context]) -> Write
     writer = TextWriter(state, context, teller)
     async with booked(pages, run.id, teller.bill):
         cut = await writer.write()
-        report = teller.finish()
-        if not report.text:
+        teller.finish()
+        if not teller.written.strip():
             raise NoReport("The writer's model wrote no report. What was found is kept: resume the run.")
     refused = writer.refused
     left_out = withheld(state.findings, refused)
-    findings = {**state.findings, **left_out}.values()
-    run = _ended(state, run, report, findings, cut, refused).model_copy(
-        update={"active_seconds": run.active_seconds + teller.bill.seconds}
+    unshown = left_out_of_basis(state, refused) if state.steps else []
+    run = run.model_copy(
+        update={
+            "active_seconds": run.active_seconds + teller.bill.seconds,
+            "stop_reason": run.stop_reason or cut,
+            "notices": (*run.notices, *unshown),
+        }
     )
-    notes = notes_of(run, findings, state.steps, state.memory.values())
-    if notes:
-        teller.tell(NotesAdded(placement=teller.placement, notes=notes))
-    cited = [state.sources[key] for key in report.sources]
-    table = comparison_table(disagreement(state))
-    message = marked(write_document(report, cited, notes, bool(state.sources), table), "report")
     return WriteReportUpdate(
-        messages=[message],
         run=run,
-        report=report,
+        draft=_draft(state, run, teller, {**state.findings, **left_out}.values(), bool(unshown)),
         findings=left_out,
         spending={**lost.new(state.spending), **teller.bill.costs},
         thoughts=teller.kept(run.id),
@@ -84,19 +78,23 @@ def _texts(state: ResearchState) -> Iterator[str]:
     yield from (message.text for message in state.messages)
 
 
-def _ended(
-    state: ResearchState, run: Run, report: Report, findings: Collection[Finding], cut: str, refused: Collection[str]
-) -> Run:
-    """The run with how it has ended: `cut` is what cut the report off, `refused` what its model could not be shown."""
-    stop_reason = run.stop_reason or cut
-    unshown = left_out_of_basis(state, refused) if state.steps else []
-    has_gaps = bool(gaps_of(run, findings) or unshown or open_gaps_of(run, state.steps, state.memory.values()))
+def _draft(
+    state: ResearchState, run: Run, teller: ReportTeller, findings: Collection[Finding], is_any_unshown: bool
+) -> Draft:
+    """What was written; `is_any_unshown`: whether something of its basis could not be shown to its model."""
+    numbered = {source.number: source for source in state.sources.values() if source.number}
+    cleaned = clean_draft(settle_fences(teller.raw.strip()), numbered)
+    text, sources = renumbered(cleaned.text, {number: source.key for number, source in numbered.items()})
+    has_gaps = bool(gaps_of(run, findings) or open_gaps_of(run, state.steps, state.memory.values()))
+    has_gaps |= is_any_unshown or bool(run.stop_reason) or not sources
     has_gaps |= any(step.reason == NOTHING_TO_THINK_OVER for step in state.steps)
-    is_whole = not has_gaps and not stop_reason and bool(report.sources)
-    return run.model_copy(
-        update={
-            "stop_reason": stop_reason,
-            "status": "completed" if is_whole else "completed_with_gaps",
-            "notices": (*run.notices, *unshown),
-        }
+    return Draft(
+        text=text,
+        sources=sources,
+        streamed=teller.written,
+        streamed_sources=teller.citations.cited,
+        seconds_before=teller.seconds_before,
+        removed_markers=cleaned.removed,
+        orphans=cleaned.orphans,
+        has_gaps=has_gaps,
     )

@@ -33,6 +33,8 @@ class LeftOut(NamedTuple):
 
     path: str
     reason: str
+    code: str
+    """The same in one word or two, for programs; see `reading.records`."""
 
 
 class Scan(NamedTuple):
@@ -51,12 +53,16 @@ def scan_folder(root: Path, max_bytes: int, max_files: int) -> Scan:
     left_out: list[LeftOut] = []
     files = sorted(_single(root) if root.is_file() else _walk(root, left_out))
     if len(files) > max_files:
-        left_out.append(LeftOut(root.name, f"it holds {len(files)} files; only the first {max_files} are read"))
+        left_out.append(
+            LeftOut(root.name, f"it holds {len(files)} files; only the first {max_files} are read", "too many")
+        )
     fitting = []
     for file in files[:max_files]:
         if file.size > max_bytes:
             left_out.append(
-                LeftOut(file.path, f"{file.size} bytes are more than {max_bytes} (limit max_document_bytes)")
+                LeftOut(
+                    file.path, f"{file.size} bytes are more than {max_bytes} (limit max_document_bytes)", "too large"
+                )
             )
         else:
             fitting.append(file)
@@ -94,7 +100,11 @@ def _walk(root: Path, left_out: list[LeftOut]) -> Iterator[FoundFile]:
             yield from _folder_files(root, inner, left_out, folders)
         except OSError as error:
             left_out.append(
-                LeftOut(_printable(inner.rstrip("/")), f"the folder cannot be opened ({error.strerror or error})")
+                LeftOut(
+                    _printable(inner.rstrip("/")),
+                    f"the folder cannot be opened ({error.strerror or error})",
+                    "unreadable",
+                )
             )
 
 
@@ -109,7 +119,7 @@ def _folder_files(root: Path, inner: str, left_out: list[LeftOut], folders: list
             elif PurePath(entry.name).suffix.lower() in KINDS:
                 reason = _objection(root, entry)
                 if reason:
-                    left_out.append(LeftOut(_printable(path), reason))
+                    left_out.append(LeftOut(_printable(path), reason, "unreadable"))
                 elif entry.is_file(follow_symlinks=False):
                     status = entry.stat(follow_symlinks=False)
                     yield FoundFile(path, status.st_size, status.st_mtime_ns)

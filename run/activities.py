@@ -11,7 +11,7 @@ from deep_research.run.step_packets import Activity, Icon
 from deep_research.state import Progress
 
 ActivityKind = Literal[
-    "understand", "clarify", "summarize", "plan", "search", "analyze", "adapt", "cross_check", "frame"
+    "understand", "clarify", "summarize", "plan", "search", "analyze", "adapt", "cross_check", "frame", "verify"
 ]
 
 WORDINGS: dict[ActivityKind, tuple[Icon, tuple[str, str, str, str, str]]] = {
@@ -103,6 +103,16 @@ WORDINGS: dict[ActivityKind, tuple[Icon, tuple[str, str, str, str, str]]] = {
             "Getting ready to write",
             "Deciding how to tell it",
             "Arranging the report",
+        ),
+    ),
+    "verify": (
+        "brain",
+        (
+            "Holding each sentence against its source",
+            "Checking the report against what was read",
+            "Looking up every citation",
+            "Testing each claim by its passage",
+            "Making sure that the sources say so",
         ),
     ),
 }

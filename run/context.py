@@ -19,7 +19,7 @@ from deep_research.run.clock import Clock, SystemClock
 from deep_research.run.limits import ENVIRONMENT_PREFIX, Limits
 from deep_research.state import Scope
 
-Role = Literal["clarifier", "planner", "orchestrator", "researcher", "writer"]
+Role = Literal["clarifier", "planner", "orchestrator", "researcher", "writer", "verifier"]
 ROLES: tuple[Role, ...] = get_args(Role)
 ToolCalls = Literal["auto", "native", "schema", "json", "tags"]
 Engine = Literal["tavily", "duckduckgo", "wikipedia", "arxiv"]
@@ -48,7 +48,8 @@ class Context(BaseSettings):
     )
 
     models: Model | dict[Role, Model] | None = Field(default=None, title="Models")
-    """One model for all roles, or a model by role: a name such as `extractive` or a chat model instance."""
+    """One model for all roles, or a model by role: a name such as `extractive` or a chat model instance.
+    Where no verifier is named, the writer's model plays it."""
     window: int | None = Field(default=None, gt=0, title="Window")
     """Input tokens that the models can read, where their own profile is wrong or missing."""
     reasoning: bool | None = Field(default=None, title="Reasoning")
@@ -93,6 +94,9 @@ class Context(BaseSettings):
     """Language of plan and report, by name or code: `German`, `Deutsch`, `de`; empty: the language of the question."""
     clarify: Literal["ask", "assume", "off"] = Field(default="ask", title="Clarify")
     """Ask back when a question is unclear, state assumptions instead, or do neither."""
+    verify: Literal["off", "check", "repair"] = Field(default="repair", title="Verify")
+    """Hold each sentence of the report against its sources: not at all, only so that those that are not supported are
+    marked, or so that they are first cited anew or given back to the writer once."""
     review_plan: bool = Field(default=False, title="Review the plan")
     """Show the plan for approval before research starts."""
     user: str = Field(default="", title="User")

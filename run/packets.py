@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from deep_research.run.packet import Document, Packet
+from deep_research.run.report_packets import ReportAudited, ReportRevised
 from deep_research.run.step_packets import (
     Activity,
     ContradictionsFound,
@@ -263,6 +264,8 @@ AnyPacket = Annotated[
     | MessageDelta
     | CitationInfo
     | NotesAdded
+    | ReportRevised
+    | ReportAudited
     | PacketError
     | Activity
     | Summary

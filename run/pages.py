@@ -22,6 +22,11 @@ def page_namespace(thread_id: str) -> tuple[str, str]:
     return (thread_id.replace("%", "%25").replace(".", "%2E"), "pages")
 
 
+def text_hash(text: str) -> str:
+    """SHA-256 of a text, in hex digits: the name under which it is kept."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
 class Pages:
     """The texts of one thread, and notes about them."""
 
@@ -32,7 +37,7 @@ class Pages:
 
     async def keep(self, text: str, content_hash: str = "") -> str:
         """Keep a text under its SHA-256 and return that; a text already kept is left alone."""
-        key = content_hash or hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        key = content_hash or text_hash(text)
         if await self._store.aget(self.place, key) is None:
             await self._store.aput(self.place, key, {"text": text}, index=False)
         return key

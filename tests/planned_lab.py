@@ -169,6 +169,8 @@ RULES: Mapping[str, Rule] = {
     "choose_formatting": lambda _: {"formatting": "Short."},
     "frame_report": lambda _: {"main_message": "It is old.", "reasoning": "All say so."},
     "report": lambda _: REPORT,
+    "judge_sentences": lambda _: {"verdicts": []},
+    "rewrite_sentences": lambda _: {"sentences": []},
 }
 """What is answered in a run without trouble."""
 

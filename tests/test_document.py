@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from deep_research.evidence.document import UNCITED, UNRESEARCHED, read_body, write_document
-from deep_research.evidence.hygiene import without_links
+from deep_research.evidence.document import read_body, write_document
+from deep_research.evidence.labels.english import ENGLISH
 from deep_research.evidence.protected import settle_fences
 from deep_research.evidence.shrink import cited_sentences, first_cited_sentence
 from deep_research.knowledge import Source
@@ -16,7 +16,7 @@ SOURCE = Source(key="k", title="A light", location="file:///a.md", address="docs
 
 def test_a_report_has_its_text_then_its_sources_then_its_notes() -> None:
     report = Report(text="Lit in 1844. [1]", sources=("k",))
-    assert write_document(report, [SOURCE], ["One\nnote.", "Another."], was_researched=True) == (
+    assert write_document(report, [SOURCE], ["One\nnote.", "Another."], ENGLISH, was_researched=True) == (
         "Lit in 1844. [1](file:///a.md)\n\n"
         "## Sources\n\n- [1] A light — <file:///a.md>\n\n"
         "## Notes\n\n- One note.\n- Another."
@@ -25,13 +25,16 @@ def test_a_report_has_its_text_then_its_sources_then_its_notes() -> None:
 
 def test_a_report_without_notes_ends_with_its_sources() -> None:
     report = Report(text="Lit. [1]", sources=("k",))
-    assert write_document(report, [SOURCE], [], was_researched=True).endswith("<file:///a.md>")
+    assert write_document(report, [SOURCE], [], ENGLISH, was_researched=True).endswith("<file:///a.md>")
 
 
-@pytest.mark.parametrize(("was_researched", "opening"), [(True, UNCITED), (False, UNRESEARCHED)])
+@pytest.mark.parametrize(
+    ("was_researched", "opening"),
+    [(True, "*This text cites no source.*"), (False, "*No source was consulted for this text.*")],
+)
 def test_a_report_without_citations_says_so_first(was_researched: bool, opening: str) -> None:
     report = Report(text="Words.", sources=())
-    assert write_document(report, [], [], was_researched=was_researched) == f"{opening}\n\nWords."
+    assert write_document(report, [], [], ENGLISH, was_researched=was_researched) == f"{opening}\n\nWords."
 
 
 @pytest.mark.parametrize(
@@ -51,32 +54,17 @@ def test_a_finding_shrinks_to_its_cited_sentences(text: str, cited: str, first: 
     assert first_cited_sentence(text) == first
 
 
-@pytest.mark.parametrize(
-    ("text", "plain", "invented"),
-    [
-        ("a [b](http://x.y/z) c", "a b c", 0),
-        ("![b](http://x.y/z_(1).png)", "b", 0),
-        ("![b](x)", "b", 0),
-        ("a [1](http://x.y) [^2](/p) [1, 2](#q) b", "a    b", 3),
-        ("[1] [2, 3] [1](2023) [see](p 5)", "[1] [2, 3] [1](2023) [see](p 5)", 0),
-        ("`[b](http://x)` [b](http://x)", "`[b](http://x)` b", 0),
-        ("```\n[b](http://x)\n```\n[b](http://x)", "```\n[b](http://x)\n```\nb", 0),
-        ("", "", 0),
-    ],
-)
-def test_links_and_images_are_reduced_to_their_words(text: str, plain: str, invented: int) -> None:
-    assert without_links(text) == (plain, invented)
-
-
 def test_a_documents_words_can_be_read_back_without_citations_sources_and_notes() -> None:
     report = Report(text="Lit in 1844 [1].\n\n## More\n\nTall. [1]", sources=("k",))
-    document = write_document(report, [SOURCE], ["note"], was_researched=True)
+    document = write_document(report, [SOURCE], ["note"], ENGLISH, was_researched=True)
     assert read_body(document) == "Lit in 1844.\n\n## More\n\nTall."
 
 
 def test_what_a_note_quotes_is_no_markup() -> None:
     report = Report(text="Words.", sources=())
-    written = write_document(report, [], ["Not read: ![x](http://e.io/p).pdf <b> max_cycles"], was_researched=True)
+    written = write_document(
+        report, [], ["Not read: ![x](http://e.io/p).pdf <b> max_cycles"], ENGLISH, was_researched=True
+    )
     assert written.endswith("- Not read: !\\[x\\](http\\://e.io/p).pdf \\<b\\> max_cycles")
 
 

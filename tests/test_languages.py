@@ -163,6 +163,7 @@ async def follow_up(tmp_path: Path, question: str) -> tuple[str, str]:
         orchestrator=[research("light task"), REPORT, REPORT],
         researcher=simple_research(),
         writer=["Er wurde 1844 gebaut. [1]", "1844. [1]"],
+        verify="off",
     )
     await run.ask("Wann wurde der Leuchtturm gebaut, und von wem?")
     return of((await run.ask(question)).run)

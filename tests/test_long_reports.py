@@ -24,7 +24,7 @@ TINY = 50
 
 def capped(tmp_path: Path, writer: CappedWriter, output: int | None = None, **settings: Any) -> Lab:
     """A run with this writer, whose profile tells how many tokens it can write at once."""
-    run = lab(tmp_path, researcher=researched(), writer=[writer.scripted] * 60, **settings)
+    run = lab(tmp_path, researcher=researched(), writer=[writer.scripted] * 60, verify="off", **settings)
     if output is not None:
         run.models["writer"].profile = ModelProfile(max_input_tokens=100_000, max_output_tokens=output)
     return run
@@ -35,8 +35,8 @@ async def is_told_as_kept(run: Lab) -> bool:
     state = await run.state()
     again = [packet async for packet in areplay_thread(run.graph, run.thread)]
     told = "".join(packet.content for packet in again if packet.type == "message_delta")
-    assert state.report and LINK.sub(r"\1", told) == state.report.text
-    return run.words("message_delta").strip() == told and run.types().count("message_start") == 1
+    assert state.report and LINK.sub(r"\1", told).strip() == state.report.text
+    return run.words("message_delta") == told and run.types().count("message_start") == 1
 
 
 @pytest.mark.parametrize("habit", HABITS)
@@ -116,7 +116,7 @@ async def test_the_plan_stands_in_for_an_outline_that_is_not_written(tmp_path: P
         section = re.search(r"the section “(.*)” now", asked)
         return calls(text="" if "List now" in asked else f"Of {section[1] if section else 'all'}. [1]")
 
-    run = lab(tmp_path, writer=[write] * 9)
+    run = lab(tmp_path, writer=[write] * 9, verify="off")
     run.models["writer"].profile = ModelProfile(max_input_tokens=100_000, max_output_tokens=TINY)
     state = await run.ask()
     assert state.report and state.report.text.split("\n\n") == [
@@ -131,7 +131,7 @@ async def test_calls_for_a_report_are_bounded_however_often_it_is_cut_off(tmp_pa
     def cut(messages: list[BaseMessage], _: dict[str, Any]) -> Any:
         return calls(text=f"- {len(messages[-2].text)} [1]\n", finish_reason="length")
 
-    run = lab(tmp_path, writer=[cut] * 60, limits={"max_continuations": 1, "max_sections": 2})
+    run = lab(tmp_path, writer=[cut] * 60, verify="off", limits={"max_continuations": 1, "max_sections": 2})
     state = await run.ask()
     assert state.run and state.run.status == "completed_with_gaps"
     assert "max_continuations" in state.messages[-1].text
@@ -151,7 +151,9 @@ async def test_a_writer_of_fifty_tokens_a_call_brings_whole_sections_over_the_wi
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, habit: str
 ) -> None:
     writer = CappedWriter(TINY, HABITS[habit])
-    with wire_lab(tmp_path, monkeypatch, {"writer": writer.received}, limits={"max_continuations": 1}) as wire:
+    with wire_lab(
+        tmp_path, monkeypatch, {"writer": writer.received}, verify="off", limits={"max_continuations": 1}
+    ) as wire:
         state = await wire.ask()
     assert state.report and state.report.text == WHOLE
     assert state.run and not state.run.stop_reason

@@ -130,7 +130,7 @@ async def test_time_that_is_over_when_all_steps_are_done_takes_nothing_from_the_
     assert set(statuses(state).values()) == {"completed"}
     assert state.run and (state.run.status, state.run.stop_reason) == ("completed", "")
     assert "Research ended early" not in state.messages[-1].text
-    assert state.report and state.report.seconds_before >= 1000
+    assert state.draft and state.draft.seconds_before >= 1000
     assert await run.is_told_again()
 
 

@@ -141,8 +141,8 @@ async def test_links_and_images_of_a_model_never_reach_the_report(tmp_path: Path
     )
     run.expected = "cited before they are announced"
     state = await run.ask()
-    assert state.report and state.report.text == "Lit  so. p [1]"
-    assert state.report.dropped_markers == 1
+    assert state.report and state.report.text == "Lit so. p [1]"
+    assert state.report.audit and state.report.audit.removed_markers == 1
     assert "evil.example" not in state.messages[-1].text
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import pytest
 
-from deep_research.app.export import NoReportYet, export_text
+from deep_research.app.export import NoReportYet, export_content
 from deep_research.app.output import run_json, run_page
 from deep_research.app.runs import Standing
 from deep_research.app.terminal import RunName
@@ -193,4 +193,4 @@ def test_a_run_without_steps_shows_none_and_no_strategy() -> None:
 
 def test_what_cannot_be_exported_yet_says_how_many_steps_are_done(state: ResearchState, tmp_path: Path) -> None:
     with pytest.raises(NoReportYet, match="stopped after its plan, with 3 steps done"):
-        export_text(standing(state, is_unfinished=True), "md", NAME)
+        export_content(standing(state, is_unfinished=True), "md", NAME)

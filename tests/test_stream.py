@@ -55,14 +55,14 @@ def test_whatever_a_run_does_its_stream_is_in_order(tmp_path: Path, script: Scri
 
 @pytest.mark.behaviour("O-79")
 async def test_a_run_that_ends_well_says_so(tmp_path: Path) -> None:
-    assert stops(await told(lab(tmp_path))) == ("completed", "", False, 2)
+    assert stops(await told(lab(tmp_path))) == ("completed", "", False, 3)
 
 
 @pytest.mark.behaviour("O-79")
 async def test_a_run_that_a_limit_ended_names_the_limit(tmp_path: Path) -> None:
     run = lab(tmp_path, orchestrator=[research("the light")], limits={"max_cycles": 2})
     reason, message, is_resumable, turn = stops(await told(run))
-    assert (reason, is_resumable, turn) == ("completed_with_gaps", False, 2)
+    assert (reason, is_resumable, turn) == ("completed_with_gaps", False, 3)
     assert "(max_cycles)" in message
 
 
@@ -161,7 +161,7 @@ def test_a_plain_script_hears_the_same_packets(tmp_path: Path, kind: str) -> Non
     graph = build_graph(checkpointer=tmp_path / "runs.sqlite" if kind == "file" else None)
     run = lab(tmp_path, graph=graph)
     heard = list(packets(graph, {"messages": [("user", QUESTION)]}, thread_config("t"), context=run.context))
-    assert stops(heard) == ("completed", "", False, 2)
+    assert stops(heard) == ("completed", "", False, 3)
     assert faults(heard) == []
 
 

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from typing import Any
 
+from deep_research.audit import NotRead
 from deep_research.evidence.sources import source_key
 from deep_research.reading.addresses import parse_address
 from deep_research.reading.records import Unread
@@ -65,9 +66,9 @@ class Addresses:
         """Keep the record of a page that was read, under each of its addresses."""
         await self._pages.note({f"opened {_exact(address)}": record for address in addresses})
 
-    async def remember_failure(self, address: str, words: str) -> None:
+    async def remember_failure(self, address: str, failure: NotRead) -> None:
         """Keep why a page could not be read."""
-        record = {"failure": words, "question_id": self._question_id}
+        record = {"failure": failure.model_dump(), "question_id": self._question_id}
         await self._pages.note({f"opened {_exact(address)}": record})
 
     async def count(self, address: str, limits: Limits) -> str:

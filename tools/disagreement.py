@@ -5,13 +5,23 @@ from __future__ import annotations
 from deep_research.evidence.comparison import Compared, compared
 from deep_research.run.packet import Placement
 from deep_research.run.step_packets import Contradiction, ContradictionsFound
-from deep_research.state import ResearchState
+from deep_research.state import Report, ResearchState
 
 
 def disagreement(state: ResearchState) -> list[Compared]:
     """The confirmed contradictions of the present question."""
     assert state.run is not None
     return compared(state.memory.values(), state.learnings, state.sources, state.run.id)
+
+
+def disagreement_of(state: ResearchState, report: Report) -> list[Compared]:
+    """What the sources of a report disagree on, also by its own check."""
+    if report.audit is None:
+        return disagreement(state)
+    return [
+        Compared(found.claims, (state.sources[found.sources[0]], state.sources[found.sources[1]]))
+        for found in report.audit.disagreements
+    ]
 
 
 def disagreement_told(pairs: list[Compared], place: Placement) -> list[ContradictionsFound]:

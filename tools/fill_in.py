@@ -20,10 +20,13 @@ from deep_research.run.packet import Placement, emit
 from deep_research.run.step_telling import step_failed
 from deep_research.run.telling import Teller
 from deep_research.state import Run, Task
-from deep_research.tools.forms import NAMES, SCHEMAS, Form
+from deep_research.tools import check_forms, forms
+from deep_research.tools.forms import Form
 from deep_research.tools.results import SHORTENERS
 
 Filled = TypeVar("Filled", bound=Form)
+NAMES = {**forms.NAMES, **check_forms.NAMES}
+SCHEMAS = {**forms.SCHEMAS, **check_forms.SCHEMAS}
 
 
 class Filler:

@@ -13,14 +13,14 @@ from deep_research.run.errors import DatabaseUnusable
 from deep_research.tools.passages import split_passages
 from deep_research.tools.wording import spaced, title_key
 
-VERSION = 1
+VERSION = 2
 BUSY_SECONDS = 60
 TOKENIZER = "porter unicode61 remove_diacritics 2"
 
 _SCHEMA = f"""
 CREATE TABLE documents (
     id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, size INTEGER, mtime_ns INTEGER, file_hash TEXT, reason TEXT,
-    is_cut INTEGER, title TEXT, title_key TEXT, date TEXT, content_hash TEXT, text TEXT
+    code TEXT,    is_cut INTEGER, title TEXT, title_key TEXT, date TEXT, content_hash TEXT, text TEXT
 );
 CREATE INDEX documents_by_title ON documents (title_key);
 CREATE TABLE spans (
@@ -54,6 +54,7 @@ class Entry(NamedTuple):
     mtime_ns: int
     file_hash: str
     reason: str = ""
+    code: str = ""
     is_cut: bool = False
     title: str = ""
     date: str = ""
@@ -83,7 +84,7 @@ class Index:
     def stamps(self) -> dict[str, Entry]:
         """All known files without their texts, by path."""
         with self._transaction() as connection:
-            rows = connection.execute("SELECT path, size, mtime_ns, file_hash, reason, is_cut FROM documents")
+            rows = connection.execute("SELECT path, size, mtime_ns, file_hash, reason, code, is_cut FROM documents")
             return {row[0]: Entry(*row) for row in rows}
 
     def put(self, entries: Iterable[Entry]) -> None:
@@ -109,7 +110,7 @@ class Index:
         """One document with its text."""
         with self._transaction() as connection:
             row = connection.execute(
-                "SELECT path, size, mtime_ns, file_hash, reason, is_cut, title, date, content_hash, text"
+                "SELECT path, size, mtime_ns, file_hash, reason, code, is_cut, title, date, content_hash, text"
                 " FROM documents WHERE path = ? AND reason = ''",
                 (path,),
             ).fetchone()
@@ -216,8 +217,8 @@ def _remove(connection: sqlite3.Connection, path: str) -> None:
 
 def _add(connection: sqlite3.Connection, entry: Entry) -> None:
     document = connection.execute(
-        "INSERT INTO documents (path, size, mtime_ns, file_hash, reason, is_cut, title, date, content_hash, text,"
-        " title_key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO documents (path, size, mtime_ns, file_hash, reason, code, is_cut, title, date, content_hash, text,"
+        " title_key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (*entry, title_key(entry.title)),
     ).lastrowid
     title = spaced(entry.title)

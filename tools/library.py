@@ -157,7 +157,10 @@ class Library:
 def _root_status(root: Root, outdated: Outdated) -> LibraryStatus:
     entries = sorted(root.store.stamps().values())
     read = [entry for entry in entries if not entry.reason]
-    left_out = [*outdated.left_out, *(LeftOut(entry.path, entry.reason) for entry in entries if entry.reason)]
+    left_out = [
+        *outdated.left_out,
+        *(LeftOut(entry.path, entry.reason, entry.code) for entry in entries if entry.reason),
+    ]
     if not read:
         first = f"; {left_out[0].path}: {left_out[0].reason}" if left_out else ""
         raise unreadable(root.path, f"there is no document in it that can be read{first}")
@@ -166,7 +169,7 @@ def _root_status(root: Root, outdated: Outdated) -> LibraryStatus:
 
 def _shown(root: Root, left_out: list[LeftOut]) -> Iterator[LeftOut]:
     for one in sorted(left_out):
-        yield LeftOut(root.address(one.path).removeprefix(SCHEME), one.reason)
+        yield LeftOut(root.address(one.path).removeprefix(SCHEME), one.reason, one.code)
 
 
 def _shortened(root: Root, entries: list[Entry]) -> Iterator[str]:

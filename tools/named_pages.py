@@ -114,6 +114,7 @@ class NamedPages:
             inputs=tuple(addresses),
             found=tuple(keys),
             problems=outcome.problems,
+            not_read=outcome.not_read,
         )
         results = (ResultSet(query=" ".join(addresses), tool=tool_names.OPEN_URL, text_hash=reference),)
         return StepState(task, iteration=1, results=results if keys else (), numbered=keys, actions=[action])

@@ -6,6 +6,7 @@ import asyncio
 
 from pydantic import BaseModel, ConfigDict
 
+from deep_research.audit import NotRead
 from deep_research.reading.web_page import WebReader
 from deep_research.run import tool_names
 from deep_research.run.context import Context
@@ -14,7 +15,7 @@ from deep_research.tools.arguments import Lines, take
 from deep_research.tools.desk import Desk
 from deep_research.tools.library import Library
 from deep_research.tools.mixing import distinct
-from deep_research.tools.outcome import Hit, Outcome, ToolFailed
+from deep_research.tools.outcome import Hit, Outcome, ToolFailed, unread_words
 from deep_research.tools.together import together
 from deep_research.tools.web_pages import WebPages
 from deep_research.tools.window import window
@@ -53,26 +54,28 @@ class OpenUrl:
         read = await self._open_all(addresses)
         hits = distinct([one for one in read if isinstance(one, Hit)], lambda hit: hit.source.key)
         shown, dropped = _fitting(hits, self._limits.pages_characters)
-        problems = [one for one in read if isinstance(one, str)] + dropped + left_out
+        not_read = tuple(one for one in read if isinstance(one, NotRead))
+        refused = [unread_words(one) if isinstance(one, NotRead) else one for one in read if not isinstance(one, Hit)]
+        problems = refused + dropped + left_out
         if not shown:
-            raise ToolFailed(" ".join(problems))
-        return Outcome(shown, tuple(problems))
+            raise ToolFailed(" ".join(problems), not_read)
+        return Outcome(shown, tuple(problems), not_read=not_read)
 
-    async def _open_all(self, addresses: list[str]) -> list[Hit | str]:
+    async def _open_all(self, addresses: list[str]) -> list[Hit | NotRead | str]:
         """What was read at each address, or why nothing was."""
         pages = WebPages(self._context, self._desk)
         async with WebReader(self._context) as reader:
             return await together(self._open(address, pages, reader) for address in addresses)
 
-    async def _open(self, address: str, pages: WebPages, reader: WebReader) -> Hit | str:
+    async def _open(self, address: str, pages: WebPages, reader: WebReader) -> Hit | NotRead | str:
         try:
             read = await (pages.read(address, reader) if _is_web(address) else self._read_document(address))
             # Finding a place in a long text may take a moment, which nobody else should wait for.
-            return read if isinstance(read, str) else await asyncio.to_thread(self._windowed, read, address)
+            return await asyncio.to_thread(self._windowed, read, address) if isinstance(read, Hit) else read
         except DeepResearchError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever befalls one address, the others are read
-            return f"{address!r} could not be read ({type(error).__name__})."
+            return NotRead(path=address, reason=f"reading it failed ({type(error).__name__})", code="broken")
 
     async def _read_document(self, address: str) -> Hit | str:
         # The library blocks on SQLite, which the server's event loop refuses.

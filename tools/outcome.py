@@ -6,6 +6,7 @@ from typing import NamedTuple, Protocol
 
 from pydantic import BaseModel
 
+from deep_research.audit import NotRead
 from deep_research.knowledge import Source
 
 
@@ -30,6 +31,8 @@ class Outcome(NamedTuple):
     """What could not be searched or read and why, one sentence each."""
     broken: tuple[str, ...] = ()
     """Those of the problems that are failures: something could not be asked, as opposed to asked in vain."""
+    not_read: tuple[NotRead, ...] = ()
+    """Pages and documents among the problems."""
     fault: str = ""
     """Why asking again is of no use, in one line that names the setting or the cause; empty unless nothing at all could
     be searched, and nothing will be."""
@@ -49,3 +52,13 @@ class ResearchTool(Protocol):
 
 class ToolFailed(Exception):
     """A tool call came to nothing; the text says why and becomes the call's result."""
+
+    def __init__(self, words: str, not_read: tuple[NotRead, ...] = ()) -> None:
+        """`not_read`: the pages and documents that it speaks of."""
+        super().__init__(words)
+        self.not_read = not_read
+
+
+def unread_words(not_read: NotRead) -> str:
+    """What a model is told of something that could not be read."""
+    return f"{not_read.path!r} could not be read: {not_read.reason} ({not_read.code})."

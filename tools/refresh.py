@@ -76,14 +76,14 @@ def _read(outdated: Outdated, file: FoundFile, parser: Parser) -> Entry:
         data = read_file(outdated.root, file, parser.max_bytes)
     except Unreadable as error:
         # Permissions may change without a trace in the stamp, so this one is always tried again.
-        return entry._replace(mtime_ns=NEVER, reason=str(error))
+        return entry._replace(mtime_ns=NEVER, reason=str(error), code=error.reason)
     entry = entry._replace(file_hash=hashlib.sha256(data).hexdigest())
     if _is_same(entry, outdated.known.get(file.path)):
         return entry
     try:
         extract = parser.parse(data, file.path)
     except Unreadable as error:
-        return entry._replace(reason=str(error))
+        return entry._replace(reason=str(error), code=error.reason)
     content_hash = hashlib.sha256(extract.text.encode()).hexdigest()
     return entry._replace(
         title=extract.title, text=extract.text, date=extract.date, is_cut=extract.is_cut, content_hash=content_hash

@@ -8,7 +8,6 @@ from langgraph.types import StreamWriter
 from typing_extensions import override
 
 from deep_research.evidence.citations import CitationStream, Cited, Piece
-from deep_research.evidence.hygiene import without_links
 from deep_research.evidence.rendering import link_citations
 from deep_research.evidence.repeats import Unrepeated
 from deep_research.evidence.seams import Seam
@@ -16,7 +15,6 @@ from deep_research.knowledge import Source
 from deep_research.run.packet import Placement, document
 from deep_research.run.packets import CitationInfo, MessageDelta, MessageStart
 from deep_research.run.telling import ProseTeller
-from deep_research.state import Report
 
 
 class ReportTeller(ProseTeller):
@@ -38,10 +36,12 @@ class ReportTeller(ProseTeller):
         self.sources, self.seconds_before, self.words = sources, seconds, words
         self.citations = CitationStream({source.number: key for key, source in sources.items() if source.number})
         self.written = ""
-        """The text as readers see it, without its links."""
+        """The text as it was shown, without its links."""
+        self.raw = ""
+        """The text as the model wrote it, as far as it was shown."""
         self.draft = ""
-        """The text as the model wrote it, with the passage that it is writing now."""
-        self._kept, self._heading = "", ""
+        """The same, with all of the section that is being written."""
+        self._heading = ""
         self._seam, self._unrepeated = Seam("", words), None
 
     _unrepeated: Unrepeated | None
@@ -69,29 +69,24 @@ class ReportTeller(ProseTeller):
 
         Without a heading it goes on where the text so far ends.
         """
-        breaks = len(self._kept) - len(self._kept.rstrip("\n"))
-        gap = "\n" * max(0, 2 - breaks) if self._kept else ""
+        breaks = len(self.raw) - len(self.raw.rstrip("\n"))
+        gap = "\n" * max(0, 2 - breaks) if self.raw else ""
         self._heading = f"{gap}## {heading}\n\n" if heading else ""
-        self._unrepeated = Unrepeated(self._kept)
-        self.draft = self._kept + self._heading
+        self._unrepeated = Unrepeated(self.raw)
+        self.draft = self.raw + self._heading
         self._seam = Seam(self.draft, self.words)
 
     def end_section(self, *, was_cut: bool) -> None:
         """The section is over; of one that `was_cut` off, the last sentence is left out."""
         if self._unrepeated:
             self._keep(self._unrepeated.finish(was_cut=was_cut))
-            self._unrepeated, self.draft = None, self._kept
+            self._unrepeated, self.draft = None, self.raw
 
-    def finish(self) -> Report:
-        """No more words come; returns the report."""
+    def finish(self) -> None:
+        """No more words come."""
         self._take(self._seam.finish())
         self.end_section(was_cut=False)
         self._show(self.citations.finish())
-        text, invented = without_links(self.written.strip())
-        dropped = self.citations.dropped + invented
-        return Report(
-            text=text, sources=self.citations.cited, seconds_before=self.seconds_before, dropped_markers=dropped
-        )
 
     def _take(self, words: str) -> None:
         self.draft += words
@@ -101,7 +96,7 @@ class ReportTeller(ProseTeller):
         if self._heading and words.strip():
             words, self._heading = self._heading + words.lstrip(), ""
         if words and not self._heading:
-            self._kept += words
+            self.raw += words
             self._show(self.citations.feed(words))
 
     def _show(self, pieces: list[Piece]) -> None:

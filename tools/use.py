@@ -70,6 +70,8 @@ async def keep(outcome: Outcome, numbers: Mapping[str, int], pages: Pages, quest
     for hit in outcome.hits:
         if hit.source.content_hash:
             await pages.keep(hit.text, hit.source.content_hash)
+        if hit.source.excerpts:
+            await pages.keep(hit.excerpt)
     found_on_web = [hit.source.address for hit in outcome.hits if hit.source.kind == "web"]
     await Addresses(pages, question_id).allow(found_on_web)
     reference = await pages.keep(write_results(outcome, numbers))

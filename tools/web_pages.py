@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from deep_research.audit import NotRead
 from deep_research.evidence.sources import source_key
 from deep_research.knowledge import Source
 from deep_research.reading.addresses import parse_address
@@ -31,12 +32,12 @@ class WebPages:
         self._meter = desk.meter
         self._addresses = Addresses(desk.pages, desk.question_id)
 
-    async def read(self, asked: str, reader: WebReader) -> Hit | str:
+    async def read(self, asked: str, reader: WebReader) -> Hit | NotRead | str:
         """The page with its whole text as its excerpt, or why it was not read."""
         try:
             address = await self._addresses.given(asked)
         except Unread as refusal:
-            return f"{asked[:SHOWN_CHARACTERS]!r} was not opened: {refusal} ({refusal.code})."
+            return NotRead(path=asked[:SHOWN_CHARACTERS], reason=str(refusal), code=refusal.code)
         if not address:
             return (
                 f"{asked!r} was not opened: neither the user nor a result nor a page that was read names this address; "
@@ -46,9 +47,9 @@ class WebPages:
             record = await self._addresses.opened(address)
             if record is None:
                 return await self._fetch(address, reader)
-            return str(record["failure"]) if "failure" in record else await self._hit(record)
+            return NotRead(**record["failure"]) if "failure" in record else await self._hit(record)
 
-    async def _fetch(self, address: str, reader: WebReader) -> Hit | str:
+    async def _fetch(self, address: str, reader: WebReader) -> Hit | NotRead | str:
         limit = await self._addresses.count(address, self._context.limits)
         if limit:
             return f"{address!r} was not opened: {limit}."
@@ -56,9 +57,9 @@ class WebPages:
         try:
             page = await reader.read(address)
         except Unread as refusal:
-            words = f"{address!r} could not be read: {refusal} ({refusal.code})."
-            await self._addresses.remember_failure(address, words)
-            return words
+            failure = NotRead(path=address, reason=str(refusal), code=refusal.code)
+            await self._addresses.remember_failure(address, failure)
+            return failure
         await self._addresses.count_end(address, page.address)
         # Under a name of its own: whoever holds an address may wait for a page, but never the other way round.
         async with self._pages.alone(f"kept {page.address}"):

@@ -13,6 +13,7 @@ from deep_research.knowledge import Source
 from deep_research.run import tool_names
 from deep_research.run.context import Context
 from deep_research.run.errors import DeepResearchError
+from deep_research.run.pages import text_hash
 from deep_research.tools.addresses import Addresses
 from deep_research.tools.arguments import Lines, queries_of, take
 from deep_research.tools.desk import Desk
@@ -80,7 +81,7 @@ class WebSearch:
         problems = [*refused, *self._shortened(given), *left_out, *self._unasked(len(engines))]
         broken = _failures(answers)
         problems += [*broken, *_nothing(answers, hits)]
-        return Outcome(hits, tuple(problems), tuple(broken), self._fault(answers))
+        return Outcome(hits, tuple(problems), tuple(broken), fault=self._fault(answers))
 
     def _take(self, queries: list[str], engines: int) -> tuple[list[str], list[str]]:
         """The queries that so many engines may be asked, and a word on the others."""
@@ -138,7 +139,15 @@ class WebSearch:
 def _hit(found: Found, key: str) -> Hit:
     location = source_key(found.address)
     title = found.title or location
-    source = Source(key=key, title=title, location=location, address=found.address, kind="web", date=found.date)
+    source = Source(
+        key=key,
+        title=title,
+        location=location,
+        address=found.address,
+        kind="web",
+        date=found.date,
+        excerpts=(text_hash(found.excerpt),) if found.excerpt.strip() else (),
+    )
     return Hit(source, found.excerpt, "")
 
 

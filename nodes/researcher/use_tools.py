@@ -66,6 +66,7 @@ async def use_tools(state: ResearcherState, runtime: Runtime[Context]) -> UseToo
         inputs=request.inputs,
         found=tuple(sources),
         problems=outcome.problems,
+        not_read=outcome.not_read,
         fault=outcome.fault,
     )
     seconds = state.seconds + context.clock.seconds() - start

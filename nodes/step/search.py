@@ -201,6 +201,7 @@ class Work:
             inputs=tuple(inputs),
             found=tuple(found),
             problems=tuple(dict.fromkeys(problem for outcome in outcomes for problem in outcome.problems)),
+            not_read=tuple(dict.fromkeys(one for outcome in outcomes for one in outcome.not_read)),
             fault=next((outcome.fault for outcome in outcomes if outcome.fault), ""),
         )
 

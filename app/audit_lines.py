@@ -1,0 +1,45 @@
+"""What was checked about a report, as text for `show` and as data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from deep_research.app.words import counted
+from deep_research.audit import Audit
+from deep_research.run.conversation import cleaned
+from deep_research.run.money import dollars
+from deep_research.state import Report, ResearchState
+
+
+def audit_page(state: ResearchState) -> list[str]:
+    """The figures in words; empty where nothing was checked."""
+    audit = state.report.audit if state.report else None
+    return ["", "Audit", *(f"  {line}" for line in _lines(audit))] if audit else []
+
+
+def audit_data(state: ResearchState) -> dict[str, Any]:
+    """The figures, and the sentences that were checked with the passages behind them; empty where nothing was."""
+    report = state.report
+    if report is None or report.audit is None:
+        return {}
+    claims = [_claim(report, place) for place in range(len(report.claims))]
+    return cleaned({"audit": report.audit.model_dump(mode="json"), "claims": claims})
+
+
+def _claim(report: Report, place: int) -> dict[str, Any]:
+    claim = report.claims[place]
+    return {"sentence": report.text[claim.start : claim.end], **claim.model_dump(mode="json")}
+
+
+def _lines(audit: Audit) -> list[str]:
+    return [
+        f"{counted(audit.sentences, 'sentence')}, {audit.cited} with a source: {audit.supported} supported, "
+        f"{audit.partly} partly, {audit.unsupported} not; {audit.uncited} with figures and no source",
+        f"{audit.repaired} repaired after a check, {audit.marked} marked as not verified, "
+        f"{counted(audit.removed_markers, 'citation')} removed that named no source",
+        f"{counted(audit.sources_read, 'source')} read, {audit.sources_cited} cited, "
+        f"{audit.independent_sources} of them independent, {len(audit.not_read)} not readable",
+        f"{counted(len(audit.disagreements), 'contradiction')}, {counted(len(audit.open_gaps), 'gap')} left open",
+        f"{counted(audit.model_calls, 'model call')}, {audit.input_tokens} tokens read, {audit.output_tokens} written"
+        + (f", {dollars(audit.usd)}" if audit.usd else ""),
+    ]

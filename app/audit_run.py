@@ -1,0 +1,70 @@
+"""The command that checks a finished report again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+from deep_research.app.begun import whole_name
+from deep_research.app.cli import DONE, FAILED
+from deep_research.app.endings import reported, stopped
+from deep_research.app.export import no_report_yet
+from deep_research.app.interrupt import run_interruptibly
+from deep_research.app.options import data_folder
+from deep_research.app.runs import Standing, has_runs, open_runs, unknown_thread
+from deep_research.app.terminal import RunName, put_out
+from deep_research.app.words import counted
+from deep_research.evidence.reaudit import Reaudit, Rechecked, reaudit
+from deep_research.run.conversation import clean
+from deep_research.tools.source_texts import source_texts
+
+
+def audit_run(thread: str, data_dir: Path | None) -> int:
+    """Check the report of a run and print what that found."""
+    name = RunName(clean(thread), data_dir)
+
+    def work() -> int:
+        standing, found = run_interruptibly(_found(name), partial(stopped, RunName("", data_dir)))
+        put_out("\n".join(_page(standing, found)))
+        return FAILED if found.unmarked or found.faults else DONE
+
+    return reported(RunName("", data_dir), work)
+
+
+async def _found(name: RunName) -> tuple[Standing, Reaudit]:
+    folder = data_folder(name.data_dir)
+    if not has_runs(folder):
+        raise unknown_thread(name.thread)
+    async with open_runs(folder) as book:
+        standing = await book.read(whole_name(name.thread, name.data_dir))
+        report = standing.state.report
+        if report is None:
+            raise no_report_yet(standing, name)
+        texts = await source_texts(standing.state.sources, report.sources, book.pages(standing.thread))
+        return standing, await asyncio.to_thread(reaudit, report, texts)
+
+
+def _page(standing: Standing, found: Reaudit) -> Iterator[str]:
+    cited = [one for one in found.claims if one.check.passages]
+    supported = sum(one.check.verdict == "supported" for one in cited)
+    yield f"Run       {standing.thread}"
+    yield f"Question  {standing.question}"
+    checked = counted(len(cited), "cited sentence")
+    yield f"Checked   {checked}: {supported} supported, {len(cited) - supported} not, or in part"
+    yield f"Uncited   {counted(len(found.claims) - len(cited), 'sentence')} with figures and without a source"
+    yield from (f"Fault     {fault}" for fault in found.faults)
+    for one in found.claims:
+        if one.check.verdict != "supported":
+            yield from _lines(standing, one)
+
+
+def _lines(standing: Standing, one: Rechecked) -> Iterator[str]:
+    """A sentence that is not supported, with what its sources say."""
+    yield ""
+    yield f"{one.check.verdict}{', marked' if one.is_marked else ', not marked'}: {clean(one.words)}"
+    for passage in one.check.passages:
+        title = standing.state.sources[passage.source].title
+        yield f"  {clean(title)}: {' '.join(clean(passage.quote).split()) or 'no text'}"
+        yield from (f"    {clean(reason)}" for reason in passage.reasons)

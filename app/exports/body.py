@@ -1,0 +1,160 @@
+"""The text of a report as a tree: sentences with their verdicts, citations, headings that can be gone to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias
+
+import lxml.html
+from lxml.html import builder
+
+from deep_research.app.exports.finished import Finished
+from deep_research.app.exports.marking import CLOSE, MARK, OPEN, Citation, mark_report
+from deep_research.app.exports.markup import readable, safe_tree
+from deep_research.app.exports.quotes import Quote, places_of
+from deep_research.audit import ClaimCheck
+from deep_research.evidence.labels import labels
+from deep_research.evidence.rendering import safe_link, shown_title
+
+_TOP = 2
+"""Level of the report's own highest headings; above them stands the question."""
+_LEVELS = {f"h{level}": level for level in range(1, 7)}
+
+Piece: TypeAlias = "str | lxml.html.HtmlElement"
+
+
+class Heading(NamedTuple):
+    """A heading of the report."""
+
+    id: str
+    words: str
+    level: int
+
+
+class Body(NamedTuple):
+    """The text of a report, ready to be shown."""
+
+    tree: lxml.html.HtmlElement
+    headings: Sequence[Heading]
+
+
+class _Teller:
+    """Puts elements in the place of marks, in the order of the text."""
+
+    def __init__(
+        self, finished: Finished, quotes: Sequence[Quote], citations: Sequence[Citation], is_on_paper: bool
+    ) -> None:
+        self._claims = finished.report.claims
+        self._text = finished.report.text
+        self._titles = [readable(shown_title(source)) for source in finished.cited]
+        self._labels = labels(finished.language_code)
+        self._places = places_of(quotes)
+        self._quotes, self._citations, self._is_on_paper = quotes, citations, is_on_paper
+        self._claim: ClaimCheck | None = None
+
+    def pieces(self, text: str) -> list[Piece]:
+        """The text with elements for its marks."""
+        words, *rest = MARK.split(text)
+        pieces = self._words(words)
+        for kind, number, words in zip(*(iter(rest),) * 3, strict=True):
+            if kind == "c":
+                _hold_on(pieces)
+            pieces += [*self._element(kind, int(number)), *self._words(words)]
+        return pieces
+
+    def _words(self, words: str) -> list[Piece]:
+        words = words.replace(OPEN, "").replace(CLOSE, "")
+        if self._claim is None or not words.strip():
+            return [words]
+        bare = words.rstrip()
+        return [builder.SPAN(bare, builder.CLASS(f"claim {self._claim.verdict}")), words[len(bare) :]]
+
+    def _element(self, kind: str, number: int) -> list[Piece]:
+        if kind == "c":
+            return [self._citation(self._citations[number])]
+        claim = self._claims[number]
+        self._claim = claim if kind == "b" else None
+        return [] if kind == "b" else self._flags(claim)
+
+    def _citation(self, citation: Citation) -> lxml.html.HtmlElement:
+        place = self._places.get((citation.number, citation.claim))
+        if place is None or self._is_on_paper:
+            shown = builder.A(href=f"#source-{citation.number}" if place is None else f"#evidence-{place}")
+        else:
+            shown = builder.BUTTON(type="button", popovertarget=f"quote-{place}")
+        verdict = "" if place is None else self._quotes[place].verdict
+        words = f", {getattr(self._labels, verdict)}" if verdict else ""
+        shown.text = str(citation.number)
+        shown.set("class", f"cite {verdict}".strip())
+        shown.set("aria-label", f"{citation.number}{words}: {self._titles[citation.number - 1]}")
+        return shown
+
+    def _flags(self, claim: ClaimCheck) -> list[Piece]:
+        """What is said behind a sentence, where the text does not say it itself."""
+        words = [self._labels.uncited] if claim.verdict == "uncited" else []
+        if claim.is_marked and self._labels.not_verified not in self._text[claim.start : claim.end + 40]:
+            words.append(self._labels.not_verified)
+        return [piece for word in words for piece in (" ", builder.SPAN(word, builder.CLASS("flag")))]
+
+
+def _let_scroll(table: lxml.html.HtmlElement) -> None:
+    """Put a table that may be wider than the page into a box that scrolls, also by the keyboard."""
+    box = builder.DIV(builder.CLASS("wide"), tabindex="0")
+    table.getparent().replace(table, box)
+    box.append(table)
+
+
+def _hold_on(pieces: list[Piece]) -> None:
+    """Let no line end between the last piece and the citation that follows."""
+    last = pieces[-1]
+    if isinstance(last, str) and last.endswith(" "):
+        pieces[-1] = last.rstrip() + "\u00a0"
+
+
+def report_body(finished: Finished, quotes: Sequence[Quote], *, is_on_paper: bool) -> Body:
+    """The text of a report whose citations open their places in `quotes`, or lead to its list of sources without one.
+
+    On paper nothing opens: there they lead to the same place in the table of evidence.
+    """
+    marked = mark_report(finished.report)
+    tree = safe_tree(marked.text, {safe_link(source.location) for source in finished.cited})
+    headings = _headings(tree)
+    _fill(tree, _Teller(finished, quotes, marked.citations, is_on_paper))
+    for table in list(tree.iter("table")):
+        _let_scroll(table)
+    return Body(tree, headings)
+
+
+def _fill(element: lxml.html.HtmlElement, teller: _Teller) -> None:
+    children, text = list(element), element.text or ""
+    element.text = None
+    _insert(element, 0, teller.pieces(text))
+    for child in children:
+        tail, child.tail = child.tail or "", None
+        _fill(child, teller)
+        _insert(element, element.index(child) + 1, teller.pieces(tail))
+
+
+def _insert(parent: lxml.html.HtmlElement, place: int, pieces: Sequence[Piece]) -> None:
+    for piece in pieces:
+        if not isinstance(piece, str):
+            parent.insert(place, piece)
+            place += 1
+        elif place:
+            parent[place - 1].tail = (parent[place - 1].tail or "") + piece
+        else:
+            parent.text = (parent.text or "") + piece
+
+
+def _headings(tree: lxml.html.HtmlElement) -> list[Heading]:
+    """Bring the headings to levels without a gap, name them, and return them."""
+    found = [element for element in tree.iter() if element.tag in _LEVELS]
+    highest = min((_LEVELS[element.tag] for element in found), default=1)
+    headings, level = list[Heading](), _TOP - 1
+    for number, element in enumerate(found, 1):
+        level = min(_LEVELS[element.tag] - highest + _TOP, level + 1, 6)
+        element.tag = f"h{level}"
+        element.set("id", f"section-{number}")
+        words = " ".join(MARK.sub("", element.text_content()).split())
+        headings.append(Heading(f"section-{number}", words, level))
+    return headings

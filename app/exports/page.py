@@ -1,0 +1,91 @@
+"""A report as one HTML page that needs nothing from outside and lets nothing act."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from functools import cache
+from importlib import resources
+from urllib.parse import urlsplit
+
+import lxml.html
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from deep_research.app.exports.account import figures_of
+from deep_research.app.exports.body import report_body
+from deep_research.app.exports.finished import Finished
+from deep_research.app.exports.markup import readable
+from deep_research.app.exports.picture import ROW, WIDTH, bars_of
+from deep_research.app.exports.quotes import quotes_of
+from deep_research.evidence.fragments import link_to
+from deep_research.evidence.labels import is_right_to_left, labels
+from deep_research.evidence.rendering import shown_title
+from deep_research.knowledge import Source
+
+_DEEPEST = 3
+"""Level of the report's headings down to which the contents list them."""
+
+
+def report_page(finished: Finished, *, is_on_paper: bool = False) -> str:
+    """The page; `is_on_paper`: for a printer, with links in place of what would open."""
+    words, style = labels(finished.language_code), _style()
+    quotes = quotes_of(finished)
+    body = report_body(finished, quotes, is_on_paper=is_on_paper)
+    audit = finished.report.audit
+    numbers = {key: number for number, key in enumerate(finished.report.sources, 1)}
+    return (
+        _environment()
+        .get_template("page.html")
+        .render(
+            finished=finished,
+            words=words,
+            direction="rtl" if is_right_to_left(finished.language_code) else "ltr",
+            is_on_paper=is_on_paper,
+            policy=f"default-src 'none'; style-src '{_hash(style)}'; base-uri 'none'; form-action 'none'",
+            style=Markup(style),  # noqa: S704 - our own file
+            body=Markup(lxml.html.tostring(body.tree, encoding="unicode")),  # noqa: S704 - made of allowed elements
+            headings=[heading for heading in body.headings if heading.level <= _DEEPEST],
+            quotes=quotes,
+            bars=bars_of(quotes),
+            row=ROW,
+            width=WIDTH,
+            audit=audit,
+            figures=figures_of(audit, words) if audit else [],
+            reprints=[[numbers[key] for key in group if key in numbers] for group in audit.reprints] if audit else [],
+            link_to=link_to,
+            shown_title=shown_title,
+            place_of=_place,
+        )
+    )
+
+
+def _place(source: Source) -> str:
+    """Where a source stands, in short: its host, or that it is a file."""
+    return urlsplit(source.location).netloc.rpartition("@")[2] if source.kind == "web" else source.address
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+@cache
+def _style() -> str:
+    return resources.files("deep_research.app.exports").joinpath("templates", "page.css").read_text("utf-8")
+
+
+@cache
+def _environment() -> Environment:
+    return Environment(
+        loader=PackageLoader("deep_research.app.exports", "templates"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+        autoescape=True,
+        finalize=_readable,
+    )
+
+
+def _readable(value: object) -> object:
+    return readable(value) if isinstance(value, str) and not isinstance(value, Markup) else value

@@ -1,0 +1,1 @@
+"""Drafts with citations in any form, and how they become clean."""

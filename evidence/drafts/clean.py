@@ -1,0 +1,118 @@
+"""Cleans a draft whose sources are known: what our own writer wrote."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from deep_research.evidence.citations import CitationStream, Cited
+from deep_research.evidence.drafts.addresses import page_key
+from deep_research.evidence.drafts.citing import NOTHING, read_citations
+from deep_research.evidence.drafts.entries import Entry
+from deep_research.evidence.drafts.lists import SourceList, read_draft
+from deep_research.evidence.drafts.resolving import Numbering, labels_of
+from deep_research.evidence.markers import Marker, Part
+from deep_research.evidence.sentences import sentences_of
+from deep_research.knowledge import Source
+
+_LAST_RULE = re.compile(r"\n\s*(?:-{3,}|\*{3,}|_{3,})$")
+
+
+class Cleaned(NamedTuple):
+    """A draft whose only citations are markers of known sources."""
+
+    text: str
+    """The text with markers `[n]` of known numbers."""
+    removed: int
+    """Numbers that named no source."""
+    expanded: int
+    """Ranges that were written out."""
+    linked: int
+    """Links and addresses of known sources for which there is a marker now."""
+    cut_links: int
+    """Links, images and addresses of other places, of which only the words stay."""
+    remapped: int
+    """Numbers that meant another source by the list that the draft brought along."""
+    lists: int
+    """Lists of sources that were taken out."""
+    orphans: tuple[str, ...]
+    """The words of sentences all of whose citations named no source."""
+
+
+def clean_draft(text: str, sources: Mapping[int, Source]) -> Cleaned:
+    """Bring the citations of a whole draft into the form `[n]` of the numbers under which its sources are known.
+
+    Known addresses become markers, unknown ones go, the words of links stay. A list of sources in the draft is taken
+    out. If it gives another number to a known source than we do, the draft's numbers are its own: those of sources that
+    are known are changed into ours, the others removed. Code stays as it is.
+    """
+    known = _Known(sources)
+    read = read_draft(text, lambda entry: known.number(entry) != NOTHING or bool(entry.address))
+    known.take_numbering(read.lists)
+    reading = read_citations(read.body, labels_of(read.lists), known)
+    stream = CitationStream({number: str(number) for number in sources})
+    pieces = stream.take(reading.parts) + stream.finish()
+    cleaned = "".join(f"[{piece.key}]" if isinstance(piece, Cited) else piece.text for piece in pieces)
+    return Cleaned(
+        text=_LAST_RULE.sub("", cleaned.rstrip()).rstrip() if read.lists else cleaned,
+        removed=reading.removed,
+        expanded=reading.ranges,
+        linked=reading.links,
+        cut_links=reading.cut_links,
+        remapped=known.remapped,
+        lists=len(read.lists),
+        orphans=_orphans(reading.parts),
+    )
+
+
+def _orphans(parts: Sequence[Part]) -> tuple[str, ...]:
+    named = (f"[{max(part.numbers, default=NOTHING)}]" if isinstance(part, Marker) else part for part in parts)
+    return tuple(one.text for one in sentences_of("".join(named)) if one.numbers == (NOTHING,))
+
+
+class _Known:
+    keeps_unknown = False
+
+    def __init__(self, sources: Mapping[int, Source]) -> None:
+        self.remapped = 0
+        self._sources = sources
+        self._pages: dict[str, list[int]] = defaultdict(list)
+        self._titles: dict[str, list[int]] = defaultdict(list)
+        for number, source in sources.items():
+            for address in (source.key, source.location, source.address):
+                self._pages[page_key(address)].append(number)
+            self._titles[_words(source.title)].append(number)
+        self.take_numbering(())
+
+    def take_numbering(self, lists: Sequence[SourceList]) -> None:
+        """Learn what the draft's own lists say about its numbers."""
+        self._numbering = Numbering(lists)
+        pairs = [(entry.number, self.number(entry)) for found in lists for entry in found.entries]
+        self._is_own = any(given is not None and ours not in (given, NOTHING) for given, ours in pairs)
+
+    def number(self, entry: Entry) -> int:
+        """Our number of a source that the draft lists: by its address, without one by its title."""
+        if entry.address:
+            numbers = self._pages.get(page_key(entry.address), [NOTHING])
+        else:
+            numbers = self._titles.get(_words(entry.text), [NOTHING])
+        return entry.number if entry.number in numbers else numbers[0]
+
+    def named(self, number: int, place: int) -> int:
+        """Our number of the source that a number of the draft means."""
+        entry = self._numbering.entry(number, place)
+        meant = self.number(entry) if entry else NOTHING
+        if meant == NOTHING:
+            return number if number in self._sources and not self._is_own else NOTHING
+        self.remapped += meant != number
+        return meant
+
+    def linked(self, address: str, words: str) -> int:  # noqa: ARG002 - the words of a link do not say which it is
+        """Our number of the source at an address."""
+        return self._pages.get(page_key(address), [NOTHING])[0]
+
+
+def _words(title: str) -> str:
+    return " ".join(re.findall(r"\w+", title)).casefold()

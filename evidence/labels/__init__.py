@@ -1,0 +1,50 @@
+"""The words that a report needs beside its text: headings, verdicts, names of figures."""
+
+from __future__ import annotations
+
+from deep_research.evidence.labels.arabic import ARABIC
+from deep_research.evidence.labels.chinese import CHINESE
+from deep_research.evidence.labels.dutch import DUTCH
+from deep_research.evidence.labels.english import ENGLISH
+from deep_research.evidence.labels.french import FRENCH
+from deep_research.evidence.labels.german import GERMAN
+from deep_research.evidence.labels.italian import ITALIAN
+from deep_research.evidence.labels.japanese import JAPANESE
+from deep_research.evidence.labels.korean import KOREAN
+from deep_research.evidence.labels.polish import POLISH
+from deep_research.evidence.labels.portuguese import PORTUGUESE
+from deep_research.evidence.labels.russian import RUSSIAN
+from deep_research.evidence.labels.spanish import SPANISH
+from deep_research.evidence.labels.words import Labels
+
+LANGUAGES = {
+    "ar": ARABIC,
+    "de": GERMAN,
+    "en": ENGLISH,
+    "es": SPANISH,
+    "fr": FRENCH,
+    "it": ITALIAN,
+    "ja": JAPANESE,
+    "ko": KOREAN,
+    "nl": DUTCH,
+    "pl": POLISH,
+    "pt": PORTUGUESE,
+    "ru": RUSSIAN,
+    "zh": CHINESE,
+}
+"""The labels by ISO 639-1 code."""
+_RIGHT_TO_LEFT = {"ar", "fa", "he"}
+
+
+def labels(language_code: str) -> Labels:
+    """The labels in a language by its ISO 639-1 code, of which a region is ignored; English where there are none."""
+    return LANGUAGES.get(_base(language_code), ENGLISH)
+
+
+def is_right_to_left(language_code: str) -> bool:
+    """Whether text in this language runs from the right."""
+    return _base(language_code) in _RIGHT_TO_LEFT
+
+
+def _base(language_code: str) -> str:
+    return language_code.lower().replace("_", "-").split("-")[0]

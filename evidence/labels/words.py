@@ -1,0 +1,106 @@
+"""The words that a report needs beside its text, in one language."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Labels(NamedTuple):
+    """The labels of a report in one language."""
+
+    sources: str
+    """Heading of the list of sources."""
+    notes: str
+    """Heading of what a reader should know about the run."""
+    contradictions: str
+    """Heading of the table of claims that contradict each other."""
+    claim: str
+    """Column: the first of two such claims."""
+    other_claim: str
+    """Column: the second."""
+    dates: str
+    """Column: the dates of their sources."""
+    newer: str
+    """Column: which source is newer."""
+    not_stated: str
+    """A date that the source does not give."""
+    not_known: str
+    """Which one is newer cannot be told."""
+    not_verified: str
+    """Mark behind a sentence that its sources do not support."""
+    no_citation: str
+    """Said above a text without citations."""
+    no_source: str
+    """The same where nothing was found that could be cited."""
+    contents: str
+    """Heading of the contents."""
+    skip: str
+    """Link from the top of a page to the report."""
+    evidence: str
+    """Heading of the table of sentences and the passages behind them."""
+    audit: str
+    """Heading of the account of the run in figures."""
+    origin: str
+    """Heading of the picture: passages by source."""
+    reprints: str
+    """Said of sources whose texts are nearly the same, before their numbers."""
+    not_read: str
+    """Heading of what could not be read, and why."""
+    gaps: str
+    """Heading of what was looked for and not found."""
+    supported: str
+    """Verdict: the source says so."""
+    partly: str
+    """Verdict: the source says so in part."""
+    unsupported: str
+    """Verdict: the source does not say so."""
+    uncited: str
+    """Verdict: the sentence has figures and names no source."""
+    sentence: str
+    """Column: a sentence of the report."""
+    source: str
+    """Column: a source."""
+    verdict: str
+    """Column: how well the passage supports the sentence."""
+    quote: str
+    """Column: the passage."""
+    against: str
+    """What speaks against the passage."""
+    reason: str
+    """Column: why something could not be read."""
+    read_on: str
+    """When a source was read, before the date."""
+    no_quote: str
+    """In place of a passage, where the text of the source is not kept."""
+    judge: str
+    """The model that gave a verdict, before its name."""
+    open_source: str
+    """Link from a passage to its source."""
+    close: str
+    """Button that closes a passage."""
+    sentences: str
+    """Figure: sentences of the report."""
+    cited: str
+    """Figure: those that cite a source."""
+    without_source: str
+    """Figure: sentences with figures that cite nothing."""
+    repaired: str
+    """Figure: sentences that were repaired after the first check."""
+    marked: str
+    """Figure: sentences that are marked as not verified."""
+    removed_markers: str
+    """Figure: citations that named no source."""
+    sources_read: str
+    """Figure: sources that were read."""
+    sources_cited: str
+    """Figure: sources that the report cites."""
+    independent_sources: str
+    """Figure: the same, reprints of one text counted once."""
+    model_calls: str
+    """Figure: calls of models."""
+    tokens: str
+    """Figure: tokens read and written."""
+    cost: str
+    """Figure: money."""
+    time: str
+    """Figure: time at work."""

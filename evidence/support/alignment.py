@@ -1,0 +1,126 @@
+"""Lays a claim beside the passage that fits it best, word by word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+from functools import reduce
+from operator import or_
+from typing import NamedTuple
+
+from deep_research.evidence.support.matching import Matches
+from deep_research.evidence.support.reading import Evidence
+from deep_research.evidence.support.terms import Term
+
+WIDEST = 3
+"""Sentences of a passage at most."""
+WIDER = 0.04
+"""What a further sentence must add to the share of the claim that a passage covers."""
+
+QUOTED = 0.65
+"""Share of the claim that must stand in a sentence in the same order for the claim to be held against it alone."""
+
+SLOT = 6
+"""Words of a claim at most that can stand in the place of others."""
+
+
+class Window(NamedTuple):
+    """Neighbouring sentences of a source."""
+
+    first: int
+    last: int
+    """The last of them."""
+    mask: int
+    """Which of the claim's terms stand in them."""
+    share: float
+    """How much of the claim these make up, from 0 to 1."""
+
+
+class Difference(NamedTuple):
+    """Where claim and passage part: what stands in the one in place of the other's words."""
+
+    claim: tuple[Term, ...]
+    passage: tuple[Term, ...]
+    before: int
+    """Equal terms right before it."""
+    after: int
+    """Equal terms right behind it."""
+    is_between: bool
+    """Whether on both of its sides stands the same in both, or an end of the claim."""
+    rest: float
+    """How much of the rest of the claim stands in the passage in the same order, from 0 to 1."""
+
+
+class Alignment(NamedTuple):
+    """A claim beside a passage."""
+
+    window: Window
+    terms: tuple[Term, ...]
+    """What stands in the passage; what says the same as a term of the claim has that one's key."""
+    differences: tuple[Difference, ...]
+    share: float
+    """How much of the claim stands in the passage in the same order, from 0 to 1."""
+
+    keys: frozenset[str]
+    """What stands in the passage, by its keys."""
+
+    @property
+    def is_quote(self) -> bool:
+        """Whether the claim stands in the passage word by word."""
+        return not any(one.claim or (one.before and one.after) for one in self.differences)
+
+
+def best_windows(matches: Matches) -> list[Window]:
+    """For one, two and three neighbouring sentences: those that cover most of the claim."""
+    shares: dict[int, float] = {}
+    return [_best_of(size, matches, shares) for size in range(1, min(WIDEST, len(matches.masks)) + 1)]
+
+
+def _best_of(size: int, matches: Matches, shares: dict[int, float]) -> Window:
+    best = Window(0, 0, 0, -1.0)
+    for first in range(len(matches.masks) - size + 1):
+        mask = reduce(or_, matches.masks[first : first + size])
+        if mask not in shares:
+            shares[mask] = matches.share(mask)
+        if shares[mask] > best.share:
+            best = Window(first, first + size - 1, mask, shares[mask])
+    return best
+
+
+def best_alignment(matches: Matches, evidence: Evidence, windows: Sequence[Window]) -> Alignment:
+    """The claim beside the passage that covers most of it in few sentences; one that it nearly quotes comes first."""
+    nearest = align(matches, evidence, windows[0])
+    widest = max(windows, key=lambda window: window.share - WIDER * (window.last - window.first))
+    return nearest if nearest.share >= QUOTED or widest == windows[0] else align(matches, evidence, widest)
+
+
+def align(matches: Matches, evidence: Evidence, window: Window) -> Alignment:
+    """Lay a claim beside a passage."""
+    passages = evidence.passages[window.first : window.last + 1]
+    terms = tuple(
+        term._replace(key=matches.keys.get(term.key, term.key)) for passage in passages for term in passage.terms
+    )
+    ours, theirs = [term.key for term in matches.terms], [term.key for term in terms]
+    steps = SequenceMatcher(None, ours, theirs, autojunk=False).get_opcodes()
+    equal = sum(sum(matches.weights[begin:end]) for tag, begin, end, _, _ in steps if tag == "equal")
+    total = sum(matches.weights)
+    differences = tuple(_differences(steps, matches, terms, equal))
+    return Alignment(window, terms, differences, equal / total if total else 0.0, frozenset(theirs))
+
+
+def _differences(
+    steps: Sequence[tuple[str, int, int, int, int]], matches: Matches, terms: tuple[Term, ...], equal: float
+) -> Iterator[Difference]:
+    lengths = [0, *(end - begin if tag == "equal" else 0 for tag, begin, end, _, _ in steps), 0]
+    for number, (tag, begin, end, left, right) in enumerate(steps):
+        if tag != "equal":
+            before, after = lengths[number], lengths[number + 2]
+            is_between = (before > 0 or begin == 0) and (after > 0 or end == len(matches.terms))
+            rest = _share_of_rest(matches.weights, begin, end, equal)
+            yield Difference(matches.terms[begin:end], terms[left:right], before, after, is_between, rest)
+
+
+def _share_of_rest(weights: Sequence[float], begin: int, end: int, equal: float) -> float:
+    total = sum(weights)
+    rest = total - sum(weights[begin:end]) if end - begin <= SLOT and equal >= total / 2 else total
+    return equal / rest if rest else 0.0

@@ -1,0 +1,99 @@
+"""Judges whether a source text supports a sentence, without a model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, NamedTuple
+
+from deep_research.evidence.support.alignment import Alignment, best_alignment, best_windows
+from deep_research.evidence.support.conflicts import Conflict, conflicts_of
+from deep_research.evidence.support.fitted import probability
+from deep_research.evidence.support.matching import Matches, match
+from deep_research.evidence.support.number_words import MONTHS
+from deep_research.evidence.support.reading import Evidence, read_evidence
+from deep_research.evidence.support.signals import is_hedged, signals_of
+from deep_research.evidence.support.terms import Term, terms_of
+from deep_research.evidence.words import UNSPACED
+
+Verdict = Literal["supported", "partly", "unsupported"]
+SUPPORTED = 0.5
+"""Score from which on a sentence counts as supported."""
+PARTLY = 0.2
+"""Score from which on a part of it does."""
+TURNED = 0.4
+"""What is left of the score of a near quote that says something else in one place."""
+MOST = 5
+"""Words named as missing at most."""
+LONGEST = 2000
+"""Characters of a sentence that are looked at."""
+_MARKERS = re.compile(r"^\s*\d{1,3}[.)]\s+|\[\^?\d[\d,\s^–-]{0,40}\]")
+
+
+class Check(NamedTuple):
+    """What became of holding a sentence against a source."""
+
+    verdict: Verdict
+    score: float
+    """How well the source supports it, from 0 to 1; supported from 0.5 on."""
+    quote: str
+    """The passage of the source that fits it best, as it stands there; empty if the source is."""
+    start: int
+    """Where the quote begins in the source."""
+    end: int
+    """Where it ends."""
+    reasons: tuple[str, ...]
+    """What speaks against it, in plain words, the weightiest first; none if nothing does."""
+
+
+def score_support(claim: str, evidence: str | Evidence) -> float:
+    """How well a source supports a sentence, from 0 to 1; supported from 0.5 on."""
+    return check_claim(claim, evidence).score
+
+
+def check_claim(claim: str, evidence: str | Evidence) -> Check:
+    """Hold a sentence against a source; read the source once with `read_evidence` to hold many against it."""
+    read = read_evidence(evidence) if isinstance(evidence, str) else evidence
+    terms = _without_false_names(terms_of(_MARKERS.sub(" ", claim)[:LONGEST]), read)
+    if not terms or not read.passages:
+        return Check("unsupported", 0.0, "", 0, 0, ("there is nothing to compare",))
+    matches = match(terms, read)
+    windows = best_windows(matches)
+    alignment = best_alignment(matches, read, windows)
+    conflicts = conflicts_of(matches, alignment)
+    score = probability(signals_of(matches, read, windows, alignment, conflicts))
+    if any(conflict.is_turning for conflict in conflicts):
+        score *= TURNED
+    elif alignment.is_quote or " ".join(claim.split()) in read.plain:
+        score = 1.0
+    return _check(read, alignment, score, _reasons(matches, alignment, conflicts, score))
+
+
+def _without_false_names(terms: Sequence[Term], evidence: Evidence) -> list[Term]:
+    """The terms of a claim; what is a name only by its capital letter at the beginning of a sentence is a word."""
+    return [
+        term._replace(kind="word") if term.kind == "name" and term.is_first and term.key in evidence.lower else term
+        for term in terms
+    ]
+
+
+def _check(evidence: Evidence, alignment: Alignment, score: float, reasons: Iterable[str]) -> Check:
+    verdict: Verdict = "supported" if score >= SUPPORTED else "partly" if score >= PARTLY else "unsupported"
+    window = alignment.window
+    start, end = evidence.passages[window.first].start, evidence.passages[window.last].end
+    return Check(verdict, score, evidence.text[start:end], start, end, tuple(reasons))
+
+
+def _reasons(matches: Matches, alignment: Alignment, conflicts: Sequence[Conflict], score: float) -> Iterator[str]:
+    yield from (conflict.reason for conflict in conflicts)
+    if is_hedged(alignment.terms) and not is_hedged(matches.terms):
+        yield "the passage says it as something uncertain"
+    missing = [term.raw for term in matches.terms if _is_missing(term, alignment)]
+    if missing and score < SUPPORTED:
+        yield f"not in the passage: {', '.join(dict.fromkeys(missing[:MOST]))}"
+
+
+def _is_missing(term: Term, alignment: Alignment) -> bool:
+    # A pair of signs from writing without spaces is no word, and a month may stand in a date.
+    is_word = term.kind == "word" and not re.match(f"[{UNSPACED}]", term.raw) and term.raw.lower() not in MONTHS
+    return is_word and term.key not in alignment.keys

@@ -1,0 +1,107 @@
+"""Numbers, months and units as they are written in words."""
+
+from __future__ import annotations
+
+from deep_research.evidence.cues import SIGNS, UNITS
+
+_SMALL = """
+2 two zwei deux dos
+3 three drei trois tres
+4 four vier quatre cuatro
+5 five funf cinq cinco
+6 six sechs seis
+7 seven sieben sept siete
+8 eight acht huit ocho
+9 nine neun neuf nueve
+10 ten zehn dix diez
+11 eleven elf onze
+12 twelve zwolf douze doce dozen dutzend
+13 thirteen dreizehn treize trece
+14 fourteen vierzehn
+15 fifteen funfzehn quinze quince
+16 sixteen sechzehn
+17 seventeen siebzehn
+18 eighteen achtzehn
+19 nineteen neunzehn
+20 twenty zwanzig vingt veinte
+30 thirty dreissig treinta
+40 forty vierzig
+50 fifty funfzig
+60 sixty sechzig
+70 seventy siebzig
+80 eighty achtzig
+90 ninety neunzig
+"""
+SMALL = {word: int(line.split()[0]) for line in _SMALL.strip().splitlines() for word in line.split()[1:]}
+"""Small numbers in words; some words mean something else as well and count only in lower case."""
+_POWERS = """
+2 hundred hundreds hundert cent cien
+3 thousand thousands tausend mille mil k
+4 万 萬
+6 million millions millionen millon millones m mio mn
+8 亿 億
+9 billion billions milliarde milliarden milliard milliards mrd bn b
+12 trillion trillions tn
+"""
+POWERS = {word: int(line.split()[0]) for line in _POWERS.strip().splitlines() for word in line.split()[1:]}
+"""Words behind a number that multiply it, each with its power of ten."""
+
+_MONTHS = """
+january jan januar janner janvier enero
+february feb februar fevrier febrero
+march mar marz mars marzo
+april apr avril abril
+may mai mayo
+june jun juni juin junio
+july jul juli juillet julio
+august aug aout agosto
+september sep sept septembre septiembre
+october oct oktober okt octobre octubre
+november nov novembre noviembre
+december dec dezember dez decembre diciembre
+"""
+MONTHS = {word: number for number, line in enumerate(_MONTHS.strip().splitlines(), 1) for word in line.split()}
+"""Names of months in English, German, French and Spanish."""
+
+_MORE_UNITS = """
+percent pct
+metre metro metros
+kilometre kilometro kilometros kilometern metern
+litre liter
+gram grams g gramm
+milligram mg
+megawatt mw megawatts
+gigawatt gw gigawatts
+kilowatt kw kilowatts
+watt watts
+volt volts
+hertz hz
+celsius fahrenheit
+pound pounds lb lbs
+euro pfund
+year ano anos annee annees jahren
+month monat monate monaten mois mes meses
+week woche wochen
+day tag tage tagen jour jours dia dias
+hour stunde stunden heures horas hr hrs
+minute minuten min
+second seconds sec sekunden
+decade decades
+century centuries
+knot knots
+mph
+yen
+rupee rupees
+"""
+MEASURES = UNITS | {word: line.split()[0] for line in _MORE_UNITS.strip().splitlines() for word in line.split()}
+"""Units as they are written, each with the one that stands for it."""
+MEASURES["fahrenheit"] = "fahrenheit"
+MEASURES["pfund"] = "pound"
+UNIT_SIGNS = SIGNS | {"¥": "yen", "‰": "per mille"}
+"""Signs of units."""
+
+_ORDINALS = "third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
+ORDINALS = {word: number for number, word in enumerate(_ORDINALS.split(), 3)}
+"""Places in an order, in words; the second one is also a measure of time, and the first one often none."""
+ORDINAL_ENDINGS = frozenset({"st", "nd", "rd", "th"})
+"""What makes a place in an order of a number."""

@@ -1,0 +1,108 @@
+"""Reads a source text once, so that many claims can be held against it."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple
+
+from deep_research.evidence.sentences import spans_of
+from deep_research.evidence.support.terms import Term, terms_of
+
+LONGEST = 600
+"""Characters of a sentence; a longer one is cut at a space."""
+STEM = 4
+"""First letters by which the words of a text are looked up."""
+
+_BROKEN_LINE = re.compile(r"(?<=[^\W\d_]|,)\n(?=[a-zß-öø-ÿ])")
+
+
+class Passage(NamedTuple):
+    """A sentence of a source."""
+
+    start: int
+    end: int
+    terms: tuple[Term, ...]
+
+
+class Evidence:
+    """A source text, read for `check_claim`."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        """The text itself."""
+        self.passages = tuple(passage for passage in _passages(text) if passage.terms)
+        """Its sentences, in order, but for those without a word."""
+
+    @cached_property
+    def plain(self) -> str:
+        """The text with single spaces as its only white space."""
+        return " ".join(self.text.split())
+
+    @cached_property
+    def places(self) -> dict[str, list[int]]:
+        """For each word and amount, by its key: in which sentences it stands."""
+        found: dict[str, list[int]] = defaultdict(list)
+        for number, passage in enumerate(self.passages):
+            for key in {term.key for term in passage.terms}:
+                found[key].append(number)
+        return dict(found)
+
+    @cached_property
+    def lower(self) -> frozenset[str]:
+        """Its words that stand somewhere without a capital letter, by their keys."""
+        return frozenset(term.key for passage in self.passages for term in passage.terms if term.raw[:1].islower())
+
+    @cached_property
+    def amounts(self) -> tuple[Term, ...]:
+        """Its numbers and dates, each once."""
+        found = {term.key: term for passage in self.passages for term in passage.terms if term.amount}
+        return tuple(found.values())
+
+    @cached_property
+    def years(self) -> frozenset[int]:
+        """The years that it names."""
+        return frozenset(time.first for term in self.amounts if term.amount for time in term.amount.times)
+
+    @cached_property
+    def beginnings(self) -> dict[str, tuple[str, ...]]:
+        """Its longer words, by their first letters."""
+        found: dict[str, list[str]] = defaultdict(list)
+        for key in self.places:
+            if len(key) > STEM:
+                found[key[:STEM]].append(key)
+        return {beginning: tuple(keys) for beginning, keys in found.items()}
+
+    @cached_property
+    def pairs(self) -> frozenset[tuple[str, str]]:
+        """Neighbouring words that carry meaning."""
+        return frozenset(pair for passage in self.passages for pair in pairs_of(passage.terms))
+
+
+def read_evidence(text: str) -> Evidence:
+    """Read a source text once, to hold many claims against it."""
+    return Evidence(text)
+
+
+def pairs_of(terms: Sequence[Term]) -> Iterator[tuple[str, str]]:
+    """The pairs of neighbours among the words and amounts that carry meaning."""
+    return pairwise(term.key for term in terms if term.kind not in ("stop", "negation"))
+
+
+def _passages(text: str) -> Iterator[Passage]:
+    for start, end in _short_spans(text):
+        yield Passage(start, end, tuple(terms_of(text[start:end])))
+
+
+def _short_spans(text: str) -> Iterator[tuple[int, int]]:
+    # Where a line ends within a sentence; as long as the line break is one character, all places stay what they are.
+    for start, end in spans_of(_BROKEN_LINE.sub(" ", text)):
+        while end - start > LONGEST:
+            cut = text.rfind(" ", start + LONGEST // 2, start + LONGEST)
+            cut = cut if cut > 0 else start + LONGEST
+            yield start, cut
+            start = cut + (text[cut] == " ")
+        yield start, end

@@ -1,0 +1,72 @@
+"""What a claim and a source have in common, in numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import reduce
+from itertools import pairwise
+from operator import or_
+
+from deep_research.evidence.support.alignment import Alignment, Window
+from deep_research.evidence.support.conflicts import Conflict
+from deep_research.evidence.support.matching import Matches
+from deep_research.evidence.support.reading import Evidence
+from deep_research.evidence.support.synonyms import HEDGES
+from deep_research.evidence.support.terms import Term
+
+PART = 6
+"""Words of a claim that are looked at together for the part that is covered least."""
+TELLING = 0.2
+"""What a word weighs at least to be counted."""
+
+
+def signals_of(
+    matches: Matches, evidence: Evidence, windows: Sequence[Window], alignment: Alignment, conflicts: Sequence[Conflict]
+) -> dict[str, float]:
+    """What the judgement rests on, by name; `fitted.WEIGHTS` says what each of them tells."""
+    everywhere, here = reduce(or_, matches.masks, 0), alignment.window.mask
+    telling = [bit for bit, weight in enumerate(matches.weights) if weight > TELLING]
+    kinds = ("number", "unit", "date", "negation", "opposite")
+    return {
+        "everywhere": matches.share(everywhere),
+        "in one sentence": windows[0].share,
+        "in two": windows[min(1, len(windows) - 1)].share,
+        "in order": alignment.share,
+        "pairs": _share_of_pairs(matches, evidence, telling, matches.share(everywhere)),
+        "weakest part": _weakest(matches, everywhere, telling),
+        "weakest part in passage": _weakest(matches, here, telling),
+        "names in passage": _share_of([bit for bit, term in enumerate(matches.terms) if term.kind == "name"], here),
+        "missing": math.log1p(sum(not everywhere >> bit & 1 for bit in telling)),
+        "hedged": float(is_hedged(alignment.terms) and not is_hedged(matches.terms)),
+        **{
+            f"{kind} conflict": max((one.weight for one in conflicts if one.kind == kind), default=0.0)
+            for kind in kinds
+        },
+    }
+
+
+def is_hedged(terms: Sequence[Term]) -> bool:
+    """Whether one of the words makes the statement an uncertain one."""
+    return any(term.raw.lower() in HEDGES for term in terms)
+
+
+def _share_of_pairs(matches: Matches, evidence: Evidence, telling: Sequence[int], otherwise: float) -> float:
+    keys, pairs = matches.keys, list(pairwise(matches.terms[bit].key for bit in telling))
+    held = {(keys[one], keys[other]) for one, other in evidence.pairs if one in keys and other in keys}
+    return sum(pair in held for pair in pairs) / len(pairs) if pairs else otherwise
+
+
+def _weakest(matches: Matches, mask: int, telling: Sequence[int]) -> float:
+    """How much of the part of the claim that is covered least is covered, from 0 to 1."""
+    parts = (telling[first : first + PART] for first in range(max(1, len(telling) - PART + 1)))
+    return min(_weighted(matches, part, mask) for part in parts)
+
+
+def _weighted(matches: Matches, bits: Sequence[int], mask: int) -> float:
+    total = sum(matches.weights[bit] for bit in bits)
+    return sum(matches.weights[bit] for bit in bits if mask >> bit & 1) / total if total else 0.0
+
+
+def _share_of(bits: Sequence[int], mask: int) -> float:
+    return sum(mask >> bit & 1 for bit in bits) / len(bits) if bits else 1.0

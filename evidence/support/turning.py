@@ -1,0 +1,89 @@
+"""Negations and opposites: where a passage says the contrary of a claim."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+
+from deep_research.evidence.support.alignment import Alignment
+from deep_research.evidence.support.matching import Matches
+from deep_research.evidence.support.opposites import are_opposite
+from deep_research.evidence.support.terms import Term, weight_of
+
+NEAR = 0.5
+"""Share of the claim that must stand in a passage in the same order for opposites to be compared word by word."""
+CLOSE = 0.55
+"""Share of the claim that a passage must cover for what is left to be compared wherever it stands."""
+REACH = 3
+"""Words between a word and its neighbour at most, and one."""
+SCOPE = 5
+"""Words behind a negation that it can be about."""
+HEADS = 2
+"""Words with a meaning behind a negation that it is about."""
+_LIGHT = 0.1
+_SOFTENING = frozenset({"only", "just", "merely", "simply", "nur", "seulement", "solo", "limited", "necessarily"})
+
+
+def denials(matches: Matches, alignment: Alignment) -> Iterator[tuple[str, bool]]:
+    """Whether claim or passage deny what the other says, in plain words, and whether both are about the same."""
+    ours, theirs = _denied(matches.terms), _denied(alignment.terms)
+    is_close = alignment.share >= NEAR or alignment.window.share >= CLOSE
+    if any(heads & alignment.keys and not heads & _all(theirs) for heads in ours):
+        yield "the claim denies what the passage says", is_close
+    elif ours and is_close and not any(term.kind == "negation" for term in alignment.terms):
+        yield "the claim denies what the passage says", True
+    affirmed = {term.key for term in matches.terms if weight_of(term) > _LIGHT}
+    if any(
+        heads & affirmed and not heads & _all(ours) and not _is_affirmed(heads, alignment.terms) for heads in theirs
+    ):
+        yield "the passage denies it", is_close
+
+
+def _all(groups: Sequence[frozenset[str]]) -> frozenset[str]:
+    return frozenset[str]().union(*groups)
+
+
+def _denied(terms: Sequence[Term]) -> list[frozenset[str]]:
+    """For each negation, the words that it is about."""
+    found = list[frozenset[str]]()
+    for place, term in enumerate(terms):
+        behind = terms[place + 1 : place + 1 + SCOPE]
+        if term.kind == "negation" and not (behind and behind[0].raw.lower() in _SOFTENING):
+            heads = [one.key for one in behind if weight_of(one) > _LIGHT]
+            found.append(frozenset(heads[:HEADS]))
+    return found
+
+
+def _is_affirmed(heads: frozenset[str], terms: Sequence[Term]) -> bool:
+    """Whether the passage says the same in another place without a negation."""
+    for place, term in enumerate(terms):
+        if term.key in heads and all(one.kind != "negation" for one in terms[max(0, place - SCOPE) : place]):
+            return True
+    return False
+
+
+def reversals(matches: Matches, alignment: Alignment) -> Iterator[tuple[str, bool]]:
+    """Opposites in claim and passage, in plain words, and whether one stands in the place of the other."""
+    for difference in alignment.differences:
+        is_beside = difference.is_between and alignment.share >= NEAR
+        for term, other in product(difference.claim, difference.passage if is_beside else alignment.terms):
+            is_open = term.key not in alignment.keys and other.key not in matches.own
+            if (is_beside or is_open) and are_opposite(term.raw, other.raw):
+                around = neighbours(matches.terms, term.key) & neighbours(alignment.terms, other.key)
+                is_sure = is_beside or bool(around) or alignment.window.share >= CLOSE
+                yield f"the passage says '{other.raw}', not '{term.raw}'", is_sure
+
+
+def neighbours(terms: Sequence[Term], key: str) -> frozenset[tuple[int, str]]:
+    """The words with a meaning right before (-1) and right behind (1) a word or amount."""
+    found = set[tuple[int, str]]()
+    for place, term in enumerate(terms):
+        if term.key == key:
+            before = [one.key for one in terms[max(0, place - REACH) : place] if _is_telling(one)]
+            behind = [one.key for one in terms[place + 1 : place + 1 + REACH] if _is_telling(one)]
+            found |= {(-1, one) for one in before[-1:]} | {(1, one) for one in behind[:1]}
+    return frozenset(found)
+
+
+def _is_telling(term: Term) -> bool:
+    return weight_of(term) > _LIGHT and term.amount is None

@@ -1,0 +1,191 @@
+"""A finished report with everything that an export can show, and reports that mean harm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from deep_research.app.exports.finished import Finished
+from deep_research.app.runs import Standing
+from deep_research.audit import Audit, CitedPassage, ClaimCheck, ClaimVerdict, Disagreement, NotRead, SupportVerdict
+from deep_research.evidence.comparison import Compared
+from deep_research.knowledge import Source
+from deep_research.state import Report, ResearchState, Run
+
+TEXT = """# The Skerry Light
+
+The Skerry Light was lit in 1844. [1] It stands **38 metres** tall, on granite. [1, 2]
+
+## Keepers
+
+Some 4,000 ships passed in 1905.
+
+- It was electrified in 1937. [3]
+- Tours are given twice a week.
+
+| Light | Height |
+|---|---:|
+| Skerry | 38 m [1] |
+"""
+QUESTION = "When was the Skerry Light lit?"
+SOURCES = (
+    Source(
+        key="https://lights.example/skerry",
+        title="Skerry Light – Register",
+        location="https://lights.example/skerry",
+        address="https://lights.example/skerry",
+        kind="web",
+        date="2021-05-04",
+        content_hash="1a",
+        read_at="2026-03-04T05:06:07",
+    ),
+    Source(
+        key="file:///docs/the%20keeper.md",
+        title="The keeper & her 100% {granite}",
+        location="file:///docs/the%20keeper.md",
+        address="docs:the keeper.md",
+        kind="document",
+        content_hash="2b",
+        read_at="2026-03-04T05:06:08",
+    ),
+    Source(
+        key="https://www.coast.example/a?b=1&c=2",
+        title="Lighthouses of the coast",
+        location="https://www.coast.example/a?b=1&c=2#power",
+        address="https://www.coast.example/a?b=1&c=2#power",
+        kind="web",
+        date="2019-11",
+        content_hash="3c",
+        read_at="2026-03-04T05:06:09",
+    ),
+)
+QUOTE = "First lit on 1 March 1844, it has been in use ever since, with the one break of 1917."
+AUDIT = Audit(
+    sentences=7,
+    cited=4,
+    supported=2,
+    partly=1,
+    unsupported=1,
+    uncited=1,
+    repaired=0,
+    marked=1,
+    removed_markers=1,
+    sources_read=5,
+    sources_cited=3,
+    independent_sources=2,
+    reprints=(("https://lights.example/skerry", "https://www.coast.example/a?b=1&c=2"),),
+    disagreements=(Disagreement(claims=("Lit in 1844.", "Lit in 1846."), sources=(SOURCES[0].key, SOURCES[2].key)),),
+    open_gaps=("Who designed it?",),
+    not_read=(NotRead(path="https://closed.example/", reason="the server asks for a password", code="forbidden"),),
+    model_calls=12,
+    input_tokens=12345,
+    output_tokens=678,
+    usd=0.42,
+    seconds=75.4,
+)
+
+
+def passage(number: int, verdict: SupportVerdict, quote: str, score: float = 0.9, **fields: Any) -> CitedPassage:
+    key = SOURCES[number - 1].key
+    return CitedPassage(
+        source=key, verdict=verdict, score=score, quote=quote, start=0, end=len(quote), content_hash="1a", **fields
+    )
+
+
+def claim(words: str, verdict: ClaimVerdict, *passages: CitedPassage, text: str = TEXT, **fields: Any) -> ClaimCheck:
+    start = text.index(words)
+    return ClaimCheck(start=start, end=start + len(words), verdict=verdict, passages=passages, **fields)
+
+
+CLAIMS = (
+    claim("The Skerry Light was lit in 1844. [1]", "supported", passage(1, "supported", QUOTE, 0.97)),
+    claim(
+        "It stands **38 metres** tall, on granite. [1, 2]",
+        "partly",
+        passage(1, "supported", "Height: 38 metres."),
+        passage(2, "partly", "The tower is granite.", 0.52, reasons=("no word of '38'",)),
+    ),
+    claim("Some 4,000 ships passed in 1905.", "uncited"),
+    claim(
+        "- It was electrified in 1937. [3]",
+        "unsupported",
+        passage(3, "unsupported", "", 0.1, judge="openai:judge-1"),
+        is_marked=True,
+    ),
+    claim("| Skerry | 38 m [1] |", "supported", passage(1, "supported", "Height: 38 metres.")),
+)
+REPORT = Report(text=TEXT, sources=tuple(source.key for source in SOURCES), claims=CLAIMS, audit=AUDIT)
+UNCHECKED = REPORT.model_copy(update={"claims": (), "audit": None})
+
+
+def finished(**fields: Any) -> Finished:
+    """A finished report; `fields` are put in place of its own."""
+    whole = Finished(
+        question=QUESTION,
+        date="4 March 2026",
+        language_code="en",
+        report=REPORT,
+        cited=SOURCES,
+        notes=["Research ended early: max_seconds."],
+        contradictions=[Compared(("Lit in 1844.", "Lit in 1846."), (SOURCES[0], SOURCES[2]))],
+        was_researched=True,
+    )
+    return whole._replace(**fields)
+
+
+def standing(report: Report | None = REPORT) -> Standing:
+    """How the run of this report stands."""
+    run = Run(id="q", question=QUESTION, date="4 March 2026", language="English", is_resumable=True, version="1")
+    sources = {source.key: source for source in SOURCES}
+    state = ResearchState(run=run.model_copy(update={"stop_reason": "max_seconds"}), report=report, sources=sources)
+    return Standing("0", "light", "orchestrated", state, "", is_unfinished=False, changed="", failure="")
+
+
+def written(text: str, **fields: Any) -> Finished:
+    """A report of this text, of which nothing was checked, on the same sources."""
+    return finished(report=Report(text=text, sources=REPORT.sources), **fields)
+
+
+HARM = (
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    '"><svg onload=alert(1)>',
+    "</style><script>alert(1)</script>",
+    "</title></script><iframe src=https://evil.example/>",
+    "]]><object data=https://evil.example/>",
+    "[x](javascript:alert(1)) [y](//evil.example/) ![z](https://evil.example/z.png)",
+    "<https://evil.example/?q=secret> https://evil.example/?q=secret",
+    "[lights.example](https://evil.example/) [a](data:text/html,<script>alert(1)</script>)",
+    "\u202egnp.exe\u202c \u2066x\u2069 \x1b[31m \x00 \x7f \ufffe \ud800 &#x202e; &lt;b onclick=alert(1)&gt;",
+    "{{ 7*7 }} {% raw %} ${7*7} {#",
+    "⁅b0⁆ ⁅c99⁆ ⁅e7⁆ ⁅",
+    "W" * 10_000,
+    "| a | b |\n|---|---|\n| <b onclick=alert(1)> | `</code><script>alert(1)</script>` |",
+    "<style>body{display:none}</style><base href=https://evil.example/><meta http-equiv=refresh content=0>",
+)
+"""Texts that mean harm, whatever field they come in."""
+
+
+def harmful(words: str) -> Finished:
+    """A report that has these words in every field that somebody else fills in."""
+    text = f"# {words}\n\n{words} [1]\n\n- {words} [2]\n\n> {words} [3]"
+    start, end = text.rindex("- "), text.rindex("\n\n>")
+    sources = [
+        source.model_copy(update={"title": words, "date": words, "read_at": words, "address": words})
+        for source in (*SOURCES[:2], SOURCES[2].model_copy(update={"location": words}))
+    ]
+    reasons = CitedPassage(
+        source=SOURCES[1].key, verdict="partly", score=0.5, quote=words, start=0, end=1, content_hash="", judge=words
+    ).model_copy(update={"reasons": (words,)})
+    checked = ClaimCheck(start=start, end=end, verdict="partly", passages=(reasons,))
+    missed = NotRead(path=words, reason=words, code="x")
+    audit = AUDIT.model_copy(update={"open_gaps": (words,), "not_read": (missed,)})
+    return Finished(
+        question=words,
+        date=words,
+        language_code="en",
+        report=Report(text=text, sources=REPORT.sources, claims=(checked,), audit=audit),
+        cited=sources,
+        notes=[words],
+        contradictions=[Compared((words, words), (sources[0], sources[2]))],
+        was_researched=True,
+    )

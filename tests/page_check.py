@@ -1,0 +1,36 @@
+"""Which elements and attributes an exported page may have, whatever it is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import lxml.html
+
+from deep_research.app.exports.markup import ALLOWED_TAGS
+
+SVG = {"svg", "title", "desc", "defs", "pattern", "rect", "text"}
+LAYOUT = {"html", "head", "meta", "style", "body", "header", "nav", "main", "article", "section", "aside", "figure"}
+PARTS = {"figcaption", "div", "span", "bdi", "button", "dl", "dt", "dd"}
+TAGS = ALLOWED_TAGS | SVG | LAYOUT | PARTS
+OURS = {"aria-label", "aria-labelledby", "class", "dir", "id", "lang", "role", "scope", "tabindex", "type"}
+OPENING = {"autofocus", "popover", "popovertarget", "popovertargetaction"}
+HEAD = {"charset", "content", "http-equiv", "name"}
+DRAWING = {
+    "direction", "fill", "font-family", "font-size", "height", "patterntransform", "patternunits", "stroke",
+    "viewbox", "width", "x", "y",
+}  # fmt: skip
+ATTRIBUTES = OURS | OPENING | HEAD | DRAWING | {"href", "rel", "start", "target"}
+
+
+def faults(page: str) -> Iterator[str]:
+    """What of the page is not among what it may have."""
+    for element in lxml.html.document_fromstring(page).iter():
+        if not isinstance(element.tag, str):
+            yield f"a comment or an instruction: {element!r}"
+            continue
+        if element.tag not in TAGS:
+            yield f"<{element.tag}>"
+        yield from (f"<{element.tag} {name}>" for name in element.keys() if name not in ATTRIBUTES)  # noqa: SIM118
+        target = element.get("href", "#")
+        if not target.startswith(("#", "https://lights.example/", "https://www.coast.example/", "file:///docs/")):
+            yield f"leads to {target}"

@@ -1,0 +1,76 @@
+"""Our own writer's draft with bad habits of citing; its sources are known."""
+
+from __future__ import annotations
+
+import pytest
+
+from deep_research.evidence.drafts.clean import Cleaned, clean_draft
+from deep_research.knowledge import Source
+
+
+def source(number: int, title: str, location: str) -> Source:
+    kind = "document" if location.startswith("file:") else "web"
+    return Source(key=location, title=title, location=location, address=location, kind=kind, number=number)  # type: ignore[arg-type]  # one of the two
+
+
+SOURCES = {
+    3: source(3, "Gulls", "https://gulls.test/a"),
+    5: source(5, "Terns", "https://www.terns.test/b"),
+    8: source(8, "Auks", "file:///birds/auks.md"),
+}
+
+
+@pytest.mark.parametrize(
+    ("draft", "cleaned"),
+    [
+        ("A [3]. B [8].", Cleaned("A [3]. B [8].", 0, 0, 0, 0, 0, 0)),
+        ("A 【3】【5†L1】. B[^8].", Cleaned("A [3][5]. B[8].", 0, 0, 0, 0, 0, 0)),
+        ("A [3-5]. B [7]. C [5, 3].", Cleaned("A [3][5]. B. C [5][3].", 2, 1, 0, 0, 0, 0)),
+        ("A https://gulls.test/a/. B <http://terns.test/b>.", Cleaned("A [3]. B [5].", 0, 0, 2, 0, 0, 0)),
+        ("A https://new.test/x. B (https://new.test).", Cleaned("A. B.", 0, 0, 0, 2, 0, 0)),
+        ("A [word](https://gulls.test/a) b.", Cleaned("A word [3] b.", 0, 0, 1, 0, 0, 0)),
+        ("A [word](https://new.test) b ![chart](p.png).", Cleaned("A word b chart.", 0, 0, 0, 2, 0, 0)),
+        ("A [5](https://gulls.test/a) b [3](https://new.test).", Cleaned("A [3] b.", 1, 0, 1, 1, 0, 0)),
+        ("A [3](#sources). B [auks](file:///birds/auks.md).", Cleaned("A [3]. B auks [8].", 0, 0, 1, 0, 0, 0)),
+        ("In [2016] and [0, 1].", Cleaned("In \\[2016\\] and \\[0, 1\\].", 0, 0, 0, 0, 0, 0)),
+        ("`[9]` [see](p 5)\n```\n[9]\n```", Cleaned("`[9]` [see](p 5)\n```\n[9]\n```", 0, 0, 0, 0, 0, 0)),
+        ("", Cleaned("", 0, 0, 0, 0, 0, 0)),
+    ],
+)  # fmt: skip
+def test_only_markers_of_known_numbers_are_left(draft: str, cleaned: Cleaned) -> None:
+    assert clean_draft(draft, SOURCES) == cleaned
+    assert clean_draft(cleaned.text, SOURCES).text == cleaned.text
+
+
+@pytest.mark.parametrize(
+    "listed",
+    [
+        "## Sources\n\n[3] Gulls: https://gulls.test/a\n[5] Terns: https://terns.test/b",
+        "**Quellen**\n\n- [3] Gulls\n- [5] Terns",
+        "### 参考文献\n\n3. Gulls\n5. Terns",
+        "---\n\n## References\n\n[3] Gulls: https://gulls.test/a\n[5] Something: https://new.test",
+        "[^3]: Gulls, https://gulls.test/a",
+    ],
+)
+def test_a_list_of_sources_is_taken_out(listed: str) -> None:
+    cleaned = clean_draft(f"A [3]. B [5].\n\n{listed}\n", SOURCES)
+    assert (cleaned.text, cleaned.lists, cleaned.remapped) == ("A [3]. B [5].", 1, 0)
+
+
+@pytest.mark.parametrize(
+    "listed",
+    [
+        "[1] Terns: http://terns.test/b\n[2] Gulls: https://gulls.test/a/\n[3] New: https://new.test",
+        "1. Terns\n2. **Gulls**\n3. New",
+    ],
+)
+def test_a_list_that_numbers_known_sources_otherwise_says_what_the_numbers_mean(listed: str) -> None:
+    cleaned = clean_draft(f"A [1]. B [2]. C [3]. D [8].\n\n## Sources\n\n{listed}\n", SOURCES)
+    assert cleaned.text == "A [5]. B [3]. C. D."
+    assert (cleaned.remapped, cleaned.removed) == (2, 2)
+
+
+def test_a_source_that_is_known_under_two_numbers_keeps_the_one_that_the_list_gives() -> None:
+    sources = {1: source(1, "A", "http://a.test"), 2: source(2, "A", "https://www.a.test")}
+    cleaned = clean_draft("A [2].\n\n## Sources\n[2] A: https://a.test\n", sources)
+    assert (cleaned.text, cleaned.remapped) == ("A [2].", 0)

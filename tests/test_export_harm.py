@@ -1,0 +1,128 @@
+"""Whatever stands in a report, its page holds only what it may hold."""
+
+from __future__ import annotations
+
+import lxml.html
+import pytest
+from exported import HARM, QUESTION, REPORT, SOURCES, claim, finished, harmful, passage, written
+from hypothesis import given
+from hypothesis import strategies as st
+from page_check import faults
+
+from deep_research.app.exports.finished import Finished
+from deep_research.app.exports.page import report_page
+from deep_research.app.exports.word import report_docx
+from deep_research.state import Report
+
+PIECES = st.sampled_from(
+    [
+        *HARM[:12],
+        "[1]",
+        "[2, 3]",
+        "**",
+        "`",
+        "\n",
+        "\n\n",
+        "# ",
+        "- ",
+        "> ",
+        "| ",
+        "1. ",
+        "<",
+        '"',
+        "'",
+        "&",
+        "]]>",
+        "⁅b0⁆",
+    ]
+)
+WORDS = st.one_of(st.text(max_size=40), st.lists(PIECES | st.text(max_size=5), max_size=12).map("".join))
+
+
+def article(page: Finished) -> lxml.html.HtmlElement:
+    """The report's own text on its page."""
+    (found,) = lxml.html.document_fromstring(report_page(page)).iter("article")
+    return found
+
+
+@pytest.mark.parametrize("words", HARM, ids=lambda words: words[:20].encode("ascii", "replace").decode())
+@pytest.mark.parametrize("is_on_paper", [False, True])
+def test_a_page_holds_what_it_may_hold_whatever_its_fields_say(words: str, is_on_paper: bool) -> None:
+    assert list(faults(report_page(harmful(words), is_on_paper=is_on_paper))) == []
+
+
+@pytest.mark.parametrize("words", HARM, ids=lambda words: words[:20].encode("ascii", "replace").decode())
+def test_a_word_document_can_be_made_whatever_its_fields_say(words: str) -> None:
+    assert report_docx(harmful(words)).startswith(b"PK")
+
+
+@given(WORDS)
+def test_no_text_gets_anything_else_into_a_page(words: str) -> None:
+    assert list(faults(report_page(harmful(words)))) == []
+
+
+@given(WORDS, st.data())
+def test_sentences_may_begin_and_end_anywhere(words: str, data: st.DataObject) -> None:
+    places = st.lists(st.integers(0, len(words)), min_size=2, max_size=6).map(sorted)
+    bounds = data.draw(places)
+    claims = tuple(
+        claim("", "partly", passage(1, "partly", words), text="").model_copy(update={"start": start, "end": end})
+        for start, end in zip(bounds[::2], bounds[1::2], strict=False)
+    )
+    report = Report(text=words, sources=REPORT.sources, claims=claims)
+    assert list(faults(report_page(finished(report=report)))) == []
+
+
+@given(WORDS)
+def test_marks_for_sentences_and_citations_never_show(words: str) -> None:
+    assert not {"⁅", "⁆"} & set(article(written(words)).text_content())
+
+
+def test_only_links_to_its_sources_stay_links_in_a_text() -> None:
+    text = "[one](https://lights.example/skerry) [two](https://lights.example/skerry?q=secret) <https://evil.example/>"
+    links = [(link.text_content(), link.get("href")) for link in article(written(text)).iter("a")]
+    assert links == [("one", "https://lights.example/skerry")]
+    assert "two" in article(written(text)).text_content()
+
+
+def test_a_link_of_a_text_tells_nothing_to_where_it_leads() -> None:
+    (link,) = article(written("[one](https://lights.example/skerry)")).iter("a")
+    assert link.get("rel") == "noopener noreferrer nofollow"
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        ("bank.example", "lights.example"),
+        ("https://bank.example/x", "lights.example"),
+        ("go to **bank.example** now", "lights.example"),
+        ("//bank", "lights.example"),
+        ("lights.example", "lights.example"),
+        ("https://lights.example/skerry", "https://lights.example/skerry"),
+        ("the register", "the register"),
+    ],
+)
+def test_the_words_of_a_link_name_no_other_host(words: str, shown: str) -> None:
+    (link,) = article(written(f"[{words}](https://lights.example/skerry)")).iter("a")
+    assert link.text_content() == shown
+
+
+def test_a_document_whose_location_is_on_the_web_and_a_page_that_is_a_file_are_no_links() -> None:
+    swapped = [SOURCES[0].model_copy(update={"kind": "document"}), SOURCES[1].model_copy(update={"kind": "web"})]
+    page = finished(cited=[*swapped, SOURCES[2]], contradictions=[])
+    targets = {link.get("href") for link in lxml.html.document_fromstring(report_page(page)).iter("a")}
+    assert not [target for target in targets if "lights.example" in target or target.startswith("file:")]
+
+
+def test_what_turns_the_direction_of_text_is_left_out() -> None:
+    page = report_page(finished(question=f"{QUESTION}\u202e\x1b", report=Report(text="a\u202eb &#x202e;c", sources=())))
+    assert not {"\u202e", "\x1b"} & set(page)
+
+
+def test_letters_are_joined_and_parted_as_they_were_written() -> None:
+    assert "می\u200cخواهم" in report_page(written("می\u200cخواهم"))
+
+
+def test_a_title_of_ten_thousand_letters_is_cut() -> None:
+    page = report_page(finished(question="W" * 10_000))
+    assert page.count("W") < 1_000

@@ -1,0 +1,172 @@
+"""Whether a source supports a sentence is judged by what both say, in several languages."""
+
+from __future__ import annotations
+
+import pytest
+
+from deep_research.evidence.support import check_claim, read_evidence, score_support
+
+TOWER = (
+    "# Skerry lighthouse\n\n"
+    "Skerry lighthouse was completed on 3 May 1844 after six years of work. It is 48 metres high and cost £93,800. "
+    "The tower was built by Alan Reid, whose brother David drew the plans. In 1972 the keepers left, and the light has "
+    "been automatic since. It may be older than the beacon at Tarn. The light was never moved to another island.\n"
+    "About 1.5 million people have seen it; 38 percent of them came by boat."
+)
+SUPPORTED = [
+    "Skerry lighthouse was completed on 3 May 1844 after six years of work.",
+    "The tower was built by Alan Reid, whose brother David drew the plans.",
+    "Skerry lighthouse was completed on May 3rd, 1844.",
+    "Skerry lighthouse was completed in the 1840s.",
+    "The lighthouse is 48 m high and cost £93,800.",
+    "1,500,000 people have seen it.",
+    "38 % of the people came by boat.",
+    "The light was never moved.",
+    "In 1972, the keepers left [3].",
+]
+FALSE = [
+    ("Skerry lighthouse was completed on 3 May 1845 after six years of work.", "3 May 1844, not 3 May 1845"),
+    ("Skerry lighthouse was completed on 3 May 1844 after seven years of work.", "the passage says six, not seven"),
+    ("It is 49 metres high and cost £93,800.", "the passage says 48, not 49"),
+    ("It is 48 feet high and cost £93,800.", "the passage says 48 metre, not 48 foot"),
+    ("About 1.5 billion people have seen it.", "the passage says 1.5 million, not 1.5 billion"),
+    ("The tower was built by Hugh Reid, whose brother David drew the plans.", "the passage says 'Alan', not 'Hugh'"),
+    ("It is 48 metres high and cost £93,800 in Rome, said Tarn.", "no word of 'Tarn' in the passage"),
+    ("The tower was not built by Alan Reid.", "the claim denies what the passage says"),
+    ("The light was moved to another island.", "the passage denies it"),
+    (
+        "The tower was built by Alan Reid, whose sister David drew the plans.",
+        "the passage says 'brother', not 'sister'",
+    ),
+    ("It was built by Marconi.", "no word of 'Marconi' in the source"),
+    ("It had 77 windows.", "the source does not say 77"),
+    ("It was painted yellow by volunteers.", "not in the passage: painted, yellow, volunteers"),
+]
+
+
+@pytest.mark.parametrize("claim", SUPPORTED)
+def test_what_the_source_says_is_supported(claim: str) -> None:
+    check = check_claim(claim, TOWER)
+    assert (check.verdict, TOWER[check.start : check.end]) == ("supported", check.quote)
+
+
+@pytest.mark.parametrize(("claim", "reason"), FALSE, ids=[claim for claim, _ in FALSE])
+def test_what_the_source_says_differently_is_not_supported_and_the_reason_is_told(claim: str, reason: str) -> None:
+    check = check_claim(claim, TOWER)
+    assert check.verdict != "supported"
+    assert any(reason in one for one in check.reasons), check.reasons
+
+
+def test_a_quoted_sentence_has_the_highest_score_and_is_its_own_quote() -> None:
+    for sentence in SUPPORTED[:2]:
+        check = check_claim(sentence, TOWER)
+        assert (check.score, check.quote, check.reasons) == (1.0, sentence, ())
+
+
+def test_what_the_source_says_as_uncertain_is_told() -> None:
+    assert (
+        "the passage says it as something uncertain"
+        in check_claim("It is older than the beacon at Tarn.", TOWER).reasons
+    )
+    assert not check_claim("It may be older than the beacon at Tarn.", TOWER).reasons
+
+
+def test_two_numbers_that_change_places_are_noticed() -> None:
+    text = "Arn won 12 prizes in Kiel and 30 prizes in Rome during his long career as a painter."
+    check = check_claim("Arn won 30 prizes in Kiel and 12 prizes in Rome during his long career as a painter.", text)
+    assert check.verdict != "supported"
+    assert "the passage says 12 where the claim says 30" in check.reasons
+
+
+def test_a_number_of_another_sentence_is_not_taken_for_the_right_one() -> None:
+    text = "The bridge has 29 arches. It was opened by the queen, and its 54 lamps were lit that evening."
+    assert check_claim("The bridge has 54 arches.", text).verdict != "supported"
+
+
+def test_a_sentence_whose_parts_stand_in_neighbouring_sentences_is_quoted_with_both() -> None:
+    text = "Nothing is known of Ulm. Ida Voss was born in Bonn. She studied chemistry in Graz. Her dog was brown."
+    check = check_claim("Ida Voss was born in Bonn and studied chemistry in Graz.", text)
+    assert check.quote == "Ida Voss was born in Bonn. She studied chemistry in Graz."
+    assert check.verdict == "supported"
+
+
+def test_a_sentence_that_is_broken_into_lines_is_one() -> None:
+    text = "The ferry crosses\nthe sound in\nforty minutes. It rains."
+    check = check_claim("The ferry crosses the sound in 40 minutes.", text)
+    assert (check.verdict, check.quote) == ("supported", "The ferry crosses\nthe sound in\nforty minutes.")
+
+
+@pytest.mark.parametrize(
+    ("claim", "text"),
+    [
+        ("Der Turm wurde am 3. Mai 1889 eröffnet.", "Am 03.05.1889 wurde der Turm eröffnet."),
+        ("Der Turm zog 1.500.000 Besucher an.", "Der Turm zog 1,5 Millionen Besucher an."),
+        ("La tour a été inaugurée devant 1 500 personnes.", "Devant 1.500 personnes, la tour a été inaugurée."),
+        ("La torre fue inaugurada en mayo de 1889.", "La torre fue inaugurada el 3 de mayo de 1889 por el alcalde."),
+        ("该塔第一年吸引了150万名游客。", "该塔于1889年落成。该塔第一年吸引了1,500,000名游客。"),
+        ("Twenty-five ships were lost.", "In all, 25 ships were lost."),
+        ("It had 12 stations.", "It had a dozen stations."),
+        ("It cost 1.5m dollars.", "It cost $1.5 million."),
+    ],
+)
+def test_one_number_or_date_may_be_written_in_many_ways(claim: str, text: str) -> None:
+    assert check_claim(claim, text).verdict == "supported"
+
+
+@pytest.mark.parametrize(
+    ("claim", "text"),
+    [
+        ("Der Turm wurde am 4. Mai 1889 eröffnet.", "Am 03.05.1889 wurde der Turm eröffnet."),
+        ("Der Turm wurde nicht 1889 eröffnet.", "Der Turm wurde 1889 eröffnet."),
+        ("La tour a été inaugurée devant 1 600 personnes.", "La tour a été inaugurée devant 1 500 personnes."),
+        ("La torre no fue inaugurada en 1889.", "La torre fue inaugurada en 1889."),
+        ("该塔于1890年落成。", "该塔于1889年落成。它位于巴黎。"),
+        ("该塔没有在1889年落成。", "该塔于1889年落成。它位于巴黎。"),
+        ("The hall was unlocked before the fire.", "The hall was unlocked after the fire."),
+        ("It was impossible to enter the hall.", "It was possible to enter the hall."),
+        ("The painless cure was found in Oslo.", "The painful cure was found in Oslo."),
+    ],
+)
+def test_another_number_date_negation_or_opposite_is_noticed_in_many_languages(claim: str, text: str) -> None:
+    assert check_claim(claim, text).verdict != "supported"
+
+
+def test_a_source_can_be_read_once_for_many_sentences() -> None:
+    read = read_evidence(TOWER)
+    for claim in [*SUPPORTED, *(claim for claim, _ in FALSE)]:
+        assert check_claim(claim, read) == check_claim(claim, TOWER)
+        assert score_support(claim, read) == check_claim(claim, TOWER).score
+
+
+def test_without_words_there_is_nothing_to_compare() -> None:
+    for claim, text in (("", TOWER), ("…", TOWER), ("A tower.", ""), ("A tower.", "…\n")):
+        assert check_claim(claim, text) == ("unsupported", 0.0, "", 0, 0, ("there is nothing to compare",))
+
+
+def test_a_negation_of_something_else_does_not_make_a_denial_true() -> None:
+    text = "The tower was built by Alan Reid from granite of the island, which was never sold abroad."
+    assert check_claim("The tower was not built by Alan Reid from granite of the island.", text).verdict != "supported"
+
+
+def test_a_near_quote_is_held_against_its_own_sentence_whatever_its_neighbours_name() -> None:
+    text = "# Ahmad Tarik\n\nHis reign represented the start of a new era in Brunei. He lived in Medina."
+    check = check_claim("His reign represented the start of a new era in Medina.", text)
+    assert (check.verdict != "supported", check.quote) == (True, text.split("\n")[2].split(" He ")[0])
+    assert "the passage says 'Brunei', not 'Medina'" in check.reasons
+
+
+def test_a_sentence_of_many_lines_is_quoted_whole() -> None:
+    text = "The ferry\ncrosses\nthe sound\nin forty\nminutes\nevery day. It rains."
+    assert check_claim("The ferry crosses the sound every day.", text).quote == text.removesuffix(" It rains.")
+
+
+def test_a_year_that_the_source_names_nowhere_is_noticed() -> None:
+    text = "The painter Arn Holm died in his house in Kiel on May 7, said his brother."
+    assert check_claim("The painter Arn Holm died in his house in Kiel on May 7, 2019.", text).verdict != "supported"
+    dated = f"{text} The year 2019 had begun well."
+    assert check_claim("The painter Arn Holm died in his house in Kiel on May 7, 2019.", dated).verdict == "supported"
+
+
+def test_what_the_source_says_as_uncertain_supports_less() -> None:
+    sure, unsure = ("Since June the firm is " + how + " very profitable." for how in ("certainly", "probably"))
+    assert score_support("The firm is profitable.", sure) > score_support("The firm is profitable.", unsure)

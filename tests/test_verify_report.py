@@ -1,0 +1,203 @@
+"""The report is held against its sources: mended where that can be done, marked where it cannot."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lab import REPORT, Lab, lab, search
+from packet_check import READER
+
+from deep_research.app.replay import replay
+from deep_research.audit import ClaimCheck
+from deep_research.models.scripted import ScriptedChatModel, call, calls
+from deep_research.run.errors import RateLimited
+from deep_research.state import ResearchState
+
+TWO_SOURCES = "It was lit in 1844. [1] Ada Moran kept it. [2]"
+BOTH = [search("Skerry Light", "Ada Moran"), REPORT, TWO_SOURCES]
+
+
+def rewritten(*texts: str) -> Any:
+    """The writer hands in these sentences, in the order in which it was shown the faulty ones."""
+    return calls(call("rewrite_sentences", sentences=[{"number": n, "text": text} for n, text in enumerate(texts, 1)]))
+
+
+def checked(state: ResearchState) -> list[tuple[str, str, str | None, bool]]:
+    """Words, verdict, repair and mark of each claim."""
+    report = state.report
+    assert report
+    return [(report.text[one.start : one.end], one.verdict, one.repair, one.is_marked) for one in report.claims]
+
+
+def claim(state: ResearchState, place: int = 0) -> ClaimCheck:
+    assert state.report
+    return state.report.claims[place]
+
+
+async def ask(tmp_path: Path, writer: list[Any], **settings: Any) -> tuple[Lab, ResearchState]:
+    """A run whose researcher has read two documents; replayed, it tells the same."""
+    run = lab(tmp_path, writer=writer, researcher=BOTH, **settings)
+    state = await run.ask()
+    told = [packet for packet in run.packets if packet["type"] in ("report_revised", "report_audited", "notes_added")]
+    again = [one.model_dump(mode="json") for one in replay(state)]
+    assert [packet for packet in again if packet["type"] in ("report_revised", "report_audited", "notes_added")] == told
+    return run, state
+
+
+async def test_a_sentence_knows_the_passage_that_supports_it(tmp_path: Path) -> None:
+    _, state = await ask(tmp_path, ["The Skerry Light was lit for the first time in 1844. [1]"])
+    (passage,) = claim(state).passages
+    assert (claim(state).verdict, passage.verdict, passage.judge) == ("supported", "supported", "")
+    assert passage.quote == "The Skerry Light was lit for the first time in 1844."
+    source = state.sources[passage.source]
+    assert passage.content_hash == source.content_hash
+    assert source.title == "Skerry Light"
+
+
+async def test_a_sentence_that_is_not_supported_is_marked(tmp_path: Path) -> None:
+    run, state = await ask(tmp_path, ["It was lit in 1844. [1] It stands 83 metres tall. [1]"], verify="check")
+    assert state.report
+    assert state.report.text.startswith("It was lit in 1844. [1] It stands 83 metres tall. [1] *(")
+    assert checked(state)[0][1:] == ("supported", None, False)
+    assert claim(state, 1).verdict != "supported"
+    assert claim(state, 1).is_marked
+    assert any("83" in reason for reason in claim(state, 1).passages[0].reasons)
+    assert len(run.calls("writer")) == 1
+    (revised,) = [packet for packet in run.packets if packet["type"] == "report_revised"]
+    assert revised["content"].count("*(") == 1
+    assert state.report.audit and (state.report.audit.supported, state.report.audit.marked) == (1, 1)
+    assert "83 metres tall" in state.messages[-1].text
+    assert "*(" in state.messages[-1].text
+
+
+async def test_the_writer_mends_once_what_is_not_supported(tmp_path: Path) -> None:
+    script = ["It stands 83 metres tall. [1]", rewritten("It stands 38 metres tall. [1]")]
+    run, state = await ask(tmp_path, script)
+    assert checked(state) == [("It stands 38 metres tall. [1]", "supported", "rewritten", False)]
+    shown = run.calls("writer")[1].text
+    assert "It stands 83 metres tall. [1]" in shown
+    assert "It stands 38 metres tall." in shown
+    assert state.report and state.report.audit and state.report.audit.repaired == 1
+    (revised,) = [packet for packet in run.packets if packet["type"] == "report_revised"]
+    assert revised["content"].startswith("It stands 38 metres tall. [1](file://")
+
+
+async def test_what_the_writer_hands_in_stands_only_if_it_is_supported(tmp_path: Path) -> None:
+    _, state = await ask(tmp_path, ["It stands 83 metres tall. [1]", rewritten("It stands 88 metres tall. [1]")])
+    assert state.report and state.report.text.startswith("It stands 83 metres tall. [1] *(")
+    assert claim(state).is_marked
+    assert claim(state).repair is None
+
+
+async def test_a_sentence_is_cited_to_the_source_that_says_so(tmp_path: Path) -> None:
+    run, state = await ask(tmp_path, ["Ada Moran kept the Skerry Light from 1901 to 1932. [1]"])
+    assert checked(state) == [
+        ("Ada Moran kept the Skerry Light from 1901 to 1932. [1]", "supported", "cited anew", False)
+    ]
+    assert state.report and [state.sources[key].title for key in state.report.sources] == ["Ada Moran"]
+    assert len(run.calls("writer")) == 1
+
+
+async def test_figures_without_a_source_get_the_one_that_states_them(tmp_path: Path) -> None:
+    written = "About the light.\n\n- Ada Moran kept the Skerry Light from 1901 to 1932.\n- It was lit in 1844. [1]"
+    _, state = await ask(tmp_path, [written])
+    assert [(text, verdict, repair) for text, verdict, repair, _ in checked(state)] == [
+        ("- Ada Moran kept the Skerry Light from 1901 to 1932. [1]", "supported", "cited anew"),
+        ("- It was lit in 1844. [2]", "supported", None),
+    ]
+
+
+async def test_figures_that_no_source_states_are_marked(tmp_path: Path) -> None:
+    _, state = await ask(tmp_path, ["It was lit in 1844. [1] The ferry sank with 212 passengers.", rewritten("")])
+    assert claim(state, 1).verdict == "uncited"
+    assert state.report and state.report.text.endswith("212 passengers. *(not verified)*")
+    assert state.report.audit and (state.report.audit.uncited, state.report.audit.cited) == (1, 1)
+
+
+async def test_a_repair_that_fails_is_told_and_the_sentence_is_marked(tmp_path: Path) -> None:
+    run, state = await ask(tmp_path, ["It stands 83 metres tall. [1]", ValueError("the model broke")])
+    assert claim(state).is_marked
+    assert state.run and state.run.status == "completed"
+    assert state.report and state.report.audit and "ValueError" in state.report.audit.failures[0]
+    assert [packet["message"] for packet in run.packets if packet["type"] == "error"] == [
+        *map(str, [one.model_dump()["message"] for one in replay(state) if one.type == "error"])
+    ]
+
+
+async def test_the_report_is_not_written_again_when_its_check_was_stopped(tmp_path: Path) -> None:
+    script = [
+        "It stands 83 metres tall. [1]",
+        RateLimited("Too many requests."),
+        rewritten("It stands 38 metres tall. [1]"),
+    ]
+    run = lab(tmp_path, writer=script, researcher=BOTH)
+    with pytest.raises(RateLimited):
+        await run.ask()
+    stopped = await run.state()
+    assert stopped.draft and stopped.report is None
+    state = await run.ask(None)
+    assert state.report and state.report.text == "It stands 38 metres tall. [1]"
+    assert len(run.calls("writer")) == 3
+
+
+async def test_the_verifier_decides_where_the_rules_are_not_sure(tmp_path: Path) -> None:
+    doubtful = "Ada Moran, the woman of Tralee, looked after the lamp for three decades. [1]"
+    verifier = [calls(call("judge_sentences", verdicts=[{"pair": 1, "verdict": "supported"}]))]
+    run = lab(tmp_path, writer=[doubtful], researcher=[search("Ada Moran"), REPORT, "She was born in Tralee. [1]"])
+    run.models["verifier"] = ScriptedChatModel(replies=verifier, profile=run.models["writer"].profile)
+    state = await run.ask()
+    (passage,) = claim(state).passages
+    assert 0.2 < passage.score < 0.7
+    assert (passage.verdict, claim(state).verdict, passage.judge) == ("supported", "supported", "scripted")
+    assert "Ada Moran kept the Skerry Light" in run.calls("verifier")[0].text
+
+
+async def test_nothing_is_checked_where_that_is_not_wanted(tmp_path: Path) -> None:
+    run, state = await ask(tmp_path, ["It stands 83 metres tall. [1]"], verify="off")
+    assert state.report and state.report.text == "It stands 83 metres tall. [1]"
+    assert (state.report.claims, state.report.audit) == ((), None)
+    assert not {"report_revised", "report_audited", "activity"} & {*run.types()}
+
+
+async def test_reprints_of_one_text_count_once(tmp_path: Path) -> None:
+    folder = tmp_path / "reprints"
+    folder.mkdir()
+    story = (
+        "The Skerry Light was lit for the first time in 1844 by a crew of nine masons. The board of trade had asked "
+        "for a tower of granite, and the granite came by boat from the mainland in two long and stormy summers."
+    )
+    for name in ("herald", "courier", "gazette"):
+        (folder / f"{name}.md").write_text(f"# The {name}\n\n{story}\n", encoding="utf-8")
+    (folder / "log.md").write_text(
+        "# The log\n\nThe Skerry Light was lit in 1844 for the first time.\n", encoding="utf-8"
+    )
+    finding = "It was lit in 1844. [1, 2, 3, 4]"
+    run = lab(tmp_path, writer=[finding], researcher=[search("Skerry Light lit 1844"), REPORT, finding])
+    run.folder = folder
+    state = await run.ask()
+    assert state.report and state.report.audit
+    assert (state.report.audit.sources_cited, state.report.audit.independent_sources) == (4, 2)
+    assert claim(state).independent == 2
+    assert [len(group) for group in state.report.audit.reprints] == [3]
+
+
+async def test_contrary_passages_are_shown_with_their_dates(tmp_path: Path) -> None:
+    folder = tmp_path / "contrary"
+    folder.mkdir()
+    for name, date, year in (("old", "2019-04-01", 1844), ("new", "2023-06-01", 1846)):
+        text = f"---\ndate: {date}\n---\n# The {name} guide\n\nThe Skerry Light was lit for the first time in {year}.\n"
+        (folder / f"{name}.md").write_text(text, encoding="utf-8")
+    finding = "The Skerry Light was lit for the first time in 1844. [1, 2]"
+    run = lab(tmp_path, writer=[finding], researcher=[search("Skerry Light lit"), REPORT, finding])
+    run.folder = folder
+    state = await run.ask()
+    assert state.report and state.report.audit and len(state.report.audit.disagreements) == 1
+    assert "## Contradictions" in state.messages[-1].text
+    assert "2023-06-01" in state.messages[-1].text
+
+
+def test_packets_of_the_check_are_in_the_schema() -> None:
+    packet = {"type": "report_revised", "placement": {"turn_index": 1}, "content": "x", "citations": []}
+    assert READER.validate_python(packet).type == "report_revised"

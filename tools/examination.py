@@ -1,0 +1,123 @@
+"""Examines a report sentence by sentence, and mends what its sources do not support."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from deep_research.audit import ClaimCheck, Draft, Repair
+from deep_research.evidence.citing import Edit, citing, renumbered, with_edits
+from deep_research.evidence.verification import Claim, Verifier, bare_sentences, claims_of
+from deep_research.models.resolve import is_extractive
+from deep_research.run.context import Context
+from deep_research.tools.fill_in import Filler
+from deep_research.tools.rewriting import Fault, Rewrite, kind_of, rewrites
+from deep_research.tools.second_opinion import PAIRS, Pair, is_unsure, second_opinions
+
+CLEAR = 0.75
+"""Score from which on a sentence is cited to another source without a model having a look."""
+
+
+class Examined(NamedTuple):
+    """A report that was examined."""
+
+    text: str
+    """Its body, with numbers in order of first use."""
+    sources: tuple[str, ...]
+    """Keys of the cited sources by these numbers."""
+    claims: tuple[ClaimCheck, ...]
+    """What was found about its sentences."""
+    flagged: int
+    """Sentences that the first look found not to be supported."""
+
+
+class Examination:
+    """One report under examination."""
+
+    def __init__(self, draft: Draft, verifier: Verifier, context: Context, filler: Filler) -> None:
+        self._verifier, self._context, self._filler = verifier, context, filler
+        self._text, self._sources = draft.text, list(draft.sources)
+        self._orphans = frozenset(draft.orphans)
+        self._repairs: dict[str, Repair] = {}
+        self._opinions = context.limits.max_opinions
+
+    async def examine(self) -> Examined:
+        """Look at every sentence; mend once, if that is wanted, and look again."""
+        flagged = await self._flagged()
+        if self._context.verify == "repair":
+            await asyncio.to_thread(self._cite_anew, [*flagged, *bare_sentences(self._text)])
+            await self._rewrite()
+        self._text, sources = renumbered(self._text, dict(enumerate(self._sources, 1)))
+        self._sources = list(sources)
+        checks = await asyncio.to_thread(self._checks)
+        claims = tuple(check.model_copy(update={"repair": self._repairs.get(claim.text)}) for claim, check in checks)
+        return Examined(self._text, sources, claims, len(flagged))
+
+    async def _flagged(self) -> list[Claim]:
+        """The sentences that are not supported; of those of which the rules are not sure, by the model's word."""
+        await self._ask_for_opinions(await asyncio.to_thread(self._checks))
+        checks = await asyncio.to_thread(self._checks)
+        return [claim for claim, check in checks if check.verdict != "supported"]
+
+    async def _ask_for_opinions(self, checks: Sequence[tuple[Claim, ClaimCheck]]) -> None:
+        """Take the model's word where the rules are not sure, as long as it may be asked."""
+        unsure = [Pair(claim.text, one) for claim, check in checks for one in check.passages if is_unsure(one)]
+        if not unsure or not self._opinions or is_extractive("verifier", self._context):
+            return
+        for pair in await second_opinions(unsure, self._context, self._filler, self._opinions):
+            self._verifier.put(pair.claim, pair.passage)
+        self._opinions = max(0, self._opinions - -(-len(unsure) // PAIRS))
+
+    def _checks(self) -> list[tuple[Claim, ClaimCheck]]:
+        return self._checks_of(self._text)
+
+    def _checks_of(self, text: str) -> list[tuple[Claim, ClaimCheck]]:
+        return [(claim, self._verifier.check(claim)) for claim in claims_of(text, self._sources, self._orphans)]
+
+    def _cite_anew(self, flagged: Sequence[Claim]) -> None:
+        """Cite the source that does say it, where that is clear."""
+        edits: list[Edit] = []
+        for claim in flagged:
+            found = [one for one in self._verifier.elsewhere(claim) if one.score >= CLEAR]
+            if found:
+                is_part = bool(claim.sources) and self._verifier.check(claim).verdict == "partly"
+                numbers = [self._number(key) for key in (*(claim.sources if is_part else ()), found[0].source)]
+                sentence = claim.sentence
+                edits.append(Edit(sentence.start, sentence.end, citing(sentence.raw, numbers)))
+                self._repairs[claim.text] = "cited anew"
+        self._text = with_edits(self._text, edits)
+
+    async def _rewrite(self) -> None:
+        """Have the writer's model mend what is left; what it hands in stands only if it is supported."""
+        left = await self._flagged()
+        if not left or is_extractive("writer", self._context):
+            return
+        faults = await asyncio.to_thread(lambda: [self._fault(claim) for claim in left])
+        numbers = {key: self._number(key) for fault in faults for key in _named(fault)}
+        handed_in = await rewrites(faults, numbers, self._filler, self._context.limits.max_rewrites)
+        for rewrite in handed_in:
+            await self._ask_for_opinions(await asyncio.to_thread(self._checks_of, rewrite.raw))
+        self._text = with_edits(self._text, await asyncio.to_thread(self._accepted, handed_in))
+
+    def _fault(self, claim: Claim) -> Fault:
+        return Fault(claim, self._verifier.check(claim).passages, self._verifier.elsewhere(claim))
+
+    def _accepted(self, handed_in: Sequence[Rewrite]) -> list[Edit]:
+        edits: list[Edit] = []
+        for fault, raw in handed_in:
+            new, old = claims_of(raw, self._sources), fault.claim
+            if new and all(self._verifier.check(claim).verdict == "supported" for claim in new):
+                edits.append(Edit(old.sentence.start, old.sentence.end, raw))
+                self._repairs |= {claim.text: kind_of(old.text, claim.text) for claim in new}
+        return edits
+
+    def _number(self, key: str) -> int:
+        """The number of a source in the text; a new one if it has none yet."""
+        if key not in self._sources:
+            self._sources.append(key)
+        return self._sources.index(key) + 1
+
+
+def _named(fault: Fault) -> list[str]:
+    return [one.source for one in (*fault.cited, *fault.others)]

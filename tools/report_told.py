@@ -1,0 +1,56 @@
+"""What the listeners are told about a report, live and again: the draft, and what its check brought."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from deep_research.audit import Draft
+from deep_research.evidence.notes import notes_of
+from deep_research.evidence.rendering import link_citations
+from deep_research.run.activities import activity
+from deep_research.run.packet import Placement
+from deep_research.run.packets import NotesAdded
+from deep_research.run.report_packets import ReportAudited, ReportCitation, ReportRevised
+from deep_research.run.step_packets import Activity
+from deep_research.run.telling import place_key
+from deep_research.state import Report, ResearchState
+
+
+def draft_place(state: ResearchState) -> Placement:
+    """Where the draft stands: behind the thought of its writer, if there was one."""
+    assert state.run is not None
+    place = Placement(turn_index=state.progress.turn)
+    has_thought = bool(state.thoughts.get(place_key(state.run.id, place)))
+    return Placement(turn_index=place.turn_index + has_thought)
+
+
+def check_place(state: ResearchState) -> Placement:
+    """Where the check of the report stands."""
+    return Placement(turn_index=draft_place(state).turn_index + 1)
+
+
+def check_begun(state: ResearchState) -> Activity:
+    """That the report is being checked."""
+    assert state.run is not None
+    return activity("verify", state.run.question, check_place(state))
+
+
+def report_told(state: ResearchState) -> Iterator[ReportRevised | NotesAdded | ReportAudited]:
+    """The report as it stands in the end, where it is not the draft, with its notes and its account."""
+    place, draft, report = check_place(state), state.draft, state.report
+    assert draft is not None and report is not None
+    if is_revised(draft, report):
+        links = {number: state.sources[key].location for number, key in enumerate(report.sources, 1)}
+        citations = [
+            ReportCitation(citation_number=number, document_id=key) for number, key in enumerate(report.sources, 1)
+        ]
+        yield ReportRevised(placement=place, content=link_citations(report.text, links), citations=citations)
+    if notes := notes_of(state):
+        yield NotesAdded(placement=place, notes=notes)
+    if report.audit:
+        yield ReportAudited(placement=place, audit=report.audit)
+
+
+def is_revised(draft: Draft, report: Report) -> bool:
+    """Whether the report is another one than the one that was streamed."""
+    return (report.text, report.sources) != (draft.streamed, draft.streamed_sources)

@@ -1,0 +1,53 @@
+"""Asks the verifier's model where rules cannot tell whether a passage supports a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from deep_research.audit import CitedPassage
+from deep_research.models.resolve import profile_of
+from deep_research.run.context import Context
+from deep_research.run.knowing import known
+from deep_research.tools.check_forms import JudgeSentences
+from deep_research.tools.fill_in import Filler
+
+PAIRS = 40
+"""Pairs of one call."""
+UNSURE = (0.2, 0.7)
+"""Scores between which the rules' verdict is not certain."""
+
+
+class Pair(NamedTuple):
+    """A sentence and a passage that should support it."""
+
+    claim: str
+    passage: CitedPassage
+
+
+def is_unsure(passage: CitedPassage) -> bool:
+    """Whether a model should look at a passage, too."""
+    least, most = UNSURE
+    return bool(passage.quote) and not passage.judge and least < passage.score < most
+
+
+async def second_opinions(pairs: Sequence[Pair], context: Context, filler: Filler, calls: int) -> list[Pair]:
+    """The pairs on which the verifier's model has given a verdict, in at most so many calls, without the others."""
+    judge = profile_of("verifier", context).name
+    judged: list[Pair] = []
+    for start in range(0, min(len(pairs), calls * PAIRS), PAIRS):
+        some = pairs[start : start + PAIRS]
+        shown = [
+            {"pair": number, "sentence": pair.claim, "passage": pair.passage.quote}
+            for number, pair in enumerate(some, 1)
+        ]
+        form = await filler.ask_if_possible(
+            JudgeSentences, "verifier", "verify_report", (), asked="verdicts", knowledge=known(pairs=shown)
+        )
+        verdicts = {one.pair: one.verdict for one in form.verdicts} if form else {}
+        judged += [
+            pair._replace(passage=pair.passage.model_copy(update={"verdict": verdicts[number], "judge": judge}))
+            for number, pair in enumerate(some, 1)
+            if number in verdicts
+        ]
+    return judged

@@ -1,0 +1,20 @@
+"""The texts that the sources of a run have said, from the store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from deep_research.evidence.verification import SourceText
+from deep_research.knowledge import Source
+from deep_research.run.pages import Pages
+
+
+async def source_texts(sources: Mapping[str, Source], keys: Iterable[str], pages: Pages) -> dict[str, list[SourceText]]:
+    """For each of these sources: its whole text, if it was read, and the excerpts that searches have shown of it."""
+    texts: dict[str, list[SourceText]] = {}
+    for key in keys:
+        source = sources[key]
+        hashes = [name for name in (source.content_hash, *source.excerpts) if name]
+        kept = [(name, await pages.text(name)) for name in hashes]
+        texts[key] = [SourceText(name, text) for name, text in kept if text]
+    return texts
