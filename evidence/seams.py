@@ -12,7 +12,9 @@ from deep_research.evidence.vocabulary import STOP_WORDS
 LEAST_WORDS = 3
 """Different words that have to be repeated for it to be an overlap, and no turn of phrase."""
 LEAST_WHERE_LIKELY = 2
-"""The same, where the repetition begins with a line, or ends with the whole of a word that was cut off."""
+"""The same, where the repetition begins with a line, or completes a word that was cut off."""
+LEAST_BEYOND_LINE = 1
+"""The same, where the repetition goes from one line into the next, and not in a table."""
 LEAST_OF_RESTART = 8
 """Different words from which on a continuation is void that only repeats, and never comes to where the text stopped."""
 _TOKEN = re.compile(rf"[{DENSE}]|[^\W{DENSE}]+|[^\w\s]")
@@ -116,8 +118,10 @@ class Seam:
             return self._is_half()
         start = before.rfind("\n", 0, repeated[0].start) + 1
         begins_line = bool(_LINE_MARK.fullmatch(before, start, repeated[0].start))
-        is_likely = begins_line or overlap.is_word_longer
-        if _weight(repeated) + overlap.is_word_longer >= (LEAST_WHERE_LIKELY if is_likely else LEAST_WORDS):
+        least = LEAST_WHERE_LIKELY if begins_line or overlap.is_word_longer else LEAST_WORDS
+        if "\n" in before[repeated[0].start : repeated[-1].start] and all(token.text != "|" for token in repeated):
+            least = LEAST_BEYOND_LINE
+        if _weight(repeated) + overlap.is_word_longer >= least:
             return True
         is_heading = begins_line and bool(_HEADING.match(before, start))
         return is_heading and self._held[overlap.end :].startswith("\n")

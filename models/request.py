@@ -35,4 +35,6 @@ def output_tokens(request: Request, context: Context) -> int | None:
     """Output tokens that a call is allowed, thoughts included: providers count those as output; none: no limit."""
     if request.max_tokens is None:
         return None
-    return request.max_tokens + (context.limits.reasoning_tokens if profile_of(request.role, context).reasons else 0)
+    profile = profile_of(request.role, context)
+    wanted = request.max_tokens + (context.limits.reasoning_tokens if profile.reasons else 0)
+    return min(wanted, profile.output) if profile.output else wanted

@@ -32,6 +32,8 @@ class Profile(NamedTuple):
     """Whether it reasons by itself, without the think tool."""
     calls_tools: bool | None
     """Whether it calls tools by the API's own means; none: not known before it was tried."""
+    output: int | None = None
+    """Output tokens of one call; none: not known."""
 
 
 def resolve_model(role: Role, context: Context) -> BaseChatModel:
@@ -53,7 +55,12 @@ def profile_of(role: Role, context: Context) -> Profile:
     reasons = known.get("reasoning_output", False) if context.reasoning is None else context.reasoning
     name = getattr(model, "model_name", None) or getattr(model, "model", None) or model._llm_type
     return Profile(
-        str(name), int(window or UNKNOWN_WINDOW), window is not None, bool(reasons), known.get("tool_calling")
+        str(name),
+        int(window or UNKNOWN_WINDOW),
+        window is not None,
+        bool(reasons),
+        known.get("tool_calling"),
+        known.get("max_output_tokens"),
     )
 
 

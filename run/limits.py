@@ -89,7 +89,9 @@ class Limits(BaseSettings):
     report_tokens: int = Field(default=20_000, ge=16)
     """Output tokens of the report."""
     max_continuations: int = Field(default=4, ge=0)
-    """Times that a report which was cut off at the output limit is continued."""
+    """Times that a report, or a section of it, which was cut off at the output limit is continued."""
+    max_sections: int = Field(default=10, ge=1)
+    """Sections of a report that its model cannot write as a whole; each takes up to `max_continuations` + 1 calls."""
     max_opinions: int = Field(default=3, ge=0)
     """Calls of the verifier's model while a report is checked, each for up to 40 pairs of a sentence and a passage."""
     max_rewrites: int = Field(default=2, ge=0)

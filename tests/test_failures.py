@@ -224,8 +224,10 @@ async def test_a_report_that_is_cut_off_is_continued_and_never_taken_for_whole(t
 
 
 async def test_a_report_that_is_always_cut_off_says_so(tmp_path: Path) -> None:
-    run = lab(tmp_path, writer=[calls(text="more [1] ", finish_reason="length") for _ in range(5)])
+    # The report, its outline and its rest take five calls each.
+    run = lab(tmp_path, writer=[calls(text="more [1] ", finish_reason="length") for _ in range(15)])
     state = await run.ask()
+    assert run.all_used()
     assert state.run and state.run.status == "completed_with_gaps"
     assert "report_tokens" in state.messages[-1].text
 

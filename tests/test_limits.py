@@ -45,6 +45,7 @@ DEFAULTS = {
     "finding_tokens": 10_000,
     "report_tokens": 20_000,
     "max_continuations": 4,
+    "max_sections": 10,
     "max_opinions": 3,
     "max_rewrites": 2,
     "min_window": 50_000,

@@ -79,6 +79,7 @@ def test_what_is_certain_to_be_new_is_passed_on_at_once() -> None:
         ("It was lit.", "## Keeper\nAda", "It was lit.\n\n## Keeper\nAda"),
         ("It was lit.\n\n## Keeper\n\n", "## Keeper\n\nAda", "It was lit.\n\n## Keeper\n\nAda"),
         ("It was lit.\n\n## Keeper\n\n", "Keeper\n\nAda", "It was lit.\n\n## Keeper\n\nAda"),
+        ("kept by nobody else. [1]\n\n- She", "else. [1]\n\n- She was", "kept by nobody else. [1]\n\n- She was"),
         ("It was lit.\n\n## Keeper\n\n", "Keeper Ada", "It was lit.\n\n## Keeper\n\nKeeper Ada"),
         ("- one is lit.", "- two is not.", "- one is lit.\n- two is not."),
         ("It came over and", " over and over", "It came over and over and over"),

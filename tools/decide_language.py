@@ -21,15 +21,16 @@ async def decide_language(wanted: str, messages: Sequence[AnyMessage], entry: En
 
     Else what the user said since the last report tells it together, or the thread's run `before` had it.
     """
-    if wanted.strip():
-        return await asyncio.to_thread(named_language, wanted)
     said = words_since_report(messages)
     # A message that answers a question back belongs to the question before it.
-    code = await asyncio.to_thread(_first_sure, [said[0 if entry == "answer" else -1], "\n".join(said)])
-    if code:
-        return named_language(code)
-    return Language(before.language, before.language_code) if before else UNDECIDED
+    texts = [said[0 if entry == "answer" else -1], "\n".join(said)]
+    # Both libraries read their data from the disk.
+    language = await asyncio.to_thread(_language, wanted, texts)
+    return language or (Language(before.language, before.language_code) if before else UNDECIDED)
 
 
-def _first_sure(texts: Sequence[str]) -> str:
-    return next((code for text in texts if (code := language_of(text))), "")
+def _language(wanted: str, texts: Sequence[str]) -> Language | None:
+    if wanted.strip():
+        return named_language(wanted)
+    code = next((code for text in texts if (code := language_of(text))), "")
+    return named_language(code) if code else None

@@ -1,0 +1,166 @@
+"""Parts of a report that are in another language than the report: found, and written anew."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deep_research.evidence.prose import paragraphs_of, prose_of, sections_of, without_names
+from deep_research.models.extractive import ExtractiveChatModel
+from deep_research.models.scripted import ScriptedChatModel, calls
+from deep_research.reading.language import foreign_sections, is_written_in
+from deep_research.run.context import Context
+from deep_research.run.errors import ModelFailed
+from deep_research.run.limits import Limits
+from deep_research.run.packet import Placement
+from deep_research.run.telling import Teller
+from deep_research.state import Run
+from deep_research.tools.rewrite_section import rewrite_section
+
+DATA = Path(__file__).parents[2] / "shared" / "data" / "multihop" / "docs.jsonl"
+GERMAN = (
+    "## Der Turm\n\nDer Leuchtturm wurde 1844 zum ersten Mal angezündet und ist 38 Meter hoch. [1] Er steht auf dem "
+    "äußersten Felsen der Insel und ist von Westen her weit zu sehen. [2]\n\n"
+)
+ENGLISH = (
+    "## The keeper\n\nAda Moran kept the light from 1901 to 1932, longer than anybody else on the coast. [2] She had "
+    "been born in Tralee and wrote down the weather of 1,844 days. [3]\n"
+)
+MENDED = (
+    "## Die Wärterin\n\nAda Moran hütete das Licht von 1901 bis 1932, länger als alle anderen an der Küste. [2] Sie "
+    "war in Tralee geboren und schrieb das Wetter von 1.844 Tagen auf. [3]"
+)
+IN_OTHER_WORDS = {
+    "de": "Der Turm wurde aus Granit gebaut, der aus dem Steinbruch der Insel kam und auf Schlitten gezogen wurde.",
+    "fr": "La tour fut construite en granit, que l'on tirait sur des traîneaux depuis la carrière de l'île.",
+    "es": "La torre se construyó de granito, que se arrastraba en trineos desde la cantera de la isla.",
+    "it": "La torre fu costruita in granito, che veniva trascinato su slitte dalla cava dell'isola fino al mare.",
+    "nl": "De toren werd gebouwd van graniet, dat op sleden uit de groeve van het eiland werd getrokken.",
+    "sv": "Tornet byggdes av granit som drogs på slädar från stenbrottet på ön ända ner till havet varje vinter.",
+    "pl": "Wieżę zbudowano z granitu, który ciągnięto na saniach z kamieniołomu znajdującego się na wyspie.",
+    "tr": "Kule, adanın taş ocağından kızaklarla çekilerek getirilen granitten yapılmış ve her kış onarılmıştır.",
+    "ru": "Башня была построена из гранита, который привозили на санях из каменоломни, находившейся на острове.",
+    "zh": "这座塔是用花岗岩建造的，石料从岛上的采石场用雪橇运来，每年冬天都要修缮。",
+    "ja": "この塔は島の採石場からそりで運ばれた花崗岩で建てられており、毎年冬に修理されている。",
+    "en": "The tower was built of granite, which was dragged on sledges from the quarry of the island to the sea.",
+}
+
+
+def test_a_section_that_drifts_into_another_language_is_found() -> None:
+    assert [part.text for part in foreign_sections(GERMAN + ENGLISH, "de")] == [ENGLISH]
+    assert [part.text for part in foreign_sections(GERMAN + ENGLISH, "en")] == [GERMAN]
+    assert [part.heading for part in foreign_sections(GERMAN + ENGLISH, "de")] == ["The keeper"]
+
+
+def test_a_paragraph_that_drifts_stands_for_its_section() -> None:
+    body = ENGLISH.partition("\n\n")[2]
+    long = GERMAN + "".join(f"{IN_OTHER_WORDS['de']} Noch einmal, zum {count}. Mal.\n\n" for count in range(5))
+    [part] = foreign_sections(long + body, "de")
+    assert (part.text, part.heading) == (body, "Der Turm")
+    assert (long + body)[part.start : part.end] == body
+
+
+@pytest.mark.parametrize("code", IN_OTHER_WORDS)
+def test_each_language_is_told_from_the_others(code: str) -> None:
+    for other, text in IN_OTHER_WORDS.items():
+        assert (is_written_in(text, code) is False) == (other != code)
+
+
+@pytest.mark.parametrize(
+    "passage",
+    [
+        "“Ada Moran kept the light from 1901 to 1932, longer than anybody else on the whole of the coast of the isle.”",
+        "> Ada Moran kept the light from 1901 to 1932, longer than anybody else on the whole of the coast of the isle.",
+        "```\nfor keeper in the_keepers_of_the_light: print(keeper.name, keeper.years_of_service, keeper.born)\n```",
+        "| keeper | from | until |\n|---|---|---|\n| the one who kept the light for longer | 1901 | 1932 |",
+        "[1] The keepers of the lights of the western coast and what they wrote down: https://example.com/the-keepers",
+        "It has been like this ever since the war was over.",
+        "## The keepers of the lights of the western coast and what they have written down of the weather of the years",
+    ],
+)
+def test_quotations_code_tables_sources_and_short_passages_are_no_evidence(passage: str) -> None:
+    assert foreign_sections(f"{GERMAN}{passage}\n", "de") == []
+
+
+def test_without_a_language_nothing_is_foreign() -> None:
+    assert foreign_sections(GERMAN + ENGLISH, "") == []
+    assert is_written_in(ENGLISH, "yi") is None
+
+
+def test_english_documents_full_of_names_have_no_foreign_sections() -> None:
+    if not DATA.exists():
+        pytest.skip("the shared documents are not there")
+    texts = [json.loads(line)["text"] for line in DATA.read_text("utf-8").splitlines()[:200]]
+    assert [part.text for text in texts for part in foreign_sections(text, "en")] == []
+
+
+@given(st.text("ab# \n`|>[1]", max_size=60))
+def test_sections_put_together_are_the_text(text: str) -> None:
+    parts = sections_of(text)
+    assert all(text[part.start : part.end] == part.text for part in parts)
+    assert "".join(part.text for part in parts).split() == text.split()
+    assert all(text[one.start : one.end] == one.text for part in parts for one in paragraphs_of(part))
+
+
+def test_prose_is_what_the_writer_says_in_words_of_its_own() -> None:
+    text = "## Light\n\nIt says “so it is” in `the code` of [a page](https://a.example) of 1844. [1]\n\n> quoted\n"
+    assert prose_of(text).split() == ["It", "says", "in", "of", "of", "1844."]
+    assert without_names("The keeper Ada Moran of GPT4 went iPhone").split() == ["The", "keeper", "of", "went"]
+
+
+class Desk:
+    """Has a section rewritten by a scripted model."""
+
+    def __init__(self, *replies: Any, **limits: int) -> None:
+        self.model = ScriptedChatModel(replies=list(replies))
+        self.context = Context(models=self.model, limits=Limits(**limits))
+        self.packets: list[Any] = []
+        self.teller = Teller(self.packets.append, Placement(turn_index=3))
+
+    async def __call__(self, section: str = ENGLISH) -> str | None:
+        run = Run(id="q", question="?", date="", language="German", language_code="de", is_resumable=False, version="0")
+        return await rewrite_section(section, run, self.context, self.teller)
+
+
+async def test_a_section_is_written_anew_in_the_language_of_the_run() -> None:
+    desk = Desk(f"\n{MENDED}\n\n")
+    assert await desk() == f"{MENDED}\n"
+    [call] = desk.model.calls
+    assert "German" in call.messages[0].text and ENGLISH.strip() in call.messages[1].text
+    assert [packet["type"] for packet in desk.packets] == ["call_finished"]
+    assert desk.teller.bill.costs
+
+
+async def test_a_section_that_is_cut_off_is_continued() -> None:
+    desk = Desk(calls(text=MENDED[:90], finish_reason="length"), MENDED[90:])
+    assert await desk() == f"{MENDED}\n"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        ENGLISH,
+        MENDED.replace("[3]", ""),
+        MENDED.replace("[3]", "[4]"),
+        MENDED.replace("1932", "1933"),
+        MENDED.replace("1.844", "vielen"),
+        "",
+        ModelFailed("it fell silent"),
+        RuntimeError("a bug of a provider's client"),
+        calls(text=MENDED, finish_reason="length"),
+    ],
+)
+async def test_what_is_not_the_same_in_the_language_is_not_taken(reply: Any) -> None:
+    assert await Desk(reply, max_continuations=0)() is None
+
+
+async def test_a_model_that_only_quotes_is_not_asked() -> None:
+    desk = Desk()
+    desk.context = Context(models=ExtractiveChatModel(role="writer"))
+    assert await desk() is None
+    assert desk.packets == []

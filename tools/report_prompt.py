@@ -1,0 +1,95 @@
+"""What the writer is asked when a report, or a part of it, is written."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Literal, NamedTuple
+
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+
+from deep_research.evidence.citations import cited_numbers
+from deep_research.evidence.comparison import in_words
+from deep_research.evidence.outline import PlannedSection
+from deep_research.evidence.shrink import cited_sentences, first_cited_sentence
+from deep_research.models.request import Request
+from deep_research.prompts import render
+from deep_research.run.context import Context
+from deep_research.run.fencing import fence
+from deep_research.run.schedule import plan_text
+from deep_research.run.transcripts import earlier_findings, with_findings, withheld
+from deep_research.state import Finding, ResearchState
+from deep_research.tools.disagreement import disagreement
+from deep_research.tools.report_basis import report_basis
+from deep_research.tools.write_unheard import last_words
+
+
+class Asked(NamedTuple):
+    """What is to be written now."""
+
+    part: Literal["report", "continuation", "outline", "opening", "section"]
+    """All of it, the next words of what was cut off, the list of its sections, what stands before these, or one."""
+    is_again: bool = False
+    """Whether the last answer was empty."""
+    section: PlannedSection | None = None
+    """The section that is written, or continued."""
+    outline: Sequence[PlannedSection] = ()
+    """All sections of a report that is written one by one."""
+    most_words: int = 0
+    """Words that the model can write of this part; 0 if that is not limited."""
+
+
+def report_request(
+    state: ResearchState, context: Context, asked: Asked, draft: str, refused: Collection[str] = ()
+) -> Request:
+    """The call that writes this part behind the `draft`; `refused` are findings that the model was not let read."""
+    run, limits = state.run, context.limits
+    assert run is not None
+    findings = {**state.findings, **withheld(state.findings, refused)}
+    system = render("write_report", "system", date=run.date, language=run.language, instructions=context.instructions)
+    partial = [AIMessage(draft)] if draft else []
+    progress = state.progress
+    messages = [
+        SystemMessage(system),
+        *state.messages[: progress.opening or len(state.messages)],
+        *(report_basis(state, refused) if state.steps else earlier_findings(findings, run.id)),
+        *with_findings(state.transcript, findings),
+        *(state.messages[progress.seen_messages :] if progress.opening else []),
+        *partial,
+        HumanMessage(_reminder(state, context, asked, draft, has_findings=_has_findings(state, findings.values()))),
+    ]
+    most = limits.form_tokens if asked.part == "outline" else limits.report_tokens
+    shorteners = (cited_sentences, first_cited_sentence)
+    return Request("writer", run.id, messages, shorteners, max_tokens=most, is_long=True)
+
+
+def _reminder(state: ResearchState, context: Context, asked: Asked, draft: str, *, has_findings: bool) -> str:
+    run, pairs = state.run, disagreement(state)
+    assert run is not None and state.plan is not None
+    known = [source.number for source in state.sources.values() if source.number]
+    return render(
+        "write_report",
+        "reminder",
+        asked=asked.part,
+        again=asked.is_again,
+        section=asked.section,
+        outline=asked.outline,
+        most_words=asked.most_words,
+        most_sections=context.limits.max_sections,
+        has_draft=bool(draft),
+        last_words=last_words(draft),
+        used=cited_numbers(draft, known),
+        is_start=asked.part in ("report", "opening"),
+        stop_reason=run.stop_reason,
+        has_findings=has_findings,
+        assumptions=run.assumptions,
+        # The plan may have been adapted since it was shown.
+        plan=plan_text(state.steps) if state.steps else state.plan.text,
+        framing=state.framing,
+        contradictions=fence("\n".join(map(in_words, pairs))) if pairs else "",
+    )
+
+
+def _has_findings(state: ResearchState, findings: Iterable[Finding]) -> bool:
+    if state.steps:
+        return bool(state.learnings)
+    return any(finding.text and not finding.is_withheld for finding in findings)
