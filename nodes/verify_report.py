@@ -29,6 +29,7 @@ from deep_research.state import Report, ResearchState, Run, Spent
 from deep_research.tools.disagreement import disagreement_of
 from deep_research.tools.examination import Examination, Examined
 from deep_research.tools.fill_in import Filler
+from deep_research.tools.one_language import in_one_language
 from deep_research.tools.report_audit import audit_of
 from deep_research.tools.report_told import check_begun, check_place, report_told
 from deep_research.tools.source_texts import source_texts
@@ -55,6 +56,8 @@ async def verify_report(state: ResearchState, runtime: Runtime[Context]) -> Veri
         emit(runtime.stream_writer, check_begun(state))
         filler = Filler(context, run, teller, teller.placement)
         async with booked(pages, run.id, teller.bill):
+            text, notices = await in_one_language(draft.text, run, context, teller)
+            draft, run = _with_text(draft, text), _with_notices(run, notices)
             texts = await source_texts(state.sources, _readable(state, draft), pages)
             examined = await Examination(draft, Verifier(texts), context, filler).examine()
     spending = {**lost.new(state.spending), **teller.bill.costs}
@@ -68,6 +71,14 @@ async def verify_report(state: ResearchState, runtime: Runtime[Context]) -> Veri
     emit(runtime.stream_writer, *report_told(state))
     message = marked(_document(state, report), "report")
     return VerifyReportUpdate(messages=[message], run=run, report=report, spending=spending)
+
+
+def _with_text(draft: Draft, text: str) -> Draft:
+    return draft.model_copy(update={"text": text})
+
+
+def _with_notices(run: Run, notices: Sequence[str]) -> Run:
+    return run.model_copy(update={"notices": (*run.notices, *notices)})
 
 
 def _readable(state: ResearchState, draft: Draft) -> list[str]:

@@ -8,20 +8,12 @@ from typing import Any
 import pytest
 from lab import REPORT, Lab, lab, search
 from packet_check import READER
+from verified import BOTH, claim, rewritten
 
 from deep_research.app.replay import replay
-from deep_research.audit import ClaimCheck
 from deep_research.models.scripted import ScriptedChatModel, call, calls
 from deep_research.run.errors import RateLimited
 from deep_research.state import ResearchState
-
-TWO_SOURCES = "It was lit in 1844. [1] Ada Moran kept it. [2]"
-BOTH = [search("Skerry Light", "Ada Moran"), REPORT, TWO_SOURCES]
-
-
-def rewritten(*texts: str) -> Any:
-    """The writer hands in these sentences, in the order in which it was shown the faulty ones."""
-    return calls(call("rewrite_sentences", sentences=[{"number": n, "text": text} for n, text in enumerate(texts, 1)]))
 
 
 def checked(state: ResearchState) -> list[tuple[str, str, str | None, bool]]:
@@ -29,11 +21,6 @@ def checked(state: ResearchState) -> list[tuple[str, str, str | None, bool]]:
     report = state.report
     assert report
     return [(report.text[one.start : one.end], one.verdict, one.repair, one.is_marked) for one in report.claims]
-
-
-def claim(state: ResearchState, place: int = 0) -> ClaimCheck:
-    assert state.report
-    return state.report.claims[place]
 
 
 async def ask(tmp_path: Path, writer: list[Any], **settings: Any) -> tuple[Lab, ResearchState]:

@@ -1,0 +1,99 @@
+"""Whatever habits a writer has, the report that is handed over is right."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from lab import REPORT, lab, research, search
+from verified import BOTH, audited
+
+from deep_research.state import ResearchState
+
+TRUE = "The Skerry Light was lit for the first time in 1844. [1] Ada Moran kept the Skerry Light from 1901 to 1932. [2]"
+HABITS = {
+    "full-width brackets": TRUE.replace("[1]", "【1】").replace("[2]", "【2†L1-L3】"),
+    "footnotes": TRUE.replace("[1]", "[^1]").replace("[2]", "[^2]")
+    + "\n\n[^1]: Skerry Light, lighthouse.md\n[^2]: Ada Moran, keeper.md",
+    "a list of its own": TRUE
+    + "\n\n## Sources\n\n[1] Skerry Light\n[2] Ada Moran\n[3] An invented page, https://e.example/x",
+    "links of a number": TRUE.replace("[1]", "[1](https://e.example/x)"),
+    "no markers": TRUE.replace(" [1]", "").replace(" [2]", ""),
+    "a number of nothing": TRUE.replace("[2]", "[9]"),
+    "a number of something else": TRUE.replace("[2]", "[1]"),
+    "a raw address": TRUE.replace(" [1]", " https://e.example/x"),
+    "an image": TRUE + " ![chart](https://e.example/p.png)",
+}
+
+
+def titles(state: ResearchState) -> list[str]:
+    assert state.report
+    return [state.sources[key].title for key in state.report.sources]
+
+
+@pytest.mark.parametrize("habit", HABITS)
+async def test_the_report_of_a_writer_with_a_bad_habit_is_right(tmp_path: Path, habit: str) -> None:
+    run = lab(tmp_path, researcher=BOTH, limits={"max_opinions": 0, "max_rewrites": 0})
+    run.models["writer"].replies = [HABITS[habit]]
+    # The draft is streamed as it is written.
+    run.expected = "cited before they are announced"
+    state = await run.ask()
+    wanted = TRUE + (" chart" if habit == "an image" else "")
+    assert state.report and state.report.text == wanted
+    assert titles(state) == ["Skerry Light", "Ada Moran"]
+    assert audited(state).supported == 2
+    assert "e.example" not in state.messages[-1].text
+
+
+async def test_ranges_and_pages_under_two_numbers_come_in_order(tmp_path: Path) -> None:
+    text = "Both are known: the Skerry Light was lit for the first time in 1844 [1-2]. The light is old [2, 1]."
+    run = lab(tmp_path, researcher=BOTH, writer=[text], limits={"max_opinions": 0, "max_rewrites": 0})
+    state = await run.ask()
+    assert state.report and state.report.text.startswith(
+        "Both are known: the Skerry Light was lit for the first time in 1844 [1][2]."
+    )
+    assert titles(state) == ["Skerry Light", "Ada Moran"]
+
+
+GERMAN = {
+    "turm.md": "# Der Turm\n\nDer Leuchtturm von Skerry wurde im Jahr 1844 zum ersten Mal angezündet. "
+    "Er ist 38 Meter hoch.\n",
+    "waerterin.md": "# Die Wärterin\n\nAda Moran hütete den Leuchtturm von 1901 bis 1932, länger als alle vor ihr. "
+    "Sie wurde in Tralee geboren und kam auf die Insel, als sie noch jung war.\n",
+}
+FIRST = (
+    "## Der Turm\\n\\nDer Leuchtturm von Skerry wurde im Jahr 1844 zum ersten Mal angezündet. [1] "
+    "Er ist 38 Meter hoch. [1]"
+)
+DRIFTED = (
+    "## The keeper\n\nAda Moran looked after the lighthouse from 1901 to 1932, for longer than anybody before her. [2] "
+    "She was born in Tralee and came to the island when she was young. [2]"
+)
+MENDED = (
+    "## Die Wärterin\n\nAda Moran hütete den Leuchtturm von 1901 bis 1932, länger als alle vor ihr. [2] "
+    "Sie wurde in Tralee geboren und kam auf die Insel, als sie noch jung war. [2]"
+)
+ASKED = "Wann wurde der Leuchtturm von Skerry zum ersten Mal angezündet, und wer hat ihn gehütet?"
+
+
+async def test_a_section_that_drifts_to_another_language_is_written_anew(tmp_path: Path) -> None:
+    folder = tmp_path / "german"
+    folder.mkdir()
+    for name, text in GERMAN.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    found = "Der Leuchtturm wurde 1844 angezündet. [1] Ada Moran hütete ihn. [2]"
+    run = lab(
+        tmp_path,
+        planner=["1. Der Turm"],
+        orchestrator=[research("Der Leuchtturm von Skerry"), REPORT],
+        researcher=[search("Leuchtturm Skerry angezündet", "Ada Moran"), REPORT, found],
+        writer=[f"{FIRST}\n\n{DRIFTED}", MENDED],
+        limits={"max_opinions": 0, "max_rewrites": 0},
+    )
+    run.folder = folder
+    state = await run.ask(ASKED)
+    assert state.run and (state.run.language, state.run.language_code) == ("German", "de")
+    assert state.report and "The keeper" not in state.report.text
+    assert MENDED in state.report.text
+    assert "## Quellen" in state.messages[-1].text
+    assert [call for call in run.calls("writer") if "German" in call.text] == run.calls("writer")

@@ -1,0 +1,45 @@
+"""Brings a report into the one language of its run."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import NamedTuple
+
+from deep_research.evidence.citing import Edit, with_edits
+from deep_research.evidence.prose import Section
+from deep_research.reading.language import foreign_sections
+from deep_research.run.context import Context
+from deep_research.run.telling import Teller
+from deep_research.state import Run
+from deep_research.tools.rewrite_section import rewrite_section
+
+LONGEST = 80
+"""Characters of a heading, or of a beginning, that name a part in a notice."""
+
+
+class InOneLanguage(NamedTuple):
+    """A text, as far as it could be brought into one language."""
+
+    text: str
+    notices: tuple[str, ...]
+    """Which parts are in another, in words for the reader."""
+
+
+async def in_one_language(text: str, run: Run, context: Context, teller: Teller) -> InOneLanguage:
+    """Have the sections that are in another language than the run's written anew, if that is wanted; at most
+    `max_sections` of them."""
+    edits, notices = list[Edit](), list[str]()
+    foreign = await asyncio.to_thread(foreign_sections, text, run.language_code)
+    for place, section in enumerate(foreign):
+        is_asked = context.verify == "repair" and place < context.limits.max_sections
+        new = await rewrite_section(section.text, run, context, teller) if is_asked else None
+        if new is None:
+            notices.append(f"This part is not in {run.language}: {_name(section)}")
+        else:
+            edits.append(Edit(section.start, section.end, new))
+    return InOneLanguage(with_edits(text, edits), tuple(notices))
+
+
+def _name(section: Section) -> str:
+    words = " ".join((section.heading or section.text).split()).lstrip("# ")
+    return words if len(words) <= LONGEST else f"{words[: LONGEST - 1].rstrip()}…"
