@@ -167,3 +167,11 @@ def test_a_page_is_printed_with_its_quotes_and_addresses(browser: Browser) -> No
     assert page.locator("#evidence-0").is_visible() and QUOTE in page.locator("#evidence-0").inner_text()
     assert "https://www.coast.example/a?b=1&c=2#power" in page.locator("#source-3").inner_text()
     page.close()
+
+
+@pytest.mark.parametrize("width", [390, 1000, 1200, 1300, 1345, 1600])
+def test_the_contents_stand_inside_the_window_whatever_its_width(browser: Browser, width: int) -> None:
+    page = browser.open(finished(), viewport={"width": width, "height": 900}).page
+    box = page.locator("nav").first.bounding_box()
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= width

@@ -1,0 +1,106 @@
+"""Faults put into a true report are found, whatever their kind and the seed, and none stays unmarked."""
+
+from __future__ import annotations
+
+import asyncio
+from random import Random
+from typing import get_args
+
+import pytest
+from mutations import Kind, mutate, names_in
+
+from deep_research.audit import ClaimCheck, Draft
+from deep_research.evidence.citing import renumbered
+from deep_research.evidence.drafts.clean import clean_draft
+from deep_research.evidence.labels import labels
+from deep_research.evidence.marks import with_marks
+from deep_research.evidence.verification import SourceText, Verifier
+from deep_research.knowledge import Source
+from deep_research.run.context import Context
+from deep_research.run.packet import Placement
+from deep_research.run.telling import QuietTeller
+from deep_research.state import Run
+from deep_research.tools.examination import Examination
+from deep_research.tools.fill_in import Filler
+
+TEXTS = {
+    "light": "The Skerry Light was lit for the first time on 3 May 1844. The tower stands 38 metres above the rock. "
+    "Its lamp could be seen from a distance of 29 kilometres in clear weather. The builders were not allowed to blast "
+    "the rock near the harbour.",
+    "keeper": "Ada Moran kept the Skerry Light from 1901 to 1932. She was born in Tralee and had trained as a nurse in "
+    "Dublin. Her brother Fergus Moran was drowned in 1911 while he was fishing off Port Anlow. She earned 84 pounds a "
+    "year.",
+    "harbour": "The harbour of Port Anlow was dredged in 1956 to a depth of 7 metres. About 2,400 people live in the "
+    "town today. The ferry to the mainland sails twice a day and takes 45 minutes. Hugh Tiernan designed the new pier.",
+}
+KEYS = tuple(TEXTS)
+SENTENCES = [
+    (number, f"{sentence.rstrip('.')}.")
+    for number, text in enumerate(TEXTS.values(), 1)
+    for sentence in text.split(". ")
+]
+REPORT = " ".join(f"{sentence} [{number}]" for number, sentence in SENTENCES)
+LEAST = 0.8
+"""Share of the faults of each kind that have to be found."""
+
+
+def examined(text: str) -> tuple[str, tuple[ClaimCheck, ...]]:
+    """A report as it is handed over, and what was found; no model is asked."""
+    numbered = {
+        number: Source(key=key, title=key, location=key, address=key, kind="document", number=number)
+        for number, key in enumerate(KEYS, 1)
+    }
+    cleaned = clean_draft(text, numbered)
+    words, sources = renumbered(cleaned.text, dict(enumerate(KEYS, 1)))
+    draft = Draft(
+        text=words,
+        sources=sources,
+        streamed="",
+        streamed_sources=(),
+        seconds_before=0.0,
+        removed_markers=cleaned.removed,
+        orphans=cleaned.orphans,
+        has_gaps=False,
+    )
+    context, place = Context(models="extractive"), Placement(turn_index=0)
+    run = Run(id="q", question="q", date="", language="", is_resumable=False, version="0")
+    filler = Filler(context, run, QuietTeller(lambda _: None, place), place)
+    verifier = Verifier({key: [SourceText(key, own)] for key, own in TEXTS.items()})
+    found = asyncio.run(Examination(draft, verifier, context, filler).examine())
+    return with_marks(found.text, found.claims, labels("en"))
+
+
+def spoilt(kind: str, number: int, sentence: str, random: Random) -> str | None:
+    """A sentence of the report with a fault of this kind; none if it cannot have one."""
+    if kind == "marker dropped":
+        return sentence
+    if kind == "marker of nothing":
+        return f"{sentence} [9]"
+    if kind == "source":
+        return f"{sentence} [{random.choice([other for other in (1, 2, 3) if other != number])}]"
+    changed = mutate(kind, sentence, random, names_in(" ".join(TEXTS.values())))  # type: ignore[arg-type] # told apart above
+    return changed and f"{changed} [{number}]"
+
+
+def is_found(number: int, sentence: str, new: str) -> bool:
+    """Whether the fault is marked or mended in the report that is handed over."""
+    text, claims = examined(REPORT.replace(f"{sentence} [{number}]", new))
+    words = new.split(" [")[0]
+    hits = [one for one in claims if text[one.start : one.end].startswith(words)]
+    return any(one.is_marked or one.repair for one in hits)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("kind", [*get_args(Kind), "marker dropped", "marker of nothing"])
+def test_faults_of_every_kind_are_found(kind: str, seed: int) -> None:
+    random = Random(seed)
+    faults = [(number, sentence, spoilt(kind, number, sentence, random)) for number, sentence in SENTENCES]
+    results = [is_found(number, sentence, new) for number, sentence, new in faults if new]
+    assert len(results) >= 3
+    assert sum(results) / len(results) >= LEAST
+
+
+def test_what_is_true_is_not_touched() -> None:
+    text, claims = examined(REPORT)
+    assert text == REPORT
+    assert {one.verdict for one in claims} == {"supported"}
