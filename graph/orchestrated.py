@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from langgraph.graph import END, START, StateGraph
 
-from deep_research.graph.handlers import record_failure
+from deep_research.graph.handlers import hand_over_unchecked, record_failure
 from deep_research.graph.researcher import build_researcher_graph
 from deep_research.graph.routing import (
     dispatch_tasks,
@@ -39,7 +39,7 @@ def build_orchestrated_graph() -> StateGraph[ResearchState, Context, ResearchInp
     graph.add_node("researcher", build_researcher_graph().compile(), error_handler=record_failure)
     graph.add_node("collect", collect)
     graph.add_node("write_report", write_report)
-    graph.add_node("verify_report", verify_report)
+    graph.add_node("verify_report", verify_report, error_handler=hand_over_unchecked)
 
     graph.add_edge(START, "begin")
     graph.add_conditional_edges("begin", route_after_begin)

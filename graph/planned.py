@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from langgraph.graph import END, START, StateGraph
 
-from deep_research.graph.handlers import record_step_failure
+from deep_research.graph.handlers import hand_over_unchecked, record_step_failure
 from deep_research.graph.routing import (
     dispatch_steps,
     route_after_begin_planned,
@@ -50,7 +50,7 @@ def build_planned_graph() -> StateGraph[ResearchState, Context, ResearchInput, R
     graph.add_node("cross_check", cross_check)
     graph.add_node("frame_report", frame_report)
     graph.add_node("write_report", write_report)
-    graph.add_node("verify_report", verify_report)
+    graph.add_node("verify_report", verify_report, error_handler=hand_over_unchecked)
 
     graph.add_edge(START, "begin")
     graph.add_conditional_edges("begin", route_after_begin_planned)

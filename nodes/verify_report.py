@@ -12,23 +12,19 @@ from typing_extensions import TypedDict
 
 from deep_research.audit import Draft
 from deep_research.evidence.accounting import with_independence
-from deep_research.evidence.comparison import comparison_table
-from deep_research.evidence.document import write_document
 from deep_research.evidence.labels import labels
 from deep_research.evidence.marks import with_marks
-from deep_research.evidence.notes import notes_of
 from deep_research.evidence.verification import SourceText, Verifier
 from deep_research.models.settings import settings_of
 from deep_research.run.context import Context
-from deep_research.run.conversation import marked
 from deep_research.run.ledger import booked, owed
 from deep_research.run.packet import emit
 from deep_research.run.pages import pages_of
 from deep_research.run.telling import QuietTeller
 from deep_research.state import Report, ResearchState, Run, Spent
-from deep_research.tools.disagreement import disagreement_of
 from deep_research.tools.examination import Examination, Examined
 from deep_research.tools.fill_in import Filler
+from deep_research.tools.hand_over import ended, report_message
 from deep_research.tools.one_language import in_one_language
 from deep_research.tools.report_audit import audit_of
 from deep_research.tools.report_told import check_begun, check_place, report_told
@@ -61,16 +57,13 @@ async def verify_report(state: ResearchState, runtime: Runtime[Context]) -> Veri
             texts = await source_texts(state.sources, _readable(state, draft), pages)
             examined = await Examination(draft, Verifier(texts), context, filler).examine()
     spending = {**lost.new(state.spending), **teller.bill.costs}
-    seconds = run.active_seconds + context.clock.seconds() - started
-    status = "completed" if not draft.has_gaps else "completed_with_gaps"
-    run = run.model_copy(update={"active_seconds": seconds, "status": status})
+    run = ended(run, has_gaps=draft.has_gaps, seconds=context.clock.seconds() - started)
     state = replace(state, run=run, spending={**state.spending, **spending}, report=report)
     if context.verify != "off":
         report = await asyncio.to_thread(_audited, state, examined, texts, filler.failures)
         state = replace(state, report=report)
     emit(runtime.stream_writer, *report_told(state))
-    message = marked(_document(state, report), "report")
-    return VerifyReportUpdate(messages=[message], run=run, report=report, spending=spending)
+    return VerifyReportUpdate(messages=[report_message(state, report)], run=run, report=report, spending=spending)
 
 
 def _with_text(draft: Draft, text: str) -> Draft:
@@ -96,11 +89,3 @@ def _audited(
     examined = examined._replace(claims=claims)
     audit = audit_of(state, examined, texts, failures)
     return Report(text=text, sources=examined.sources, claims=with_independence(claims, audit.reprints), audit=audit)
-
-
-def _document(state: ResearchState, report: Report) -> str:
-    """The report as the user reads it."""
-    assert state.run is not None
-    words, cited = labels(state.run.language_code), [state.sources[key] for key in report.sources]
-    table = comparison_table(disagreement_of(state, report), words)
-    return write_document(report, cited, notes_of(state), words, bool(state.sources), table)

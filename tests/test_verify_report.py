@@ -6,10 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from failing_store import FailingStore
 from lab import REPORT, Lab, lab, search
+from langgraph.checkpoint.memory import InMemorySaver
 from packet_check import READER
 from verified import BOTH, claim, rewritten
 
+from deep_research.app.embed import build_graph
 from deep_research.app.replay import replay
 from deep_research.models.scripted import ScriptedChatModel, call, calls
 from deep_research.run.errors import RateLimited
@@ -139,6 +142,18 @@ async def test_the_verifier_decides_where_the_rules_are_not_sure(tmp_path: Path)
     assert 0.2 < passage.score < 0.7
     assert (passage.verdict, claim(state).verdict, passage.judge) == ("supported", "supported", "scripted")
     assert "Ada Moran kept the Skerry Light" in run.calls("verifier")[0].text
+
+
+async def test_a_check_that_breaks_does_not_cost_the_report(tmp_path: Path) -> None:
+    store = FailingStore()
+    graph = build_graph(checkpointer=InMemorySaver(), store=store)
+    script = [store.losing("The Skerry Light was lit in 1844. [1]", 1)]
+    run = lab(tmp_path, writer=script, researcher=BOTH, graph=graph)
+    state = await run.ask()
+    assert state.report and state.report.text == "The Skerry Light was lit in 1844. [1]"
+    assert (state.report.claims, state.report.audit) == ((), None)
+    assert "were not checked against their sources: an error stopped it (OSError)" in state.messages[-1].text
+    assert state.run and state.run.status == "completed_with_gaps"
 
 
 async def test_nothing_is_checked_where_that_is_not_wanted(tmp_path: Path) -> None:

@@ -1,0 +1,27 @@
+"""Puts a finished report into the conversation."""
+
+from __future__ import annotations
+
+from langchain_core.messages import AIMessage
+
+from deep_research.evidence.comparison import comparison_table
+from deep_research.evidence.document import write_document
+from deep_research.evidence.labels import labels
+from deep_research.evidence.notes import notes_of
+from deep_research.run.conversation import marked
+from deep_research.state import Report, ResearchState, Run
+from deep_research.tools.disagreement import disagreement_of
+
+
+def report_message(state: ResearchState, report: Report) -> AIMessage:
+    """The report as the user reads it; `state` has the run as it ends."""
+    assert state.run is not None
+    words, cited = labels(state.run.language_code), [state.sources[key] for key in report.sources]
+    table = comparison_table(disagreement_of(state, report), words)
+    return marked(write_document(report, cited, notes_of(state), words, bool(state.sources), table), "report")
+
+
+def ended(run: Run, *, has_gaps: bool, seconds: float) -> Run:
+    """The run at its end, after so many further seconds."""
+    status = "completed_with_gaps" if has_gaps else "completed"
+    return run.model_copy(update={"active_seconds": run.active_seconds + seconds, "status": status})
