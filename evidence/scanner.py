@@ -20,6 +20,7 @@ class MarkerScanner:
         self._backticks = 0
         self._line: list[str] = []
         self._fence = ""
+        self._is_escaped = False
 
     def feed(self, text: str) -> list[Part]:
         """Take the next piece of text and return what is certain now."""
@@ -41,6 +42,10 @@ class MarkerScanner:
         if self._fence:
             self._parts.add(char)
             return
+        is_escaped, self._is_escaped = self._is_escaped, char == "\\" and not self._is_escaped
+        if is_escaped and char in OPENERS:
+            self._place_escaped(char)
+            return
         for part in self._lexer.feed(char):
             self._place(part)
 
@@ -50,7 +55,7 @@ class MarkerScanner:
         self._end_backticks()
         fence = fence_after(self._fence, "".join(self._line))
         self._parts.end_line(is_code=bool(fence))
-        self._fence = fence
+        self._fence, self._is_escaped = fence, False
         self._line.clear()
 
     def _place(self, part: Part) -> None:
@@ -64,6 +69,14 @@ class MarkerScanner:
             part = part._replace(is_enclosed=self._parts.top is not None)
         if not self._continues_target(part):
             self._open_or_close(part)
+
+    def _place_escaped(self, char: str) -> None:
+        """Place a bracket that opens nothing."""
+        for part in self._lexer.finish():
+            self._place(part)
+        self._end_backticks()
+        if not self._begins_target(char) and not self._continues_target(char):
+            self._parts.add(char)
 
     def _end_backticks(self) -> None:
         size, self._backticks = self._backticks, 0

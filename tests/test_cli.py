@@ -63,7 +63,8 @@ def test_a_pipe_gets_the_report_alone_and_the_progress_beside_it(light: Ended) -
     assert "[1.1] searching: What is known about the Skerry Light and its keeper? | Skerry Light" in lines
     assert re.search(r"^\[1\.1\] found \d sources$", light.err, re.MULTILINE)
     assert re.search(r"^\[1\.1\] done, cites \d sources$", light.err, re.MULTILINE)
-    assert lines[-2] == "writing the report"
+    assert lines[-4] == "writing the report"
+    assert re.fullmatch(r"\[\d\.1\] checked: (\d) of \1 cited sentences supported", lines[-2])
     assert re.fullmatch(r"spent: \d+ model calls, [\d ]+ tokens", lines[-1])
 
 
@@ -97,7 +98,9 @@ def test_programs_read_a_run_as_json(library: Desk, light: Ended) -> None:
     assert shown["spending"]["searches"] > 0
     resumed = json.loads(library.call("resume", "light", "--format", "json").out)
     assert resumed == {key: shown[key] for key in resumed}
-    assert shown.keys() - resumed.keys() == {*("strategy", "plan", "steps", "gaps", "contradictions", "research")}
+    assert shown.keys() - resumed.keys() == {
+        *("strategy", "plan", "steps", "gaps", "contradictions", "research", "audit", "claims")
+    }
 
 
 def test_a_reader_who_hangs_up_sees_no_traceback(library: Desk, light: Ended) -> None:

@@ -34,7 +34,17 @@ def test_a_plain_script_streams_with_any_checkpointer(tmp_path: Path, kind: str)
     savers = {"memory": InMemorySaver(), "file": tmp_path / "runs.sqlite", "none": None}
     run = lab(tmp_path, graph=build_graph(checkpointer=savers[kind]))
     nodes = [node for part in parts(run, stream_mode="updates") for node in part["data"]]
-    assert nodes == ["begin", "clarify", "plan", "orchestrate", "researcher", "collect", "orchestrate", "write_report"]
+    assert nodes == [
+        "begin",
+        "clarify",
+        "plan",
+        "orchestrate",
+        "researcher",
+        "collect",
+        "orchestrate",
+        "write_report",
+        "verify_report",
+    ]
 
 
 async def test_sync_and_async_work_inside_a_running_loop(tmp_path: Path) -> None:

@@ -38,7 +38,8 @@ class Browser(NamedTuple):
         file = self.folder / "report.html"
         file.write_text(report_page(report), encoding="utf-8")
         page, said = self.browser.new_page(**settings), list[str]()
-        for event in ("console", "pageerror", "dialog", "download", "popup"):
+        page.on("console", lambda what: said.append(f"console: {what}") if what.type in ("error", "warning") else None)
+        for event in ("pageerror", "dialog", "download", "popup"):
             page.on(event, lambda what, event=event: said.append(f"{event}: {what}"))
 
         def answer(route: Any) -> None:

@@ -66,7 +66,7 @@ async def test_an_address_that_cannot_be_taken_apart_is_a_problem_of_its_own(web
     await reading.name(good, BAD)
     outcome = await reading.open(BAD, good)
     assert [hit.source.address for hit in outcome.hits] == [good]
-    assert "was not opened" in outcome.problems[0]
+    assert "could not be read" in outcome.problems[0]
 
 
 async def test_a_call_that_fails_or_is_given_up_leaves_nobody_reading(web: Web, tmp_path: Path) -> None:

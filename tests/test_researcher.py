@@ -195,13 +195,14 @@ async def test_an_address_that_stays_unknown_is_never_cited(tmp_path: Path) -> N
         tmp_path,
         orchestrator=[TASK, REPORT],
         researcher=[search("Skerry Light 1844"), REPORT, "True. [1] Invented. [9]"],
-        writer=["True. [1] Invented. [9]"],
+        writer=["It was lit for the first time in 1844. [1] Invented. [9]"],
     )
     state = await run.ask()
     finding = in_order(state)[0]
     assert finding.numbered == "True. [1] Invented."
     assert finding.dropped_markers == 1
-    assert state.report and state.report.text == "True. [1] Invented."
+    wanted = "It was lit for the first time in 1844. [1] Invented. *(not verified)*"
+    assert state.report and state.report.text == wanted
     assert state.report.audit and state.report.audit.removed_markers == 1
 
 
