@@ -15,7 +15,7 @@ class Draft(Record):
     """A report as its writer wrote it, before it is checked."""
 
     text: str
-    """Its body, with bare markers `[n]` numbered in order of first use."""
+    """Its body, with bare markers `[n]` numbered in order of first use, and `[0]` where a citation named no source."""
     sources: tuple[str, ...]
     """Keys of the cited sources; the first has the number 1."""
     streamed: str
@@ -26,8 +26,6 @@ class Draft(Record):
     """Active seconds of the run before it."""
     removed_markers: int
     """Markers that named no source and were removed."""
-    orphans: tuple[str, ...]
-    """The words of sentences all of whose markers named no source."""
     has_gaps: bool
     """Whether research has left something open or out."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Generator, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from deep_research.app.embed import ResearchGraph, thread_config
@@ -67,8 +68,7 @@ def _told(state: ResearchState, run: Run) -> Packets:
         yield packets.MessageDelta(placement=place, content=question)
     if is_planned:
         yield from turns_told(state, run, range(1, state.progress.turn))
-        if state.draft:
-            yield from _report(state, run, state.draft)
+        yield from _report(state, run)
         return
     if state.plan is None:
         return
@@ -82,8 +82,7 @@ def _told(state: ResearchState, run: Run) -> Packets:
         if not (yield from _thought(state, run, place)):
             yield from _round(state, run, cycle, place)
             cycle += 1
-    if state.draft:
-        yield from _report(state, run, state.draft)
+    yield from _report(state, run)
 
 
 def _question_back(state: ResearchState) -> str:
@@ -152,7 +151,10 @@ def _finding(state: ResearchState, finding: Finding, place: Placement) -> Packet
     yield packets.FindingCitedDocuments(placement=place, cited_docs=[document(source) for source in cited])
 
 
-def _report(state: ResearchState, run: Run, draft: Draft) -> Packets:
+def _report(state: ResearchState, run: Run) -> Packets:
+    draft = state.draft or (_as_draft(state.report) if state.report else None)
+    if draft is None:
+        return
     yield from _thought(state, run, Placement(turn_index=state.progress.turn))
     place = draft_place(state)
     numbered = sorted((source for source in state.sources.values() if source.number), key=lambda s: s.number)
@@ -171,7 +173,21 @@ def _report(state: ResearchState, run: Run, draft: Draft) -> Packets:
         words = link_citations(f"[{piece.number}]", {piece.number: state.sources[piece.key].location})
         yield packets.MessageDelta(placement=place, content=words)
     if state.report:
-        yield from _check(state, state.report)
+        yield from _check(replace(state, draft=draft), state.report)
+
+
+def _as_draft(report: Report) -> Draft:
+    """The report of a run that is older than drafts."""
+    text, sources = report.text, report.sources
+    return Draft(
+        text=text,
+        sources=sources,
+        streamed=text,
+        streamed_sources=sources,
+        seconds_before=0.0,
+        removed_markers=0,
+        has_gaps=False,
+    )
 
 
 def _check(state: ResearchState, report: Report) -> Packets:

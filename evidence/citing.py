@@ -7,9 +7,12 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from deep_research.evidence.citations import CitationStream, Cited
+from deep_research.evidence.known import KnownMarkers
 from deep_research.evidence.markers import Marker
 from deep_research.evidence.scanner import scan
 
+UNKNOWN = 0
+"""Stands in a draft for what names no source."""
 _BETWEEN = re.compile(r"[,; ]*")
 
 
@@ -28,11 +31,17 @@ def with_edits(text: str, edits: Iterable[Edit]) -> str:
     return text
 
 
+def end_of_words(raw: str) -> int:
+    """Where words can be added to a sentence: at its end, but inside the last cell of a table's row."""
+    return len(raw[:-1].rstrip()) if raw.endswith("|") else len(raw)
+
+
 def citing(raw: str, number: int) -> str:
     """A sentence with this number in the place of its markers, or at its end if it has none."""
     wanted, parts = f"[{number}]", scan(raw)
     if not any(isinstance(part, Marker) for part in parts):
-        return f"{raw} {wanted}"
+        place = end_of_words(raw)
+        return f"{raw[:place]} {wanted}{raw[place:]}"
     kept, is_cited = list[str](), False
     for part in parts:
         if not isinstance(part, Marker):
@@ -54,3 +63,28 @@ def renumbered(text: str, sources: Mapping[int, str]) -> tuple[str, tuple[str, .
     pieces = [*stream.feed(text), *stream.finish()]
     words = "".join(f"[{piece.number}]" if isinstance(piece, Cited) else piece.text for piece in pieces)
     return words, stream.cited
+
+
+def without_unknown(text: str) -> str:
+    """The text without what names no source."""
+    numbers = {number for part in scan(text) if isinstance(part, Marker) for number in part.numbers} - {UNKNOWN}
+    markers = KnownMarkers(numbers)
+    parts = [*markers.feed(text), *markers.finish()]
+    return "".join(part if isinstance(part, str) else _written(part) for part in parts)
+
+
+def _written(marker: Marker) -> str:
+    return "".join(f"{gap}[{number}]" for gap, number in zip(marker.separators, marker.numbers, strict=True))
+
+
+def numbered_draft(text: str, sources: Mapping[int, str]) -> tuple[str, tuple[str, ...]]:
+    """As `renumbered`, but what names no source stays, as `[0]`."""
+    stream, order = CitationStream({**sources, UNKNOWN: ""}), dict[str, int]()
+    words = list[str]()
+    for piece in [*stream.feed(text), *stream.finish()]:
+        if not isinstance(piece, Cited):
+            words.append(piece.text)
+        else:
+            number = order.setdefault(piece.key, len(order) + 1) if piece.key else UNKNOWN
+            words.append(f"[{number}]")
+    return "".join(words), tuple(order)

@@ -12,13 +12,16 @@ from deep_research.evidence.rendering import link_citations, plain_line, source_
 from deep_research.knowledge import Source
 from deep_research.state import Report
 
+_SECTION = re.compile(r"^## .*$", re.MULTILINE)
 _CITATION = re.compile(r"(?: ?\[\d+\](?:\([^)\s]*\))?)(?:, ?\[\d+\](?:\([^)\s]*\))?)*")
 
 
 def read_body(document: str) -> str:
     """The words of a document made by `write_document`: no citations, no marks, no sources, no notes."""
-    body = _endings().split(document, maxsplit=1)[0]
-    return _CITATION.sub("", without_marks(body)).strip()
+    headings = list(_SECTION.finditer(document))
+    while headings and headings[-1].group() in _endings():
+        document = document[: headings.pop().start()]
+    return _CITATION.sub("", without_marks(document)).strip()
 
 
 def without_marks(text: str) -> str:
@@ -47,10 +50,10 @@ def write_document(
 
 
 @cache
-def _endings() -> re.Pattern[str]:
+def _endings() -> frozenset[str]:
     """The headings behind the body, in any language."""
-    headings = {words for own in LANGUAGES.values() for words in (own.contradictions, own.sources, own.notes)}
-    return re.compile(rf"^## (?:{'|'.join(map(re.escape, sorted(headings)))})$", re.MULTILINE)
+    own = ((labels.contradictions, labels.sources, labels.notes) for labels in LANGUAGES.values())
+    return frozenset(f"## {words}" for three in own for words in three)
 
 
 @cache

@@ -5,25 +5,35 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from deep_research.audit import ClaimCheck
+from deep_research.evidence.citing import end_of_words, without_unknown
 from deep_research.evidence.labels.words import Labels
 
 
 def with_marks(text: str, claims: Iterable[ClaimCheck], labels: Labels) -> tuple[str, tuple[ClaimCheck, ...]]:
     """The text with a mark behind each claim that is not supported, and the claims with their places in it.
 
-    The claims are in the order of the text.
+    The claims are in the order of the text. Citations that name no source (`[0]`) are taken off.
     """
     pieces, done, shift, moved = list[str](), 0, 0, list[ClaimCheck]()
     for claim in claims:
         mark = _mark(claim, labels)
         place = _place(text, claim)
-        pieces += [text[done:place], mark]
+        piece = without_unknown(text[done:place])
+        lost = place - done - len(piece)
+        if mark and text[place : place + 1].isalnum():
+            # Without a space, the stars would be no mark but stars.
+            mark += " "
+        pieces += [piece, mark]
         moved.append(
             claim.model_copy(
-                update={"start": claim.start + shift, "end": claim.end + shift + len(mark), "is_marked": bool(mark)}
+                update={
+                    "start": claim.start + shift,
+                    "end": claim.end + shift - lost + len(mark),
+                    "is_marked": bool(mark),
+                }
             )
         )
-        done, shift = place, shift + len(mark)
+        done, shift = place, shift - lost + len(mark)
     return "".join([*pieces, text[done:]]), tuple(moved)
 
 
@@ -35,5 +45,4 @@ def _mark(claim: ClaimCheck, labels: Labels) -> str:
 
 def _place(text: str, claim: ClaimCheck) -> int:
     """Where the mark stands: at the end, but inside the last cell of a table's row."""
-    sentence = text[claim.start : claim.end]
-    return claim.start + len(sentence[:-1].rstrip()) if sentence.endswith("|") else claim.end
+    return claim.start + end_of_words(text[claim.start : claim.end])

@@ -18,6 +18,17 @@ def fence_after(fence: str, line: str) -> str:
     return "" if closing and closing[1].startswith(fence) else fence
 
 
+def unwrapped(text: str) -> str:
+    """The text without a code fence that holds all of it: some models take their whole answer for a quotation."""
+    lines = text.split("\n")
+    fence = fence_after("", lines[0])
+    if not fence or len(lines) < 3 or lines[0].strip(" `~").lower() not in ("", "markdown", "md"):
+        return text
+    inner = lines[1:-1]
+    is_all = all(fence_after(fence, line) for line in inner) and not fence_after(fence, lines[-1])
+    return "\n".join(inner) if is_all else text
+
+
 def settle_fences(text: str) -> str:
     """Return the text with the marks of code fences that never close taken off: a text that was cut off is no code."""
     lines = text.split("\n")

@@ -40,7 +40,9 @@ class Reaudit(NamedTuple):
 def reaudit(report: Report, texts: Mapping[str, Sequence[SourceText]]) -> Reaudit:
     """Check every sentence of a report again; `texts` by the key of the source."""
     verifier, body = Verifier(texts), without_marks(report.text)
-    marked = {without_marks(report.text[one.start : one.end]) for one in report.claims if one.is_marked}
+    marked: dict[str, list[bool]] = {}
+    for one in report.claims:
+        marked.setdefault(without_marks(report.text[one.start : one.end]), []).append(one.is_marked)
     judged = {
         (without_marks(report.text[one.start : one.end]), passage.source): passage
         for one in report.claims
@@ -53,7 +55,8 @@ def reaudit(report: Report, texts: Mapping[str, Sequence[SourceText]]) -> Reaudi
         for source in claim.sources:
             if opinion := judged.get((words, source)):
                 verifier.put(claim.text, opinion)
-        claims.append(Rechecked(words, verifier.check(claim), words in marked))
+        known = marked.get(words)
+        claims.append(Rechecked(words, verifier.check(claim), bool(known and known.pop(0))))
     return Reaudit(tuple(claims), tuple(dict.fromkeys(_faults(report, texts))))
 
 

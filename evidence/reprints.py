@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from zlib import crc32
 
 from deep_research.evidence.likeness import components
 from deep_research.evidence.words import tokens
@@ -11,6 +12,8 @@ SHINGLE = 5
 """Words in a row by which texts are compared."""
 REPRINT = 0.6
 """Share of the shorter text's runs of words that the longer one must hold to count as the same text."""
+LONGEST = 50_000
+"""Characters of a text that are compared."""
 _FEWEST = 20
 """Runs of words below which texts are too short to be told apart from a quotation."""
 
@@ -20,7 +23,9 @@ def reprints(texts: Mapping[str, str]) -> list[tuple[str, ...]]:
 
     Compared are runs of `SHINGLE` words (containment, Broder 1997). The order of the texts makes no difference.
     """
-    runs = {key: _runs(text) for key, text in texts.items()}
+    if len(texts) < 2:
+        return []
+    runs = {key: _runs(text[:LONGEST]) for key, text in texts.items()}
     long = [key for key, own in runs.items() if len(own) >= _FEWEST]
     groups = components(long, lambda one, other: _contained(runs[one], runs[other]) >= REPRINT)
     return sorted(tuple(sorted(group)) for group in groups if len(group) > 1)
@@ -32,10 +37,12 @@ def independent(sources: Iterable[str], groups: Iterable[Collection[str]]) -> in
     return len({named.get(source, source) for source in sources})
 
 
-def _runs(text: str) -> frozenset[tuple[str, ...]]:
+def _runs(text: str) -> frozenset[int]:
+    """Checksums of the runs of words, which take far less room than these."""
     words = tokens(text)
-    return frozenset(zip(*(words[start:] for start in range(SHINGLE)), strict=False))
+    runs = zip(*(words[start:] for start in range(SHINGLE)), strict=False)
+    return frozenset(crc32(" ".join(run).encode("utf-8", "surrogatepass")) for run in runs)
 
 
-def _contained(one: frozenset[tuple[str, ...]], other: frozenset[tuple[str, ...]]) -> float:
+def _contained(one: frozenset[int], other: frozenset[int]) -> float:
     return len(one & other) / min(len(one), len(other))

@@ -19,6 +19,11 @@ _GAP = re.compile(r"[\s\0]*")
 _BEHIND_MARKER = re.compile(r"\0\s+(?=[^\W\d_])")
 _CITED = re.compile(r" ?\0+(?:(?: ?[,;]| and)? ?\0+)*")
 _LINE_MARK = re.compile(r"^\s*(?:(?:[-*+•]|\d{1,3}[.)]|>)\s+)+")
+_HEADING = re.compile(r"\s{0,3}#{1,6}\s")
+_ORDINAL = re.compile(
+    r"\b(?:a[mb]|bis|beim?|de[nmrs]|die|das|im|nach|seit|vo[mnr]|zu[mr]?)(?: zum| dem)? \d{1,2}$", re.IGNORECASE
+)
+"""A German ordinal: am 3. März, im 19. Jahrhundert."""
 _OPENING = re.compile(r"[\"'“„«(¿¡「『*_]*[^\W_a-zß-öø-ÿ]|…")
 _NEAR = 60
 """Characters around a full stop that tell what it is."""
@@ -74,7 +79,7 @@ def spans_of(text: str) -> list[tuple[int, int]]:
 
 def ends_sentence(before: str, following: str) -> bool:
     """Whether a full stop between these two ends a sentence, and not an abbreviation or an initial."""
-    if not _may_open(following):
+    if not _may_open(following) or _ORDINAL.search(before):
         return False
     last = (before.split()[-1:] or [""])[0].strip("(\"'“”‘’").lower()
     if _DOTTED.fullmatch(last) or last in CLOSING_ABBREVIATIONS:
@@ -85,7 +90,7 @@ def ends_sentence(before: str, following: str) -> bool:
 def _cut(line: str, place: int) -> Iterator[Sentence]:
     parts = scan(line)
     plain = "".join(map(_hidden, parts))
-    is_entry = _LINE_MARK.sub("", plain).startswith("\0")
+    is_entry = _LINE_MARK.sub("", plain).startswith("\0") or bool(_HEADING.match(plain))
     places = accumulate((len(_hidden(part)) for part in parts), initial=0)
     markers = [(at, part) for at, part in zip(places, parts, strict=False) if isinstance(part, Marker)]
     for start, end in pairwise(sorted({0, *([] if is_entry else _ends(plain)), len(plain)})):

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple, get_args
 
 from deep_research.audit import CitedPassage, ClaimCheck, ClaimVerdict, SupportVerdict
+from deep_research.evidence.citing import UNKNOWN
+from deep_research.evidence.learned import plain_fact
 from deep_research.evidence.sentences import Sentence, sentences_of
 from deep_research.evidence.support import Evidence, check_claim, read_evidence
 from deep_research.evidence.words import stems, tokens
 
 NO_TEXT = "no text of the source is kept"
 _HEADING = re.compile(r"\s{0,3}(?:#{1,6}\s|[*_]{2}[^*_]+[*_]{2}\s*$)")
+_LIST_MARK = re.compile(r"^[-*+•>]\s+")
 _RULE = re.compile(r"[\s|:=+*_-]*")
 _FIGURE = re.compile(r"\d")
 _FEWEST_WORDS = 3
@@ -123,10 +126,10 @@ class Verifier:
         return next(verdict for verdict in get_args(SupportVerdict) if verdict in verdicts)
 
 
-def claims_of(text: str, sources: Sequence[str], orphans: Collection[str] = ()) -> list[Claim]:
+def claims_of(text: str, sources: Sequence[str]) -> list[Claim]:
     """The sentences of a report that cite something or state figures; `sources`: keys by the report's numbers, from 1.
 
-    `orphans` are the words of sentences whose citations named no source: they have claimed to be somebody's word.
+    A sentence whose citation named no source (`[0]`) has claimed to be somebody's word, too.
 
     Headings, rules and heads of tables claim nothing, nor do sentences that only lead on to a list.
     """
@@ -134,7 +137,7 @@ def claims_of(text: str, sources: Sequence[str], orphans: Collection[str] = ()) 
     for sentence in sentences_of(text):
         cited = tuple(sources[number - 1] for number in sentence.numbers if 0 < number <= len(sources))
         words = plain_words(sentence)
-        if words and (cited or sentence.text in orphans or _states_figures(sentence, words)):
+        if words and (cited or UNKNOWN in sentence.numbers or _states_figures(sentence, words)):
             claims.append(Claim(sentence, words, cited))
     return claims
 
@@ -154,7 +157,8 @@ def plain_words(sentence: Sentence) -> str:
     """The words of a sentence as it would stand in running text; empty if it is a heading or only draws a line."""
     if _HEADING.match(sentence.raw) or _RULE.fullmatch(sentence.raw):
         return ""
-    cells = [cell.strip() for cell in sentence.text.strip().strip("|").split("|")]
+    text = sentence.text or _LIST_MARK.sub("", plain_fact(sentence.raw))
+    cells = [cell.strip() for cell in text.strip().strip("|").split("|")]
     return re.sub(r"[*_`]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}", "", ", ".join(cell for cell in cells if cell))
 
 

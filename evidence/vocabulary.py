@@ -54,6 +54,7 @@ FAMILIES = {member: line.split()[0] for line in _FAMILIES.strip().splitlines() f
 """Words that endings alone do not bring together, each with the one that stands for its family."""
 
 _ABBREVIATIONS = """
+abb bd geb gest ggf hrsg inkl jh mill mio mme mrd sog std tsd zzgl
 adm al approx art bros ca capt cf ch co col corp dept dr ed eds etc ex fig ft gen gov hon inc jr lt ltd maj mr mrs ms
 mt mts no nos op p pp pres prof rep rev sen sgt sr st ste vol vs bzw evtl hl nr str usw vgl jan feb mar apr jun jul
 aug sep sept oct nov dec

@@ -19,9 +19,9 @@ from deep_research.run.pages import pages_of
 from deep_research.run.step_branch import StepState, StepTask
 from deep_research.run.step_telling import step_failed
 from deep_research.run.telling import researcher_failed
-from deep_research.state import Action, Report, ResearchState, Task
+from deep_research.state import Action, ResearchState, Task
 from deep_research.tools.excerpts import failed_finding, keep_excerpts, tell_failure
-from deep_research.tools.hand_over import ended, report_message
+from deep_research.tools.hand_over import ended, report_message, unchecked
 from deep_research.tools.report_told import report_told
 from deep_research.tools.step_end import finding_of, not_found, outcome_of, tell_end
 
@@ -96,7 +96,7 @@ def hand_over_unchecked(state: ResearchState, error: NodeError) -> Command[Any]:
     assert run is not None and draft is not None
     notice = f"The sentences of this report were not checked against their sources: {_reason(error)}."
     run = ended(run.model_copy(update={"notices": (*run.notices, notice)}), has_gaps=True, seconds=0.0)
-    report = Report(text=draft.text, sources=draft.sources)
+    report = unchecked(draft)
     state = replace(state, run=run, report=report)
     emit(get_stream_writer(), *report_told(state))
     return Command(update={"messages": [report_message(state, report)], "run": run, "report": report}, goto=END)

@@ -24,7 +24,7 @@ from deep_research.run.telling import QuietTeller
 from deep_research.state import Report, ResearchState, Run, Spent
 from deep_research.tools.examination import Examination, Examined
 from deep_research.tools.fill_in import Filler
-from deep_research.tools.hand_over import ended, report_message
+from deep_research.tools.hand_over import ended, report_message, unchecked
 from deep_research.tools.one_language import in_one_language
 from deep_research.tools.report_audit import audit_of
 from deep_research.tools.report_told import check_begun, check_place, report_told
@@ -47,7 +47,8 @@ async def verify_report(state: ResearchState, runtime: Runtime[Context]) -> Veri
     pages = pages_of(runtime.store, run.id)
     lost = await owed(pages, run.id)
     run, teller = lost.settled(run), QuietTeller(runtime.stream_writer, check_place(state))
-    started, report = context.clock.seconds(), Report(text=draft.text, sources=draft.sources)
+    started, report = context.clock.seconds(), unchecked(draft)
+    context = _affordable(context, run)
     if context.verify != "off":
         emit(runtime.stream_writer, check_begun(state))
         filler = Filler(context, run, teller, teller.placement)
@@ -55,7 +56,7 @@ async def verify_report(state: ResearchState, runtime: Runtime[Context]) -> Veri
             text, notices = await in_one_language(draft.text, run, context, teller)
             draft, run = _with_text(draft, text), _with_notices(run, notices)
             texts = await source_texts(state.sources, _readable(state, draft), pages)
-            examined = await Examination(draft, Verifier(texts), context, filler).examine()
+            examined = await Examination(draft, Verifier(texts), context, filler, run.language_code).examine()
     spending = {**lost.new(state.spending), **teller.bill.costs}
     run = ended(run, has_gaps=draft.has_gaps, seconds=context.clock.seconds() - started)
     state = replace(state, run=run, spending={**state.spending, **spending}, report=report)
@@ -64,6 +65,14 @@ async def verify_report(state: ResearchState, runtime: Runtime[Context]) -> Veri
         state = replace(state, report=report)
     emit(runtime.stream_writer, *report_told(state))
     return VerifyReportUpdate(messages=[report_message(state, report)], run=run, report=report, spending=spending)
+
+
+def _affordable(context: Context, run: Run) -> Context:
+    """The settings without calls of models, if the run has ended because it has spent too much."""
+    if not any(name in run.stop_reason for name in ("max_tokens", "max_usd")):
+        return context
+    limits = context.limits.model_copy(update={"max_opinions": 0, "max_rewrites": 0})
+    return context.model_copy(update={"limits": limits})
 
 
 def _with_text(draft: Draft, text: str) -> Draft:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Iterator
 
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
 from deep_research.audit import Draft
-from deep_research.evidence.citing import renumbered
+from deep_research.evidence.citing import numbered_draft
 from deep_research.evidence.drafts.clean import clean_draft
 from deep_research.evidence.notes import gaps_of, open_gaps_of
-from deep_research.evidence.protected import settle_fences
+from deep_research.evidence.protected import settle_fences, unwrapped
 from deep_research.evidence.seams import words_in
 from deep_research.models.settings import settings_of
 from deep_research.run.context import Context
@@ -63,7 +64,9 @@ async def write_report(state: ResearchState, runtime: Runtime[Context]) -> Write
     )
     return WriteReportUpdate(
         run=run,
-        draft=_draft(state, run, teller, {**state.findings, **left_out}.values(), bool(unshown)),
+        draft=await asyncio.to_thread(
+            _draft, state, run, teller, {**state.findings, **left_out}.values(), is_any_unshown=bool(unshown)
+        ),
         findings=left_out,
         spending={**lost.new(state.spending), **teller.bill.costs},
         thoughts=teller.kept(run.id),
@@ -79,12 +82,13 @@ def _texts(state: ResearchState) -> Iterator[str]:
 
 
 def _draft(
-    state: ResearchState, run: Run, teller: ReportTeller, findings: Collection[Finding], is_any_unshown: bool
+    state: ResearchState, run: Run, teller: ReportTeller, findings: Collection[Finding], *, is_any_unshown: bool
 ) -> Draft:
     """What was written; `is_any_unshown`: whether something of its basis could not be shown to its model."""
     numbered = {source.number: source for source in state.sources.values() if source.number}
-    cleaned = clean_draft(settle_fences(teller.raw.strip()), numbered)
-    text, sources = renumbered(cleaned.text, {number: source.key for number, source in numbered.items()})
+    cleaned = clean_draft(settle_fences(unwrapped(teller.raw.strip())), numbered)
+    keys = {number: source.key for number, source in numbered.items()}
+    text, sources = numbered_draft(settle_fences(cleaned.unsettled), keys)
     has_gaps = bool(gaps_of(run, findings) or open_gaps_of(run, state.steps, state.memory.values()))
     has_gaps |= is_any_unshown or bool(run.stop_reason) or not sources
     has_gaps |= any(step.reason == NOTHING_TO_THINK_OVER for step in state.steps)
@@ -95,6 +99,5 @@ def _draft(
         streamed_sources=teller.citations.cited,
         seconds_before=teller.seconds_before,
         removed_markers=cleaned.removed,
-        orphans=cleaned.orphans,
         has_gaps=has_gaps,
     )

@@ -91,12 +91,12 @@ class Limits(BaseSettings):
     max_continuations: int = Field(default=4, ge=0)
     """Times that a report, or a section of it, which was cut off at the output limit is continued."""
     max_sections: int = Field(default=10, ge=1)
-    """Sections of a report that its model cannot write as a whole, each in up to `max_continuations` + 1 calls; and
-    sections in a wrong language that are written anew, each in one call and its continuations."""
+    """Sections of a report that its model cannot write as a whole, each in up to `max_continuations` + 1 calls."""
     max_opinions: int = Field(default=3, ge=0)
     """Calls of the verifier's model while a report is checked, each for up to 40 pairs of a sentence and a passage."""
     max_rewrites: int = Field(default=2, ge=0)
-    """Calls of the writer's model while a report is checked, each for up to 20 sentences that are not supported."""
+    """Calls of the writer's model while a report is checked, each for up to 20 sentences that are not supported; and
+    beside these, sections in a wrong language that are written anew."""
     min_window: int = Field(default=50_000, ge=1)
     """Input tokens that a model must be able to read."""
     context_messages: int = Field(default=5, ge=1)

@@ -10,7 +10,7 @@ import pytest
 from mutations import Kind, mutate, names_in
 
 from deep_research.audit import ClaimCheck, Draft
-from deep_research.evidence.citing import renumbered
+from deep_research.evidence.citing import numbered_draft
 from deep_research.evidence.drafts.clean import clean_draft
 from deep_research.evidence.labels import labels
 from deep_research.evidence.marks import with_marks
@@ -51,7 +51,7 @@ def examined(text: str) -> tuple[str, tuple[ClaimCheck, ...]]:
         for number, key in enumerate(KEYS, 1)
     }
     cleaned = clean_draft(text, numbered)
-    words, sources = renumbered(cleaned.text, dict(enumerate(KEYS, 1)))
+    words, sources = numbered_draft(cleaned.unsettled, dict(enumerate(KEYS, 1)))
     draft = Draft(
         text=words,
         sources=sources,
@@ -59,14 +59,13 @@ def examined(text: str) -> tuple[str, tuple[ClaimCheck, ...]]:
         streamed_sources=(),
         seconds_before=0.0,
         removed_markers=cleaned.removed,
-        orphans=cleaned.orphans,
         has_gaps=False,
     )
     context, place = Context(models="extractive"), Placement(turn_index=0)
     run = Run(id="q", question="q", date="", language="", is_resumable=False, version="0")
     filler = Filler(context, run, QuietTeller(lambda _: None, place), place)
     verifier = Verifier({key: [SourceText(key, own)] for key, own in TEXTS.items()})
-    found = asyncio.run(Examination(draft, verifier, context, filler).examine())
+    found = asyncio.run(Examination(draft, verifier, context, filler, "en").examine())
     return with_marks(found.text, found.claims, labels("en"))
 
 

@@ -88,7 +88,7 @@ async def test_a_section_that_drifts_to_another_language_is_written_anew(tmp_pat
         orchestrator=[research("Der Leuchtturm von Skerry"), REPORT],
         researcher=[search("Leuchtturm Skerry angezündet", "Ada Moran"), REPORT, found],
         writer=[f"{FIRST}\n\n{DRIFTED}", MENDED],
-        limits={"max_opinions": 0, "max_rewrites": 0},
+        limits={"max_opinions": 0},
     )
     run.folder = folder
     state = await run.ask(ASKED)

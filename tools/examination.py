@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from deep_research.audit import ClaimCheck, Draft, Repair
-from deep_research.evidence.citing import Edit, citing, renumbered, with_edits
+from deep_research.evidence.citing import Edit, citing, numbered_draft, with_edits
 from deep_research.evidence.verification import Claim, Verifier, bare_sentences, claims_of
 from deep_research.models.resolve import is_extractive
+from deep_research.reading.language import is_written_in
 from deep_research.run.context import Context
 from deep_research.tools.fill_in import Filler
 from deep_research.tools.rewriting import Fault, Rewrite, kind_of, rewrites
@@ -23,7 +24,7 @@ class Examined(NamedTuple):
     """A report that was examined."""
 
     text: str
-    """Its body, with numbers in order of first use."""
+    """Its body, with numbers in order of first use, and `[0]` where a citation named no source."""
     sources: tuple[str, ...]
     """Keys of the cited sources by these numbers."""
     claims: tuple[ClaimCheck, ...]
@@ -35,10 +36,11 @@ class Examined(NamedTuple):
 class Examination:
     """One report under examination."""
 
-    def __init__(self, draft: Draft, verifier: Verifier, context: Context, filler: Filler) -> None:
+    def __init__(self, draft: Draft, verifier: Verifier, context: Context, filler: Filler, language_code: str) -> None:
+        """`language_code`: that of the report (ISO 639-1), empty if it is not known."""
         self._verifier, self._context, self._filler = verifier, context, filler
+        self._language_code = language_code
         self._text, self._sources = draft.text, list(draft.sources)
-        self._orphans = frozenset(draft.orphans)
         self._repairs: dict[str, Repair] = {}
         self._opinions = context.limits.max_opinions
 
@@ -46,9 +48,9 @@ class Examination:
         """Look at every sentence; mend once, if that is wanted, and look again."""
         flagged = await self._flagged()
         if self._context.verify == "repair":
-            await asyncio.to_thread(self._cite_anew, [*flagged, *bare_sentences(self._text)])
+            await asyncio.to_thread(self._cite_anew, flagged)
             await self._rewrite()
-        self._text, sources = renumbered(self._text, dict(enumerate(self._sources, 1)))
+        self._text, sources = await asyncio.to_thread(numbered_draft, self._text, dict(enumerate(self._sources, 1)))
         self._sources = list(sources)
         checks = await asyncio.to_thread(self._checks)
         claims = tuple(check.model_copy(update={"repair": self._repairs.get(claim.text)}) for claim, check in checks)
@@ -73,12 +75,12 @@ class Examination:
         return self._checks_of(self._text)
 
     def _checks_of(self, text: str) -> list[tuple[Claim, ClaimCheck]]:
-        return [(claim, self._verifier.check(claim)) for claim in claims_of(text, self._sources, self._orphans)]
+        return [(claim, self._verifier.check(claim)) for claim in claims_of(text, self._sources)]
 
     def _cite_anew(self, flagged: Sequence[Claim]) -> None:
         """Cite the source that does say it, where that is clear."""
         edits: list[Edit] = []
-        for claim in flagged:
+        for claim in [*flagged, *bare_sentences(self._text)]:
             found = [one for one in self._verifier.elsewhere(claim) if one.score >= CLEAR]
             if found:
                 sentence, number = claim.sentence, self._number(found[0].source)
@@ -94,8 +96,8 @@ class Examination:
         faults = await asyncio.to_thread(lambda: [self._fault(claim) for claim in left])
         numbers = {key: self._number(key) for fault in faults for key in _named(fault)}
         handed_in = await rewrites(faults, numbers, self._filler, self._context.limits.max_rewrites)
-        for rewrite in handed_in:
-            await self._ask_for_opinions(await asyncio.to_thread(self._checks_of, rewrite.raw))
+        checks = await asyncio.to_thread(lambda: [one for rewrite in handed_in for one in self._checks_of(rewrite.raw)])
+        await self._ask_for_opinions(checks)
         self._text = with_edits(self._text, await asyncio.to_thread(self._accepted, handed_in))
 
     def _fault(self, claim: Claim) -> Fault:
@@ -103,10 +105,14 @@ class Examination:
 
     def _accepted(self, handed_in: Sequence[Rewrite]) -> list[Edit]:
         edits: list[Edit] = []
+        known = {claim.text for claim in claims_of(self._text, self._sources)}
         for fault, raw in handed_in:
             new, old = claims_of(raw, self._sources), fault.claim
-            if new and all(self._verifier.check(claim).verdict == "supported" for claim in new):
+            is_new = known.isdisjoint(claim.text for claim in new if claim.text != old.text)
+            is_ours = is_written_in(raw, self._language_code) is not False
+            if is_new and is_ours and all(self._verifier.check(claim).verdict == "supported" for claim in new):
                 edits.append(Edit(old.sentence.start, old.sentence.end, raw))
+                known |= {claim.text for claim in new}
                 self._repairs |= {claim.text: kind_of(old.text, claim.text) for claim in new}
         return edits
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from langchain_core.messages import AIMessage
 
+from deep_research.audit import Draft
+from deep_research.evidence.citing import renumbered
 from deep_research.evidence.comparison import comparison_table
 from deep_research.evidence.document import write_document
 from deep_research.evidence.labels import labels
@@ -19,6 +21,12 @@ def report_message(state: ResearchState, report: Report) -> AIMessage:
     words, cited = labels(state.run.language_code), [state.sources[key] for key in report.sources]
     table = comparison_table(disagreement_of(state, report), words)
     return marked(write_document(report, cited, notes_of(state), words, bool(state.sources), table), "report")
+
+
+def unchecked(draft: Draft) -> Report:
+    """A draft as the report."""
+    text, sources = renumbered(draft.text, dict(enumerate(draft.sources, 1)))
+    return Report(text=text, sources=sources)
 
 
 def ended(run: Run, *, has_gaps: bool, seconds: float) -> Run:

@@ -27,11 +27,11 @@ class InOneLanguage(NamedTuple):
 
 async def in_one_language(text: str, run: Run, context: Context, teller: Teller) -> InOneLanguage:
     """Have the sections that are in another language than the run's written anew, if that is wanted; at most
-    `max_sections` of them."""
+    `max_rewrites` of them."""
     edits, notices = list[Edit](), list[str]()
     foreign = await asyncio.to_thread(foreign_sections, text, run.language_code)
     for place, section in enumerate(foreign):
-        is_asked = context.verify == "repair" and place < context.limits.max_sections
+        is_asked = context.verify == "repair" and place < context.limits.max_rewrites
         new = await rewrite_section(section.text, run, context, teller) if is_asked else None
         if new is None:
             notices.append(f"This part is not in {run.language}: {_name(section)}")

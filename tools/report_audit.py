@@ -61,6 +61,6 @@ def _disagreements(state: ResearchState, report: Examined) -> list[Disagreement]
         Disagreement(claims=pair.claims, sources=(pair.sources[0].key, pair.sources[1].key))
         for pair in disagreement(state)
     ]
-    known = {frozenset(one.sources) for one in confirmed}
+    known = {frozenset(one.claims) for one in confirmed}
     found = disagreements(report.claims, state.run.id)
-    return confirmed + [one for one in found if frozenset(one.sources) not in known]
+    return confirmed + [one for one in found if frozenset(one.claims) not in known]

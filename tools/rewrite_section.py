@@ -9,6 +9,7 @@ from langchain_core.messages import HumanMessage, SystemMessage
 from langgraph.errors import GraphBubbleUp
 
 from deep_research.evidence.markers import Marker
+from deep_research.evidence.protected import settle_fences
 from deep_research.evidence.scanner import scan
 from deep_research.models.request import Request
 from deep_research.models.resolve import EXTRACTIVE, profile_of
@@ -19,6 +20,7 @@ from deep_research.run.telling import Teller
 from deep_research.state import Run
 from deep_research.tools.write_unheard import write_unheard
 
+_LINK = re.compile(r"!?\[[^\]\n]*\]\([^)\n]*\)|\w+://\S+|<[^>\n]+>")
 _FIGURE = re.compile(r"(?<![^\W\d])\d+(?:[.,'’\u00a0\u202f]\d+)*(?!\w)")
 
 
@@ -46,9 +48,15 @@ async def rewrite_section(section: str, run: Run, context: Context, teller: Tell
     text = text.strip()
     if was_cut or _citations(text) != _citations(section) or not _figures(text) >= _figures(section):
         return None
+    if settle_fences(text) != text or _links(text) - _links(section):
+        return None
     is_ours = await asyncio.to_thread(is_written_in, text, run.language_code)
     # What stands around it is set apart as it was.
     return section.replace(section.strip(), text) if is_ours else None
+
+
+def _links(text: str) -> set[str]:
+    return set(_LINK.findall(text))
 
 
 def _citations(text: str) -> set[int]:

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from deep_research.audit import CitedPassage, Repair
 from deep_research.evidence.cues import UNSURE
+from deep_research.evidence.likeness import likeness
 from deep_research.evidence.sentences import sentences_of
 from deep_research.evidence.verification import Claim, plain_words
-from deep_research.evidence.words import tokens
+from deep_research.evidence.words import stems, tokens
 from deep_research.run.knowing import known
 from deep_research.tools.check_forms import RewriteSentences
 from deep_research.tools.fill_in import Filler
 
 SENTENCES = 20
 """Sentences of one call."""
+ALIKE = 0.2
+"""Likeness of its words to those of the old sentence that a new one must have."""
+_FOREIGN = re.compile(r"[`<>$]|\]\(|://|!\[|^\s{0,3}#")
+_LIST_MARK = re.compile(r"^\s*(?:(?:[-*+•]|\d{1,3}[.)]|>)\s+)+")
 
 
 class Fault(NamedTuple):
@@ -36,7 +42,7 @@ class Rewrite(NamedTuple):
     """The new sentence with its markers."""
 
 
-async def rewrites(faults: Sequence[Fault], numbers: dict[str, int], filler: Filler, calls: int) -> list[Rewrite]:
+async def rewrites(faults: Sequence[Fault], numbers: Mapping[str, int], filler: Filler, calls: int) -> list[Rewrite]:
     """The sentences that the writer's model hands in, in at most so many calls; `numbers` by key of the source."""
     found: list[Rewrite] = []
     for start in range(0, min(len(faults), calls * SENTENCES), SENTENCES):
@@ -46,7 +52,7 @@ async def rewrites(faults: Sequence[Fault], numbers: dict[str, int], filler: Fil
             RewriteSentences, "writer", "verify_report", (), asked="sentences", knowledge=known(sentences=shown)
         )
         for one in form.sentences if form else ():
-            if 0 < one.number <= len(some) and (raw := _in_place(some[one.number - 1].claim, one.text)):
+            if 0 < one.number <= len(some) and (raw := _in_place(some[one.number - 1], one.text, numbers)):
                 found.append(Rewrite(some[one.number - 1], raw))
     return list({rewrite.fault.claim.sentence.start: rewrite for rewrite in found}.values())
 
@@ -58,7 +64,7 @@ def kind_of(before: str, after: str) -> Repair:
     return "hedged" if UNSURE & set(tokens(after)) - set(tokens(before)) else "rewritten"
 
 
-def _shown(number: int, fault: Fault, numbers: dict[str, int]) -> dict[str, Any]:
+def _shown(number: int, fault: Fault, numbers: Mapping[str, int]) -> dict[str, Any]:
     return {
         "number": number,
         "sentence": fault.claim.sentence.raw,
@@ -69,12 +75,20 @@ def _shown(number: int, fault: Fault, numbers: dict[str, int]) -> dict[str, Any]
     }
 
 
-def _in_place(claim: Claim, text: str) -> str:
+def _in_place(fault: Fault, text: str, numbers: Mapping[str, int]) -> str:
     """The new sentence as it can stand in the place of the old one; empty if it cannot."""
-    line = " ".join(text.split())
-    mark = claim.sentence.raw[: len(claim.sentence.raw) - len(claim.sentence.raw.lstrip("-*+•> "))]
-    line = mark + line.lstrip("-*+•> ") if line else ""
+    old, line = fault.claim.sentence.raw, " ".join(text.split())
+    # A row of a table is more than a sentence, and links, code and images do not come in by a repair.
+    if "|" in old + line or _FOREIGN.search(line):
+        return ""
+    found = _LIST_MARK.match(old)
+    line = (found.group() if found else "") + _LIST_MARK.sub("", line)
+    allowed = {numbers[one.source] for one in (*fault.cited, *fault.others)}
     new = sentences_of(line)
-    is_cited = bool(new) and all(plain_words(sentence) and sentence.numbers for sentence in new)
-    # A row of a table is more than a sentence.
-    return line if is_cited and "|" not in claim.sentence.raw + line else ""
+    is_cited = all(plain_words(sentence) and allowed.issuperset(sentence.numbers or (0,)) for sentence in new)
+    return line if new and is_cited and _are_alike(old, line) else ""
+
+
+def _are_alike(old: str, new: str) -> bool:
+    """Whether the new sentence is about the same as the old one."""
+    return likeness(frozenset(stems(old)), frozenset(stems(new))) >= ALIKE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import NamedTuple
 
 from deep_research.evidence.citations import CitationStream, Cited
@@ -14,7 +14,6 @@ from deep_research.evidence.drafts.entries import Entry
 from deep_research.evidence.drafts.lists import SourceList, read_draft
 from deep_research.evidence.drafts.resolving import Numbering, labels_of
 from deep_research.evidence.markers import Marker, Part
-from deep_research.evidence.sentences import sentences_of
 from deep_research.knowledge import Source
 
 _LAST_RULE = re.compile(r"\n\s*(?:-{3,}|\*{3,}|_{3,})$")
@@ -37,8 +36,8 @@ class Cleaned(NamedTuple):
     """Numbers that meant another source by the list that the draft brought along."""
     lists: int
     """Lists of sources that were taken out."""
-    orphans: tuple[str, ...]
-    """The words of sentences all of whose citations named no source."""
+    unsettled: str
+    """The text with `[0]` where a citation named no source."""
 
 
 def clean_draft(text: str, sources: Mapping[int, Source]) -> Cleaned:
@@ -56,20 +55,29 @@ def clean_draft(text: str, sources: Mapping[int, Source]) -> Cleaned:
     pieces = stream.take(reading.parts) + stream.finish()
     cleaned = "".join(f"[{piece.key}]" if isinstance(piece, Cited) else piece.text for piece in pieces)
     return Cleaned(
-        text=_LAST_RULE.sub("", cleaned.rstrip()).rstrip() if read.lists else cleaned,
+        text=_without_rule(cleaned) if read.lists else cleaned,
         removed=reading.removed,
         expanded=reading.ranges,
         linked=reading.links,
         cut_links=reading.cut_links,
         remapped=known.remapped,
         lists=len(read.lists),
-        orphans=_orphans(reading.parts),
+        unsettled=_without_rule(_unsettled(reading.parts, sources)),
     )
 
 
-def _orphans(parts: Sequence[Part]) -> tuple[str, ...]:
-    named = (f"[{max(part.numbers, default=NOTHING)}]" if isinstance(part, Marker) else part for part in parts)
-    return tuple(one.text for one in sentences_of("".join(named)) if one.numbers == (NOTHING,))
+def _without_rule(text: str) -> str:
+    """The text without the line that set a list apart."""
+    return _LAST_RULE.sub("", text.rstrip()).rstrip()
+
+
+def _unsettled(parts: Sequence[Part], sources: Container[int]) -> str:
+    return "".join(part if isinstance(part, str) else _all_of(part, sources) for part in parts)
+
+
+def _all_of(marker: Marker, sources: Container[int]) -> str:
+    known = [number for number in dict.fromkeys(marker.numbers) if number in sources]
+    return "".join(f"[{number}]" for number in known or [NOTHING])
 
 
 class _Known:
@@ -89,8 +97,14 @@ class _Known:
     def take_numbering(self, lists: Sequence[SourceList]) -> None:
         """Learn what the draft's own lists say about its numbers."""
         self._numbering = Numbering(lists)
-        pairs = [(entry.number, self.number(entry)) for found in lists for entry in found.entries]
-        self._is_own = any(given is not None and ours not in (given, NOTHING) for given, ours in pairs)
+        entries = [entry for found in lists for entry in found.entries if entry.number is not None]
+        self._is_own = any(self._counts_otherwise(entry) for entry in entries)
+
+    def _counts_otherwise(self, entry: Entry) -> bool:
+        # Titles alone may stand in any order; an address, or a number that we never gave, says that the draft's are its own.
+        ours = self.number(entry)
+        is_foreign = bool(entry.address) or entry.number not in self._sources
+        return is_foreign and ours not in (entry.number, NOTHING)
 
     def number(self, entry: Entry) -> int:
         """Our number of a source that the draft lists: by its address, without one by its title."""
@@ -103,10 +117,10 @@ class _Known:
     def named(self, number: int, place: int) -> int:
         """Our number of the source that a number of the draft means."""
         entry = self._numbering.entry(number, place)
+        if number in self._sources and not self._is_own:
+            return number
         meant = self.number(entry) if entry else NOTHING
-        if meant == NOTHING:
-            return number if number in self._sources and not self._is_own else NOTHING
-        self.remapped += meant != number
+        self.remapped += meant not in (number, NOTHING)
         return meant
 
     def linked(self, address: str, words: str) -> int:  # noqa: ARG002 - the words of a link do not say which it is
