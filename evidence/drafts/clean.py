@@ -101,7 +101,7 @@ class _Known:
         self._is_own = any(self._counts_otherwise(entry) for entry in entries)
 
     def _counts_otherwise(self, entry: Entry) -> bool:
-        # Titles alone may stand in any order; an address, or a number that we never gave, says that the draft's are its own.
+        # Titles may stand in any order; an address, or a number that we never gave, tells of another numbering.
         ours = self.number(entry)
         is_foreign = bool(entry.address) or entry.number not in self._sources
         return is_foreign and ours not in (entry.number, NOTHING)

