@@ -16,6 +16,8 @@ NEARER = 0.7
 """Share of the rest of the claim that must stand in a passage in the same order for words to be held to their place."""
 NEARLY_QUOTED = 0.8
 """The same for the claim to be a near quote, in which another name is a mistake."""
+CLEAR = 0.6
+"""What `closeness` is at least where a passage says something else of the same."""
 LOOSE = 0.75
 """The most that `closeness` can be where the order does not show it."""
 UNEVEN = 4
@@ -35,6 +37,11 @@ class Conflict(NamedTuple):
     def is_turning(self) -> bool:
         """Whether but for it the claim would be a near quote."""
         return self.closeness >= NEARLY_QUOTED
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether claim and passage are close enough to speak of the same."""
+        return self.kind != "name" and self.closeness >= CLEAR
 
     @property
     def weight(self) -> float:

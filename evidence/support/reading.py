@@ -72,7 +72,7 @@ class Evidence:
         """Its longer words, by their first letters."""
         found: dict[str, list[str]] = defaultdict(list)
         for key in self.places:
-            if len(key) > STEM:
+            if len(key) >= STEM:
                 found[key[:STEM]].append(key)
         return {beginning: tuple(keys) for beginning, keys in found.items()}
 
