@@ -170,3 +170,39 @@ def test_a_year_that_the_source_names_nowhere_is_noticed() -> None:
 def test_what_the_source_says_as_uncertain_supports_less() -> None:
     sure, unsure = ("Since June the firm is " + how + " very profitable." for how in ("certainly", "probably"))
     assert score_support("The firm is profitable.", sure) > score_support("The firm is profitable.", unsure)
+
+
+WRAPPED = (
+    "A guide to the coast\n"
+    "The lamp of the lighthouse at Skerry was made in the workshop of\n"
+    "Alan Reid, who had learnt his trade in Kiel and never went back to\n"
+    "Bonn. It was lit for the first time in the spring, when the mayor J.\n"
+    "Fell came over from Tarn.\n"
+    "- It has 48 windows and, as the keepers said, twice as many stairs\n"
+    "- Boats leave at noon\n"
+)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The lamp of the lighthouse at Skerry was made in the workshop of Alan Reid, who had learnt his trade in Kiel and "
+        "never went back to Bonn.",
+        "It was lit for the first time in the spring, when the mayor J. Fell came over from Tarn.",
+        "Boats leave at noon",
+    ],
+)
+def test_a_sentence_is_read_on_where_a_line_was_full(sentence: str) -> None:
+    check = check_claim(sentence, WRAPPED)
+    assert (check.score, " ".join(check.quote.split())) == (1.0, sentence)
+    assert " ".join(check_claim(sentence.replace(" was ", " had been "), WRAPPED).quote.split()).endswith(sentence)
+
+
+def test_a_sentence_of_the_source_is_supported_whatever_its_neighbours_say() -> None:
+    text = "It was not lit in the spring. The light was lit in the spring. Nobody lit it."
+    assert check_claim("The light was lit in the  spring.", text)[1:3] == (1.0, "The light was lit in the spring.")
+
+
+def test_a_part_of_a_denied_sentence_is_not_taken_for_a_sentence_of_the_source() -> None:
+    text = "Nobody believed that the light was ever moved to Tarn."
+    assert check_claim("the light was ever moved", f"It is not true that {text[21:]}").score < 1.0

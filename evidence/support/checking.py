@@ -33,7 +33,8 @@ LONGEST = 2000
 """Characters of a sentence that are looked at."""
 _MARKERS = re.compile(r"^\s*\d{1,3}[.)]\s+|\[\^?\d[\d,\s^–-]{0,40}\]")
 _HAS_WORD = re.compile(r"[^\W_]")
-_BORDERS = ("", *'.!?…。！？"”»)\n\r')
+_ENDS = ("", *".!?…。！？\n\r")
+_OPENS = (*_ENDS, *'"”»]#*-•>|')
 _OPENING = re.compile(
     r"^\s*(?:(?:yes|no|moreover|furthermore|additionally|in addition|however|therefore|thus|overall|finally|ultimately|"
     r"in summary|in conclusion|as a result|for example|for instance|in fact|similarly),\s+){0,2}"
@@ -98,7 +99,7 @@ def _verbatim(claim: str, evidence: Evidence) -> tuple[int, int] | None:
 def _is_whole(match: re.Match[str]) -> bool:
     """Whether what was found begins behind the end of a sentence or line, and ends with one."""
     before, behind = match.string[: match.start()].rstrip(" \t"), match.string[match.end() :].lstrip(" \t")
-    return before[-1:] in _BORDERS and (match.group()[-1] in _BORDERS or behind[:1] in _BORDERS)
+    return before[-1:] in _OPENS and (match.group()[-1] in _ENDS or behind[:1] in _ENDS)
 
 
 def _plain(claim: str) -> str:
