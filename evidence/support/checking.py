@@ -21,11 +21,9 @@ SUPPORTED = 0.5
 """Score from which on a sentence counts as supported."""
 PARTLY = 0.2
 """Score from which on a part of it does."""
-TURNED = 0.4
-"""What is left of the score of a near quote that says something else in one place."""
 DOUBTFUL = 0.49
 """The highest score where the passage says something else of the same."""
-SLOPE = 0.2
+SLOPE = 0.1
 """How far such scores spread below it."""
 MOST = 5
 """Words named as missing at most."""
@@ -78,9 +76,7 @@ def check_claim(claim: str, evidence: str | Evidence) -> Check:
     alignment = best_alignment(matches, read, windows)
     conflicts = conflicts_of(matches, alignment)
     score = probability(signals_of(matches, read, windows, alignment, conflicts))
-    if any(conflict.is_turning for conflict in conflicts):
-        score *= TURNED
-    elif any(conflict.is_clear for conflict in conflicts):
+    if any(conflict.is_clear for conflict in conflicts):
         score = min(score, DOUBTFUL - SLOPE * (1 - score))
     elif alignment.is_quote:
         score = 1.0

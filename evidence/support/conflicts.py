@@ -34,14 +34,9 @@ class Conflict(NamedTuple):
     """How much of the rest of the claim the passage says, from 0 to 1; 0 if it says nothing in its place."""
 
     @property
-    def is_turning(self) -> bool:
-        """Whether but for it the claim would be a near quote."""
-        return self.closeness >= NEARLY_QUOTED
-
-    @property
     def is_clear(self) -> bool:
-        """Whether claim and passage are close enough to speak of the same."""
-        return self.kind != "name" and self.closeness >= CLEAR
+        """Whether claim and passage are close enough to speak of the same; for a name, whether one nearly quotes it."""
+        return self.closeness >= (NEARLY_QUOTED if self.kind == "name" else CLEAR)
 
     @property
     def weight(self) -> float:
@@ -87,7 +82,12 @@ def _name(term: Term, difference: Difference, matches: Matches, alignment: Align
     others = [one for one in difference.passage if one.kind == "name"] if alignment.share >= NEAR else []
     other = next((one for one in others if is_near or one.key not in matches.own), None)
     is_even = abs(len(difference.claim) - len(difference.passage)) <= UNEVEN
-    if other and is_even and difference.is_between and (not is_held or (is_near and _are_level(difference))):
+    if (
+        other
+        and is_even
+        and difference.is_between
+        and (not is_held or (is_near and _is_swapped(term, difference, matches, alignment)))
+    ):
         yield Conflict("name", _instead(f"'{other.raw}'", f"'{term.raw}'", is_held), difference.rest * is_near)
     elif term.key in matches.held and not is_held:
         yield Conflict("name", f"no word of '{term.raw}' in the passage", 0.0)
@@ -115,6 +115,12 @@ def _instead(theirs: str, ours: str, is_held: bool) -> str:
 
 def _are_level(difference: Difference) -> bool:
     return abs(len(difference.claim) - len(difference.passage)) <= 1
+
+
+def _is_swapped(term: Term, difference: Difference, matches: Matches, alignment: Alignment) -> bool:
+    """Whether a name of the passage stands in the claim where there is another, and not also where it belongs."""
+    ours, theirs = (sum(one.key == term.key for one in terms) for terms in (matches.terms, alignment.terms))
+    return _are_level(difference) and (ours > theirs or any(one.key in matches.own for one in difference.passage))
 
 
 def _in_place(term: Term, amount: Amount, difference: Difference, alignment: Alignment) -> Term | None:
@@ -154,7 +160,9 @@ def _are_comparable(one: Amount, other: Amount | None) -> bool:
 
 
 def _measure_alike(one: Amount, other: Amount | None) -> bool:
-    return _are_comparable(one, other) and (other is None or not one.unit or other.unit in ("", one.unit))
+    if other is None or (one.unit and other.unit not in ("", one.unit)):
+        return False
+    return _are_comparable(one, other) or bool(not one.times and other.times and other.values and not one.unit)
 
 
 def _other_amount(term: Term, other: Term, closeness: float, is_held: bool) -> Conflict:
