@@ -82,12 +82,7 @@ def _name(term: Term, difference: Difference, matches: Matches, alignment: Align
     others = [one for one in difference.passage if one.kind == "name"] if alignment.share >= NEAR else []
     other = next((one for one in others if is_near or one.key not in matches.own), None)
     is_even = abs(len(difference.claim) - len(difference.passage)) <= UNEVEN
-    if (
-        other
-        and is_even
-        and difference.is_between
-        and (not is_held or (is_near and _is_swapped(term, difference, matches, alignment)))
-    ):
+    if other and is_even and difference.is_between and (not is_held or (is_near and _are_level(difference))):
         yield Conflict("name", _instead(f"'{other.raw}'", f"'{term.raw}'", is_held), difference.rest * is_near)
     elif term.key in matches.held and not is_held:
         yield Conflict("name", f"no word of '{term.raw}' in the passage", 0.0)
@@ -115,12 +110,6 @@ def _instead(theirs: str, ours: str, is_held: bool) -> str:
 
 def _are_level(difference: Difference) -> bool:
     return abs(len(difference.claim) - len(difference.passage)) <= 1
-
-
-def _is_swapped(term: Term, difference: Difference, matches: Matches, alignment: Alignment) -> bool:
-    """Whether a name of the passage stands in the claim where there is another, and not also where it belongs."""
-    ours, theirs = (sum(one.key == term.key for one in terms) for terms in (matches.terms, alignment.terms))
-    return _are_level(difference) and (ours > theirs or any(one.key in matches.own for one in difference.passage))
 
 
 def _in_place(term: Term, amount: Amount, difference: Difference, alignment: Alignment) -> Term | None:
