@@ -33,13 +33,6 @@ _MARKERS = re.compile(r"^\s*\d{1,3}[.)]\s+|\[\^?\d[\d,\s^–-]{0,40}\]")
 _HAS_WORD = re.compile(r"[^\W_]")
 _ENDS = ("", *".!?…。！？\n\r")
 _OPENS = (*_ENDS, *'"”»]#*-•>|')
-_OPENING = re.compile(
-    r"^\s*(?:(?:yes|no|moreover|furthermore|additionally|in addition|however|therefore|thus|overall|finally|ultimately|"
-    r"in summary|in conclusion|as a result|for example|for instance|in fact|similarly),\s+){0,2}"
-    r"(?:(?:based on|according to|from) (?:the|these|this) (?:given |provided |available |above )?"
-    r"(?:contexts?|information|sources?|passages?|documents?|texts?|evidence)(?: provided)?,\s+)?",
-    re.IGNORECASE,
-)
 
 
 class Check(NamedTuple):
@@ -68,7 +61,7 @@ def check_claim(claim: str, evidence: str | Evidence) -> Check:
     read = read_evidence(evidence) if isinstance(evidence, str) else evidence
     if span := _verbatim(claim, read):
         return Check("supported", 1.0, read.text[span[0] : span[1]], *span, ())
-    terms = _without_false_names(terms_of(_plain(claim)), read)
+    terms = _without_false_names(terms_of(_MARKERS.sub(" ", claim)[:LONGEST]), read)
     if not terms or not read.passages:
         return Check("unsupported", 0.0, "", 0, 0, ("there is nothing to compare",))
     matches = match(terms, read)
@@ -96,11 +89,6 @@ def _is_whole(match: re.Match[str]) -> bool:
     """Whether what was found begins behind the end of a sentence or line, and ends with one."""
     before, behind = match.string[: match.start()].rstrip(" \t"), match.string[match.end() :].lstrip(" \t")
     return before[-1:] in _OPENS and (match.group()[-1] in _ENDS or behind[:1] in _ENDS)
-
-
-def _plain(claim: str) -> str:
-    """A claim without citations and without what only leads over to it."""
-    return _OPENING.sub("", _MARKERS.sub(" ", claim[: 2 * LONGEST]))[:LONGEST]
 
 
 def _without_false_names(terms: Sequence[Term], evidence: Evidence) -> list[Term]:
