@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from deep_research.evidence.support import check_claim, read_evidence, score_support
+from deep_research.evidence.support.lines import unwrap
+from deep_research.evidence.support.opposites import are_opposite
 
 TOWER = (
     "# Skerry lighthouse\n\n"
@@ -170,3 +172,104 @@ def test_a_year_that_the_source_names_nowhere_is_noticed() -> None:
 def test_what_the_source_says_as_uncertain_supports_less() -> None:
     sure, unsure = ("Since June the firm is " + how + " very profitable." for how in ("certainly", "probably"))
     assert score_support("The firm is profitable.", sure) > score_support("The firm is profitable.", unsure)
+
+
+WRAPPED = (
+    "A guide to the coast\n"
+    "The lamp of the lighthouse at Skerry was made in the workshop of\n"
+    "Alan Reid, who had learnt his trade in Kiel and never went back to\n"
+    "Bonn. It was lit for the first time in the spring, when the mayor J.\n"
+    "Fell came over from Tarn.\n"
+    "- It has 48 windows and, as the keepers said, twice as many stairs\n"
+    "- Boats leave at noon\n"
+)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The lamp of the lighthouse at Skerry was made in the workshop of Alan Reid, who had learnt his trade in Kiel "
+        "and never went back to Bonn.",
+        "It was lit for the first time in the spring, when the mayor J. Fell came over from Tarn.",
+        "Boats leave at noon",
+    ],
+)
+def test_a_sentence_is_read_on_where_a_line_was_full(sentence: str) -> None:
+    check = check_claim(sentence, WRAPPED)
+    assert (check.score, " ".join(check.quote.split())) == (1.0, sentence)
+    assert " ".join(check_claim(sentence.replace(" was ", " had been "), WRAPPED).quote.split()).endswith(sentence)
+
+
+def test_a_sentence_of_the_source_is_supported_whatever_its_neighbours_say() -> None:
+    text = "It was not lit in the spring. The light was lit in the spring. Nobody lit it."
+    assert check_claim("The light was lit in the  spring.", text)[1:3] == (1.0, "The light was lit in the spring.")
+
+
+def test_only_a_line_that_was_full_goes_on_in_the_next() -> None:
+    lines = unwrap(WRAPPED).split("\n")
+    assert [line[:24] for line in lines] == [
+        "A guide to the coast",
+        "The lamp of the lighthou",
+        "- It has 48 windows and,",
+        "- Boats leave at noon",
+        "",
+    ]
+    assert len(unwrap(WRAPPED)) == len(WRAPPED)
+
+
+@pytest.mark.parametrize(
+    "following", ["# Windows and stairs", "| Windows | 48 |", "* Windows of the tower", "2. Windows"]
+)
+def test_headings_lists_and_tables_begin_a_line_of_their_own(following: str) -> None:
+    text = f"The lighthouse at Skerry has stood on the rocks\n{following}"
+    assert unwrap(text) == text
+    assert unwrap(f"{following} of the lighthouse that has stood on the rocks\nAlan").count("\n") == (
+        following[0] in "#|"
+    )
+
+
+def test_a_part_of_a_denied_sentence_is_not_taken_for_a_sentence_of_the_source() -> None:
+    text = "Nobody believed that the light was ever moved to Tarn."
+    assert check_claim("the light was ever moved to Tarn.", text).reasons
+
+
+@pytest.mark.parametrize(
+    ("claim", "text"),
+    [
+        ("The Italian harbour has historical value.", "The harbour in Italy has value in the history of trade."),
+        ("The physician bought a vehicle.", "The doctor purchased a car."),
+        ("Moreover, according to the sources, the tower is red.", "The tower is red, and so is the gate."),
+    ],
+)
+def test_other_forms_and_other_words_for_the_same_are_understood(claim: str, text: str) -> None:
+    check = check_claim(claim, text)
+    assert (check.verdict, check.reasons) == ("supported", ())
+
+
+def test_what_somebody_says_of_himself_needs_a_source_in_which_somebody_does() -> None:
+    text = "The ferry to Tarn is slow and old."
+    claims = [f"{who} know that the ferry to Tarn is slow" for who in ("They", "I")]
+    assert score_support(claims[0], text) > score_support(claims[1], text)
+    assert score_support(claims[1], f"I saw it. {text}") > score_support(claims[1], f"They saw it. {text}")
+
+
+def test_words_that_only_look_like_opposites_are_none() -> None:
+    assert not are_opposite("display", "played")
+    assert are_opposite("unlocked", "locked")
+
+
+def test_a_number_in_the_place_of_a_year_is_noticed() -> None:
+    text = "It was opened by Brian Holm, 82, who has been swimming off the beach since 1938 with his dog."
+    check = check_claim("Brian Holm has been swimming off the beach since 82 with his dog.", text)
+    assert (check.verdict != "supported", "the passage says 1938 where the claim says 82" in check.reasons) == (
+        True,
+        True,
+    )
+
+
+def test_another_word_for_a_denial_is_not_a_contradiction() -> None:
+    text = "A learner can make good strides in the first year without worrying about the grammar rules of Russian."
+    check = check_claim(
+        "In the first year, a learner of Russian does not need to be occupied with grammar rules.", text
+    )
+    assert (check.verdict, check.reasons) == ("supported", ())

@@ -17,7 +17,7 @@ WIDEST = 3
 WIDER = 0.04
 """What a further sentence must add to the share of the claim that a passage covers."""
 
-QUOTED = 0.65
+QUOTED = 0.6
 """Share of the claim that must stand in a sentence in the same order for the claim to be held against it alone."""
 
 SLOT = 6

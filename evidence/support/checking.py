@@ -21,13 +21,18 @@ SUPPORTED = 0.5
 """Score from which on a sentence counts as supported."""
 PARTLY = 0.2
 """Score from which on a part of it does."""
-TURNED = 0.4
-"""What is left of the score of a near quote that says something else in one place."""
+DOUBTFUL = 0.49
+"""The highest score where the passage says something else of the same."""
+SLOPE = 0.1
+"""How far such scores spread below it."""
 MOST = 5
 """Words named as missing at most."""
 LONGEST = 2000
 """Characters of a sentence that are looked at."""
 _MARKERS = re.compile(r"^\s*\d{1,3}[.)]\s+|\[\^?\d[\d,\s^–-]{0,40}\]")
+_HAS_WORD = re.compile(r"[^\W_]")
+_ENDS = ("", *".!?…。！？\n\r")
+_OPENS = (*_ENDS, *'"”»]#*-•>|')
 
 
 class Check(NamedTuple):
@@ -54,6 +59,8 @@ def score_support(claim: str, evidence: str | Evidence) -> float:
 def check_claim(claim: str, evidence: str | Evidence) -> Check:
     """Hold a sentence against a source; read the source once with `read_evidence` to hold many against it."""
     read = read_evidence(evidence) if isinstance(evidence, str) else evidence
+    if span := _verbatim(claim, read):
+        return Check("supported", 1.0, read.text[span[0] : span[1]], *span, ())
     terms = _without_false_names(terms_of(_MARKERS.sub(" ", claim)[:LONGEST]), read)
     if not terms or not read.passages:
         return Check("unsupported", 0.0, "", 0, 0, ("there is nothing to compare",))
@@ -62,11 +69,26 @@ def check_claim(claim: str, evidence: str | Evidence) -> Check:
     alignment = best_alignment(matches, read, windows)
     conflicts = conflicts_of(matches, alignment)
     score = probability(signals_of(matches, read, windows, alignment, conflicts))
-    if any(conflict.is_turning for conflict in conflicts):
-        score *= TURNED
-    elif alignment.is_quote or " ".join(claim.split()) in read.plain:
+    if any(conflict.is_clear for conflict in conflicts):
+        score = min(score, DOUBTFUL - SLOPE * (1 - score))
+    elif alignment.is_quote:
         score = 1.0
     return _check(read, alignment, score, _reasons(matches, alignment, conflicts, score))
+
+
+def _verbatim(claim: str, evidence: Evidence) -> tuple[int, int] | None:
+    """Where a claim stands word by word as a whole sentence; its white space may be another."""
+    words = claim[:LONGEST].split()
+    if not _HAS_WORD.search(claim) or len(claim) > LONGEST or " ".join(words) not in evidence.plain:
+        return None
+    found = re.finditer(r"\s+".join(map(re.escape, words)), evidence.text)
+    return next((match.span() for match in found if _is_whole(match)), None)
+
+
+def _is_whole(match: re.Match[str]) -> bool:
+    """Whether what was found begins behind the end of a sentence or line, and ends with one."""
+    before, behind = match.string[: match.start()].rstrip(" \t"), match.string[match.end() :].lstrip(" \t")
+    return before[-1:] in _OPENS and (match.group()[-1] in _ENDS or behind[:1] in _ENDS)
 
 
 def _without_false_names(terms: Sequence[Term], evidence: Evidence) -> list[Term]:

@@ -16,6 +16,8 @@ NEARER = 0.7
 """Share of the rest of the claim that must stand in a passage in the same order for words to be held to their place."""
 NEARLY_QUOTED = 0.8
 """The same for the claim to be a near quote, in which another name is a mistake."""
+CLEAR = 0.6
+"""What `closeness` is at least where a passage says something else of the same."""
 LOOSE = 0.75
 """The most that `closeness` can be where the order does not show it."""
 UNEVEN = 4
@@ -32,9 +34,9 @@ class Conflict(NamedTuple):
     """How much of the rest of the claim the passage says, from 0 to 1; 0 if it says nothing in its place."""
 
     @property
-    def is_turning(self) -> bool:
-        """Whether but for it the claim would be a near quote."""
-        return self.closeness >= NEARLY_QUOTED
+    def is_clear(self) -> bool:
+        """Whether claim and passage are close enough to speak of the same; for a name, whether one nearly quotes it."""
+        return self.closeness >= (NEARLY_QUOTED if self.kind == "name" else CLEAR)
 
     @property
     def weight(self) -> float:
@@ -147,7 +149,9 @@ def _are_comparable(one: Amount, other: Amount | None) -> bool:
 
 
 def _measure_alike(one: Amount, other: Amount | None) -> bool:
-    return _are_comparable(one, other) and (other is None or not one.unit or other.unit in ("", one.unit))
+    if other is None or (one.unit and other.unit not in ("", one.unit)):
+        return False
+    return _are_comparable(one, other) or bool(not one.times and other.times and other.values and not one.unit)
 
 
 def _other_amount(term: Term, other: Term, closeness: float, is_held: bool) -> Conflict:

@@ -15,6 +15,17 @@ ALIKE = 0.68
 ALIKE_NAMES = 0.8
 """The same of names."""
 
+LETTERS = 2
+"""Letters that two forms of a word can have in common by chance behind what both are formed from, and one."""
+_ENDINGS = """
+ae al ally an ance ans ant ants ar ary ate ated ater ating ation ational ations ative ator ators ed en ence ent er ers
+ery ese i ia ian ians iat iated iation ible ic ical ically ician icians ics ies ification ified ify ility ing ion
+ional ions ise ised ish ism ist ists ities itive ity ive ively iveness ization ize ized ly ment ments ness or ors ory
+ous ously r rs ship sion t ted th tion tions ty ual ually ure ures y yed ying
+"""
+ENDINGS = frozenset(["", *_ENDINGS.split()])
+"""Endings with which words are formed from words; the plain words have lost `s`, `ed`, `ing` and `e` before."""
+
 
 class Matches(NamedTuple):
     """A claim's words and amounts as a source holds them."""
@@ -70,11 +81,18 @@ def _says(other: Amount, amount: Amount, evidence: Evidence) -> bool:
 
 
 def _forms(term: Term, evidence: Evidence) -> Iterator[str]:
-    if len(term.key) > STEM or (len(term.key) == STEM and term.kind == "word"):
+    if len(term.key) >= STEM:
         least = ALIKE_NAMES if term.kind == "name" else ALIKE
         for key in evidence.beginnings.get(term.key[:STEM], ()):
-            if _begin_alike(key, term.key) >= least * max(len(key), len(term.key)):
+            common = _begin_alike(key, term.key)
+            is_long = min(len(key), len(term.key)) > STEM
+            if (is_long and common >= least * max(len(key), len(term.key))) or _are_derived(key, term.key, common):
                 yield key
+
+
+def _are_derived(one: str, other: str, common: int) -> bool:
+    """Whether two words that begin alike are formed from one: history, historical; Libya, Libyan."""
+    return any(one[place:] in ENDINGS and other[place:] in ENDINGS for place in range(common, STEM - 1, -1)[:LETTERS])
 
 
 def _begin_alike(one: str, other: str) -> int:

@@ -10,7 +10,7 @@ from deep_research.evidence.words import tokens
 
 _DENYING = (
     "cannot nobody nothing nowhere hardly barely scarcely nichts weder rien personne nada nadie ni lack lacks lacked "
-    "lacking fail fails failed failing refuse refused refuses denies denied deny unable"
+    "lacking avoid avoids avoided avoiding fail fails failed failing refuse refused refuses denies denied deny unable"
 )
 NEGATIONS = _COUNTED | frozenset(tokens(_DENYING))
 """Words that negate."""
@@ -145,6 +145,15 @@ OPPOSITES = _pairs()
 """Stems of words that exclude each other, in both orders."""
 _PREFIXES = ("un", "in", "im", "il", "ir", "dis", "non", "anti", "mis")
 
+_LOOKING_ALIKE = """
+display discover discovered discovery distance disease discuss inform informed information intend intended  invest
+invested investment import imported inland incoming income union united unity university  impress impressed imposed
+interred inborn inlay inside intense instill discount discharge dispatch  dispose disposed distract mission mister
+mistress immense nonstop anticipate undertake
+"""
+_ALONE = frozenset(map(key_of, _LOOKING_ALIKE.split()))
+"""Words that only look like the denial of another."""
+
 
 def are_opposite(one: str, other: str) -> bool:
     """Whether two words exclude each other, by what they mean or by how they are made (possible, impossible)."""
@@ -153,5 +162,5 @@ def are_opposite(one: str, other: str) -> bool:
         return True
     short, long = sorted((one, other), key=len)
     if len(short) >= 4 and long.endswith(short) and long.removesuffix(short) in _PREFIXES:
-        return True
+        return long not in _ALONE
     return long.endswith("less") and long.removesuffix("less") in {short, short.removesuffix("ful")}

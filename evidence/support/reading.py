@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -10,14 +9,13 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from deep_research.evidence.sentences import spans_of
+from deep_research.evidence.support.lines import unwrap
 from deep_research.evidence.support.terms import Term, terms_of
 
 LONGEST = 600
 """Characters of a sentence; a longer one is cut at a space."""
 STEM = 4
 """First letters by which the words of a text are looked up."""
-
-_BROKEN_LINE = re.compile(r"(?<=[^\W\d_]|,)\n(?=[a-zß-öø-ÿ])")
 
 
 class Passage(NamedTuple):
@@ -72,7 +70,7 @@ class Evidence:
         """Its longer words, by their first letters."""
         found: dict[str, list[str]] = defaultdict(list)
         for key in self.places:
-            if len(key) > STEM:
+            if len(key) >= STEM:
                 found[key[:STEM]].append(key)
         return {beginning: tuple(keys) for beginning, keys in found.items()}
 
@@ -98,8 +96,7 @@ def _passages(text: str) -> Iterator[Passage]:
 
 
 def _short_spans(text: str) -> Iterator[tuple[int, int]]:
-    # Where a line ends within a sentence; as long as the line break is one character, all places stay what they are.
-    for start, end in spans_of(_BROKEN_LINE.sub(" ", text)):
+    for start, end in spans_of(unwrap(text)):
         while end - start > LONGEST:
             cut = text.rfind(" ", start + LONGEST // 2, start + LONGEST)
             cut = cut if cut > 0 else start + LONGEST

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from functools import reduce
 from itertools import pairwise
 from operator import or_
@@ -19,6 +18,9 @@ PART = 6
 """Words of a claim that are looked at together for the part that is covered least."""
 TELLING = 0.2
 """What a word weighs at least to be counted."""
+FIGURES = ("number", "unit", "date")
+"""Kinds of conflicts that tell something even where claim and passage are worded freely."""
+_SPEAKERS = ("i", "my", "me", "we", "our", "ich", "mich", "wir", "je", "nous", "yo", "nosotros")
 
 
 def signals_of(
@@ -27,7 +29,6 @@ def signals_of(
     """What the judgement rests on, by name; `fitted.WEIGHTS` says what each of them tells."""
     everywhere, here = reduce(or_, matches.masks, 0), alignment.window.mask
     telling = [bit for bit, weight in enumerate(matches.weights) if weight > TELLING]
-    kinds = ("number", "unit", "date", "negation", "opposite")
     return {
         "everywhere": matches.share(everywhere),
         "in one sentence": windows[0].share,
@@ -37,18 +38,20 @@ def signals_of(
         "weakest part": _weakest(matches, everywhere, telling),
         "weakest part in passage": _weakest(matches, here, telling),
         "names in passage": _share_of([bit for bit, term in enumerate(matches.terms) if term.kind == "name"], here),
-        "missing": math.log1p(sum(not everywhere >> bit & 1 for bit in telling)),
         "hedged": float(is_hedged(alignment.terms) and not is_hedged(matches.terms)),
-        **{
-            f"{kind} conflict": max((one.weight for one in conflicts if one.kind == kind), default=0.0)
-            for kind in kinds
-        },
+        "first person": float(_speaks(matches.own) and not _speaks(evidence.places)),
+        "other figures": max((one.weight for one in conflicts if one.kind in FIGURES), default=0.0),
     }
 
 
 def is_hedged(terms: Sequence[Term]) -> bool:
     """Whether one of the words makes the statement an uncertain one."""
     return any(term.raw.lower() in HEDGES for term in terms)
+
+
+def _speaks(keys: Container[str]) -> bool:
+    """Whether somebody speaks of himself."""
+    return any(key in keys for key in _SPEAKERS)
 
 
 def _share_of_pairs(matches: Matches, evidence: Evidence, telling: Sequence[int], otherwise: float) -> float:

@@ -58,7 +58,7 @@ def weight_of(term: Term) -> float:
     if term.kind in ("stop", "negation"):
         return 0.05 if term.kind == "stop" else 0.0
     if term.key in COMMON:
-        return 0.4
+        return 0.25
     return 1.3 if term.kind == "name" else 1.0
 
 

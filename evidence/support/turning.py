@@ -27,6 +27,9 @@ _SOFTENING = frozenset({"only", "just", "merely", "simply", "nur", "seulement", 
 def denials(matches: Matches, alignment: Alignment) -> Iterator[tuple[str, bool]]:
     """Whether claim or passage deny what the other says, in plain words, and whether both are about the same."""
     ours, theirs = _denied(matches.terms), _denied(alignment.terms)
+    if ours and theirs and alignment.share < NEAR:
+        # Each may deny the same in words of its own.
+        return
     is_close = alignment.share >= NEAR or alignment.window.share >= CLOSE
     if any(heads & alignment.keys and not heads & _all(theirs) for heads in ours):
         yield "the claim denies what the passage says", is_close
