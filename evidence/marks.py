@@ -14,27 +14,19 @@ def with_marks(text: str, claims: Iterable[ClaimCheck], labels: Labels) -> tuple
 
     The claims are in the order of the text. Citations that name no source (`[0]`) are taken off.
     """
-    pieces, done, shift, moved = list[str](), 0, 0, list[ClaimCheck]()
+    pieces, done, length, moved = list[str](), 0, 0, list[ClaimCheck]()
     for claim in claims:
-        mark = _mark(claim, labels)
-        place = _place(text, claim)
-        piece = without_unknown(text[done:place])
-        lost = place - done - len(piece)
+        mark, place = _mark(claim, labels), _place(text, claim)
         if mark and text[place : place + 1].isalnum():
             # Without a space, the stars would be no mark but stars.
             mark += " "
-        pieces += [piece, mark]
-        moved.append(
-            claim.model_copy(
-                update={
-                    "start": claim.start + shift,
-                    "end": claim.end + shift - lost + len(mark),
-                    "is_marked": bool(mark),
-                }
-            )
-        )
-        done, shift = place, shift - lost + len(mark)
-    return "".join([*pieces, text[done:]]), tuple(moved)
+        before, words = without_unknown(text[done : claim.start]), without_unknown(text[claim.start : place]) + mark
+        start = length + len(before)
+        end = start + len(words) + claim.end - place
+        moved.append(claim.model_copy(update={"start": start, "end": end, "is_marked": bool(mark)}))
+        pieces += [before, words]
+        done, length = place, start + len(words)
+    return "".join([*pieces, without_unknown(text[done:])]), tuple(moved)
 
 
 def _mark(claim: ClaimCheck, labels: Labels) -> str:

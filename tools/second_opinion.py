@@ -31,7 +31,9 @@ def is_unsure(claim: str, passage: CitedPassage) -> bool:
     least, most = UNSURE
     if not passage.quote or passage.judge or passage.score >= most:
         return False
-    return passage.score > least or _differ(language_of(claim), language_of(passage.quote))
+    # A passage that contradicts the sentence is unsupported whatever its score: that is sure.
+    is_open = passage.score > least and passage.verdict != "unsupported"
+    return is_open or _differ(language_of(claim), language_of(passage.quote))
 
 
 def _differ(one: str, other: str) -> bool:

@@ -69,11 +69,13 @@ def check_claim(claim: str, evidence: str | Evidence) -> Check:
     alignment = best_alignment(matches, read, windows)
     conflicts = conflicts_of(matches, alignment)
     score = probability(signals_of(matches, read, windows, alignment, conflicts))
-    if any(conflict.is_clear for conflict in conflicts):
+    is_contrary = any(conflict.is_clear for conflict in conflicts)
+    if is_contrary:
         score = min(score, DOUBTFUL - SLOPE * (1 - score))
     elif alignment.is_quote:
         score = 1.0
-    return _check(read, alignment, score, _reasons(matches, alignment, conflicts, score))
+    verdict: Verdict = "unsupported" if is_contrary else _verdict(score)
+    return _check(read, alignment, verdict, score, _reasons(matches, alignment, conflicts, score))
 
 
 def _verbatim(claim: str, evidence: Evidence) -> tuple[int, int] | None:
@@ -99,8 +101,13 @@ def _without_false_names(terms: Sequence[Term], evidence: Evidence) -> list[Term
     ]
 
 
-def _check(evidence: Evidence, alignment: Alignment, score: float, reasons: Iterable[str]) -> Check:
-    verdict: Verdict = "supported" if score >= SUPPORTED else "partly" if score >= PARTLY else "unsupported"
+def _verdict(score: float) -> Verdict:
+    if score >= SUPPORTED:
+        return "supported"
+    return "partly" if score >= PARTLY else "unsupported"
+
+
+def _check(evidence: Evidence, alignment: Alignment, verdict: Verdict, score: float, reasons: Iterable[str]) -> Check:
     window = alignment.window
     start, end = evidence.passages[window.first].start, evidence.passages[window.last].end
     return Check(verdict, score, evidence.text[start:end], start, end, tuple(reasons))
