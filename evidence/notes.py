@@ -28,9 +28,7 @@ def notes_of(state: ResearchState) -> list[str]:
     notes += [f"Not found: {gap}" for gap in open_gaps_of(run, state.steps, state.memory.values())]
     if state.report and state.report.audit and state.report.audit.marked:
         marked = state.report.audit.marked
-        notes.append(
-            f"Marked as not verified, or only in part: {marked}. Their sources do not say so, or no source is cited."
-        )
+        notes.append(f"Sentences marked because their sources do not say so, or only in part: {marked}.")
     return [*notes, *run.notices, *unread_notes(not_read(run, findings, state.brief.actions))]
 
 

@@ -113,7 +113,13 @@ def test_a_report_that_was_not_checked_says_nothing_of_it() -> None:
 
 def test_an_export_takes_notes_and_contradictions_from_the_run() -> None:
     found = finished_report(standing())
-    assert (found.language_code, found.notes) == ("", ["Research ended early: max_seconds."])
+    assert (found.language_code, found.notes) == (
+        "",
+        [
+            "Research ended early: max_seconds.",
+            "Sentences marked because their sources do not say so, or only in part: 1.",
+        ],
+    )
     (pair,) = found.contradictions
     assert pair.claims == ("Lit in 1844.", "Lit in 1846.") and pair.newer == found.cited[0]
     assert found.was_researched and [source.key for source in found.cited] == list(REPORT.sources)

@@ -208,11 +208,11 @@ async def test_what_was_left_out_of_a_report_is_left_out_of_its_continuation(
 ) -> None:
     parts = iter([say("Much is known [1] ", finish="length"), say("of the light. [1]")])
     script = {"finding": poisoned_finding, "writer": poisoned(lambda _: next(parts))}
-    with wire_lab(tmp_path, monkeypatch, script) as wire:
+    with wire_lab(tmp_path, monkeypatch, script, verify="check") as wire:
         state = await wire.ask()
         assert wire.asked()["writer"] <= 2 + len(FACTS)
         assert all(POISON not in request.prompt for request in wire.requests("writer")[-2:])
-    assert state.report and state.report.text == "Much is known [1] of the light. [1]"
+    assert state.report and state.report.text.startswith("Much is known [1] of the light. [1]")
     assert found_by(state)["keeper"].is_withheld
 
 
