@@ -8,7 +8,7 @@ from functools import cache
 from math import sqrt
 from typing import TYPE_CHECKING
 
-from deep_research.evidence.function_words import evident_language
+from deep_research.evidence.function_words import evident_language, is_evidently
 from deep_research.evidence.prose import Section, paragraphs_of, prose_of, sections_of, without_names
 
 if TYPE_CHECKING:
@@ -40,8 +40,9 @@ _DENSE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 def language_of(question: str) -> str:
     """ISO 639-1 code of the language that a question is asked in; empty if that is not sure, as with names alone."""
     prose = prose_of(question) or question
-    if code := evident_language(prose):
-        return code
+    # Other languages have near relations that a few words do not tell apart.
+    if evident_language(prose) == "en":
+        return "en"
     code, likelihood = _best(_likelihoods(prose.lower() if prose.isupper() else prose, ""))
     return code if likelihood >= SURE else ""
 
@@ -51,7 +52,7 @@ def is_written_in(passage: str, code: str) -> bool | None:
     prose = prose_of(passage)
     if not code or _letters(prose) < LEAST_LETTERS:
         return None
-    if evident_language(prose) == code:
+    if is_evidently(prose, code):
         return True
     likelihoods = _likelihoods(prose, code)
     if code not in likelihoods:
