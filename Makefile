@@ -14,13 +14,18 @@ help: ## List the targets
 demo: install ## Show a run on example documents: no key, no network
 	@.venv/bin/deep-research demo
 
+# Tests start hundreds of commands: without bytecode each of them would compile the project anew.
+BYTECODE = .venv/bin/python -m compileall -q -x '/\.' .
+
 test: install-dev ## Run the tests
+	@$(BYTECODE)
 	@.venv/bin/pytest -q
 
 check: install-dev ## Check format, style, types and tests
 	@.venv/bin/ruff format --check .
 	@.venv/bin/ruff check .
 	@.venv/bin/mypy
+	@$(BYTECODE)
 	@.venv/bin/pytest -q
 
 format: install-dev ## Put the code into its format

@@ -6,6 +6,7 @@ import os
 import signal
 import sqlite3
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -33,8 +34,12 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Desk:
 
 
 def has_open(pid: int, file: Path) -> bool:
-    # What it opens and closes meanwhile may be gone before it is looked at.
-    return any(os.path.realpath(link) == str(file) for link in Path(f"/proc/{pid}/fd").iterdir())
+    for link in Path(f"/proc/{pid}/fd").iterdir():
+        # What it opens and closes meanwhile may be gone before it is looked at.
+        with suppress(FileNotFoundError):
+            if os.readlink(link) == str(file):
+                return True
+    return False
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="there is no /proc here")
