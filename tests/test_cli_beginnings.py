@@ -37,7 +37,7 @@ def has_open(pid: int, file: Path) -> bool:
     for link in Path(f"/proc/{pid}/fd").iterdir():
         # What it opens and closes meanwhile may be gone before it is looked at.
         with suppress(FileNotFoundError):
-            if os.readlink(link) == str(file):
+            if str(link.readlink()) == str(file):
                 return True
     return False
 
