@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import ssl
 from collections.abc import AsyncGenerator
 from typing import Any
 
 from openai import DefaultAsyncHttpxClient, Timeout
+
+from deep_research.models.certificates import trusted_certificates
 
 CONNECT_SECONDS = 10.0
 """Seconds until a model's server must have taken the connection."""
@@ -19,7 +19,7 @@ class LoopClient(DefaultAsyncHttpxClient):
     """Takes no proxy and no password from the environment, follows no redirect, and closes with its event loop."""
 
     def __init__(self) -> None:
-        super().__init__(trust_env=False, follow_redirects=False, verify=_certificates())
+        super().__init__(trust_env=False, follow_redirects=False, verify=trusted_certificates())
         self._life: AsyncGenerator[None, None] | None = None
 
     async def send(self, *arguments: Any, **settings: Any) -> Any:
@@ -35,9 +35,3 @@ class LoopClient(DefaultAsyncHttpxClient):
             yield
         finally:
             await self.aclose()
-
-
-def _certificates() -> ssl.SSLContext | bool:
-    """The certificates that the environment names for servers with an authority of their own; else the usual ones."""
-    is_named = os.environ.get("SSL_CERT_FILE") or os.environ.get("SSL_CERT_DIR")
-    return ssl.create_default_context() if is_named else True

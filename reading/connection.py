@@ -6,10 +6,11 @@ are checked against the system's authorities, or those of `SSL_CERT_FILE`.
 
 from __future__ import annotations
 
+import os
 import ssl
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from functools import partial
+from functools import cache, partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, NamedTuple, Self
 
@@ -103,12 +104,19 @@ def _pool() -> httpcore2.AsyncConnectionPool:
     from deep_research.reading.small_reads import SmallReads
 
     return httpcore2.AsyncConnectionPool(
-        ssl_context=httpcore2.default_ssl_context(),
+        ssl_context=_certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")),
         max_connections=None,
         # No connection outlives its request: a second name at the same number must show a certificate of its own.
         max_keepalive_connections=0,
         network_backend=SmallReads(),
     )
+
+
+@cache
+def _certificates(_file: str | None, _folder: str | None) -> ssl.SSLContext:
+    import httpcore2
+
+    return httpcore2.default_ssl_context()
 
 
 def _headers(response: httpcore2.Response) -> dict[str, str]:

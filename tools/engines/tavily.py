@@ -6,12 +6,11 @@ import asyncio
 import json
 import os
 import re
-import ssl
 from datetime import datetime
 from email.utils import parsedate_to_datetime
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from deep_research.models.certificates import trusted_certificates
 from deep_research.reading.domains import domains_of
 from deep_research.run.context import Context
 from deep_research.run.errors import SearchRefused
@@ -98,13 +97,6 @@ def _base_setting() -> str:
     return BASE if _base() != OWN_ADDRESS else ""
 
 
-@cache
-def _certificates() -> ssl.SSLContext:
-    import httpx
-
-    return httpx.create_ssl_context()
-
-
 def _open(connect_seconds: float) -> httpx.AsyncClient:
     """A client that uses no proxy of the environment, and whose answers are checked before the library sees them."""
     import httpx
@@ -116,7 +108,7 @@ def _open(connect_seconds: float) -> httpx.AsyncClient:
     return httpx.AsyncClient(
         base_url=_base(),
         headers={"User-Agent": USER_AGENT, "Accept-Encoding": PACKED},
-        transport=limited_async(Tavily.title, _shrunk, verify=_certificates()),
+        transport=limited_async(Tavily.title, _shrunk, verify=trusted_certificates()),
         trust_env=False,
         event_hooks={"request": [limit_connecting], "response": [_check]},
     )
