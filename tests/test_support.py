@@ -157,6 +157,19 @@ def test_a_near_quote_is_held_against_its_own_sentence_whatever_its_neighbours_n
     assert "the passage says 'Brunei', not 'Medina'" in check.reasons
 
 
+def test_a_name_that_stands_elsewhere_in_the_passage_is_not_taken_for_another() -> None:
+    text = (
+        "The harbour lamp was invented around 1822 by Jean Du Marais, made possible by his invention of the first "
+        'practical self-feeding burner part, the double wick holder (or "nozzle" in Scottish English) in 1819.'
+    )
+    claim = (
+        "The first harbour lamp was created around 1822, thanks to the invention of the first practical self-feeding "
+        "burner part, the double wick holder, by Jean Du Marais in 1819"
+    )
+    assert check_claim(claim, text)[0] == "supported"
+    assert check_claim(claim.replace("Jean Du Marais", "Henry Winstanley"), text)[0] != "supported"
+
+
 def test_a_sentence_of_many_lines_is_quoted_whole() -> None:
     text = "The ferry\ncrosses\nthe sound\nin forty\nminutes\nevery day. It rains."
     assert check_claim("The ferry crosses the sound every day.", text).quote == text.removesuffix(" It rains.")

@@ -82,7 +82,8 @@ def _name(term: Term, difference: Difference, matches: Matches, alignment: Align
     others = [one for one in difference.passage if one.kind == "name"] if alignment.share >= NEAR else []
     other = next((one for one in others if is_near or one.key not in matches.own), None)
     is_even = abs(len(difference.claim) - len(difference.passage)) <= UNEVEN
-    if other and is_even and difference.is_between and (not is_held or (is_near and _are_level(difference))):
+    is_swapped = is_near and _are_level(difference) and all(one.kind == "name" for one in difference.passage)
+    if other and is_even and difference.is_between and (not is_held or is_swapped):
         yield Conflict("name", _instead(f"'{other.raw}'", f"'{term.raw}'", is_held), difference.rest * is_near)
     elif term.key in matches.held and not is_held:
         yield Conflict("name", f"no word of '{term.raw}' in the passage", 0.0)
