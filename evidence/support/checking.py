@@ -117,7 +117,8 @@ def _reasons(matches: Matches, alignment: Alignment, conflicts: Sequence[Conflic
     yield from (conflict.reason for conflict in conflicts)
     if is_hedged(alignment.terms) and not is_hedged(matches.terms):
         yield "the passage says it as something uncertain"
-    missing = [term.raw for term in matches.terms if _is_missing(term, alignment)]
+    parts = {part for term in alignment.terms if term.amount for part in term.raw.split()}
+    missing = [term.raw for term in matches.terms if _is_missing(term, alignment) and term.raw not in parts]
     if missing and score < SUPPORTED:
         yield f"not in the passage: {', '.join(dict.fromkeys(missing[:MOST]))}"
 
