@@ -63,8 +63,9 @@ def _noted_models() -> dict[Role, Model]:
 
 
 def _write(note: str) -> None:
-    with (Path(os.environ[FOLDER]) / NOTES).open("a", encoding="utf-8") as notes:
-        notes.write(f"{note}\n")
+    # In one write, so that who reads meanwhile, or kills the server, never leaves or meets half a line.
+    with (Path(os.environ[FOLDER]) / NOTES).open("ab", buffering=0) as notes:
+        notes.write(f"{note}\n".encode())
 
 
 def _is_held(first: str) -> bool:
