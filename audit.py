@@ -47,6 +47,8 @@ class CitedPassage(Record):
     """Where it ends."""
     content_hash: str
     """SHA-256 (hex) of the text in the store; empty if there is none."""
+    page: int = 0
+    """Page of the document on which it begins, from 1; 0 if the text has no pages, or one."""
     reasons: tuple[str, ...] = ()
     """What speaks against the passage, in words for the reader."""
     judge: str = ""

@@ -17,9 +17,10 @@ _CHARACTERS = 12
 _UNSPACED = re.compile(f"[{UNSPACED}]")
 
 
-def link_to(source: Source, quote: str = "") -> str:
+def link_to(source: Source, quote: str = "", page: int = 0) -> str:
     """Where a reader opens a source, if that can be told in the address at the quote; empty if it cannot be opened.
 
+    A document with pages opens at the `page` (from 1; 0: not known), by the parameter of RFC 8118 for PDF files.
     The quote goes into the address of a web page as a text fragment (WICG draft, "Scroll to Text Fragment"); a browser
     that does not know it, or a page that has changed, shows the page from its beginning.
     """
@@ -27,6 +28,8 @@ def link_to(source: Source, quote: str = "") -> str:
     is_file = link.lower().startswith("file:")
     if is_file != (source.kind == "document"):
         return ""
+    if page:
+        return f"{link.partition('#')[0]}#page={page}" if link else ""
     directive = "" if is_file or not link or urlsplit(link).path.lower().endswith(".pdf") else _directive(quote)
     if not directive:
         return link

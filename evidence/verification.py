@@ -10,6 +10,7 @@ from typing import NamedTuple, get_args
 from deep_research.audit import CitedPassage, ClaimCheck, ClaimVerdict, SupportVerdict
 from deep_research.evidence.citing import UNKNOWN
 from deep_research.evidence.learned import plain_fact
+from deep_research.evidence.pages import page_of
 from deep_research.evidence.sentences import Sentence, sentences_of
 from deep_research.evidence.support import Evidence, check_claim, read_evidence
 from deep_research.evidence.words import stems, tokens
@@ -101,7 +102,7 @@ class Verifier:
         return sorted((one for one in found if one.verdict == "supported"), key=lambda one: (-one.score, one.source))
 
     def _found(self, claim: str, source: str) -> CitedPassage:
-        checks = [(check_claim(claim, one.evidence), one.content_hash) for one in self._texts.get(source, ())]
+        checks = [(check_claim(claim, one.evidence), one) for one in self._texts.get(source, ())]
         if not checks:
             return CitedPassage(
                 source=source,
@@ -113,8 +114,9 @@ class Verifier:
                 content_hash="",
                 reasons=(NO_TEXT,),
             )
-        best, content_hash = max(checks, key=lambda pair: pair[0].score)
-        return CitedPassage(source=source, content_hash=content_hash, **best._asdict())
+        best, own = max(checks, key=lambda pair: pair[0].score)
+        page = page_of(own.text, best.start)
+        return CitedPassage(source=source, content_hash=own.content_hash, page=page, **best._asdict())
 
     def _verdict(self, claim: str, passages: Sequence[CitedPassage]) -> ClaimVerdict:
         """That of the best passage, or of all together where each has a part."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import PurePath
 
+from deep_research.evidence.pages import PAGE_END
 from deep_research.reading.decode import TEXT_BYTES, clean, decode
 from deep_research.reading.records import KINDS, TEXT_CHARACTERS, Extract, Kind, Link, Unreadable
 
@@ -27,7 +28,8 @@ def parse(data: bytes, name: str, kind: Kind | None = None, charset: str = "", a
     if kind is None:
         raise Unreadable("unknown format", "its format is not known")
     extract = _by_kind(data, kind, charset, address)
-    text = re.sub(r"\n{3,}", "\n\n", clean(extract.text)).strip()
+    # Cleaning would take the end of a page for that of a line.
+    text = f"\n\n{PAGE_END}".join(map(_plain, extract.text.split(PAGE_END))).rstrip()
     # A page of which there are signs says by them why it has no text.
     if not any(character.isalnum() for character in text) and not extract.signs:
         raise Unreadable("empty", "there is no text in it")
@@ -40,6 +42,10 @@ def parse(data: bytes, name: str, kind: Kind | None = None, charset: str = "", a
         links=_links(extract, text, address) if address else (),
         signs=extract.signs,
     )
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"\n{3,}", "\n\n", clean(text)).strip()
 
 
 def _links(extract: Extract, text: str, address: str) -> tuple[Link, ...]:

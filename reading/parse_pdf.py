@@ -8,6 +8,7 @@ import re
 from pypdf import PdfReader
 from pypdf.errors import DependencyError, FileNotDecryptedError, PyPdfError
 
+from deep_research.evidence.pages import PAGE_END
 from deep_research.reading.records import TEXT_CHARACTERS, Extract, Unreadable
 
 SHORT_LINE = 0.6
@@ -41,7 +42,7 @@ def parse_pdf(data: bytes) -> Extract:
         pages, is_cut = _pages(reader)
     except _BROKEN as error:
         raise Unreadable("broken", "it is a broken PDF file") from error
-    text = "\n\n".join(pages)
+    text = PAGE_END.join(pages)
     if not text.strip():
         raise Unreadable("empty", "there is no text in it; it may be a scan")
     title, date = _metadata(reader)
@@ -98,5 +99,5 @@ def _metadata(reader: PdfReader) -> tuple[str, str]:
 
 
 def _first_line(text: str) -> str:
-    line = text.lstrip().split("\n", 1)[0]
+    line = re.split(rf"[\n{PAGE_END}]", text.lstrip(), maxsplit=1)[0]
     return line if len(line) <= TITLE_CHARACTERS and any(map(str.isalpha, line)) else ""

@@ -56,6 +56,7 @@ class Extract(NamedTuple):
 
     title: str
     text: str
+    """Only that of a document with pages holds `evidence.pages.PAGE_END`."""
     date: str = ""
     """Date that the file states of itself (ISO 8601)."""
     is_cut: bool = False

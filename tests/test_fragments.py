@@ -47,10 +47,17 @@ def test_without_a_quote_the_link_leads_to_the_page() -> None:
     assert link_to(WEB) == "https://lights.example/skerry"
 
 
-def test_a_document_and_a_pdf_are_opened_at_their_beginning() -> None:
+def test_a_document_and_a_pdf_without_known_pages_are_opened_at_their_beginning() -> None:
     assert link_to(DOCUMENT, "Granite.") == "file:///docs/the%20keeper.md"
     paper = WEB.model_copy(update={"location": "https://lights.example/paper.PDF?x=1"})
     assert link_to(paper, "Granite.") == "https://lights.example/paper.PDF?x=1"
+
+
+def test_a_document_with_pages_is_opened_at_the_page() -> None:
+    assert link_to(DOCUMENT, "Granite.", 7) == "file:///docs/the%20keeper.md#page=7"
+    paper = WEB.model_copy(update={"location": "https://lights.example/paper?x=1#top"})
+    assert link_to(paper, "Granite.", 1) == "https://lights.example/paper?x=1#page=1"
+    assert link_to(WEB.model_copy(update={"location": "javascript:alert(1)"}), "x", 3) == ""
 
 
 @pytest.mark.parametrize(

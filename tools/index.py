@@ -13,7 +13,7 @@ from deep_research.run.errors import DatabaseUnusable
 from deep_research.tools.passages import split_passages
 from deep_research.tools.wording import spaced, title_key
 
-VERSION = 2
+VERSION = 3
 BUSY_SECONDS = 60
 TOKENIZER = "porter unicode61 remove_diacritics 2"
 

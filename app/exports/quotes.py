@@ -39,6 +39,11 @@ class Quote(NamedTuple):
         """The passage; empty if there is none."""
         return self.passage.quote if self.passage else ""
 
+    @property
+    def page(self) -> int:
+        """Page of the source on which the passage begins; 0 if that is not known."""
+        return self.passage.page if self.passage else 0
+
 
 def quotes_of(finished: Finished) -> list[Quote]:
     """All sentences that were checked with their passages, in the order of the report."""
@@ -68,5 +73,5 @@ def places_of(quotes: Sequence[Quote]) -> Mapping[tuple[int, int], int]:
 
 
 def _quote(place: int, words: str, number: int, source: Source, passage: CitedPassage) -> Quote:
-    link = link_to(source, passage.quote)
+    link = link_to(source, passage.quote, passage.page)
     return Quote(place, words, number, shown_title(source), link, source.read_at[:10], passage.verdict, passage)

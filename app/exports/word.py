@@ -116,6 +116,8 @@ class _Writer:
             self._parts.add(paragraph, f"\n– {reason}")
         self._parts.add(paragraph, "\n")
         self._parts.link(paragraph, f"[{quote.number}] {quote.title}", quote.link)
+        if quote.page:
+            self._parts.add(paragraph, f", {self._words.page} {quote.page}")
 
     def _not_read(self) -> None:
         assert self._finished.report.audit

@@ -36,6 +36,7 @@ ARABIC = Labels(
     against="ما يعارضه",
     reason="السبب",
     read_on="قُرئ في",
+    page="الصفحة",
     no_quote="نص هذا المصدر غير محفوظ.",
     judge="حكم النموذج",
     open_source="فتح المصدر",

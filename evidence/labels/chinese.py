@@ -36,6 +36,7 @@ CHINESE = Labels(
     against="反面理由",
     reason="原因",
     read_on="读取日期",
+    page="页码",
     no_quote="此来源的文本未保存。",
     judge="判定模型",
     open_source="打开来源",

@@ -36,6 +36,7 @@ DUTCH = Labels(
     against="Wat ertegen spreekt",
     reason="Reden",
     read_on="gelezen op",
+    page="pagina",
     no_quote="De tekst van deze bron is niet bewaard.",
     judge="Beoordeeld door",
     open_source="Bron openen",

@@ -36,6 +36,7 @@ ENGLISH = Labels(
     against="What speaks against it",
     reason="Reason",
     read_on="read on",
+    page="page",
     no_quote="The text of this source is not kept.",
     judge="Judged by",
     open_source="Open the source",

@@ -36,6 +36,7 @@ FRENCH = Labels(
     against="Ce qui s’y oppose",
     reason="Raison",
     read_on="lu le",
+    page="page",
     no_quote="Le texte de cette source n’est pas conservé.",
     judge="Évalué par",
     open_source="Ouvrir la source",

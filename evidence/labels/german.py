@@ -36,6 +36,7 @@ GERMAN = Labels(
     against="Was dagegen spricht",
     reason="Grund",
     read_on="gelesen am",
+    page="Seite",
     no_quote="Der Text dieser Quelle ist nicht aufbewahrt.",
     judge="Beurteilt von",
     open_source="Quelle öffnen",

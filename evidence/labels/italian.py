@@ -36,6 +36,7 @@ ITALIAN = Labels(
     against="Che cosa depone contro",
     reason="Motivo",
     read_on="letto il",
+    page="pagina",
     no_quote="Il testo di questa fonte non è conservato.",
     judge="Valutato da",
     open_source="Apri la fonte",

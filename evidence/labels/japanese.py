@@ -36,6 +36,7 @@ JAPANESE = Labels(
     against="反対の根拠",
     reason="理由",
     read_on="閲覧日",
+    page="ページ",
     no_quote="この出典の本文は保存されていません。",
     judge="判定したモデル",
     open_source="出典を開く",

@@ -36,6 +36,7 @@ KOREAN = Labels(
     against="반대 근거",
     reason="이유",
     read_on="읽은 날짜",
+    page="쪽",
     no_quote="이 출처의 본문은 보관되어 있지 않습니다.",
     judge="판정한 모델",
     open_source="출처 열기",

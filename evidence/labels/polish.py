@@ -36,6 +36,7 @@ POLISH = Labels(
     against="Co przemawia przeciw",
     reason="Powód",
     read_on="odczytano",
+    page="strona",
     no_quote="Tekst tego źródła nie jest przechowywany.",
     judge="Ocenił model",
     open_source="Otwórz źródło",

@@ -36,6 +36,7 @@ PORTUGUESE = Labels(
     against="O que fala contra",
     reason="Motivo",
     read_on="lido em",
+    page="página",
     no_quote="O texto desta fonte não está guardado.",
     judge="Avaliado por",
     open_source="Abrir a fonte",

@@ -36,6 +36,7 @@ SPANISH = Labels(
     against="Lo que habla en contra",
     reason="Motivo",
     read_on="leído el",
+    page="página",
     no_quote="El texto de esta fuente no se conserva.",
     judge="Valorado por",
     open_source="Abrir la fuente",

@@ -70,6 +70,8 @@ class Labels(NamedTuple):
     """Column: why something could not be read."""
     read_on: str
     """When a source was read, before the date."""
+    page: str
+    """Page of a document, before its number."""
     no_quote: str
     """In place of a passage, where the text of the source is not kept."""
     judge: str

@@ -1,0 +1,93 @@
+"""On which page of a document a quote stands, from the file to the exported report."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from command import Desk, desk_in
+from hypothesis import given
+from hypothesis import strategies as st
+from lab import QUESTION
+from pypdf import PdfReader, PdfWriter
+from web_pages import pdf_of
+
+from deep_research.evidence.pages import PAGE_END, page_of
+from deep_research.reading.parse import parse
+
+PAGES = (
+    "The board of trade met in Tralee, and paid for the granite.",
+    "",
+    "The Skerry Light was lit in 1844. It stands 38 metres tall.",
+    "Ada Moran kept the Skerry Light from 1901 to 1932.",
+)
+
+
+def book_of(pages: Sequence[str]) -> bytes:
+    """A PDF with a page for each of these texts; an empty one is a picture, say."""
+    writer, written = PdfWriter(), io.BytesIO()
+    for page in pages:
+        writer.append(PdfReader(io.BytesIO(pdf_of(page))))
+    writer.write(written)
+    return written.getvalue()
+
+
+@pytest.mark.parametrize("pages", [PAGES, PAGES[1:], PAGES[:3], ("", *PAGES[1:])])
+def test_each_page_of_a_book_knows_its_number(pages: Sequence[str]) -> None:
+    text = parse(book_of(pages), "book.pdf").text
+    for number, page in enumerate(pages, 1):
+        if page:
+            assert page_of(text, text.index(page)) == number
+            assert page_of(text, text.index(page) + len(page) - 1) == number
+
+
+def test_what_has_one_page_or_none_has_no_page_numbers() -> None:
+    assert page_of(parse(pdf_of(PAGES[0]), "a.pdf").text, 5) == 0
+    for name in ("a.txt", "a.md", "a.html"):
+        text = parse(b"<p>One page.\f\n\nAnother\x0cpage.</p>", name).text
+        assert PAGE_END not in text
+
+
+@given(st.lists(st.text(alphabet="ab \n", min_size=1).map(str.strip), min_size=2))
+def test_pages_are_counted_by_what_stands_between_them(pages: list[str]) -> None:
+    text, place = PAGE_END.join(pages), 0
+    for number, page in enumerate(pages, 1):
+        assert page_of(text, place) == number
+        place += len(page) + len(PAGE_END)
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Desk:
+    """A desk with one book, and the finished run `light` about it."""
+    desk = desk_in(tmp_path_factory.mktemp("library"))
+    folder = desk.folder / "books"
+    folder.mkdir()
+    (folder / "light.pdf").write_bytes(book_of(PAGES))
+    assert desk.call("ask", QUESTION, "--docs", str(folder), "--thread", "light").code == 0
+    return desk
+
+
+def exported(library: Desk, name: str) -> Path:
+    file = library.folder / name
+    assert library.call("export", "light", "--out", str(file)).code == 0
+    return file
+
+
+def test_a_quote_of_a_book_is_opened_at_its_page(library: Desk) -> None:
+    run = json.loads(exported(library, "run.json").read_text("utf-8"))
+    places = {passage["quote"]: passage["page"] for claim in run["claims"] for passage in claim["passages"]}
+    assert places["The Skerry Light was lit in 1844."] == 3
+    html = exported(library, "report.html").read_text("utf-8")
+    assert "books/light.pdf#page=3" in html
+    assert ", page 3" in html
+    assert PAGE_END not in html
+
+
+def test_the_page_stands_in_a_word_document_too(library: Desk) -> None:
+    docx = pytest.importorskip("docx")
+    document = docx.Document(str(exported(library, "report.docx")))
+    cells = "\n".join(cell.text for table in document.tables for row in table.rows for cell in row.cells)
+    assert ", page 3" in cells
