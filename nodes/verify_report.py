@@ -22,6 +22,7 @@ from deep_research.run.packet import emit
 from deep_research.run.pages import pages_of
 from deep_research.run.telling import QuietTeller
 from deep_research.state import Report, ResearchState, Run, Spent
+from deep_research.tools.checker import Checker
 from deep_research.tools.examination import Examination, Examined
 from deep_research.tools.fill_in import Filler
 from deep_research.tools.hand_over import ended, report_message, unchecked
@@ -53,10 +54,11 @@ async def verify_report(state: ResearchState, runtime: Runtime[Context]) -> Veri
         emit(runtime.stream_writer, check_begun(state))
         filler = Filler(context, run, teller, teller.placement)
         async with booked(pages, run.id, teller.bill):
-            text, notices = await in_one_language(draft.text, run, context, teller)
+            text, notices = await in_one_language(draft.text, run, context, teller, pages)
             draft, run = _with_text(draft, text), _with_notices(run, notices)
             texts = await source_texts(state.sources, _readable(state, draft), pages)
-            examined = await Examination(draft, Verifier(texts), context, filler, run.language_code).examine()
+            checker = Checker(filler, pages, context)
+            examined = await Examination(draft, Verifier(texts), context, checker, run.language_code).examine()
     spending = {**lost.new(state.spending), **teller.bill.costs}
     run = ended(run, has_gaps=draft.has_gaps, seconds=context.clock.seconds() - started)
     state = replace(state, run=run, spending={**state.spending, **spending}, report=report)

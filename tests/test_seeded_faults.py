@@ -7,6 +7,7 @@ from random import Random
 from typing import get_args
 
 import pytest
+from langgraph.store.memory import InMemoryStore
 from mutations import Kind, mutate, names_in
 
 from deep_research.audit import ClaimCheck, Draft
@@ -18,8 +19,10 @@ from deep_research.evidence.verification import SourceText, Verifier
 from deep_research.knowledge import Source
 from deep_research.run.context import Context
 from deep_research.run.packet import Placement
+from deep_research.run.pages import Pages
 from deep_research.run.telling import QuietTeller
 from deep_research.state import Run
+from deep_research.tools.checker import Checker
 from deep_research.tools.examination import Examination
 from deep_research.tools.fill_in import Filler
 
@@ -65,7 +68,8 @@ def examined(text: str) -> tuple[str, tuple[ClaimCheck, ...]]:
     run = Run(id="q", question="q", date="", language="", is_resumable=False, version="0")
     filler = Filler(context, run, QuietTeller(lambda _: None, place), place)
     verifier = Verifier({key: [SourceText(key, own)] for key, own in TEXTS.items()})
-    found = asyncio.run(Examination(draft, verifier, context, filler, "en").examine())
+    checker = Checker(filler, Pages(InMemoryStore(), "t"), context)
+    found = asyncio.run(Examination(draft, verifier, context, checker, "en").examine())
     return with_marks(found.text, found.claims, labels("en"))
 
 

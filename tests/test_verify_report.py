@@ -116,9 +116,11 @@ async def test_a_repair_that_fails_is_told_and_the_sentence_is_marked(tmp_path: 
     ]
 
 
-async def test_the_report_is_not_written_again_when_its_check_was_stopped(tmp_path: Path) -> None:
+async def test_neither_report_nor_verdicts_are_paid_again_when_the_check_was_stopped(tmp_path: Path) -> None:
+    judged = calls(call("judge_sentences", verdicts=[{"pair": 1, "verdict": "unsupported"}]))
     script = [
         "It stands 83 metres tall. [1]",
+        judged,
         RateLimited("Too many requests."),
         rewritten("It stands 38 metres tall. [1]"),
     ]
@@ -129,7 +131,7 @@ async def test_the_report_is_not_written_again_when_its_check_was_stopped(tmp_pa
     assert stopped.draft and stopped.report is None
     state = await run.ask(None)
     assert state.report and state.report.text == "It stands 38 metres tall. [1]"
-    assert len(run.calls("writer")) == 3
+    assert len(run.calls("writer")) == 4
 
 
 async def test_the_verifier_decides_where_the_rules_are_not_sure(tmp_path: Path) -> None:
@@ -142,6 +144,19 @@ async def test_the_verifier_decides_where_the_rules_are_not_sure(tmp_path: Path)
     assert 0.2 < passage.score < 0.7
     assert (passage.verdict, claim(state).verdict, passage.judge) == ("supported", "supported", "scripted")
     assert "Ada Moran kept the Skerry Light" in run.calls("verifier")[0].text
+
+
+@pytest.mark.parametrize("verdict", ["supported", "unsupported"])
+async def test_the_verifier_is_told_of_a_contradiction_and_has_the_last_word(tmp_path: Path, verdict: str) -> None:
+    run = lab(tmp_path, writer=["The Skerry Light was lit in 1846. [1]"], researcher=BOTH, verify="check")
+    judged = calls(call("judge_sentences", verdicts=[{"pair": 1, "verdict": verdict}]))
+    run.models["verifier"] = ScriptedChatModel(replies=[judged], profile=run.models["writer"].profile)
+    state = await run.ask()
+    (passage,) = claim(state).passages
+    assert (passage.verdict, claim(state).verdict, passage.judge) == (verdict, verdict, "scripted")
+    assert claim(state).is_marked == (verdict == "unsupported")
+    assert passage.reasons[0] in run.calls("verifier")[0].text
+    assert "1846" in passage.reasons[0]
 
 
 async def test_a_check_that_breaks_does_not_cost_the_report(tmp_path: Path) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from lab import REPORT, lab, research, search
+from lab import REPORT, Lab, lab, research, search
 from verified import BOTH, audited
 
+from deep_research.models.scripted import call, calls
+from deep_research.run.errors import RateLimited
 from deep_research.state import ResearchState
 
 TRUE = "The Skerry Light was lit for the first time in 1844. [1] Ada Moran kept the Skerry Light from 1901 to 1932. [2]"
@@ -62,7 +64,7 @@ GERMAN = {
     "Sie wurde in Tralee geboren und kam auf die Insel, als sie noch jung war.\n",
 }
 FIRST = (
-    "## Der Turm\\n\\nDer Leuchtturm von Skerry wurde im Jahr 1844 zum ersten Mal angezündet. [1] "
+    "## Der Turm\n\nDer Leuchtturm von Skerry wurde im Jahr 1844 zum ersten Mal angezündet. [1] "
     "Er ist 38 Meter hoch. [1]"
 )
 DRIFTED = (
@@ -76,7 +78,8 @@ MENDED = (
 ASKED = "Wann wurde der Leuchtturm von Skerry zum ersten Mal angezündet, und wer hat ihn gehütet?"
 
 
-async def test_a_section_that_drifts_to_another_language_is_written_anew(tmp_path: Path) -> None:
+def german_lab(tmp_path: Path, *written: object, opinions: int = 0) -> Lab:
+    """A lab over German documents, whose writer says this."""
     folder = tmp_path / "german"
     folder.mkdir()
     for name, text in GERMAN.items():
@@ -87,13 +90,29 @@ async def test_a_section_that_drifts_to_another_language_is_written_anew(tmp_pat
         planner=["1. Der Turm"],
         orchestrator=[research("Der Leuchtturm von Skerry"), REPORT],
         researcher=[search("Leuchtturm Skerry angezündet", "Ada Moran"), REPORT, found],
-        writer=[f"{FIRST}\n\n{DRIFTED}", MENDED],
-        limits={"max_opinions": 0},
+        writer=[*written],
+        limits={"max_opinions": opinions},
     )
     run.folder = folder
+    return run
+
+
+async def test_a_section_that_drifts_to_another_language_is_written_anew(tmp_path: Path) -> None:
+    run = german_lab(tmp_path, f"{FIRST}\n\n{DRIFTED}", MENDED)
     state = await run.ask(ASKED)
     assert state.run and (state.run.language, state.run.language_code) == ("German", "de")
     assert state.report and "The keeper" not in state.report.text
     assert MENDED in state.report.text
     assert "## Quellen" in state.messages[-1].text
     assert [call for call in run.calls("writer") if "German" in call.text] == run.calls("writer")
+
+
+async def test_a_section_is_not_paid_again_when_the_check_is_stopped_behind_it(tmp_path: Path) -> None:
+    false = "Der Turm ist 83 Meter hoch. [1]"
+    stop, left = RateLimited("Too many requests."), calls(call("rewrite_sentences", sentences=[]))
+    run = german_lab(tmp_path, f"{FIRST} {false}\n\n{DRIFTED}", MENDED, stop, left)
+    with pytest.raises(RateLimited):
+        await run.ask(ASKED)
+    state = await run.ask(None)
+    assert state.report and MENDED in state.report.text
+    assert len(run.calls("writer")) == 4

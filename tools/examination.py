@@ -12,7 +12,7 @@ from deep_research.evidence.verification import Claim, Verifier, bare_sentences,
 from deep_research.models.resolve import is_extractive
 from deep_research.reading.language import is_written_in
 from deep_research.run.context import Context
-from deep_research.tools.fill_in import Filler
+from deep_research.tools.checker import Checker
 from deep_research.tools.rewriting import Fault, Rewrite, kind_of, rewrites
 from deep_research.tools.second_opinion import PAIRS, Pair, is_unsure, second_opinions
 
@@ -36,9 +36,11 @@ class Examined(NamedTuple):
 class Examination:
     """One report under examination."""
 
-    def __init__(self, draft: Draft, verifier: Verifier, context: Context, filler: Filler, language_code: str) -> None:
+    def __init__(
+        self, draft: Draft, verifier: Verifier, context: Context, checker: Checker, language_code: str
+    ) -> None:
         """`language_code`: that of the report (ISO 639-1), empty if it is not known."""
-        self._verifier, self._context, self._filler = verifier, context, filler
+        self._verifier, self._context, self._checker = verifier, context, checker
         self._language_code = language_code
         self._text, self._sources = draft.text, list(draft.sources)
         self._repairs: dict[str, Repair] = {}
@@ -67,7 +69,7 @@ class Examination:
         if not self._opinions or is_extractive("verifier", self._context):
             return
         unsure = await asyncio.to_thread(_unsure, checks)
-        for pair in await second_opinions(unsure, self._context, self._filler, self._opinions):
+        for pair in await second_opinions(unsure, self._context, self._checker, self._opinions):
             self._verifier.put(pair.claim, pair.passage)
         self._opinions = max(0, self._opinions - -(-len(unsure) // PAIRS))
 
@@ -95,7 +97,7 @@ class Examination:
             return
         faults = await asyncio.to_thread(lambda: [self._fault(claim) for claim in left])
         numbers = {key: self._number(key) for fault in faults for key in _named(fault)}
-        handed_in = await rewrites(faults, numbers, self._filler, self._context.limits.max_rewrites)
+        handed_in = await rewrites(faults, numbers, self._checker, self._context.limits.max_rewrites)
         checks = await asyncio.to_thread(lambda: [one for rewrite in handed_in for one in self._checks_of(rewrite.raw)])
         await self._ask_for_opinions(checks)
         self._text = with_edits(self._text, await asyncio.to_thread(self._accepted, handed_in))

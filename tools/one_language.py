@@ -9,6 +9,7 @@ from deep_research.evidence.citing import Edit, with_edits
 from deep_research.evidence.prose import Section
 from deep_research.reading.language import foreign_sections
 from deep_research.run.context import Context
+from deep_research.run.pages import Pages, text_hash
 from deep_research.run.telling import Teller
 from deep_research.state import Run
 from deep_research.tools.rewrite_section import rewrite_section
@@ -25,19 +26,32 @@ class InOneLanguage(NamedTuple):
     """Which parts are in another, in words for the reader."""
 
 
-async def in_one_language(text: str, run: Run, context: Context, teller: Teller) -> InOneLanguage:
+async def in_one_language(text: str, run: Run, context: Context, teller: Teller, pages: Pages) -> InOneLanguage:
     """Have the sections that are in another language than the run's written anew, if that is wanted; at most
-    `max_rewrites` of them."""
+    `max_rewrites` of them.
+
+    What was written anew is kept beside the texts of the thread, so that it is not paid again after a stop.
+    """
     edits, notices = list[Edit](), list[str]()
     foreign = await asyncio.to_thread(foreign_sections, text, run.language_code)
     for place, section in enumerate(foreign):
         is_asked = context.verify == "repair" and place < context.limits.max_rewrites
-        new = await rewrite_section(section.text, run, context, teller) if is_asked else None
+        new = await _written_anew(section.text, run, context, teller, pages) if is_asked else None
         if new is None:
             notices.append(f"This part is not in {run.language}: {_name(section)}")
         else:
             edits.append(Edit(section.start, section.end, new))
     return InOneLanguage(with_edits(text, edits), tuple(notices))
+
+
+async def _written_anew(section: str, run: Run, context: Context, teller: Teller, pages: Pages) -> str | None:
+    name = f"section {text_hash(f'{run.language}: {section}')}"
+    if noted := await pages.noted(name):
+        return str(noted["text"])
+    text = await rewrite_section(section, run, context, teller)
+    if text is not None:
+        await pages.note({name: {"text": text}})
+    return text
 
 
 def _name(section: Section) -> str:

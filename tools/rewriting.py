@@ -12,9 +12,8 @@ from deep_research.evidence.likeness import likeness
 from deep_research.evidence.sentences import sentences_of
 from deep_research.evidence.verification import Claim, plain_words
 from deep_research.evidence.words import stems, tokens
-from deep_research.run.knowing import known
 from deep_research.tools.check_forms import RewriteSentences
-from deep_research.tools.fill_in import Filler
+from deep_research.tools.checker import Checker
 
 SENTENCES = 20
 """Sentences of one call."""
@@ -42,15 +41,13 @@ class Rewrite(NamedTuple):
     """The new sentence with its markers."""
 
 
-async def rewrites(faults: Sequence[Fault], numbers: Mapping[str, int], filler: Filler, calls: int) -> list[Rewrite]:
+async def rewrites(faults: Sequence[Fault], numbers: Mapping[str, int], checker: Checker, calls: int) -> list[Rewrite]:
     """The sentences that the writer's model hands in, in at most so many calls; `numbers` by key of the source."""
     found: list[Rewrite] = []
     for start in range(0, min(len(faults), calls * SENTENCES), SENTENCES):
         some = faults[start : start + SENTENCES]
         shown = [_shown(number, fault, numbers) for number, fault in enumerate(some, 1)]
-        form = await filler.ask_if_possible(
-            RewriteSentences, "writer", "verify_report", (), asked="sentences", knowledge=known(sentences=shown)
-        )
+        form = await checker.ask(RewriteSentences, "writer", "sentences", sentences=shown)
         for one in form.sentences if form else ():
             if 0 < one.number <= len(some) and (raw := _in_place(some[one.number - 1], one.text, numbers)):
                 found.append(Rewrite(some[one.number - 1], raw))

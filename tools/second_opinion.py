@@ -9,9 +9,8 @@ from deep_research.audit import CitedPassage
 from deep_research.models.resolve import profile_of
 from deep_research.reading.language import language_of
 from deep_research.run.context import Context
-from deep_research.run.knowing import known
 from deep_research.tools.check_forms import JudgeSentences
-from deep_research.tools.fill_in import Filler
+from deep_research.tools.checker import Checker
 
 PAIRS = 40
 """Pairs of one call."""
@@ -31,28 +30,24 @@ def is_unsure(claim: str, passage: CitedPassage) -> bool:
     least, most = UNSURE
     if not passage.quote or passage.judge or passage.score >= most:
         return False
-    # A passage that contradicts the sentence is unsupported whatever its score: that is sure.
-    is_open = passage.score > least and passage.verdict != "unsupported"
-    return is_open or _differ(language_of(claim), language_of(passage.quote))
+    return passage.score > least or _differ(language_of(claim), language_of(passage.quote))
 
 
 def _differ(one: str, other: str) -> bool:
     return bool(one and other) and one != other
 
 
-async def second_opinions(pairs: Sequence[Pair], context: Context, filler: Filler, calls: int) -> list[Pair]:
+async def second_opinions(pairs: Sequence[Pair], context: Context, checker: Checker, calls: int) -> list[Pair]:
     """The pairs on which the verifier's model has given a verdict, in at most so many calls, without the others."""
     judge = profile_of("verifier", context).name
     judged: list[Pair] = []
     for start in range(0, min(len(pairs), calls * PAIRS), PAIRS):
         some = pairs[start : start + PAIRS]
         shown = [
-            {"pair": number, "sentence": pair.claim, "passage": pair.passage.quote}
+            {"pair": number, "sentence": pair.claim, "passage": pair.passage.quote, "doubts": pair.passage.reasons}
             for number, pair in enumerate(some, 1)
         ]
-        form = await filler.ask_if_possible(
-            JudgeSentences, "verifier", "verify_report", (), asked="verdicts", knowledge=known(pairs=shown)
-        )
+        form = await checker.ask(JudgeSentences, "verifier", "verdicts", pairs=shown)
         verdicts = {one.pair: one.verdict for one in form.verdicts} if form else {}
         judged += [
             pair._replace(passage=pair.passage.model_copy(update={"verdict": verdicts[number], "judge": judge}))
