@@ -128,6 +128,19 @@ def test_the_table_of_evidence_has_a_row_for_each_sentence_and_source() -> None:
     assert cells[5][0] == "Skerry · 38 m"
 
 
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize(("judge", "is_ours"), [("openai:judge-1", False), ("", True)])
+def test_a_verdict_bears_the_score_of_the_rules_or_the_name_of_the_model_that_gave_it(
+    language: str, judge: str, is_ours: bool
+) -> None:
+    checked = claim("Some 4,000 ships passed in 1905.", "supported", passage(1, "supported", QUOTE, 0.26, judge=judge))
+    page = tree(finished(language_code=language, report=REPORT.model_copy(update={"claims": (checked,)})))
+    said = labels(language)
+    told = f"{said.supported} {'26 %' if is_ours else f'{said.judge} {judge}'}"
+    assert words(page.find(".//tr[@id='evidence-0']/td[2]")) == told
+    assert words(page.find(".//aside[@id='quote-0']/p[2]")) == told
+
+
 def test_without_a_check_citations_lead_to_the_list_of_sources() -> None:
     page = tree(finished(report=UNCHECKED))
     links = [(one.text, one.get("href")) for one in page.xpath("//article//a")]

@@ -39,6 +39,11 @@ class Quote(NamedTuple):
         """The passage; empty if there is none."""
         return self.passage.quote if self.passage else ""
 
+    @property
+    def judge(self) -> str:
+        """The model that gave the verdict; empty if rules did, or if there is no passage."""
+        return self.passage.judge if self.passage else ""
+
 
 def quotes_of(finished: Finished) -> list[Quote]:
     """All sentences that were checked with their passages, in the order of the report."""
