@@ -9,28 +9,15 @@ import re
 import lxml.html
 import pytest
 from exported import AUDIT, QUESTION, QUOTE, REPORT, SOURCES, TEXT, UNCHECKED, claim, finished, passage, written
+from shown_page import at, tree, words
 
 from deep_research.app.exports.account import figures_of
-from deep_research.app.exports.finished import Finished
 from deep_research.app.exports.marking import MARK, mark_report
 from deep_research.app.exports.page import report_page
 from deep_research.app.exports.picture import MOST_BARS, WIDTH, bars_of
 from deep_research.app.exports.quotes import Quote, quotes_of
 from deep_research.evidence.labels import LANGUAGES, labels
 from deep_research.state import Report
-
-
-def tree(report: Finished, *, is_on_paper: bool = False) -> lxml.html.HtmlElement:
-    return lxml.html.document_fromstring(report_page(report, is_on_paper=is_on_paper))
-
-
-def words(element: lxml.html.HtmlElement) -> str:
-    return " ".join(element.text_content().split())
-
-
-def at(page: lxml.html.HtmlElement, path: str) -> list[str]:
-    """The words of all elements of a path."""
-    return [words(found) for found in page.xpath(path)]
 
 
 def test_the_page_has_question_date_language_and_one_heading_of_the_first_level() -> None:
@@ -98,18 +85,6 @@ def test_a_sentence_ends_with_its_line_even_if_its_end_is_gone_with_a_link() -> 
     assert underlined[0] == "See" and "Far." not in underlined
 
 
-def test_sentences_without_a_source_and_those_not_verified_say_so() -> None:
-    page = tree(finished())
-    assert at(page, "//article//*[@class='flag']") == ["no source", "not verified"]
-
-
-def test_what_the_text_says_itself_is_not_said_again() -> None:
-    text = "It was lit in 1844. [1] (not verified) It burned."
-    checked = claim("It was lit in 1844. [1]", "unsupported", passage(1, "unsupported", "x"), text=text, is_marked=True)
-    page = tree(finished(report=Report(text=text, sources=REPORT.sources, claims=(checked,), audit=AUDIT)))
-    assert at(page, "//article//*[@class='flag']") == []
-
-
 def test_the_words_of_the_text_stay_as_they_are() -> None:
     page = tree(finished())
     for one in page.xpath("//article//button | //article//*[@class='flag']"):
@@ -126,19 +101,6 @@ def test_the_table_of_evidence_has_a_row_for_each_sentence_and_source() -> None:
     assert cells[0][:2] == ["The Skerry Light was lit in 1844.", "supported 97 %"]
     assert cells[3] == ["Some 4,000 ships passed in 1905.", "no source", ""]
     assert cells[5][0] == "Skerry · 38 m"
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize(("judge", "is_ours"), [("openai:judge-1", False), ("", True)])
-def test_a_verdict_bears_the_score_of_the_rules_or_the_name_of_the_model_that_gave_it(
-    language: str, judge: str, is_ours: bool
-) -> None:
-    checked = claim("Some 4,000 ships passed in 1905.", "supported", passage(1, "supported", QUOTE, 0.26, judge=judge))
-    page = tree(finished(language_code=language, report=REPORT.model_copy(update={"claims": (checked,)})))
-    said = labels(language)
-    told = f"{said.supported} {'26 %' if is_ours else f'{said.judge} {judge}'}"
-    assert words(page.find(".//tr[@id='evidence-0']/td[2]")) == told
-    assert words(page.find(".//aside[@id='quote-0']/p[2]")) == told
 
 
 def test_without_a_check_citations_lead_to_the_list_of_sources() -> None:
