@@ -57,12 +57,14 @@ def reaudit(report: Report, texts: Mapping[str, Sequence[SourceText]]) -> Reaudi
                 verifier.put(claim.text, opinion)
         known = marked.get(words)
         claims.append(Rechecked(words, verifier.check(claim), bool(known and known.pop(0))))
-    return Reaudit(tuple(claims), tuple(dict.fromkeys(_faults(report, texts))))
+    return Reaudit(tuple(claims), faults_of(report, texts))
 
 
-def _faults(report: Report, texts: Mapping[str, Sequence[SourceText]]) -> list[str]:
+def faults_of(report: Report, texts: Mapping[str, Sequence[SourceText]]) -> tuple[str, ...]:
+    """Where the texts behind a report, or its quotes, are not what they were when it was checked, in words."""
     passages = [one for claim in report.claims for one in claim.passages if one.content_hash]
-    return [fault for one in passages if (fault := _fault(one, texts.get(one.source, ())))]
+    found = (_fault(one, texts.get(one.source, ())) for one in passages)
+    return tuple(dict.fromkeys(fault for fault in found if fault))
 
 
 def _fault(passage: CitedPassage, texts: Sequence[SourceText]) -> str:
