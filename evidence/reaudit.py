@@ -70,7 +70,7 @@ def faults_of(report: Report, texts: Mapping[str, Sequence[SourceText]]) -> tupl
 def _fault(passage: CitedPassage, texts: Sequence[SourceText]) -> str:
     text = next((one.text for one in texts if one.content_hash == passage.content_hash), None)
     if text is None:
-        return f"The text of {passage.source} is no longer kept."
+        return f"The text of {passage.source} is no longer kept, or cannot be read."
     if hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() != passage.content_hash:
         return f"The text of {passage.source} is not the one that was read."
     if text[passage.start : passage.end] != passage.quote:

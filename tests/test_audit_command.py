@@ -41,9 +41,14 @@ def test_a_report_whose_texts_are_as_they_were_passes_and_is_exported_without_a_
 
 
 @pytest.mark.parametrize(
-    ("statement", "fault"), [(NO_TEXT, "is no longer kept"), (OTHER_TEXT, "is not the one that was read")]
+    ("statement", "fault", "form"),
+    [
+        (NO_TEXT, "is no longer kept", "md"),
+        (OTHER_TEXT, "is not the one that was read", "html"),
+        (OTHER_TEXT, "is not the one that was read", "json"),
+        (OTHER_TEXT, "is not the one that was read", "bibtex"),
+    ],
 )
-@pytest.mark.parametrize("form", ["md", "json", "html", "bibtex"])
 def test_an_export_goes_on_and_says_where_to_learn_what_has_changed(
     library: Desk, tmp_path: Path, statement: str, fault: str, form: str
 ) -> None:
@@ -52,6 +57,26 @@ def test_an_export_goes_on_and_says_where_to_learn_what_has_changed(
     assert (exported.code, exported.err, exported.out) == (0, WARNING, before.out)
     audit = desk.call("audit", "light")
     assert audit.code == 1 and fault in audit.out
+
+
+@pytest.mark.parametrize("value", ["no json{", "\xff", "[1, 2]", "{}", '{"text": 5}'])
+def test_a_text_that_cannot_be_read_is_one_line_among_the_others(library: Desk, tmp_path: Path, value: str) -> None:
+    stored = f"UPDATE store SET value = x'{value.encode('latin-1').hex()}' WHERE length(key) = 64"
+    desk = changed(library, tmp_path, stored)
+    audit = desk.call("audit", "light")
+    assert (audit.code, audit.err) == (1, "")
+    faults = [line for line in audit.out.splitlines() if line.startswith("Fault")]
+    assert len(faults) == len(set(faults)) > 0
+    assert all(line.endswith(" is no longer kept, or cannot be read.") for line in faults)
+    exported = desk.call("export", "light")
+    assert (exported.code, exported.err, exported.out) == (0, WARNING, library.call("export", "light").out)
+
+
+def test_notes_of_a_run_that_cannot_be_read_are_named_in_one_line(library: Desk, tmp_path: Path) -> None:
+    desk = changed(library, tmp_path, "UPDATE store SET value = 'no json{' WHERE key = 'settings'")
+    ended = desk.call("audit", "light")
+    assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
+    assert ended.err.startswith("Error: The database is damaged: what it holds under 'settings' of the run ")
 
 
 def test_a_run_without_a_report_is_refused_by_both_in_one_line(library: Desk, tmp_path: Path) -> None:
