@@ -26,6 +26,7 @@ from deep_research.run.errors import UnknownSetting, UnknownThread, UserMistake
 from deep_research.run.packets import OverallStop
 from deep_research.run.pages import Pages
 from deep_research.state import Report, ResearchState
+from deep_research.tools.decide_language import check_language
 from deep_research.tools.offer import check_tools
 from deep_research.tools.roots import open_roots
 from deep_research.tools.source_texts import source_texts
@@ -101,7 +102,7 @@ class RunBook(NamedTuple):
         check_tools(context)
         if not snapshot.values:
             await asyncio.to_thread(list, open_roots(context))
-        notices = check_models(ROLES, context)
+        notices = (*check_models(ROLES, context), *await asyncio.to_thread(check_language, context.language))
         await self._kept(thread).remember(choices, context)
         view.begin(notices)
         try:
