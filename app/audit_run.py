@@ -7,18 +7,16 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from deep_research.app.begun import whole_name
 from deep_research.app.cli import DONE, FAILED
 from deep_research.app.endings import reported, stopped
 from deep_research.app.export import no_report_yet
 from deep_research.app.interrupt import run_interruptibly
-from deep_research.app.options import data_folder
-from deep_research.app.runs import Standing, has_runs, open_runs, unknown_thread
+from deep_research.app.runs import Standing
+from deep_research.app.stored import kept_run
 from deep_research.app.terminal import RunName, put_out
 from deep_research.app.words import counted
 from deep_research.evidence.reaudit import Reaudit, Rechecked, reaudit
 from deep_research.run.conversation import clean
-from deep_research.tools.source_texts import source_texts
 
 
 def audit_run(thread: str, data_dir: Path | None) -> int:
@@ -34,16 +32,11 @@ def audit_run(thread: str, data_dir: Path | None) -> int:
 
 
 async def _found(name: RunName) -> tuple[Standing, Reaudit]:
-    folder = data_folder(name.data_dir)
-    if not has_runs(folder):
-        raise unknown_thread(name.thread)
-    async with open_runs(folder) as book:
-        standing = await book.read(whole_name(name.thread, name.data_dir))
+    async with kept_run(name) as (book, standing):
         report = standing.state.report
         if report is None:
             raise no_report_yet(standing, name)
-        texts = await source_texts(standing.state.sources, report.sources, book.pages(standing.thread))
-        return standing, await asyncio.to_thread(reaudit, report, texts)
+        return standing, await asyncio.to_thread(reaudit, report, await book.texts(standing, report))
 
 
 def _page(standing: Standing, found: Reaudit) -> Iterator[str]:

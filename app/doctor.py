@@ -29,6 +29,7 @@ from deep_research.reading.folder import scan_folder
 from deep_research.run.checkpoints import FILE_NAME, open_database
 from deep_research.run.context import ROLES, Context, Role
 from deep_research.run.errors import DeepResearchError
+from deep_research.tools.decide_language import check_language
 from deep_research.tools.engines.choose import choose_engines
 from deep_research.tools.offer import check_tools
 from deep_research.tools.roots import open_roots, unreadable
@@ -64,6 +65,7 @@ def look_at(context: Context) -> list[Look]:
     to_search = [_look("something to search", lambda: _tools(context))] if documents.is_ok else []
     return [
         *models,
+        _look("language", lambda: _language(context)),
         _look("web search", lambda: _engines(context)),
         documents,
         *to_search,
@@ -110,6 +112,10 @@ def _calling(model: BaseChatModel, role: Role, context: Context) -> str:
         return f"calls tools, by a trial: {ability.rung}"
     told = {True: "calls tools", False: "calls no tools by itself", None: "tool calling is tried at the first run"}
     return told[profile_of(role, context).calls_tools]
+
+
+def _language(context: Context) -> str:
+    return " ".join(check_language(context.language)) or context.language.strip() or "that of the question"
 
 
 def _engines(context: Context) -> str:

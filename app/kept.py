@@ -13,7 +13,7 @@ from deep_research.app.embed import thread_id
 from deep_research.run.context import Context
 from deep_research.run.errors import DatabaseUnusable
 from deep_research.run.packets import OverallStop
-from deep_research.run.pages import page_namespace
+from deep_research.run.pages import noted, page_namespace
 
 KEY = "settings"
 """Key in the store, beside the page texts of the thread."""
@@ -27,8 +27,7 @@ class Kept(NamedTuple):
 
     async def read(self) -> dict[str, str]:
         """The notes: `name`, `json` (the settings) and `failure`, as far as there are any."""
-        item = await self.store.aget(page_namespace(thread_id(self.thread)), KEY)
-        return dict(item.value) if item else {}
+        return noted(await self.store.aget(page_namespace(thread_id(self.thread)), KEY)) or {}
 
     async def choices(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """What is given, and where nothing is, what was given for the thread before."""

@@ -17,6 +17,7 @@ from deep_research.app.kept import Kept
 from deep_research.app.progress import Progress
 from deep_research.app.strategies import Strategy, default_strategy, strategy_of
 from deep_research.app.stream import apackets
+from deep_research.evidence.verification import SourceText
 from deep_research.models.resolve import check_models
 from deep_research.run.checkpoints import FILE_NAME, Database, open_database
 from deep_research.run.context import ROLES, Context
@@ -24,9 +25,11 @@ from deep_research.run.conversation import check_question
 from deep_research.run.errors import UnknownSetting, UnknownThread, UserMistake
 from deep_research.run.packets import OverallStop
 from deep_research.run.pages import Pages
-from deep_research.state import ResearchState
+from deep_research.state import Report, ResearchState
+from deep_research.tools.decide_language import check_language
 from deep_research.tools.offer import check_tools
 from deep_research.tools.roots import open_roots
+from deep_research.tools.source_texts import source_texts
 
 
 class Standing(NamedTuple):
@@ -99,7 +102,7 @@ class RunBook(NamedTuple):
         check_tools(context)
         if not snapshot.values:
             await asyncio.to_thread(list, open_roots(context))
-        notices = check_models(ROLES, context)
+        notices = (*check_models(ROLES, context), *await asyncio.to_thread(check_language, context.language))
         await self._kept(thread).remember(choices, context)
         view.begin(notices)
         try:
@@ -152,9 +155,10 @@ class RunBook(NamedTuple):
             failure=kept.get("failure", ""),
         )
 
-    def pages(self, thread: str) -> Pages:
-        """The texts of a thread."""
-        return Pages(self.database.store, thread_id(thread))
+    async def texts(self, standing: Standing, report: Report) -> dict[str, list[SourceText]]:
+        """The texts that are kept of the sources of a run's report."""
+        pages = Pages(self.database.store, standing.thread)
+        return await source_texts(standing.state.sources, report.sources, pages)
 
     async def ids(self) -> list[str]:
         """Ids of all threads, the latest first."""

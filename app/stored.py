@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from deep_research.app.progress import PlainLines
 from deep_research.app.replay import UNFINISHED, replay
 from deep_research.app.runs import RunBook, Standing, has_runs, open_runs, unknown_thread
 from deep_research.app.terminal import RunName, put_out, say
+from deep_research.evidence.reaudit import faults_of
 from deep_research.run.conversation import clean, mark_of
 
 
@@ -96,19 +98,38 @@ def export_run(thread: str, data_dir: Path | None, path: Path | None, wanted: Ex
     def work() -> int:
         export_format = chosen_format(wanted, path)
         check_output(path)
-        content = export_content(_read(thread, data_dir), export_format, RunName(clean(thread), data_dir))
+        name = RunName(clean(thread), data_dir)
+        standing, is_as_checked = run_interruptibly(_to_export(name), partial(stopped, RunName("", data_dir)))
+        content = export_content(standing, export_format, name)
+        if not is_as_checked:
+            which = name.command("audit")
+            say(f"Warning: a text behind this report is gone or has changed since it was checked: {which}")
         return DONE if deliver(content, path) else FAILED
 
     return reported(RunName("", data_dir), work)
 
 
+@asynccontextmanager
+async def kept_run(name: RunName) -> AsyncIterator[tuple[RunBook, Standing]]:
+    """A run of this name, or whose id begins so, and the book that it stands in; raises `UnknownThread`."""
+    folder = data_folder(name.data_dir)
+    if not has_runs(folder):
+        raise unknown_thread(name.thread)
+    async with open_runs(folder) as book:
+        yield book, await book.read(whole_name(clean(name.thread), name.data_dir))
+
+
+async def _to_export(name: RunName) -> tuple[Standing, bool]:
+    """A run, and whether the texts behind its report are those that it was checked against."""
+    async with kept_run(name) as (book, standing):
+        report = standing.state.report
+        return standing, report is None or not faults_of(report, await book.texts(standing, report))
+
+
 def _read(thread: str, data_dir: Path | None) -> Standing:
     async def standing() -> Standing:
-        folder = data_folder(data_dir)
-        if not has_runs(folder):
-            raise unknown_thread(thread)
-        async with open_runs(folder) as book:
-            return await book.read(whole_name(clean(thread), data_dir))
+        async with kept_run(RunName(thread, data_dir)) as (_, found):
+            return found
 
     return run_interruptibly(standing(), partial(stopped, RunName("", data_dir)))
 

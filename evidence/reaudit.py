@@ -57,18 +57,20 @@ def reaudit(report: Report, texts: Mapping[str, Sequence[SourceText]]) -> Reaudi
                 verifier.put(claim.text, opinion)
         known = marked.get(words)
         claims.append(Rechecked(words, verifier.check(claim), bool(known and known.pop(0))))
-    return Reaudit(tuple(claims), tuple(dict.fromkeys(_faults(report, texts))))
+    return Reaudit(tuple(claims), faults_of(report, texts))
 
 
-def _faults(report: Report, texts: Mapping[str, Sequence[SourceText]]) -> list[str]:
+def faults_of(report: Report, texts: Mapping[str, Sequence[SourceText]]) -> tuple[str, ...]:
+    """Where the texts behind a report, or its quotes, are not what they were when it was checked, in words."""
     passages = [one for claim in report.claims for one in claim.passages if one.content_hash]
-    return [fault for one in passages if (fault := _fault(one, texts.get(one.source, ())))]
+    found = (_fault(one, texts.get(one.source, ())) for one in passages)
+    return tuple(dict.fromkeys(fault for fault in found if fault))
 
 
 def _fault(passage: CitedPassage, texts: Sequence[SourceText]) -> str:
     text = next((one.text for one in texts if one.content_hash == passage.content_hash), None)
     if text is None:
-        return f"The text of {passage.source} is no longer kept."
+        return f"The text of {passage.source} is no longer kept, or cannot be read."
     if hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() != passage.content_hash:
         return f"The text of {passage.source} is not the one that was read."
     if text[passage.start : passage.end] != passage.quote:

@@ -53,8 +53,8 @@ class _OpenAIModel(NamedTuple):
 
 def default_model() -> str:
     """The model where the settings name none: OpenAI's or a compatible server's if the environment leads to one."""
-    if os.environ.get("OPENAI_API_KEY") or os.environ.get("OPENAI_BASE_URL"):
-        return OPENAI + (os.environ.get("OPENAI_MODEL") or DEFAULT_MODEL)
+    if _variable("OPENAI_API_KEY") or _variable("OPENAI_BASE_URL"):
+        return OPENAI + (_variable("OPENAI_MODEL") or DEFAULT_MODEL)
     return ""
 
 
@@ -92,10 +92,10 @@ def host_in(address: str) -> str:
 
 
 def _server(role: Role) -> Server:
-    url = os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
+    url = _variable("OPENAI_BASE_URL") or OPENAI_URL
     if not _is_address(url):
         raise UnknownSetting("OPENAI_BASE_URL is no address of a server; give one such as http://localhost:8000/v1.")
-    key = os.environ.get("OPENAI_API_KEY", "").strip()
+    key = _variable("OPENAI_API_KEY")
     if not (key.isascii() and key.isprintable()) or " " in key:
         raise KeyRefused("OPENAI_API_KEY holds a character that no key has; copy the key anew.")
     server = Server(url, SecretStr(key or NO_KEY))
@@ -104,6 +104,11 @@ def _server(role: Role) -> Server:
             f"The {role}'s model needs a key: set OPENAI_API_KEY, or OPENAI_BASE_URL for a compatible server."
         )
     return server
+
+
+def _variable(name: str) -> str:
+    """What the environment gives; a variable that is set to nothing, or to blanks, is not set."""
+    return os.environ.get(name, "").strip()
 
 
 def _is_address(url: str) -> bool:

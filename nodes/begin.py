@@ -26,7 +26,7 @@ from deep_research.run.pages import pages_of
 from deep_research.run.plans import read_review
 from deep_research.state import Brief, Entry, Framing, Plan, Progress, Report, ResearchState, Run, Scope, Task
 from deep_research.tools.addresses import Addresses, addresses_in
-from deep_research.tools.decide_language import decide_language
+from deep_research.tools.decide_language import check_language, decide_language
 from deep_research.tools.engines.choose import choose_engines
 from deep_research.tools.library import Library, LibraryStatus
 from deep_research.tools.offer import check_tools
@@ -78,7 +78,7 @@ async def begin(state: ResearchState, runtime: Runtime[Context]) -> BeginUpdate:
 async def _start(state: ResearchState, runtime: Runtime[Context], entry: Entry, drop: list[AnyMessage]) -> BeginUpdate:
     context, messages = settings_of(runtime), [m for m in state.messages if m not in drop]
     check_tools(context)
-    notices = check_models(ROLES, context)
+    notices = (*check_models(ROLES, context), *await asyncio.to_thread(check_language, context.language))
     started = context.clock.seconds()
     language = await decide_language(context.language, messages, entry, state.run)
     status = await _prepare_documents(context, runtime)

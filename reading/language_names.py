@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import NamedTuple
 
 from babel import Locale, localedata
 from babel.core import get_global, parse_locale
 
+from deep_research.evidence.words import UNSPACED
+from deep_research.run.errors import UnknownSetting
+
 COVERING = {"nb": "no", "fil": "tl"}
 """Codes that are told by another one."""
+FURTHER_NAMES = {"bahasa": "id", "castellano": "es", "farsi": "fa", "hochdeutsch": "de", "mandarin": "zh"}
+"""Names in use that babel does not have."""
+NO_LANGUAGE = {"mul", "und", "zxx"}
+"""Codes for several languages, for an unknown one and for none."""
+_UNSPACED = re.compile(f"[{UNSPACED}]")
 
 
 class Language(NamedTuple):
@@ -18,17 +27,29 @@ class Language(NamedTuple):
     name: str
     """In English, where it is known: "German"."""
     code: str
-    """ISO 639-1: "de"; empty if the language is not known."""
+    """ISO 639-1: "de"; empty if the language has none, or is not known."""
 
 
 def named_language(words: str) -> Language:
-    """The language that is meant by a code ("de", "zh-Hans") or by its name, in English or in the language itself.
+    """The language that is meant by a code ("de", "zh-Hans") or by its name in any language; raises `UnknownSetting`.
 
-    What names no language is taken as it is, without a code: a prompt can carry it, a check cannot. The first name that
-    is not English takes a second or two.
+    Several words that name no language ("plain English for children") are taken as they are, without a code: a prompt
+    can carry them, a check cannot. A single word has to be a code or a name. The first name that is not English takes a
+    second or two.
     """
     wanted = " ".join(words.split())
-    return _by_code(wanted) or _by_name(wanted.casefold()) or Language(wanted, "")
+    language = _by_code(wanted) or _by_name(wanted.casefold())
+    if language is None and not _is_wording(wanted):
+        raise UnknownSetting(
+            f"{wanted!r} is no language that is known (setting language): give a code or a name, such as 'de' or "
+            "'German', or say in several words what is wanted, such as 'plain English for children'."
+        )
+    return language or Language(wanted, "")
+
+
+def _is_wording(wanted: str) -> bool:
+    """Whether these may be several words; scripts without spaces do not tell."""
+    return " " in wanted or bool(_UNSPACED.search(wanted))
 
 
 def _by_code(tag: str) -> Language | None:
@@ -41,12 +62,14 @@ def _by_code(tag: str) -> Language | None:
     script = script or ("Hant" if language == "zh" and territory in ("TW", "HK", "MO") else None)
     narrower = (f"{language}_{part}" for part in (script, territory) if part)
     name = next((_english()[key] for key in (*narrower, language) if key in _english()), "")
-    return Language(name, code) if name and len(code) == 2 else None
+    if not name or language in NO_LANGUAGE:
+        return None
+    return Language(name, code if len(code) == 2 else "")
 
 
 def _by_name(name: str) -> Language | None:
     english = {known.casefold(): tag for tag, known in reversed(_english().items())}
-    tag = english.get(name) or _own_names().get(name)
+    tag = english.get(name) or FURTHER_NAMES.get(name) or _names().get(name)
     return _by_code(tag) if tag else None
 
 
@@ -56,10 +79,13 @@ def _english() -> dict[str, str]:
 
 
 @cache
-def _own_names() -> dict[str, str]:
-    """Codes by the names that languages have for themselves."""
-    own = {}
-    for code in localedata.locale_identifiers():
-        if len(code) == 2 and (name := Locale(code).languages.get(code)):
-            own[name.casefold()] = code
-    return own
+def _names() -> dict[str, str]:
+    """Codes by the names that languages have in any language; of two with one name, that which says it itself."""
+    names, own = dict[str, str](), dict[str, str]()
+    for code in (known for known in localedata.locale_identifiers() if len(known) == 2):
+        languages = Locale(code).languages
+        for tag, name in languages.items():
+            names.setdefault(name.casefold(), tag)
+        if code in languages:
+            own[languages[code].casefold()] = code
+    return names | own

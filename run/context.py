@@ -91,7 +91,8 @@ class Context(BaseSettings):
     instructions: str = Field(default="", title="House rules")
     """Tone, length and audience of plan and report."""
     language: str = Field(default="", title="Language")
-    """Language of plan and report, by name or code: `German`, `Deutsch`, `de`; empty: the language of the question."""
+    """Language of plan and report, by name or code: `German`, `Deutsch`, `de`, or in several words such as `plain
+    English for children`; empty: the language of the question."""
     clarify: Literal["ask", "assume", "off"] = Field(default="ask", title="Clarify")
     """Ask back when a question is unclear, state assumptions instead, or do neither."""
     verify: Literal["off", "check", "repair"] = Field(default="repair", title="Verify")

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sqlite3
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import aiosqlite
 from langgraph.store.base import Op, Result
 from langgraph.store.sqlite.aio import AsyncSqliteStore
 
 from deep_research.run.errors import DatabaseUnusable
+from deep_research.run.pages import DAMAGED
 from deep_research.run.unbroken import Unbroken, unbroken
 
 
@@ -25,7 +28,7 @@ class PageStore(AsyncSqliteStore):
 
     def __init__(self, connection: aiosqlite.Connection, path: Path) -> None:
         """`path` is for messages."""
-        super().__init__(connection)
+        super().__init__(connection, deserializer=_value)
         self._path = path
         self.unbroken = Unbroken()
         """What is being written."""
@@ -61,6 +64,15 @@ class PageStore(AsyncSqliteStore):
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
         await self.unbroken.end()
+
+
+def _value(stored: Any) -> dict[str, Any]:
+    """A stored value; one mark for all that are no JSON objects, which would fail whatever is asked for with them."""
+    try:
+        value = json.loads(stored)
+    except ValueError:
+        value = None
+    return value if isinstance(value, dict) else {DAMAGED: True}
 
 
 def unusable(path: Path, error: sqlite3.Error) -> DatabaseUnusable:

@@ -9,10 +9,13 @@ from typing import Any
 
 from langchain_core.messages import AnyMessage, ToolMessage
 from langgraph.config import get_config
-from langgraph.store.base import BaseStore, PutOp
+from langgraph.store.base import BaseStore, Item, PutOp
 
+from deep_research.run.errors import DatabaseUnusable
 from deep_research.run.loops import Locks
 
+DAMAGED = "damaged"
+"""Key of what stands in the place of a stored value that cannot be read."""
 _REFERENCE = "text_hash"
 _locks = Locks()
 
@@ -36,16 +39,17 @@ class Pages:
         """The namespace in the store."""
 
     async def keep(self, text: str, content_hash: str = "") -> str:
-        """Keep a text under its SHA-256 and return that; a text already kept is left alone."""
+        """Keep a text under its SHA-256 and return that; a text already kept is left alone, if it can be read."""
         key = content_hash or text_hash(text)
-        if await self._store.aget(self.place, key) is None:
+        if await self.text(key) is None:
             await self._store.aput(self.place, key, {"text": text}, index=False)
         return key
 
     async def text(self, content_hash: str) -> str | None:
-        """The text with this hash; none if it is not kept."""
+        """The text with this hash; none if it is not kept, or what is kept there is no text."""
         item = await self._store.aget(self.place, content_hash)
-        return str(item.value["text"]) if item else None
+        text = item.value.get("text") if item else None
+        return text if isinstance(text, str) else None
 
     async def note(self, notes: Mapping[str, dict[str, Any]]) -> None:
         """Keep notes beside the texts, each under its name."""
@@ -54,9 +58,8 @@ class Pages:
         await self._store.abatch([PutOp(self.place, name, value, index=False) for name, value in notes.items()])
 
     async def noted(self, name: str) -> dict[str, Any] | None:
-        """The note of this name, if there is one."""
-        item = await self._store.aget(self.place, name)
-        return dict(item.value) if item else None
+        """The note of this name, if there is one; raises `DatabaseUnusable` if it cannot be read."""
+        return noted(await self._store.aget(self.place, name))
 
     def alone(self, name: str) -> AbstractAsyncContextManager[None]:
         """Nobody else on this event loop works on what bears this name in the thread meanwhile."""
@@ -72,6 +75,15 @@ class Pages:
                 message = ToolMessage(text, tool_call_id=message.tool_call_id)
             filled.append(message)
         return filled
+
+
+def noted(item: Item | None) -> dict[str, Any] | None:
+    """What a note says, if there is one; raises `DatabaseUnusable` if it cannot be read."""
+    if item and DAMAGED in item.value:
+        raise DatabaseUnusable(
+            f"The database is damaged: what it holds under {item.key!r} of the run {item.namespace[0]} cannot be read."
+        )
+    return dict(item.value) if item else None
 
 
 def pages_of(store: BaseStore | None, question_id: str) -> Pages:

@@ -47,6 +47,14 @@ def test_a_bare_machine_is_told_what_it_could_have(desk: Desk) -> None:
         assert words in ended.out
 
 
+@pytest.mark.parametrize("blank", ["", "  "])
+def test_a_variable_that_is_set_to_nothing_is_told_as_one_that_is_not_set(desk: Desk, blank: str) -> None:
+    bare, known = desk.call("doctor"), desk.call("doctor", OPENAI_API_KEY="k")
+    assert desk.call("doctor", OPENAI_API_KEY=blank, OPENAI_BASE_URL=blank, OPENAI_MODEL=blank) == bare
+    assert desk.call("doctor", OPENAI_API_KEY="k", OPENAI_BASE_URL=blank, OPENAI_MODEL=blank) == known
+    assert "gpt-5-mini at api.openai.com" in known.out
+
+
 @pytest.mark.fault(25)
 @pytest.mark.parametrize(
     ("options", "words"),

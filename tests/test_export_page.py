@@ -9,28 +9,15 @@ import re
 import lxml.html
 import pytest
 from exported import AUDIT, QUESTION, QUOTE, REPORT, SOURCES, TEXT, UNCHECKED, claim, finished, passage, written
+from shown_page import at, tree, words
 
 from deep_research.app.exports.account import figures_of
-from deep_research.app.exports.finished import Finished
 from deep_research.app.exports.marking import MARK, mark_report
 from deep_research.app.exports.page import report_page
 from deep_research.app.exports.picture import MOST_BARS, WIDTH, bars_of
 from deep_research.app.exports.quotes import Quote, quotes_of
 from deep_research.evidence.labels import LANGUAGES, labels
 from deep_research.state import Report
-
-
-def tree(report: Finished, *, is_on_paper: bool = False) -> lxml.html.HtmlElement:
-    return lxml.html.document_fromstring(report_page(report, is_on_paper=is_on_paper))
-
-
-def words(element: lxml.html.HtmlElement) -> str:
-    return " ".join(element.text_content().split())
-
-
-def at(page: lxml.html.HtmlElement, path: str) -> list[str]:
-    """The words of all elements of a path."""
-    return [words(found) for found in page.xpath(path)]
 
 
 def test_the_page_has_question_date_language_and_one_heading_of_the_first_level() -> None:
@@ -96,18 +83,6 @@ def test_a_sentence_ends_with_its_line_even_if_its_end_is_gone_with_a_link() -> 
     page = tree(finished(report=Report(text=text, sources=REPORT.sources, claims=(checked,))))
     underlined = at(page, "//article//*[@class='claim partly']")
     assert underlined[0] == "See" and "Far." not in underlined
-
-
-def test_sentences_without_a_source_and_those_not_verified_say_so() -> None:
-    page = tree(finished())
-    assert at(page, "//article//*[@class='flag']") == ["no source", "not verified"]
-
-
-def test_what_the_text_says_itself_is_not_said_again() -> None:
-    text = "It was lit in 1844. [1] (not verified) It burned."
-    checked = claim("It was lit in 1844. [1]", "unsupported", passage(1, "unsupported", "x"), text=text, is_marked=True)
-    page = tree(finished(report=Report(text=text, sources=REPORT.sources, claims=(checked,), audit=AUDIT)))
-    assert at(page, "//article//*[@class='flag']") == []
 
 
 def test_the_words_of_the_text_stay_as_they_are() -> None:

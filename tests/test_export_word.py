@@ -93,6 +93,7 @@ def test_the_evidence_stands_in_a_table_whose_head_is_repeated() -> None:
         f"{QUOTE}\n[1] Skerry Light – Register",
     ]
     assert "no word of '38'" in cells(evidence)[3][2]
+    assert cells(evidence)[5][1] == "not supported (Judged by openai:judge-1)"
     assert evidence.rows[0]._tr.xpath("./w:trPr/w:tblHeader")
     assert cells(contradictions)[1][2] == "Skerry Light – Register"
     assert cells(not_read)[1] == ["https://closed.example/", "the server asks for a password"]

@@ -7,14 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command import desk_in
 from hypothesis import given
 from hypothesis import strategies as st
 from lab import PLANNED, QUESTION, REPORT, lab, research, simple_research
 from langchain_core.messages import AIMessage
+from openai_server import openai_server
 
 from deep_research.models.scripted import calls
-from deep_research.reading.language import language_of
+from deep_research.reading.language import COMMON, OTHERS, language_of
 from deep_research.reading.language_names import named_language
+from deep_research.run.errors import UnknownSetting
 from deep_research.state import Run
 
 QUESTIONS = Path(__file__).parents[2] / "shared" / "data" / "multihop" / "questions.jsonl"
@@ -104,18 +107,46 @@ def test_any_text_has_one_language_or_none(text: str) -> None:
         ("Norwegian", "Norwegian", "no"),
         ("nb", "Norwegian Bokmål", "no"),
         ("русский", "Russian", "ru"),
-        ("plain English for children", "plain English for children", ""),
-        ("xx", "xx", ""),
+        ("anglais", "English", "en"),
+        ("Englisch", "English", "en"),
+        ("ドイツ語", "German", "de"),
+        ("Farsi", "Persian", "fa"),
+        ("isiNdebele", "South Ndebele", "nr"),
+        ("British English", "British English", "en"),
+        ("Schweizer Hochdeutsch", "Swiss High German", "de"),
+        ("Cantonese", "Cantonese", ""),
+        ("klingon", "Klingon", ""),
+        ("plain  English for children", "plain English for children", ""),
+        ("the language of the request", "the language of the request", ""),
+        ("简单的英语", "简单的英语", ""),
     ],
 )
 def test_a_language_is_known_by_name_or_code(words: str, name: str, code: str) -> None:
     assert named_language(words) == (name, code)
 
 
-@given(st.text(max_size=30))
-def test_what_names_no_language_is_kept_as_it_is(words: str) -> None:
+@pytest.mark.parametrize("words", ["klingonn", "xx", "und", "verse", "en_", "English!", "Deutsch/Englisch"])
+def test_a_word_that_names_no_language_is_refused_with_the_ways_to_name_one(words: str) -> None:
+    with pytest.raises(UnknownSetting) as refused:
+        named_language(words)
+    told = str(refused.value)
+    assert told.startswith(f"{words!r} is no language that is known (setting language)") and "\n" not in told
+    assert all(way in told for way in ("'de'", "'German'", "'plain English for children'"))
+
+
+@given(st.lists(st.text(st.characters(categories=["L"]), min_size=1), min_size=2, max_size=4).map(" ".join))
+def test_several_words_that_name_no_language_are_kept_as_they_are(words: str) -> None:
     language = named_language(words)
-    assert language.code or language.name == " ".join(words.split())
+    assert language.name == " ".join(words.split()) or _is_known(language.name)
+
+
+def _is_known(name: str) -> bool:
+    return named_language(name).name == name != ""
+
+
+@pytest.mark.parametrize("code", f"{COMMON} {OTHERS}".split())
+def test_every_language_that_is_told_by_words_has_a_name_and_that_code(code: str) -> None:
+    assert named_language(code).code == code
 
 
 async def language(tmp_path: Path, question: str, **settings: Any) -> tuple[str, str]:
@@ -137,7 +168,7 @@ async def test_a_run_is_frozen_in_the_language_of_its_question(tmp_path: Path) -
 @pytest.mark.behaviour("O-91")
 async def test_a_language_that_is_set_wins_over_that_of_the_question(tmp_path: Path) -> None:
     assert await language(tmp_path, QUESTION, language="Deutsch") == ("German", "de")
-    assert await language(tmp_path, QUESTION, language="verse") == ("verse", "")
+    assert await language(tmp_path, QUESTION, language="rhymed verse") == ("rhymed verse", "")
 
 
 @pytest.mark.behaviour("O-91")
@@ -153,6 +184,41 @@ async def test_an_answer_sent_with_the_conversation_so_far_leaves_the_language_o
     said = ["Wann wurde der Leuchtturm gebaut, und von wem?", asked_back, "The one on the coast of Scotland, I mean."]
     state = await lab(tmp_path).ask({"messages": said})
     assert state.report and of(state.run) == ("German", "de")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "told"), [("klingon", "'Klingon'"), ("rhymed verse", "'rhymed verse'"), ("de", ""), ("", "")]
+)
+async def test_the_reader_is_told_of_a_language_that_nothing_can_check(tmp_path: Path, wanted: str, told: str) -> None:
+    run = (await lab(tmp_path, language=wanted).ask(QUESTION)).run
+    assert run
+    notes = [note for note in run.notices if note.startswith("The models are told to write in ")]
+    assert len(notes) == bool(told) and all(told in note for note in notes)
+
+
+async def test_a_word_that_names_no_language_is_refused_before_any_model_is_called(tmp_path: Path) -> None:
+    run = lab(tmp_path, language="klingonn")
+    with pytest.raises(UnknownSetting, match="'klingonn' is no language that is known"):
+        await run.ask(QUESTION)
+    assert not any(model.calls for model in run.models.values())
+
+
+def test_a_command_with_no_known_language_ends_in_one_line_and_leaves_no_trace(tmp_path: Path) -> None:
+    desk = desk_in(tmp_path)
+    ask = ("ask", QUESTION, "--docs", str(desk.docs), "--model", "openai:fake-1", "--thread", "light")
+    with openai_server([]) as server:
+        ended = desk.call(*ask, "--language", "klingonn", **server.environment)
+        looked = desk.call("doctor", "--language", "klingonn", **server.environment)
+    assert (ended.code, ended.out, ended.err.count("\n"), server.requests) == (2, "", 1, [])
+    assert ended.err.startswith("Error: 'klingonn' is no language that is known")
+    assert looked.code == 2 and "missing  language: 'klingonn' is no language" in looked.out
+    assert desk.call("show", "light").code == 2
+
+
+def test_a_language_that_was_refused_is_not_kept_for_the_next_question(tmp_path: Path) -> None:
+    desk = desk_in(tmp_path)
+    ask = ("ask", QUESTION, "--docs", str(desk.docs), "--model", "extractive", "--thread", "light")
+    assert [desk.call(*ask, *more).code for more in ((), ("--language", "klingonn"), ())] == [0, 2, 0]
 
 
 async def follow_up(tmp_path: Path, question: str) -> tuple[str, str]:

@@ -11,6 +11,7 @@ from openai_server import fail, openai_server, say
 
 from deep_research.models.extractive import ExtractiveChatModel
 from deep_research.models.faults import in_our_words
+from deep_research.models.openai_chat import OpenAIChat
 from deep_research.models.prices import cost_of
 from deep_research.models.providers import host_in, host_of
 from deep_research.models.resolve import check_models, profile_of, resolve_model
@@ -40,6 +41,8 @@ def test_without_any_setting_no_model_is_called() -> None:
         ({"OPENAI_API_KEY": "k", "OPENAI_MODEL": "gpt-5.4"}, "gpt-5.4"),
         ({"OPENAI_BASE_URL": LOCAL, "OPENAI_MODEL": "qwen3:8b"}, "qwen3:8b"),
         ({"OPENAI_API_KEY": "", "OPENAI_BASE_URL": ""}, "extractive"),
+        ({"OPENAI_API_KEY": " \n", "OPENAI_BASE_URL": " "}, "extractive"),
+        ({"OPENAI_API_KEY": "k", "OPENAI_MODEL": " "}, "gpt-5-mini"),
     ],
 )
 def test_the_environment_leads_to_a_model(
@@ -74,8 +77,27 @@ def test_the_profile_of_a_known_model_is_known(monkeypatch: pytest.MonkeyPatch) 
     assert "window of the model llama-4 is not known" in check_models(("planner",), Context(models="openai:llama-4"))[0]
 
 
+@pytest.mark.parametrize("url", ["", "  ", "\t\n"])
+def test_an_address_that_is_set_to_nothing_is_not_set(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", url)
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    model = resolve_model("writer", Context())
+    assert isinstance(model, OpenAIChat)
+    assert str(model.root_async_client.base_url) == "https://api.openai.com/v1/"
+    assert host_of(model) == "api.openai.com"
+
+
+@pytest.mark.parametrize("key", ["", "  ", "\n"])
+async def test_a_key_that_is_set_to_nothing_is_not_sent(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+    with openai_server([say("Yes.")]) as server:
+        monkeypatch.setenv("OPENAI_API_KEY", key)
+        monkeypatch.setenv("OPENAI_BASE_URL", f" {server.url}\n")
+        await resolve_model("planner", Context(models="openai:fake-1")).ainvoke("What is known?")
+    assert server.requests[0].key == "none"
+
+
 @pytest.mark.fault(25)
-@pytest.mark.parametrize("url", ["", "https://eu.api.openai.com/v1", "https://mine.openai.azure.com/openai/v1/"])
+@pytest.mark.parametrize("url", ["", " ", "https://eu.api.openai.com/v1", "https://mine.openai.azure.com/openai/v1/"])
 def test_a_missing_key_is_found_before_any_call(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", url)
     with pytest.raises(KeyRefused, match=r"writer.*OPENAI_API_KEY") as caught:

@@ -15,7 +15,7 @@ from verified import BOTH, claim, rewritten
 from deep_research.app.embed import build_graph
 from deep_research.app.replay import replay
 from deep_research.models.scripted import ScriptedChatModel, call, calls
-from deep_research.run.errors import RateLimited
+from deep_research.run.errors import KeyRefused, RateLimited
 from deep_research.state import ResearchState
 
 
@@ -157,6 +157,25 @@ async def test_the_verifier_is_told_of_a_contradiction_and_has_the_last_word(tmp
     assert claim(state).is_marked == (verdict == "unsupported")
     assert passage.reasons[0] in run.calls("verifier")[0].text
     assert "1846" in passage.reasons[0]
+
+
+@pytest.mark.fault(24)
+@pytest.mark.parametrize(("opinions", "verdict"), [(3, "supported"), (0, "partly")])
+async def test_a_verifier_whose_key_is_refused_stops_the_run_which_goes_on_with_another_key_or_by_rules_alone(
+    tmp_path: Path, opinions: int, verdict: str
+) -> None:
+    doubtful = "Ada Moran, the woman of Tralee, looked after the lamp for three decades. [1]"
+    script = [KeyRefused("no"), calls(call("judge_sentences", verdicts=[{"pair": 1, "verdict": "supported"}]))]
+    researcher = [search("Ada Moran"), REPORT, "She was born in Tralee. [1]"]
+    run = lab(tmp_path, writer=[doubtful], researcher=researcher, verify="check")
+    run.models["verifier"] = ScriptedChatModel(replies=script, profile=run.models["writer"].profile)
+    with pytest.raises(KeyRefused):
+        await run.ask()
+    assert (await run.state()).draft
+    run.settings["limits"] = {"max_opinions": opinions}
+    state = await run.ask(None)
+    assert (claim(state).verdict, claim(state).is_marked) == (verdict, verdict != "supported")
+    assert (len(run.calls("writer")), len(run.calls("verifier"))) == (1, 1 + bool(opinions))
 
 
 async def test_a_check_that_breaks_does_not_cost_the_report(tmp_path: Path) -> None:

@@ -16,6 +16,20 @@ UNDECIDED = Language("the language of the request", "")
 """Where names alone, or too few words, tell no language: a model reads the request itself."""
 
 
+def check_language(wanted: str) -> tuple[str, ...]:
+    """Refuse a setting that names no language, before any model is called; returns what the reader should know.
+
+    Raises `UnknownSetting`.
+    """
+    language = named_language(wanted) if wanted.strip() else None
+    if language is None or language.code:
+        return ()
+    return (
+        f"The models are told to write in {language.name!r}; nothing checks that they do, and headings such as that of "
+        "the sources are in English.",
+    )
+
+
 async def decide_language(wanted: str, messages: Sequence[AnyMessage], entry: Entry, before: Run | None) -> Language:
     """The language that is `wanted`; if none is, that of the question's own words, if these tell it.
 

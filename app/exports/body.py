@@ -81,7 +81,7 @@ class _Teller:
             return [self._citation(self._citations[number])]
         claim = self._claims[number]
         self._claim = claim if kind == "b" else None
-        return [] if kind == "b" else self._flags(claim)
+        return [] if kind == "b" else self._flag(claim)
 
     def _citation(self, citation: Citation) -> lxml.html.HtmlElement:
         place = self._places.get((citation.number, citation.claim))
@@ -96,12 +96,14 @@ class _Teller:
         shown.set("aria-label", f"{citation.number}{words}: {self._titles[citation.number - 1]}")
         return shown
 
-    def _flags(self, claim: ClaimCheck) -> list[Piece]:
+    def _flag(self, claim: ClaimCheck) -> list[Piece]:
         """What is said behind a sentence, where the text does not say it itself."""
-        words = [self._labels.uncited] if claim.verdict == "uncited" else []
-        if claim.is_marked and self._labels.not_verified not in self._text[claim.start : claim.end + _NEAR]:
-            words.append(self._labels.not_verified)
-        return [piece for word in words for piece in (" ", builder.SPAN(word, builder.CLASS("flag")))]
+        behind = self._text[claim.start : claim.end + _NEAR]
+        if claim.is_marked and any(f"({mark})" in behind for mark in (self._labels.not_verified, self._labels.partly)):
+            return []
+        uncited = self._labels.uncited if claim.verdict == "uncited" else ""
+        words = uncited or (self._labels.not_verified if claim.is_marked else "")
+        return [" ", builder.SPAN(words, builder.CLASS("flag"))] if words else []
 
 
 def _let_scroll(table: lxml.html.HtmlElement) -> None:

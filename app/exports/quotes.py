@@ -44,6 +44,11 @@ class Quote(NamedTuple):
         """Page of the source on which the passage begins; 0 if that is not known."""
         return self.passage.page if self.passage else 0
 
+    @property
+    def judge(self) -> str:
+        """The model that gave the verdict; empty if rules did, or if there is no passage."""
+        return self.passage.judge if self.passage else ""
+
 
 def quotes_of(finished: Finished) -> list[Quote]:
     """All sentences that were checked with their passages, in the order of the report."""

@@ -1,0 +1,89 @@
+"""A finished report is held against the texts that are kept of its sources: by `audit`, and in short by `export`."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from command import Desk, desk_in
+from lab import QUESTION
+
+WARNING = "Warning: a text behind this report is gone or has changed since it was checked: deep-research audit light\n"
+NO_TEXT = "DELETE FROM store WHERE length(key) = 64"
+OTHER_TEXT = """UPDATE store SET value = '{"text": "Lit in 1846."}' WHERE length(key) = 64"""
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Desk:
+    """A desk whose run `light` is finished."""
+    desk = desk_in(tmp_path_factory.mktemp("library"))
+    assert desk.call("ask", QUESTION, "--docs", str(desk.docs), "--model", "extractive", "--thread", "light").code == 0
+    return desk
+
+
+def changed(library: Desk, folder: Path, statement: str) -> Desk:
+    """A copy of the desk whose kept texts are changed."""
+    shutil.copytree(library.folder, folder, dirs_exist_ok=True)
+    with closing(sqlite3.connect(folder / "data" / "runs.sqlite")) as database, database:
+        assert database.execute(statement).rowcount
+    return Desk(folder)
+
+
+def test_a_report_whose_texts_are_as_they_were_passes_and_is_exported_without_a_word(library: Desk) -> None:
+    audit = library.call("audit", "light")
+    assert (audit.code, audit.err) == (0, "")
+    assert "Fault" not in audit.out and "Checked   " in audit.out
+    exported = library.call("export", "light")
+    assert (exported.code, exported.err) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("statement", "fault", "form"),
+    [
+        (NO_TEXT, "is no longer kept", "md"),
+        (OTHER_TEXT, "is not the one that was read", "html"),
+        (OTHER_TEXT, "is not the one that was read", "json"),
+        (OTHER_TEXT, "is not the one that was read", "bibtex"),
+    ],
+)
+def test_an_export_goes_on_and_says_where_to_learn_what_has_changed(
+    library: Desk, tmp_path: Path, statement: str, fault: str, form: str
+) -> None:
+    desk = changed(library, tmp_path, statement)
+    exported, before = desk.call("export", "light", "--format", form), library.call("export", "light", "--format", form)
+    assert (exported.code, exported.err, exported.out) == (0, WARNING, before.out)
+    audit = desk.call("audit", "light")
+    assert audit.code == 1 and fault in audit.out
+
+
+@pytest.mark.parametrize("value", ["no json{", "\xff", "[1, 2]", "{}", '{"text": 5}'])
+def test_a_text_that_cannot_be_read_is_one_line_among_the_others(library: Desk, tmp_path: Path, value: str) -> None:
+    stored = f"UPDATE store SET value = x'{value.encode('latin-1').hex()}' WHERE length(key) = 64"
+    desk = changed(library, tmp_path, stored)
+    audit = desk.call("audit", "light")
+    assert (audit.code, audit.err) == (1, "")
+    faults = [line for line in audit.out.splitlines() if line.startswith("Fault")]
+    assert len(faults) == len(set(faults)) > 0
+    assert all(line.endswith(" is no longer kept, or cannot be read.") for line in faults)
+    exported = desk.call("export", "light")
+    assert (exported.code, exported.err, exported.out) == (0, WARNING, library.call("export", "light").out)
+
+
+def test_notes_of_a_run_that_cannot_be_read_are_named_in_one_line(library: Desk, tmp_path: Path) -> None:
+    desk = changed(library, tmp_path, "UPDATE store SET value = 'no json{' WHERE key = 'settings'")
+    ended = desk.call("audit", "light")
+    assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
+    assert ended.err.startswith("Error: The database is damaged: what it holds under 'settings' of the run ")
+
+
+def test_a_run_without_a_report_is_refused_by_both_in_one_line(library: Desk, tmp_path: Path) -> None:
+    desk = changed(
+        library, tmp_path, "DELETE FROM checkpoints WHERE checkpoint_id > (SELECT min(checkpoint_id) FROM checkpoints)"
+    )
+    for command in ("audit", "export"):
+        ended = desk.call(command, "light")
+        assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
+        assert "has no report yet" in ended.err

@@ -1,0 +1,54 @@
+"""What an exported page says of how well a sentence is supported, and by whose word."""
+
+from __future__ import annotations
+
+import pytest
+from exported import AUDIT, QUOTE, REPORT, claim, finished, passage
+from shown_page import at, tree, words
+
+from deep_research.audit import ClaimVerdict
+from deep_research.evidence.labels import LANGUAGES, labels
+from deep_research.evidence.marks import with_marks
+from deep_research.state import Report
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize(("judge", "is_ours"), [("openai:judge-1", False), ("", True)])
+def test_a_verdict_bears_the_score_of_the_rules_or_the_name_of_the_model_that_gave_it(
+    language: str, judge: str, is_ours: bool
+) -> None:
+    checked = claim("Some 4,000 ships passed in 1905.", "supported", passage(1, "supported", QUOTE, 0.26, judge=judge))
+    page = tree(finished(language_code=language, report=REPORT.model_copy(update={"claims": (checked,)})))
+    said = labels(language)
+    told = f"{said.supported} {'26 %' if is_ours else f'{said.judge} {judge}'}"
+    assert words(page.find(".//tr[@id='evidence-0']/td[2]")) == told
+    assert words(page.find(".//aside[@id='quote-0']/p[2]")) == told
+
+
+def test_sentences_without_a_source_and_those_not_verified_say_so() -> None:
+    page = tree(finished())
+    assert at(page, "//article//*[@class='flag']") == ["no source", "not verified"]
+
+
+@pytest.mark.parametrize("language", ["en", "de", "zh"])
+@pytest.mark.parametrize("verdict", ["partly", "unsupported", "uncited"])
+def test_what_the_text_says_itself_is_not_said_again(verdict: ClaimVerdict, language: str) -> None:
+    text = "It was lit in 1844. [1] It burned."
+    checked = claim("It was lit in 1844. [1]", verdict, text=text)
+    text, claims = with_marks(text, [checked], labels(language))
+    page = tree(finished(language_code=language, report=Report(text=text, sources=REPORT.sources, claims=claims)))
+    assert at(page, "//article//*[@class='flag']") == []
+    assert claims[0].is_marked
+
+
+def test_a_mark_behind_a_sentence_is_enough_wherever_the_sentence_ends() -> None:
+    text = "It was lit in 1844. [1] (not verified) It burned."
+    checked = claim("It was lit in 1844. [1]", "unsupported", passage(1, "unsupported", "x"), text=text, is_marked=True)
+    page = tree(finished(report=Report(text=text, sources=REPORT.sources, claims=(checked,), audit=AUDIT)))
+    assert at(page, "//article//*[@class='flag']") == []
+
+
+def test_one_word_is_said_of_a_sentence_without_a_source_whose_mark_is_gone() -> None:
+    checked = claim("Some 4,000 ships passed in 1905.", "uncited", is_marked=True)
+    page = tree(finished(report=REPORT.model_copy(update={"claims": (checked,)})))
+    assert at(page, "//article//*[@class='flag']") == ["no source"]
