@@ -88,3 +88,39 @@ def test_one_unit_may_be_written_in_many_ways(claim: str, text: str) -> None:
 def test_an_amount_says_another_one_only_if_both_have_one_unit(unit: str, other: str) -> None:
     mine, theirs = (amounts_of(pieces_of(f"of 40 {name} or so"))[0] for name in (unit, other))
     assert says(mine, theirs) == (MEASURES[unit] == MEASURES[other])
+
+
+@pytest.mark.parametrize(
+    ("claim", "text"),
+    [
+        ("Ida outran Nora.", "Nora outran Ida."),
+        ("Ida Voss sued Nora Voss in Kiel.", "In 1931 Nora Voss sued Ida Voss in Kiel."),
+        ("Arn sold the old mill to Ida Voss.", "Ida Voss sold the old mill to Arn. He was her uncle."),
+        ("Ida was painted by Nora.", "Ida painted Nora."),
+        ("Ida painted Nora.", "Ida had been painted by Nora."),
+        ("Tarn was taken over by Skerry.", "Skerry was taken over by Tarn."),
+        ("Anna verklagte Maria in Kiel.", "Maria verklagte Anna in Kiel."),
+    ],
+)
+def test_two_names_that_change_places_are_noticed(claim: str, text: str) -> None:
+    check = check_claim(claim, text)
+    assert check.verdict != "supported"
+    assert any(reason.startswith("the passage says '") for reason in check.reasons)
+
+
+@pytest.mark.parametrize(
+    ("claim", "text"),
+    [
+        ("Ida and Nora outran the postman.", "Nora and Ida outran the postman."),
+        ("Ida married Nora in Kiel.", "Nora married Ida in Kiel."),
+        ("Tarn lies 40 km from Skerry.", "Skerry lies 40 km from Tarn."),
+        ("Ida painted Nora.", "Nora had been painted by Ida."),
+        ("Ida was painted by Nora.", "Nora painted Ida."),
+        ("Ida outran Nora.", "Nora outran Ida in March. In June Ida outran Nora and the postman."),
+        ("In Kiel, Ida outran Nora.", "Ida outran Nora in Kiel."),
+        ("Ida said Nora would be late.", "“She would be late, Nora”, said Ida."),
+    ],
+)
+def test_two_names_in_another_order_may_say_the_same(claim: str, text: str) -> None:
+    check = check_claim(claim, text)
+    assert (check.verdict, check.reasons) == ("supported", ())

@@ -8,6 +8,8 @@ from typing import Literal, NamedTuple
 from deep_research.evidence.support.alignment import Alignment, Difference
 from deep_research.evidence.support.amounts import Amount, counts_as
 from deep_research.evidence.support.matching import Matches
+from deep_research.evidence.support.reading import Evidence
+from deep_research.evidence.support.swaps import swaps
 from deep_research.evidence.support.terms import Term
 from deep_research.evidence.support.turning import CLOSE, NEAR, denials, neighbours, reversals
 
@@ -44,7 +46,7 @@ class Conflict(NamedTuple):
         return self.closeness**2
 
 
-def conflicts_of(matches: Matches, alignment: Alignment) -> list[Conflict]:
+def conflicts_of(matches: Matches, alignment: Alignment, evidence: Evidence) -> list[Conflict]:
     """What a passage says differently from a claim, the closest first, each once."""
     found = list[Conflict]()
     for difference in alignment.differences:
@@ -59,6 +61,7 @@ def conflicts_of(matches: Matches, alignment: Alignment) -> list[Conflict]:
             found.append(_other_amount(term, other, closeness, term.key in alignment.keys))
     found += [Conflict("negation", reason, closeness * is_sure) for reason, is_sure in denials(matches, alignment)]
     found += [Conflict("opposite", reason, closeness * is_sure) for reason, is_sure in reversals(matches, alignment)]
+    found += [Conflict("name", reason, alignment.window.share) for reason in swaps(matches, alignment, evidence)]
     found.sort(key=lambda conflict: -conflict.closeness)
     return list({conflict.reason: conflict for conflict in reversed(found)}.values())[::-1]
 
