@@ -124,3 +124,34 @@ def test_two_names_that_change_places_are_noticed(claim: str, text: str) -> None
 def test_two_names_in_another_order_may_say_the_same(claim: str, text: str) -> None:
     check = check_claim(claim, text)
     assert (check.verdict, check.reasons) == ("supported", ())
+
+
+@pytest.mark.parametrize(
+    ("claim", "text"),
+    [
+        ("The vicar closed the gate.", "The governor closed the gate."),
+        ("The gate was designed by an engineer from Kiel.", "The gate was designed by a painter from Kiel."),
+        ("Ida Voss was the treasurer of the museum until 1932.", "Ida Voss was the director of the museum until 1932."),
+        ("The tenant of the mill paid for the roof.", "The landlord of the mill paid for the roof."),
+        ("The nurses of Tarn went on strike.", "The bakers of Tarn went on strike."),
+    ],
+)
+def test_another_role_in_a_near_quote_is_noticed(claim: str, text: str) -> None:
+    check = check_claim(claim, text)
+    assert check.verdict != "supported"
+    assert any(reason.startswith("the passage says '") for reason in check.reasons)
+
+
+@pytest.mark.parametrize(
+    ("claim", "text"),
+    [
+        ("The pastor closed the gate.", "The vicar closed the gate."),
+        ("The president closed the gate.", "The chairwoman closed the gate."),
+        ("The leader of Tarn closed the gate.", "The mayor of Tarn closed the gate."),
+        ("The victim was buried in Kiel on 3 May.", "The nurse was buried in Kiel on 3 May."),
+        ("The baker closed the gate.", "The mayor closed the gate. He was a baker by trade."),
+    ],
+)
+def test_another_word_for_a_role_is_no_other_role(claim: str, text: str) -> None:
+    check = check_claim(claim, text)
+    assert (check.verdict, check.reasons) == ("supported", ())

@@ -108,6 +108,10 @@ day night
 summer winter
 spring autumn
 teacher student
+buyer seller
+lender|creditor borrower|debtor
+landlord tenant
+plaintiff|victim defendant|suspect
 only many
 dry wet
 heavy|heavier light|lighter
