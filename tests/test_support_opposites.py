@@ -39,6 +39,8 @@ def test_a_denial_that_is_denied_itself_says_the_contrary(plain: str, denied: st
         ("The pump never failed.", "In all these years the pump did not fail."),
         ("Reid did not pay and failed to write.", "Reid failed to write and did not pay."),
         ("Reid failed to pay the crew.", "Reid did not pay the crew."),
+        ("Der Kessel hielt lange.", "Der Kessel hielt lange, war nicht rot."),
+        ("Ida had a mill and Tarn bought the barge.", "Ida had a mill and owed nothing. Tarn bought the barge."),
         ("The barge failed in May.", "The barge failed in May but never failed in June."),
         ("The pump failed and the crew left.", "The crew did not stay and the pump failed and they left."),
     ],
@@ -112,6 +114,7 @@ def test_two_names_that_change_places_are_noticed(claim: str, text: str) -> None
 @pytest.mark.parametrize(
     ("claim", "text"),
     [
+        ("Tarn is by Skerry.", "Skerry is by Tarn."),
         ("Ida and Nora outran the postman.", "Nora and Ida outran the postman."),
         ("Ida married Nora in Kiel.", "Nora married Ida in Kiel."),
         ("Tarn lies 40 km from Skerry.", "Skerry lies 40 km from Tarn."),
@@ -125,6 +128,12 @@ def test_two_names_that_change_places_are_noticed(claim: str, text: str) -> None
 def test_two_names_in_another_order_may_say_the_same(claim: str, text: str) -> None:
     check = check_claim(claim, text)
     assert (check.verdict, check.reasons) == ("supported", ())
+
+
+def test_names_of_two_sentences_do_nothing_to_each_other() -> None:
+    assert not any(
+        "Nora helped" in reason for reason in check_claim("Ida helped Nora.", "Nora helped. Ida sat.").reasons
+    )
 
 
 @pytest.mark.parametrize(
@@ -149,6 +158,8 @@ def test_another_role_in_a_near_quote_is_noticed(claim: str, text: str) -> None:
         ("The pastor closed the gate.", "The vicar closed the gate."),
         ("The president closed the gate.", "The chairwoman closed the gate."),
         ("The leader of Tarn closed the gate.", "The mayor of Tarn closed the gate."),
+        ("The mayor of Tarn closed the gate.", "The leader of Tarn closed the gate."),
+        ("The vicar closed the gate.", "The governor's sister closed the gate."),
         ("The victim was buried in Kiel on 3 May.", "The nurse was buried in Kiel on 3 May."),
         ("The baker closed the gate.", "The mayor closed the gate. He was a baker by trade."),
     ],

@@ -115,7 +115,7 @@ def changed_roles(matches: Matches, alignment: Alignment) -> Iterator[tuple[str,
     """Roles in the place of others, in plain words, and how much of the rest of the claim is the same, from 0 to 1."""
     for difference in alignment.differences:
         mine, other = _only(difference.claim), _only(difference.passage)
-        if mine and other and difference.is_between and _are_apart(mine, other) and mine.key not in matches.held:
+        if mine and other and _are_apart(mine, other) and mine.key not in matches.held:
             yield f"the passage says '{other.raw}', not '{mine.raw}'", difference.rest
 
 
