@@ -9,15 +9,14 @@ from typing import NamedTuple
 
 from deep_research.evidence.cues import VAGUE
 from deep_research.evidence.support.number_words import (
-    MEASURES,
     MONTHS,
     ORDINAL_ENDINGS,
     ORDINALS,
     POWERS,
     SMALL,
-    UNIT_SIGNS,
 )
 from deep_research.evidence.support.spelling import NOTHING, Piece
+from deep_research.evidence.support.units import MEASURES, UNIT_SIGNS, unit_of
 
 _YEAR = re.compile(r"1\d{3}|20\d{2}|2100")
 _GROUPED = re.compile(r"\d{1,3}(?:\D\d{3})+(?:[.,]\d+)?")
@@ -142,7 +141,7 @@ class _Reader:
         if _YEAR.fullmatch(raw):
             if following.word in _DECADE and self._touch(place):
                 return Amount(place, place + 1, times=(When(int(raw), int(raw) + 9),))
-            if following.word in MEASURES and following.word not in _DECADE:
+            if self._unit_behind(place) and following.word not in _DECADE:
                 return None
             return Amount(place, place, times=(When(int(raw), int(raw)),), values=(float(raw),), step=1.0)
         last = place + 1 + (following.word in ORDINAL_ENDINGS and self._touch(place))
@@ -170,9 +169,12 @@ class _Reader:
             values = tuple(value * 10**power for value in values)
             step, last = step * 10**power, last + 1
         behind = self._at(last + 1)
-        unit = unit or UNIT_SIGNS.get(behind.raw) or MEASURES.get(behind.word, "")
+        unit = unit or self._unit_behind(last)
         rough = before.word in VAGUE or before.raw in {"~", "≈", "<", ">", "≥", "≤", "±"} or behind.raw == "+"
         return Amount(first, last, values=values, step=step, unit=unit, is_rough=rough)
+
+    def _unit_behind(self, place: int) -> str:
+        return unit_of(self._at(place + 1), self._at(place + 2))
 
     def _is_metre(self, place: int, unit: str) -> bool:
         """Whether a lone m behind a number means metres, not millions of something."""

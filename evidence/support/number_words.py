@@ -1,8 +1,6 @@
-"""Numbers, months and units as they are written in words."""
+"""Numbers and months as they are written in words."""
 
 from __future__ import annotations
-
-from deep_research.evidence.cues import SIGNS, UNITS
 
 _SMALL = """
 2 two zwei deux dos
@@ -62,43 +60,6 @@ december dec dezember dez decembre diciembre
 """
 MONTHS = {word: number for number, line in enumerate(_MONTHS.strip().splitlines(), 1) for word in line.split()}
 """Names of months in English, German, French and Spanish."""
-
-_MORE_UNITS = """
-percent pct
-metre metro metros
-kilometre kilometro kilometros kilometern metern
-litre liter
-gram grams g gramm
-milligram mg
-megawatt mw megawatts
-gigawatt gw gigawatts
-kilowatt kw kilowatts
-watt watts
-volt volts
-hertz hz
-celsius fahrenheit
-pound pounds lb lbs
-euro pfund
-year ano anos annee annees jahren
-month monat monate monaten mois mes meses
-week woche wochen
-day tag tage tagen jour jours dia dias
-hour stunde stunden heures horas hr hrs
-minute minuten min
-second seconds sec sekunden
-decade decades
-century centuries
-knot knots
-mph
-yen
-rupee rupees
-"""
-MEASURES = UNITS | {word: line.split()[0] for line in _MORE_UNITS.strip().splitlines() for word in line.split()}
-"""Units as they are written, each with the one that stands for it."""
-MEASURES["fahrenheit"] = "fahrenheit"
-MEASURES["pfund"] = "pound"
-UNIT_SIGNS = SIGNS | {"¥": "yen", "‰": "per mille"}
-"""Signs of units."""
 
 _ORDINALS = "third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
 ORDINALS = {word: number for number, word in enumerate(_ORDINALS.split(), 3)}

@@ -8,11 +8,18 @@ from deep_research.evidence.cues import NEGATIONS as _COUNTED
 from deep_research.evidence.support.spelling import key_of, plain
 from deep_research.evidence.words import tokens
 
-_DENYING = (
-    "cannot nobody nothing nowhere hardly barely scarcely nichts weder rien personne nada nadie ni lack lacks lacked "
-    "lacking avoid avoids avoided avoiding fail fails failed failing refuse refused refuses denies denied deny unable"
-)
-NEGATIONS = _COUNTED | frozenset(tokens(_DENYING))
+_DENYING = """
+lack lacks lacked lacking
+avoid avoids avoided avoiding
+fail fails failed failing
+refuse refuses refused refusing
+deny denies denied denying
+unable
+"""
+DENYING = {word: line.split()[0] for line in _DENYING.strip().splitlines() for word in line.split()}
+"""Words that negate and can be negated themselves, each with the one that stands for its forms."""
+_MORE = "cannot nobody nothing nowhere hardly barely scarcely nichts weder rien personne nada nadie ni"
+NEGATIONS = _COUNTED | frozenset(tokens(_MORE)) | DENYING.keys()
 """Words that negate."""
 CJK_NEGATIONS = ("不", "没", "沒", "未", "无", "無", "非", "ない", "않", "아니")
 """Signs that negate in writing without spaces."""
@@ -101,6 +108,10 @@ day night
 summer winter
 spring autumn
 teacher student
+buyer seller
+lender|creditor borrower|debtor
+landlord tenant
+plaintiff|victim defendant|suspect
 only many
 dry wet
 heavy|heavier light|lighter

@@ -107,11 +107,24 @@ exceeding, under less below, american us usa united america, british uk britain,
 german germany, dutch netherlands, spanish spain, swiss switzerland, danish denmark, swedish sweden, polish poland,
 turkish turkey, welsh wales, irish ireland, scottish scotland, greek greece, chinese china
 """
+_IRREGULAR = """
+arise arose arisen, beat beaten, bend bent, bind bound, bite bit bitten, bleed bled, blow blew blown, break broke
+broken, breed bred, bring brought, catch caught, cling clung, creep crept, deal dealt, dig dug, draw drew drawn, dream
+dreamt, drink drank drunk, drive drove driven, eat ate eaten, feed fed, feel felt, fight fought, flee fled, fly flew
+flown, forbid forbade forbidden, forget forgot forgotten, forgive forgave forgiven, freeze froze frozen, hang hung,
+hear heard, hide hid hidden, keep kept, kneel knelt, leap leapt, learn learnt, lend lent, mean meant, overcome
+overcame, ride rode ridden, seek sought, sew sewn, shake shook shaken, shine shone, shrink shrank shrunk, sink sank
+sunk, sit sat, sleep slept, slide slid, spin spun, steal stole stolen, stick stuck, strike struck, string strung, swear
+swore sworn, sweep swept, swell swollen, swim swam swum, swing swung, tear tore torn, throw threw thrown, undergo
+underwent undergone, understand understood, wake woke woken, wear wore worn, weave wove woven, weep wept, withdraw
+withdrew withdrawn
+"""
+"""Forms of a verb that endings alone do not bring together."""
 
 
 def _related() -> dict[str, frozenset[str]]:
     found: dict[str, frozenset[str]] = {}
-    for part in _GROUPS.split(","):
+    for part in f"{_GROUPS},{_IRREGULAR}".split(","):
         group = frozenset(key_of(word) for word in part.split())
         found |= {key: found.get(key, frozenset()) | group for key in group}
     return found

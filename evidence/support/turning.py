@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import product
+from itertools import product, takewhile, zip_longest
 
 from deep_research.evidence.support.alignment import Alignment
 from deep_research.evidence.support.matching import Matches
-from deep_research.evidence.support.opposites import are_opposite
+from deep_research.evidence.support.opposites import DENYING, are_opposite
 from deep_research.evidence.support.terms import Term, weight_of
 
 NEAR = 0.5
@@ -20,26 +20,88 @@ SCOPE = 5
 """Words behind a negation that it can be about."""
 HEADS = 2
 """Words with a meaning behind a negation that it is about."""
+DOUBLED = 3
+"""Words before a denying word that can deny it."""
 _LIGHT = 0.1
+_CLOSING = frozenset({"nicht", "nie", "niemals"})
+"""Negations that at the end of a part of a sentence are about what stands before them."""
+_JOINTS = frozenset({"and", "but", "und", "aber"})
+"""Words with which another part of a sentence begins."""
+_STARTS = {
+    "or",
+    "because",
+    "it",
+    "he",
+    "she",
+    "they",
+    "we",
+    "i",
+    "you",
+    "who",
+    "which",
+    "oder",
+    "weil",
+    "er",
+    "sie",
+    "es",
+}
+_BREAKS = _JOINTS | _STARTS
+"""These, and the words with which one can begin."""
 _SOFTENING = frozenset({"only", "just", "merely", "simply", "nur", "seulement", "solo", "limited", "necessarily"})
 
 
 def denials(matches: Matches, alignment: Alignment) -> Iterator[tuple[str, bool]]:
     """Whether claim or passage deny what the other says, in plain words, and whether both are about the same."""
-    ours, theirs = _denied(matches.terms), _denied(alignment.terms)
+    terms, others = _in_front(matches.terms), _in_front(alignment.terms)
+    ours, theirs = _denied(terms), _denied(others)
+    is_close = alignment.share >= NEAR or alignment.window.share >= CLOSE
+    yield from ((reason, is_close) for reason in _doubled(terms, others))
     if ours and theirs and alignment.share < NEAR:
         # Each may deny the same in words of its own.
         return
-    is_close = alignment.share >= NEAR or alignment.window.share >= CLOSE
     if any(heads & alignment.keys and not heads & _all(theirs) for heads in ours):
         yield "the claim denies what the passage says", is_close
     elif ours and is_close and not any(term.kind == "negation" for term in alignment.terms):
         yield "the claim denies what the passage says", True
     affirmed = {term.key for term in matches.terms if weight_of(term) > _LIGHT}
-    if any(
-        heads & affirmed and not heads & _all(ours) and not _is_affirmed(heads, alignment.terms) for heads in theirs
-    ):
+    if any(heads & affirmed and not heads & _all(ours) and not _is_affirmed(heads, others) for heads in theirs):
         yield "the passage denies it", is_close
+
+
+def _doubled(terms: Sequence[Term], others: Sequence[Term]) -> Iterator[str]:
+    """Where only one of both denies a word that is a denial itself: failed, never failed."""
+    ours, theirs = _denying(terms), _denying(others)
+    for word in sorted(ours.keys() & theirs.keys()):
+        if ours[word].isdisjoint(theirs[word]):
+            yield "the claim denies what the passage says" if True in ours[word] else "the passage denies it"
+
+
+def _denying(terms: Sequence[Term]) -> dict[str, set[bool]]:
+    """The words that are a denial themselves, each with whether it is denied; both if it stands there twice."""
+    found: dict[str, set[bool]] = {}
+    for place, term in enumerate(terms):
+        if word := DENYING.get(term.raw.lower()):
+            found.setdefault(word, set()).add(_is_negated(terms[max(0, place - DOUBLED) : place]))
+    return found
+
+
+def _is_negated(before: Sequence[Term]) -> bool:
+    """Whether the words before a word deny it; those of another part of the sentence do not."""
+    for term in reversed(before):
+        if term.raw.lower() in _BREAKS:
+            return False
+        if term.kind == "negation":
+            return True
+    return False
+
+
+def _in_front(terms: Sequence[Term]) -> list[Term]:
+    """The terms, with a negation behind what it is about put before it."""
+    found = list[Term]()
+    for term, following in zip_longest(terms, terms[1:]):
+        is_behind = term.raw.lower() in _CLOSING and not (following and _goes_on(following))
+        found.insert(max(0, len(found) - HEADS) if is_behind else len(found), term)
+    return found
 
 
 def _all(groups: Sequence[frozenset[str]]) -> frozenset[str]:
@@ -50,11 +112,16 @@ def _denied(terms: Sequence[Term]) -> list[frozenset[str]]:
     """For each negation, the words that it is about."""
     found = list[frozenset[str]]()
     for place, term in enumerate(terms):
-        behind = terms[place + 1 : place + 1 + SCOPE]
+        behind = list(takewhile(_goes_on, terms[place + 1 : place + 1 + SCOPE]))
         if term.kind == "negation" and not (behind and behind[0].raw.lower() in _SOFTENING):
             heads = [one.key for one in behind if weight_of(one) > _LIGHT]
             found.append(frozenset(heads[:HEADS]))
     return found
+
+
+def _goes_on(term: Term) -> bool:
+    """Whether a negation before a word reaches over it."""
+    return not term.is_first and term.raw.lower() not in _JOINTS
 
 
 def _is_affirmed(heads: frozenset[str], terms: Sequence[Term]) -> bool:

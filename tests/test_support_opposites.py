@@ -1,0 +1,169 @@
+"""A short sentence that turns round what the source says is not supported; one that says it in other words is."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deep_research.evidence.support import check_claim
+from deep_research.evidence.support.amounts import amounts_of, says
+from deep_research.evidence.support.spelling import pieces_of
+from deep_research.evidence.support.units import MEASURES
+
+
+@pytest.mark.parametrize(
+    ("plain", "denied"),
+    [
+        ("The pump failed.", "The pump never failed."),
+        ("The offer was refused.", "The offer was not refused."),
+        ("The valve failed on the second day.", "On the second day the valve didn't fail."),
+        ("The valve failed.", "No valve failed."),
+        ("Reid denied the debt.", "Reid did not deny the debt."),
+        ("The barge lacked a rudder.", "The barge did not at all lack a rudder."),
+        ("The barge sank.", "The barge did not sink."),
+        ("Der Versuch scheiterte.", "Der Versuch scheiterte nicht. Der Kessel hielt."),
+        ("Die Fähre kam im Mai.", "Die Fähre kam im Mai nie und fuhr nach Kiel."),
+    ],
+)
+def test_a_denial_that_is_denied_itself_says_the_contrary(plain: str, denied: str) -> None:
+    mine, theirs = check_claim(denied, plain), check_claim(plain, denied)
+    assert "supported" not in (mine.verdict, theirs.verdict)
+    assert "the claim denies what the passage says" in mine.reasons
+    assert "the passage denies it" in theirs.reasons
+
+
+@pytest.mark.parametrize(
+    ("claim", "text"),
+    [
+        ("The pump never failed.", "In all these years the pump did not fail."),
+        ("Reid did not pay and failed to write.", "Reid failed to write and did not pay."),
+        ("Reid failed to pay the crew.", "Reid did not pay the crew."),
+        ("Der Kessel hielt lange.", "Der Kessel hielt lange, war nicht rot."),
+        ("Ida had a mill and Tarn bought the barge.", "Ida had a mill and owed nothing. Tarn bought the barge."),
+        ("The barge failed in May.", "The barge failed in May but never failed in June."),
+        ("The pump failed and the crew left.", "The crew did not stay and the pump failed and they left."),
+    ],
+)
+def test_two_ways_to_deny_the_same_are_no_contradiction(claim: str, text: str) -> None:
+    check = check_claim(claim, text)
+    assert (check.verdict, check.reasons) == ("supported", ())
+
+
+@pytest.mark.parametrize(
+    ("claim", "text", "reason"),
+    [
+        ("The vat holds 40 gallons.", "The vat holds 40 litres.", "40 litre, not 40 gallon"),
+        ("The vat holds 3 litres of oil.", "The vat holds 3 m³ of oil.", "3 cubic metre, not 3 litre"),
+        ("The organ cost 300 euros.", "The organ cost 300 Swedish kronor.", "300 crowns, not 300 euro"),
+        ("The organ cost 1500 yen.", "The organ cost 1500 US dollars.", "1500 dollar, not 1500 yen"),
+        ("The heath covers 12 km.", "The heath covers 12 square kilometres.", "square kilometre, not 12 kilometre"),
+        ("The heath covers 12 square miles.", "The heath covers 12 sq. km.", "square kilometre, not 12 square mile"),
+        ("Die Heide misst 12 Kilometer.", "Die Heide misst 12 Quadratkilometer.", "square kilometre, not 12 kilometre"),
+        ("The island lies 12 miles off.", "The island lies 12 nautical miles off.", "nautical mile, not 12 mile"),
+    ],
+)
+def test_another_unit_of_the_same_kind_is_another_amount(claim: str, text: str, reason: str) -> None:
+    for check in (check_claim(claim, text), check_claim(text, claim)):
+        assert check.verdict != "supported"
+    assert any(reason in one for one in check_claim(claim, text).reasons)
+
+
+@pytest.mark.parametrize(
+    ("claim", "text"),
+    [
+        ("The organ cost 300 crowns.", "The organ cost 300 Swedish kronor."),
+        ("The organ cost $1500.", "The organ cost 1500 US dollars."),
+        ("The heath covers 12 km².", "The heath covers 12 square kilometres."),
+        ("La lande couvre 12 mètres carrés.", "La lande couvre 12 m²."),
+        ("Die Heide misst 12 km².", "Die Heide misst 12 Quadratkilometer."),
+        ("The wind blew at 40 mph.", "The wind blew at 40 miles per hour."),
+        ("The vat holds 40 litres.", "The vat holds 40 litres (11 gallons)."),
+        ("Crown Prince Olav came in 1954.", "In 1954 Crown Prince Olav came."),
+    ],
+)
+def test_one_unit_may_be_written_in_many_ways(claim: str, text: str) -> None:
+    check = check_claim(claim, text)
+    assert (check.verdict, check.reasons) == ("supported", ())
+
+
+@given(st.sampled_from(sorted(MEASURES)), st.sampled_from(sorted(MEASURES)))
+def test_an_amount_says_another_one_only_if_both_have_one_unit(unit: str, other: str) -> None:
+    mine, theirs = (amounts_of(pieces_of(f"of 40 {name} or so"))[0] for name in (unit, other))
+    assert says(mine, theirs) == (MEASURES[unit] == MEASURES[other])
+
+
+@pytest.mark.parametrize(
+    ("claim", "text"),
+    [
+        ("Ida outran Nora.", "Nora outran Ida."),
+        ("Ida Voss sued Nora Voss in Kiel.", "In 1931 Nora Voss sued Ida Voss in Kiel."),
+        ("Arn sold the old mill to Ida Voss.", "Ida Voss sold the old mill to Arn. He was her uncle."),
+        ("Ida was painted by Nora.", "Ida painted Nora."),
+        ("Ida painted Nora.", "Ida had been painted by Nora."),
+        ("Tarn was taken over by Skerry.", "Skerry was taken over by Tarn."),
+        ("Anna verklagte Maria in Kiel.", "Maria verklagte Anna in Kiel."),
+    ],
+)
+def test_two_names_that_change_places_are_noticed(claim: str, text: str) -> None:
+    check = check_claim(claim, text)
+    assert check.verdict != "supported"
+    assert any(reason.startswith("the passage says '") for reason in check.reasons)
+
+
+@pytest.mark.parametrize(
+    ("claim", "text"),
+    [
+        ("Tarn is by Skerry.", "Skerry is by Tarn."),
+        ("Ida and Nora outran the postman.", "Nora and Ida outran the postman."),
+        ("Ida married Nora in Kiel.", "Nora married Ida in Kiel."),
+        ("Tarn lies 40 km from Skerry.", "Skerry lies 40 km from Tarn."),
+        ("Ida painted Nora.", "Nora had been painted by Ida."),
+        ("Ida was painted by Nora.", "Nora painted Ida."),
+        ("Ida outran Nora.", "Nora outran Ida in March. In June Ida outran Nora and the postman."),
+        ("In Kiel, Ida outran Nora.", "Ida outran Nora in Kiel."),
+        ("Ida said Nora would be late.", "“She would be late, Nora”, said Ida."),
+    ],
+)
+def test_two_names_in_another_order_may_say_the_same(claim: str, text: str) -> None:
+    check = check_claim(claim, text)
+    assert (check.verdict, check.reasons) == ("supported", ())
+
+
+def test_names_of_two_sentences_do_nothing_to_each_other() -> None:
+    assert not any(
+        "Nora helped" in reason for reason in check_claim("Ida helped Nora.", "Nora helped. Ida sat.").reasons
+    )
+
+
+@pytest.mark.parametrize(
+    ("claim", "text"),
+    [
+        ("The vicar closed the gate.", "The governor closed the gate."),
+        ("The gate was designed by an engineer from Kiel.", "The gate was designed by a painter from Kiel."),
+        ("Ida Voss was the treasurer of the museum until 1932.", "Ida Voss was the director of the museum until 1932."),
+        ("The tenant of the mill paid for the roof.", "The landlord of the mill paid for the roof."),
+        ("The nurses of Tarn went on strike.", "The bakers of Tarn went on strike."),
+    ],
+)
+def test_another_role_in_a_near_quote_is_noticed(claim: str, text: str) -> None:
+    check = check_claim(claim, text)
+    assert check.verdict != "supported"
+    assert any(reason.startswith("the passage says '") for reason in check.reasons)
+
+
+@pytest.mark.parametrize(
+    ("claim", "text"),
+    [
+        ("The pastor closed the gate.", "The vicar closed the gate."),
+        ("The president closed the gate.", "The chairwoman closed the gate."),
+        ("The leader of Tarn closed the gate.", "The mayor of Tarn closed the gate."),
+        ("The mayor of Tarn closed the gate.", "The leader of Tarn closed the gate."),
+        ("The vicar closed the gate.", "The governor's sister closed the gate."),
+        ("The victim was buried in Kiel on 3 May.", "The nurse was buried in Kiel on 3 May."),
+        ("The baker closed the gate.", "The mayor closed the gate. He was a baker by trade."),
+    ],
+)
+def test_another_word_for_a_role_is_no_other_role(claim: str, text: str) -> None:
+    check = check_claim(claim, text)
+    assert (check.verdict, check.reasons) == ("supported", ())
