@@ -17,7 +17,6 @@ NOTHING = 0
 """Stands for a source that is not known; no source has this number."""
 _FIRST_YEAR = 1000
 _OPENER = re.compile(f"[{re.escape(OPENERS)}]")
-_WEB = re.compile(r"https?://", re.IGNORECASE)
 _BRACKETS = str.maketrans(dict.fromkeys(OPENERS, "\\[") | dict.fromkeys(CLOSERS, "\\]"))
 _FIRST_WIDE = "\u2e80"
 """Characters from here on are written without spaces between words."""
