@@ -8,7 +8,7 @@ from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from deep_research.evidence.markers import Marker, Part
-from deep_research.evidence.protected import fence_after, settle_fences
+from deep_research.evidence.protected import code_lines, settle_fences
 from deep_research.evidence.scanner import scan
 from deep_research.evidence.vocabulary import ABBREVIATIONS, CLOSING_ABBREVIATIONS, STOP_WORDS
 
@@ -55,12 +55,11 @@ def sentences_of(text: str) -> list[Sentence]:
     Markers belong to the sentence before them, so a line that begins with one is taken for an entry of a list of
     sources and stays whole. Blocks of code are left out. Places are those of the text after `settle_fences`.
     """
-    sentences, fence, place = list[Sentence](), "", 0
-    for line in settle_fences(text).split("\n"):
-        after = fence_after(fence, line)
-        if not fence and not after:
+    sentences, place, lines = list[Sentence](), 0, settle_fences(text).split("\n")
+    for line, is_code in zip(lines, code_lines(lines), strict=True):
+        if not is_code:
             sentences += _cut(line, place)
-        fence, place = after, place + len(line) + 1
+        place += len(line) + 1
     return sentences
 
 
