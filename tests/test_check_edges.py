@@ -17,7 +17,7 @@ from deep_research.evidence.labels import labels
 from deep_research.evidence.marks import with_marks
 from deep_research.evidence.protected import settle_fences
 from deep_research.evidence.sentences import sentences_of
-from deep_research.evidence.verification import SourceText, Verifier, claims_of
+from deep_research.evidence.verification import SourceText, Verifier, bare_sentences, claims_of, plain_words
 from deep_research.knowledge import Source
 from deep_research.models.scripted import call, calls
 
@@ -88,6 +88,34 @@ async def test_a_report_inside_a_fence_is_a_report(tmp_path: Path) -> None:
     state = await lab(tmp_path, writer=[f"```markdown\n{written}\n```"], researcher=BOTH, limits=QUIET).ask()
     assert state.report and state.report.text == written
     assert audited(state).supported == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "claims"),
+    [("Lit 1844.", 0), ("Lit in 1844.", 1), ("Lit in 1844:", 0), ("| Lit | in | 1844 |", 0), ("Lit. [0]", 1)],
+)
+def test_a_sentence_claims_something_by_its_figures_or_its_citation(text: str, claims: int) -> None:
+    assert len(claims_of(text, ["k"])) == claims
+
+
+@pytest.mark.parametrize("line", ["---", "| --- | :-: |", "## Lit", "**Lit**"])
+def test_rules_and_headings_have_no_words(line: str) -> None:
+    assert [plain_words(sentence) for sentence in sentences_of(line)] == [""]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_looked_for"),
+    [
+        ("The granite tower guarded passing ships.", True),
+        ("The granite tower guarded ships.", False),
+        ("The granite tower guarded passing ships?", False),
+        ("The granite tower guarded passing ships 1844.", False),
+    ],
+)
+def test_a_sentence_without_citation_and_figures_is_looked_for_if_it_says_enough(
+    text: str, is_looked_for: bool
+) -> None:
+    assert bool(bare_sentences(text)) is is_looked_for
 
 
 async def test_a_line_that_begins_with_its_citation_is_checked(tmp_path: Path) -> None:
