@@ -46,6 +46,7 @@ def test_a_citation_of_nothing_can_be_told_from_none(draft: str, cleaned: str) -
         ("A [word](https://new.test) b ![chart](p.png).", "A word b chart.", 0),
         ("A [5](https://gulls.test/a) b [3](https://new.test).", "A [3] b [0].", 1),
         ("A [3](#sources). B [auks](file:///birds/auks.md).", "A [3]. B auks [8].", 0),
+        ("A [5](file:///birds/auks.md).", "A [8].", 0),
         ("In [2016] and [0, 1].", "In \\[2016\\] and \\[0, 1\\].", 0),
         ("`[9]` [see](p 5)\n```\n[9]\n```", "`[9]` [see](p 5)\n```\n[9]\n```", 0),
         ("", "", 0),
