@@ -47,7 +47,7 @@ class Stopwatch:
 
 
 async def with_beats(
-    stream: AsyncIterator[Any], silence_seconds: float, watch: Stopwatch | None = None
+    stream: AsyncIterator[Any], silence_seconds: float, watch: Stopwatch | None
 ) -> AsyncGenerator[Any, None]:
     """What the stream brings, and a `Beat` for each silence of so many seconds, and for each mark of a watch.
 

@@ -54,17 +54,6 @@ def citing(raw: str, number: int) -> str:
     return "".join(kept)
 
 
-def renumbered(text: str, sources: Mapping[int, str]) -> tuple[str, tuple[str, ...]]:
-    """A text with its numbers in order of first use, and the keys of the sources that it cites.
-
-    `sources` are the keys by the numbers in the text.
-    """
-    stream = CitationStream(sources)
-    pieces = [*stream.feed(text), *stream.finish()]
-    words = "".join(f"[{piece.number}]" if isinstance(piece, Cited) else piece.text for piece in pieces)
-    return words, stream.cited
-
-
 def without_unknown(text: str) -> str:
     """The text without what names no source."""
     numbers = {number for part in scan(text) if isinstance(part, Marker) for number in part.numbers} - {UNKNOWN}
@@ -78,7 +67,11 @@ def _written(marker: Marker) -> str:
 
 
 def numbered_draft(text: str, sources: Mapping[int, str]) -> tuple[str, tuple[str, ...]]:
-    """As `renumbered`, but what names no source stays, as `[0]`."""
+    """A text with its numbers in order of first use, and the keys of the sources that it cites.
+
+    `sources` are the keys by the numbers in the text. Other numbers are taken off, but `[0]`, which names no source,
+    stays.
+    """
     stream, order = CitationStream({**sources, UNKNOWN: ""}), dict[str, int]()
     words = list[str]()
     for piece in [*stream.feed(text), *stream.finish()]:

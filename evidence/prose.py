@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from deep_research.evidence.markers import Marker
-from deep_research.evidence.protected import fence_after, settle_fences
+from deep_research.evidence.protected import code_lines, settle_fences
 from deep_research.evidence.scanner import scan
 
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s+(?P<words>.*?)\s*#*\s*$")
@@ -38,15 +38,14 @@ class Section(NamedTuple):
 
 def sections_of(markdown: str) -> list[Section]:
     """The parts from heading to heading; put together they are the text."""
-    sections, fence, place = [Section(0, "", "")], "", 0
-    for line, settled in zip(_lines(markdown), settle_fences(markdown).split("\n"), strict=True):
-        after = fence_after(fence, settled)
-        heading = None if fence or after else _HEADING.match(line)
+    sections, place = [Section(0, "", "")], 0
+    for line, is_code in zip(_lines(markdown), code_lines(settle_fences(markdown).split("\n")), strict=True):
+        heading = None if is_code else _HEADING.match(line)
         if heading:
             sections.append(Section(place, line, heading["words"]))
         else:
             sections[-1] = sections[-1]._replace(text=sections[-1].text + line)
-        fence, place = after, place + len(line)
+        place += len(line)
     return [section for section in sections if section.text.strip()]
 
 
@@ -58,13 +57,9 @@ def paragraphs_of(section: Section) -> Iterator[Section]:
 
 def prose_of(markdown: str) -> str:
     """The writer's own words: no headings, code, tables, quotations, links, citations and lists of sources."""
-    fence, lines = "", list[str]()
-    for line in settle_fences(markdown).split("\n"):
-        after = fence_after(fence, line)
-        if not fence and not after and not _NO_PROSE.match(line):
-            lines.append(_own_words(line))
-        fence = after
-    return "\n".join(lines).strip()
+    lines = settle_fences(markdown).split("\n")
+    own = (line for line, is_code in zip(lines, code_lines(lines), strict=True) if not is_code)
+    return "\n".join(_own_words(line) for line in own if not _NO_PROSE.match(line)).strip()
 
 
 def without_names(prose: str) -> str:

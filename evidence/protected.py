@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 _PREFIX = r"(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*"
 _OPENING = re.compile(_PREFIX + r"(?:(?P<ticks>`{3,})[^`]*|(?P<tildes>~{3,}).*)")
@@ -16,6 +17,16 @@ def fence_after(fence: str, line: str) -> str:
         return (opening["ticks"] or opening["tildes"]) if opening else ""
     closing = _CLOSING.fullmatch(line)
     return "" if closing and closing[1].startswith(fence) else fence
+
+
+def code_lines(lines: Iterable[str]) -> list[bool]:
+    """For each line whether it belongs to a code fence, the marks of the fence included."""
+    fence, inside = "", list[bool]()
+    for line in lines:
+        after = fence_after(fence, line)
+        inside.append(bool(fence or after))
+        fence = after
+    return inside
 
 
 def unwrapped(text: str) -> str:

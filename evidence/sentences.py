@@ -8,7 +8,7 @@ from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from deep_research.evidence.markers import Marker, Part
-from deep_research.evidence.protected import fence_after, settle_fences
+from deep_research.evidence.protected import code_lines, settle_fences
 from deep_research.evidence.scanner import scan
 from deep_research.evidence.vocabulary import ABBREVIATIONS, CLOSING_ABBREVIATIONS, STOP_WORDS
 
@@ -18,7 +18,8 @@ _MARK = re.compile(rf"(?P<full_stop>\.)(?=[\s\0])|(?:[.!?…]{_CLOSERS}(?=[\s\0]
 _GAP = re.compile(r"[\s\0]*")
 _BEHIND_MARKER = re.compile(r"\0\s+(?=[^\W\d_])")
 _CITED = re.compile(r" ?\0+(?:(?: ?[,;]| and)? ?\0+)*")
-_LINE_MARK = re.compile(r"^\s*(?:(?:[-*+•]|\d{1,3}[.)]|>)\s+)+")
+LINE_MARK = re.compile(r"^\s*(?:(?:[-*+•]|\d{1,3}[.)]|>)\s+)+")
+"""What stands before the words of a line: marks of lists and quotations."""
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s")
 _ORDINAL = re.compile(
     r"\b(?:a[mb]|bis|beim?|de[nmrs]|die|das|im|nach|seit|vo[mnr]|zu[mr]?)(?: zum| dem)? \d{1,2}$", re.IGNORECASE
@@ -54,12 +55,11 @@ def sentences_of(text: str) -> list[Sentence]:
     Markers belong to the sentence before them, so a line that begins with one is taken for an entry of a list of
     sources and stays whole. Blocks of code are left out. Places are those of the text after `settle_fences`.
     """
-    sentences, fence, place = list[Sentence](), "", 0
-    for line in settle_fences(text).split("\n"):
-        after = fence_after(fence, line)
-        if not fence and not after:
+    sentences, place, lines = list[Sentence](), 0, settle_fences(text).split("\n")
+    for line, is_code in zip(lines, code_lines(lines), strict=True):
+        if not is_code:
             sentences += _cut(line, place)
-        fence, place = after, place + len(line) + 1
+        place += len(line) + 1
     return sentences
 
 
@@ -90,12 +90,12 @@ def ends_sentence(before: str, following: str) -> bool:
 def _cut(line: str, place: int) -> Iterator[Sentence]:
     parts = scan(line)
     plain = "".join(map(_hidden, parts))
-    is_entry = _LINE_MARK.sub("", plain).startswith("\0") or bool(_HEADING.match(plain))
+    is_entry = LINE_MARK.sub("", plain).startswith("\0") or bool(_HEADING.match(plain))
     places = accumulate((len(_hidden(part)) for part in parts), initial=0)
     markers = [(at, part) for at, part in zip(places, parts, strict=False) if isinstance(part, Marker)]
     for start, end in pairwise(sorted({0, *([] if is_entry else _ends(plain)), len(plain)})):
         numbers = (number for at, marker in markers if start <= at < end for number in marker.numbers)
-        words = "" if is_entry else _LINE_MARK.sub("", _CITED.sub("", " ".join(plain[start:end].split())))
+        words = "" if is_entry else LINE_MARK.sub("", _CITED.sub("", " ".join(plain[start:end].split())))
         if raw := line[start:end].strip():
             begin = place + start + len(line[start:end]) - len(line[start:end].lstrip())
             yield Sentence(raw, " ".join(words.split()), tuple(dict.fromkeys(numbers)), begin)

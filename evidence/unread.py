@@ -11,7 +11,7 @@ LISTED = 20
 """Things that could not be read and are named one by one."""
 
 
-def not_read(run: Run, findings: Iterable[Finding], further: Iterable[Action] = ()) -> list[NotRead]:
+def not_read(run: Run, findings: Iterable[Finding], further: Iterable[Action]) -> list[NotRead]:
     """Documents and pages that could not be read for this question, each once.
 
     `findings` may be those of the whole thread; `further` are calls of tools that belong to no finding.

@@ -80,13 +80,11 @@ class Verifier:
     def check(self, claim: Claim) -> ClaimCheck:
         """What there is for one sentence."""
         passages = tuple(self.passage(claim.text, source) for source in claim.sources)
-        supporting = {one.source for one in passages if one.verdict == "supported"}
         return ClaimCheck(
             start=claim.sentence.start,
             end=claim.sentence.end,
             verdict=self._verdict(claim.text, passages),
             passages=passages,
-            independent=len(supporting),
         )
 
     def elsewhere(self, claim: Claim) -> list[CitedPassage]:

@@ -88,7 +88,7 @@ def _draft(
     numbered = {source.number: source for source in state.sources.values() if source.number}
     cleaned = clean_draft(settle_fences(unwrapped(teller.raw.strip())), numbered)
     keys = {number: source.key for number, source in numbered.items()}
-    text, sources = numbered_draft(settle_fences(cleaned.unsettled), keys)
+    text, sources = numbered_draft(settle_fences(cleaned.text), keys)
     has_gaps = bool(gaps_of(run, findings) or open_gaps_of(run, state.steps, state.memory.values()))
     has_gaps |= is_any_unshown or bool(run.stop_reason) or not sources
     has_gaps |= any(step.reason == NOTHING_TO_THINK_OVER for step in state.steps)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 from calling_agent import ASKED, agent, answers, run_agent, tool_of
+from held import gate
 from lab import QUESTION, lab
 from langgraph.checkpoint.memory import InMemorySaver
 
@@ -62,21 +62,6 @@ async def test_who_wants_to_be_asked_gets_the_question_and_the_thread(tmp_path: 
     assert (answer.text, answer.artifact["status"]) == ("Which light?", "waiting_for_user")
     run.graph, run.thread, run.books = build_graph(checkpointer=saver), answer.artifact["thread"], None
     assert (await run.ask("The Skerry Light.")).report
-
-
-def gate() -> tuple[threading.Event, threading.Event, Any]:
-    """Whether a model call began, whether it was cancelled, and the reply that waits."""
-    began, ended = threading.Event(), threading.Event()
-
-    async def wait(*_: Any) -> str:
-        began.set()
-        try:
-            await asyncio.Event().wait()
-        finally:
-            ended.set()
-        return "never"
-
-    return began, ended, wait
 
 
 @pytest.mark.parametrize("has_file", [True, False])

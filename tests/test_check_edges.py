@@ -17,8 +17,9 @@ from deep_research.evidence.labels import labels
 from deep_research.evidence.marks import with_marks
 from deep_research.evidence.protected import settle_fences
 from deep_research.evidence.sentences import sentences_of
-from deep_research.evidence.verification import SourceText, Verifier, claims_of
+from deep_research.evidence.verification import SourceText, Verifier, bare_sentences, claims_of, plain_words
 from deep_research.knowledge import Source
+from deep_research.models.scripted import call, calls
 
 TALL = "It stands 83 metres tall. [1]"
 QUIET = {"max_opinions": 0}
@@ -32,6 +33,7 @@ QUIET = {"max_opinions": 0}
         "It stands 38 metres tall. [1] The keeper poisoned his wife and everybody knew. [99]",
         "```text It stands 38 metres tall. [1]",
         "Ada Moran kept the Skerry Light from 1901 to 1932. [2]",
+        "The Skerry Light was lit for the first time in 1844. [1]",
         "## It stands 38 metres tall. [1]",
         "",
     ],
@@ -41,6 +43,29 @@ async def test_a_repair_that_brings_in_something_else_is_refused(tmp_path: Path,
     state = await run.ask()
     assert state.report and state.report.text == "It stands 83 metres tall. [1] *(not verified)*"
     assert claim(state).repair is None
+
+
+async def test_a_row_of_a_table_is_not_rewritten(tmp_path: Path) -> None:
+    row = "| Skerry Light | It stands 83 metres tall. [1] |"
+    script = [f"| Place | Height |\n| --- | --- |\n{row}", rewritten(row.replace("83", "38"))]
+    state = await lab(tmp_path, writer=script, researcher=BOTH, limits=QUIET).ask()
+    assert state.report and state.report.text.endswith("It stands 83 metres tall. [1] *(not verified)* |")
+
+
+async def test_what_is_handed_in_is_taken_by_the_number_that_was_shown(tmp_path: Path) -> None:
+    # There is nothing under the other numbers.
+    kept, rekept = "She kept it from 1901. [2]", "She kept it from 1901 to 1932. [2]"
+    sentences = [(2, kept), (0, rekept), (3, rekept)]
+    handed_in = call("rewrite_sentences", sentences=[{"number": one, "text": text} for one, text in sentences])
+    run = lab(
+        tmp_path,
+        writer=["It stands 83 metres tall. [1] She kept it from 1801. [2]", calls(handed_in)],
+        researcher=BOTH,
+        limits=QUIET,
+    )
+    state = await run.ask()
+    assert '"number": 2, "sentence": "She kept it from 1801. [2]"' in run.calls("writer")[1].text
+    assert state.report and state.report.text == f"It stands 83 metres tall. [1] *(not verified)* {kept}"
 
 
 async def test_one_sentence_handed_in_for_two_stands_once(tmp_path: Path) -> None:
@@ -63,6 +88,34 @@ async def test_a_report_inside_a_fence_is_a_report(tmp_path: Path) -> None:
     state = await lab(tmp_path, writer=[f"```markdown\n{written}\n```"], researcher=BOTH, limits=QUIET).ask()
     assert state.report and state.report.text == written
     assert audited(state).supported == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "claims"),
+    [("Lit 1844.", 0), ("Lit in 1844.", 1), ("Lit in 1844:", 0), ("| Lit | in | 1844 |", 0), ("Lit. [0]", 1)],
+)
+def test_a_sentence_claims_something_by_its_figures_or_its_citation(text: str, claims: int) -> None:
+    assert len(claims_of(text, ["k"])) == claims
+
+
+@pytest.mark.parametrize("line", ["---", "| --- | :-: |", "## Lit", "**Lit**"])
+def test_rules_and_headings_have_no_words(line: str) -> None:
+    assert [plain_words(sentence) for sentence in sentences_of(line)] == [""]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_looked_for"),
+    [
+        ("The granite tower guarded passing ships.", True),
+        ("The granite tower guarded ships.", False),
+        ("The granite tower guarded passing ships?", False),
+        ("The granite tower guarded passing ships 1844.", False),
+    ],
+)
+def test_a_sentence_without_citation_and_figures_is_looked_for_if_it_says_enough(
+    text: str, is_looked_for: bool
+) -> None:
+    assert bool(bare_sentences(text)) is is_looked_for
 
 
 async def test_a_line_that_begins_with_its_citation_is_checked(tmp_path: Path) -> None:

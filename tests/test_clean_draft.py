@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from deep_research.evidence.drafts.clean import Cleaned, clean_draft
+from deep_research.evidence.citing import without_unknown
+from deep_research.evidence.drafts.clean import clean_draft
 from deep_research.knowledge import Source
 
 
@@ -21,7 +22,7 @@ SOURCES = {
 
 
 @pytest.mark.parametrize(
-    ("draft", "unsettled"),
+    ("draft", "cleaned"),
     [
         ("A [3]. B is *so* [7]. C.", "A [3]. B is *so* [0]. C."),
         ("A [3][7]. B [7, 9] [3].", "A [3]. B [3]."),
@@ -29,30 +30,32 @@ SOURCES = {
         ("`x [7]`", "`x [7]`"),
     ],
 )
-def test_a_citation_of_nothing_can_be_told_from_none(draft: str, unsettled: str) -> None:
-    assert clean_draft(draft, SOURCES).unsettled == unsettled
+def test_a_citation_of_nothing_can_be_told_from_none(draft: str, cleaned: str) -> None:
+    assert clean_draft(draft, SOURCES).text == cleaned
 
 
 @pytest.mark.parametrize(
-    ("draft", "cleaned"),
+    ("draft", "cleaned", "removed"),
     [
-        ("A [3]. B [8].", Cleaned("A [3]. B [8].", 0, 0, 0, 0, 0, 0, "")),
-        ("A 【3】【5†L1】. B[^8].", Cleaned("A [3][5]. B[8].", 0, 0, 0, 0, 0, 0, "")),
-        ("A [3-5]. B [7]. C [5, 3].", Cleaned("A [3][5]. B. C [5][3].", 2, 1, 0, 0, 0, 0, "")),
-        ("A https://gulls.test/a/. B <http://terns.test/b>.", Cleaned("A [3]. B [5].", 0, 0, 2, 0, 0, 0, "")),
-        ("A https://new.test/x. B (https://new.test).", Cleaned("A. B.", 0, 0, 0, 2, 0, 0, "")),
-        ("A [word](https://gulls.test/a) b.", Cleaned("A word [3] b.", 0, 0, 1, 0, 0, 0, "")),
-        ("A [word](https://new.test) b ![chart](p.png).", Cleaned("A word b chart.", 0, 0, 0, 2, 0, 0, "")),
-        ("A [5](https://gulls.test/a) b [3](https://new.test).", Cleaned("A [3] b.", 1, 0, 1, 1, 0, 0, "")),
-        ("A [3](#sources). B [auks](file:///birds/auks.md).", Cleaned("A [3]. B auks [8].", 0, 0, 1, 0, 0, 0, "")),
-        ("In [2016] and [0, 1].", Cleaned("In \\[2016\\] and \\[0, 1\\].", 0, 0, 0, 0, 0, 0, "")),
-        ("`[9]` [see](p 5)\n```\n[9]\n```", Cleaned("`[9]` [see](p 5)\n```\n[9]\n```", 0, 0, 0, 0, 0, 0, "")),
-        ("", Cleaned("", 0, 0, 0, 0, 0, 0, "")),
+        ("A [3]. B [8].", "A [3]. B [8].", 0),
+        ("A 【3】【5†L1】. B[^8].", "A [3][5]. B[8].", 0),
+        ("A [3-5]. B [7]. C [5, 3].", "A [3][5]. B [0]. C [5][3].", 2),
+        ("A https://gulls.test/a/. B <http://terns.test/b>.", "A [3]. B [5].", 0),
+        ("A https://new.test/x. B (https://new.test).", "A [0]. B [0].", 0),
+        ("A [word](https://gulls.test/a) b.", "A word [3] b.", 0),
+        ("A [word](https://new.test) b ![chart](p.png).", "A word b chart.", 0),
+        ("A [5](https://gulls.test/a) b [3](https://new.test).", "A [3] b [0].", 1),
+        ("A [3](#sources). B [auks](file:///birds/auks.md).", "A [3]. B auks [8].", 0),
+        ("A [5](file:///birds/auks.md).", "A [8].", 0),
+        ("In [2016] and [0, 1].", "In \\[2016\\] and \\[0, 1\\].", 0),
+        ("`[9]` [see](p 5)\n```\n[9]\n```", "`[9]` [see](p 5)\n```\n[9]\n```", 0),
+        ("", "", 0),
     ],
 )  # fmt: skip
-def test_only_markers_of_known_numbers_are_left(draft: str, cleaned: Cleaned) -> None:
-    assert clean_draft(draft, SOURCES)._replace(unsettled="") == cleaned
-    assert clean_draft(cleaned.text, SOURCES).text == cleaned.text
+def test_only_markers_of_known_numbers_and_of_nothing_are_left(draft: str, cleaned: str, removed: int) -> None:
+    assert clean_draft(draft, SOURCES) == (cleaned, removed)
+    settled = without_unknown(cleaned)
+    assert clean_draft(settled, SOURCES) == (settled, 0)
 
 
 @pytest.mark.parametrize(
@@ -67,7 +70,7 @@ def test_only_markers_of_known_numbers_are_left(draft: str, cleaned: Cleaned) ->
 )
 def test_a_list_of_sources_is_taken_out(listed: str) -> None:
     cleaned = clean_draft(f"A [3]. B [5].\n\n{listed}\n", SOURCES)
-    assert (cleaned.text, cleaned.lists, cleaned.remapped) == ("A [3]. B [5].", 1, 0)
+    assert cleaned == ("A [3]. B [5].", 0)
 
 
 @pytest.mark.parametrize(
@@ -79,11 +82,10 @@ def test_a_list_of_sources_is_taken_out(listed: str) -> None:
 )
 def test_a_list_that_numbers_known_sources_otherwise_says_what_the_numbers_mean(listed: str) -> None:
     cleaned = clean_draft(f"A [1]. B [2]. C [3]. D [8].\n\n## Sources\n\n{listed}\n", SOURCES)
-    assert cleaned.text == "A [5]. B [3]. C. D."
-    assert (cleaned.remapped, cleaned.removed) == (2, 2)
+    assert cleaned == ("A [5]. B [3]. C [0]. D [0].", 2)
 
 
 def test_a_source_that_is_known_under_two_numbers_keeps_the_one_that_the_list_gives() -> None:
     sources = {1: source(1, "A", "http://a.test"), 2: source(2, "A", "https://www.a.test")}
     cleaned = clean_draft("A [2].\n\n## Sources\n[2] A: https://a.test\n", sources)
-    assert (cleaned.text, cleaned.remapped) == ("A [2].", 0)
+    assert cleaned.text == "A [2]."

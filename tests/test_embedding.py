@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from held import gate
 from lab import QUESTION, REPORT, Lab, lab, research, simple_research
 from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
@@ -73,21 +73,6 @@ def test_invoke_returns_messages_and_report_alone(tmp_path: Path) -> None:
     run = lab(tmp_path)
     result = run.graph.invoke({"messages": [HumanMessage(QUESTION)]}, thread_config("t"), context=run.context)
     assert set(result) == {"messages", "report"}
-
-
-def gate() -> tuple[threading.Event, threading.Event, Any]:
-    """Whether a model call began, whether it was cancelled, and the reply that waits."""
-    began, ended = threading.Event(), threading.Event()
-
-    async def wait(*_: Any) -> str:
-        began.set()
-        try:
-            await asyncio.Event().wait()
-        finally:
-            ended.set()
-        return "never"
-
-    return began, ended, wait
 
 
 @pytest.mark.parametrize("has_file", [True, False])

@@ -10,11 +10,6 @@ LIST = "\n\n## Sources\n\n[1] Gulls: https://gulls.test/a\n[2] Terns: https://te
 ENTRIES = ("Gulls: https://gulls.test/a", "Terns: https://terns.test/b", "Auks: https://auks.test/c")
 
 
-def body_of(draft: str) -> str:
-    """The text of the fixed draft above its lists."""
-    return fix_citations(draft).text.partition("\n\n##")[0]
-
-
 @pytest.mark.parametrize(
     ("habit", "body"),
     [
@@ -28,6 +23,10 @@ def body_of(draft: str) -> str:
         ("A [1], [2] and ([3]).", "A [1], [2] and ([3])."),
         ("A [1], [1]. B [2] [2], [3].", "A [1]. B [2], [3]."),
         ("A [1][1][2]. B [2, 2]. C [3].", "A [1][2]. B [2]. C [3]."),
+        ("A [1]. In [1000]. C [2][3].", "A [1]. In [1000]. C [2][3]."),
+        ("A [^n](https://gulls.test/a). B [2]. C [3].", "A [1]. B [2]. C [3]."),
+        ("A [see [1]](https://terns.test/b). C [3].", "A see [1][2]. C [3]."),
+        ("A ([](https://gulls.test/a)). B [2][3].", "A [1]. B [2][3]."),
         ("A [1][9]. B [7, 2]. C [8]. D [3-5].", "A [1]. B [2]. C. D [3]."),
         ("A ([9]) and “as shown in [12]” [1][2][3].", "A and “as shown in” [1][2][3]."),
         ("A [1][2][3] in [0, 1], array[0], [sic]", "A [1][2][3] in \\[0, 1\\], array\\[0\\], [sic]"),
@@ -238,6 +237,33 @@ def test_markers_without_any_list_are_removed_and_counted() -> None:
 def test_what_stands_behind_the_list_comes_before_it() -> None:
     fixed = fix_citations("A [1].\n\n---\n\n## Sources\n\n[1] A: https://a.test\n\n---\n\nA last word.\n")
     assert fixed.text == "A [1].\n\n---\n\nA last word.\n\n## Sources\n\n- [1] A: https://a.test\n"
+
+
+@pytest.mark.parametrize(
+    ("draft", "fixed"),
+    [
+        ("A [1].\n\n[1] A: https://a.test\n---\n", "A [1].\n\n---\n\n## Sources\n\n- [1] A: https://a.test\n"),
+        (
+            "A [1].\n\n### Sources\n\n[1] A: https://a.test\n\n## Two\n\n- B\n",
+            "A [1].\n\n## Two\n\n- B\n\n### Sources\n\n- [1] A: https://a.test\n",
+        ),
+        (
+            "A [1].\n\n## Quellen\n\nAll were read in May.\n\n[1] A: https://a.test\n",
+            "A [1].\n\n## Quellen\n\nAll were read in May.\n\n- [1] A: https://a.test\n",
+        ),
+        (
+            "A [1].\n\n## Sources\n\n[1] A: https://a.test\n    ~~~\n[2] B: https://b.test\n~~~\n",
+            "A [1].\n\n    ~~~\n[2] B: https://b.test\n~~~\n\n## Sources\n\n- [1] A: https://a.test\n",
+        ),
+        (
+            "A [1].\n\n## Sources\n\n[1] A: https://a.test\nMore at https://b.test [1].\n",
+            "A [1].\n\nMore at [2] [1].\n\n## Sources\n\n- [1] A: https://a.test\n- [2] b.test — <https://b.test>\n",
+        ),
+    ],
+    ids=["a rule", "another section", "an introduction", "code", "a citation"],
+)
+def test_a_list_ends_where_it_is_none_any_more(draft: str, fixed: str) -> None:
+    assert fix_citations(draft).text == fixed
 
 
 def test_links_that_are_defined_elsewhere_are_citations() -> None:

@@ -27,6 +27,35 @@ def test_a_language_is_evident_or_not(text: str, code: str) -> None:
     assert not code or is_evidently(text, code)
 
 
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("the of" + " kvorp" * 2, ""),
+        ("the of and" + " kvorp" * 9, "en"),
+        ("the of and" + " kvorp" * 10, ""),
+        ("the of and der die" + " kvorp" * 2, ""),
+        ("the of and to is that der die" + " kvorp" * 2, "en"),
+        ("the of and to is der die" + " kvorp" * 2, ""),
+    ],
+)
+def test_a_language_is_evident_by_three_words_a_quarter_and_thrice_the_next(text: str, code: str) -> None:
+    assert evident_language(text) == code
+
+
+@pytest.mark.parametrize(
+    ("text", "is_evident"),
+    [
+        ("the kvorp", False),
+        ("the of" + " kvorp" * 11, True),
+        ("the of" + " kvorp" * 12, False),
+        ("the of and der" + " kvorp" * 2, True),
+        ("the of der" + " kvorp" * 2, False),
+    ],
+)
+def test_less_is_evident_where_the_language_is_expected(text: str, is_evident: bool) -> None:
+    assert is_evidently(text, "en") is is_evident
+
+
 @pytest.mark.parametrize("code", ["de", "fr", "xx", ""])
 def test_english_is_evidently_no_other_language(code: str) -> None:
     assert not is_evidently("The tower of the light was built in 1844, and it is high.", code)

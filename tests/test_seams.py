@@ -87,11 +87,23 @@ def test_what_is_certain_to_be_new_is_passed_on_at_once() -> None:
         ("汉萨同盟衰落的原", "因是", "汉萨同盟衰落的原因是"),
         ("汉萨同盟衰落的原", "同盟衰落的原因是", "汉萨同盟衰落的原因是"),
         ("", "\n It was lit", "It was lit"),
+        ("It was lit.\n\nAda kept", "Ada kept it", "It was lit.\n\nAda kept it"),
+        ("It is the keeper", "the keeper of it", "It is the keeper the keeper of it"),
+        ("was kept. [1]\n\n- She", "[1]\n\n- She was", "was kept. [1]\n\n- She was"),
+        ("It is by the har ", "harbour", "It is by the har harbour"),
     ],
 )
 def test_halves_are_put_together_as_they_belong(before: str, after: str, whole: str) -> None:
     assert joined(before, after, KNOWN) == whole
 
 
-def test_a_continuation_that_begins_anew_and_never_comes_to_the_end_adds_nothing() -> None:
-    assert joined(f"{LIGHT} And so on and on", LIGHT[:70], KNOWN) == f"{LIGHT} And so on and on"
+@pytest.mark.parametrize(
+    ("again", "added"),
+    [
+        (LIGHT[:70], ""),
+        ("Skerry Light was lit for the first time", ""),
+        ("Skerry Light was lit for the first", " Skerry Light was lit for the first"),
+    ],
+)
+def test_a_continuation_that_begins_anew_and_never_comes_to_the_end_adds_nothing(again: str, added: str) -> None:
+    assert joined(f"{LIGHT} And so on and on", again, KNOWN) == f"{LIGHT} And so on and on{added}"

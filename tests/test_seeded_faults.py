@@ -54,7 +54,7 @@ def examined(text: str) -> tuple[str, tuple[ClaimCheck, ...]]:
         for number, key in enumerate(KEYS, 1)
     }
     cleaned = clean_draft(text, numbered)
-    words, sources = numbered_draft(cleaned.unsettled, dict(enumerate(KEYS, 1)))
+    words, sources = numbered_draft(cleaned.text, dict(enumerate(KEYS, 1)))
     draft = Draft(
         text=words,
         sources=sources,

@@ -29,8 +29,6 @@ class Examined(NamedTuple):
     """Keys of the cited sources by these numbers."""
     claims: tuple[ClaimCheck, ...]
     """What was found about its sentences."""
-    flagged: int
-    """Sentences that the first look found not to be supported."""
 
 
 class Examination:
@@ -56,7 +54,7 @@ class Examination:
         self._sources = list(sources)
         checks = await asyncio.to_thread(self._checks)
         claims = tuple(check.model_copy(update={"repair": self._repairs.get(claim.text)}) for claim, check in checks)
-        return Examined(self._text, sources, claims, len(flagged))
+        return Examined(self._text, sources, claims)
 
     async def _flagged(self) -> list[Claim]:
         """The sentences that are not supported; of those of which the rules are not sure, by the model's word."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from langchain_core.messages import AIMessage
 
 from deep_research.audit import Draft
-from deep_research.evidence.citing import renumbered
+from deep_research.evidence.citing import without_unknown
 from deep_research.evidence.comparison import comparison_table
 from deep_research.evidence.document import write_document
 from deep_research.evidence.labels import labels
@@ -25,8 +25,7 @@ def report_message(state: ResearchState, report: Report) -> AIMessage:
 
 def unchecked(draft: Draft) -> Report:
     """A draft as the report."""
-    text, sources = renumbered(draft.text, dict(enumerate(draft.sources, 1)))
-    return Report(text=text, sources=sources)
+    return Report(text=without_unknown(draft.text), sources=draft.sources)
 
 
 def ended(run: Run, *, has_gaps: bool, seconds: float) -> Run:

@@ -39,7 +39,7 @@ class Asked(NamedTuple):
 
 
 def report_request(
-    state: ResearchState, context: Context, asked: Asked, draft: str, refused: Collection[str] = ()
+    state: ResearchState, context: Context, asked: Asked, draft: str, refused: Collection[str]
 ) -> Request:
     """The call that writes this part behind the `draft`; `refused` are findings that the model was not let read."""
     run, limits = state.run, context.limits

@@ -29,7 +29,7 @@ class ReportTeller(ProseTeller):
         writer: StreamWriter,
         turn: int,
         seconds: float,
-        words: Collection[str] = frozenset(),
+        words: Collection[str],
     ) -> None:
         """Take the thread's sources, the turn, the active seconds before the report, and words of what it is about."""
         super().__init__(writer, Placement(turn_index=turn))

@@ -12,7 +12,7 @@ from deep_research.evidence.markers import Marker
 from deep_research.evidence.protected import settle_fences
 from deep_research.evidence.scanner import scan
 from deep_research.models.request import Request
-from deep_research.models.resolve import EXTRACTIVE, profile_of
+from deep_research.models.resolve import is_extractive
 from deep_research.prompts import render
 from deep_research.reading.language import is_written_in
 from deep_research.run.context import Context
@@ -31,7 +31,7 @@ async def rewrite_section(section: str, run: Run, context: Context, teller: Tell
     if it is in the language, and has the same citations and all figures of the draft. A model that only quotes is not
     asked.
     """
-    if profile_of("writer", context).name == EXTRACTIVE:
+    if is_extractive("writer", context):
         return None
     most = context.limits.report_tokens
     system, reminder = (

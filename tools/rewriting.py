@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from deep_research.audit import CitedPassage, Repair
 from deep_research.evidence.cues import UNSURE
 from deep_research.evidence.likeness import likeness
-from deep_research.evidence.sentences import sentences_of
+from deep_research.evidence.sentences import LINE_MARK, sentences_of
 from deep_research.evidence.verification import Claim, plain_words
 from deep_research.evidence.words import stems, tokens
 from deep_research.tools.check_forms import RewriteSentences
@@ -20,7 +20,6 @@ SENTENCES = 20
 ALIKE = 0.2
 """Likeness of its words to those of the old sentence that a new one must have."""
 _FOREIGN = re.compile(r"[`<>$]|\]\(|://|!\[|^\s{0,3}#")
-_LIST_MARK = re.compile(r"^\s*(?:(?:[-*+•]|\d{1,3}[.)]|>)\s+)+")
 
 
 class Fault(NamedTuple):
@@ -78,8 +77,8 @@ def _in_place(fault: Fault, text: str, numbers: Mapping[str, int]) -> str:
     # A row of a table is more than a sentence, and links, code and images do not come in by a repair.
     if "|" in old + line or _FOREIGN.search(line):
         return ""
-    found = _LIST_MARK.match(old)
-    line = (found.group() if found else "") + _LIST_MARK.sub("", line)
+    found = LINE_MARK.match(old)
+    line = (found.group() if found else "") + LINE_MARK.sub("", line)
     allowed = {numbers[one.source] for one in (*fault.cited, *fault.others)}
     new = sentences_of(line)
     is_cited = all(plain_words(sentence) and allowed.issuperset(sentence.numbers or (0,)) for sentence in new)

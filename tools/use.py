@@ -26,21 +26,20 @@ from deep_research.tools.results import write_results
 
 def meter_of(task: Task, spending: Mapping[str, Spent]) -> Meter:
     """What is left to who has this task and has spent this, as long as nothing of it is used."""
-    used = total(spending)
-    return Meter(
-        most_searches=None if task.searches is None else task.searches - used.searches,
-        most_fetches=None if task.fetches is None else task.fetches - used.fetches,
-        most_calls=None if task.tool_calls is None else task.tool_calls - used.tool_calls,
-    )
+    return _left(task.searches, task.fetches, task.tool_calls, spending)
 
 
 def meter_for_run(limits: Limits, spending: Mapping[str, Spent]) -> Meter:
     """What is left to a run that has spent this, before it hands out tasks."""
+    return _left(limits.max_searches, limits.max_fetches, limits.max_tool_calls, spending)
+
+
+def _left(searches: int | None, fetches: int | None, calls: int | None, spending: Mapping[str, Spent]) -> Meter:
     used = total(spending)
     return Meter(
-        most_searches=None if limits.max_searches is None else limits.max_searches - used.searches,
-        most_fetches=None if limits.max_fetches is None else limits.max_fetches - used.fetches,
-        most_calls=None if limits.max_tool_calls is None else limits.max_tool_calls - used.tool_calls,
+        most_searches=None if searches is None else searches - used.searches,
+        most_fetches=None if fetches is None else fetches - used.fetches,
+        most_calls=None if calls is None else calls - used.tool_calls,
     )
 
 

@@ -17,7 +17,6 @@ NOTHING = 0
 """Stands for a source that is not known; no source has this number."""
 _FIRST_YEAR = 1000
 _OPENER = re.compile(f"[{re.escape(OPENERS)}]")
-_WEB = re.compile(r"https?://", re.IGNORECASE)
 _BRACKETS = str.maketrans(dict.fromkeys(OPENERS, "\\[") | dict.fromkeys(CLOSERS, "\\]"))
 _FIRST_WIDE = "\u2e80"
 """Characters from here on are written without spaces between words."""
@@ -47,8 +46,6 @@ class Reading:
     """Ranges such as `[1-3]` that were written out."""
     links: int = 0
     """Links and addresses in place of which, or behind whose words, there is a marker now."""
-    cut_links: int = 0
-    """Links, images and addresses that were taken out, since they lead to no known source; their words stay."""
 
 
 def read_citations(body: Iterable[Line], labels: Mapping[str, str], desk: Desk) -> Reading:
@@ -102,7 +99,6 @@ class _LineReader:
             elif span.kind == "address":
                 self._address(span)
             elif span.kind == "image" and not self._desk.keeps_unknown:
-                self._reading.cut_links += 1
                 self._words(span.words)
             else:
                 self._add(span.text)
@@ -142,7 +138,7 @@ class _LineReader:
         if source == NOTHING and self._desk.keeps_unknown:
             self._add(span.text)
         else:
-            self._count(source)
+            self._reading.links += source != NOTHING
             self._cite("", (source,))
 
     def _link(self, span: Span) -> None:
@@ -153,7 +149,7 @@ class _LineReader:
         elif source == NOTHING and self._desk.keeps_unknown:
             self._add(span.text)
         else:
-            self._count(source)
+            self._reading.links += source != NOTHING
             if number:
                 self._reading.removed += source == NOTHING
             else:
@@ -169,12 +165,6 @@ class _LineReader:
                 self._text(span.text)
             elif span.kind != "address":
                 self._add(span.words or span.text)
-
-    def _count(self, source: int) -> None:
-        if source == NOTHING:
-            self._reading.cut_links += 1
-        else:
-            self._reading.links += 1
 
     def _part_words(self, source: int) -> None:
         last = self._parts[-1] if self._parts else " "

@@ -4,40 +4,27 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from deep_research.evidence.citations import CitationStream, Cited
 from deep_research.evidence.drafts.addresses import page_key
 from deep_research.evidence.drafts.citing import NOTHING, read_citations
 from deep_research.evidence.drafts.entries import Entry
 from deep_research.evidence.drafts.lists import SourceList, read_draft
 from deep_research.evidence.drafts.resolving import Numbering, labels_of
-from deep_research.evidence.markers import Marker, Part
+from deep_research.evidence.markers import Marker
 from deep_research.knowledge import Source
 
 _LAST_RULE = re.compile(r"\n\s*(?:-{3,}|\*{3,}|_{3,})$")
 
 
 class Cleaned(NamedTuple):
-    """A draft whose only citations are markers of known sources."""
+    """A draft whose only citations are markers of known sources, and of nothing."""
 
     text: str
-    """The text with markers `[n]` of known numbers."""
+    """The text with markers `[n]` of known numbers, and `[0]` where a citation named no source."""
     removed: int
     """Numbers that named no source."""
-    expanded: int
-    """Ranges that were written out."""
-    linked: int
-    """Links and addresses of known sources for which there is a marker now."""
-    cut_links: int
-    """Links, images and addresses of other places, of which only the words stay."""
-    remapped: int
-    """Numbers that meant another source by the list that the draft brought along."""
-    lists: int
-    """Lists of sources that were taken out."""
-    unsettled: str
-    """The text with `[0]` where a citation named no source."""
 
 
 def clean_draft(text: str, sources: Mapping[int, Source]) -> Cleaned:
@@ -45,25 +32,14 @@ def clean_draft(text: str, sources: Mapping[int, Source]) -> Cleaned:
 
     Known addresses become markers, unknown ones go, the words of links stay. A list of sources in the draft is taken
     out. If it gives another number to a known source than we do, the draft's numbers are its own: those of sources that
-    are known are changed into ours, the others removed. Code stays as it is.
+    are known are changed into ours, the others name nothing. Code stays as it is.
     """
     known = _Known(sources)
     read = read_draft(text, lambda entry: known.number(entry) != NOTHING or bool(entry.address))
     known.take_numbering(read.lists)
     reading = read_citations(read.body, labels_of(read.lists), known)
-    stream = CitationStream({number: str(number) for number in sources})
-    pieces = stream.take(reading.parts) + stream.finish()
-    cleaned = "".join(f"[{piece.key}]" if isinstance(piece, Cited) else piece.text for piece in pieces)
-    return Cleaned(
-        text=_without_rule(cleaned) if read.lists else cleaned,
-        removed=reading.removed,
-        expanded=reading.ranges,
-        linked=reading.links,
-        cut_links=reading.cut_links,
-        remapped=known.remapped,
-        lists=len(read.lists),
-        unsettled=_without_rule(_unsettled(reading.parts, sources)),
-    )
+    cleaned = "".join(part if isinstance(part, str) else _bare(part) for part in reading.parts)
+    return Cleaned(_without_rule(cleaned), reading.removed)
 
 
 def _without_rule(text: str) -> str:
@@ -71,12 +47,9 @@ def _without_rule(text: str) -> str:
     return _LAST_RULE.sub("", text.rstrip()).rstrip()
 
 
-def _unsettled(parts: Sequence[Part], sources: Container[int]) -> str:
-    return "".join(part if isinstance(part, str) else _all_of(part, sources) for part in parts)
-
-
-def _all_of(marker: Marker, sources: Container[int]) -> str:
-    known = [number for number in dict.fromkeys(marker.numbers) if number in sources]
+def _bare(marker: Marker) -> str:
+    """The marker's known numbers one by one, or that it names nothing."""
+    known = [number for number in dict.fromkeys(marker.numbers) if number != NOTHING]
     return "".join(f"[{number}]" for number in known or [NOTHING])
 
 
@@ -84,7 +57,6 @@ class _Known:
     keeps_unknown = False
 
     def __init__(self, sources: Mapping[int, Source]) -> None:
-        self.remapped = 0
         self._sources = sources
         self._pages: dict[str, list[int]] = defaultdict(list)
         self._titles: dict[str, list[int]] = defaultdict(list)
@@ -119,9 +91,7 @@ class _Known:
         entry = self._numbering.entry(number, place)
         if number in self._sources and not self._is_own:
             return number
-        meant = self.number(entry) if entry else NOTHING
-        self.remapped += meant not in (number, NOTHING)
-        return meant
+        return self.number(entry) if entry else NOTHING
 
     def linked(self, address: str, words: str) -> int:  # noqa: ARG002 - the words of a link do not say which it is
         """Our number of the source at an address."""

@@ -16,7 +16,7 @@ from deep_research.evidence.drafts.entries import (
     numbered_entry,
 )
 from deep_research.evidence.drafts.headings import Kind, heading_level, list_named
-from deep_research.evidence.protected import fence_after
+from deep_research.evidence.protected import code_lines
 
 _RULE = re.compile(r"\s{0,3}(?:(?:-\s*){3,}|(?:\*\s*){3,}|(?:_\s*){3,}|={3,}\s*)$")
 _MARKER = re.compile(r"(?<!\\)[\[【［]\^?\d{1,3}[^\]】］\n]{0,40}[\]】］]")
@@ -73,7 +73,7 @@ def read_draft(text: str, is_known: Callable[[Entry], bool]) -> Draft:
 class _Reader:
     def __init__(self, text: str, is_known: Callable[[Entry], bool]) -> None:
         self._lines = text.split("\n")
-        self._is_code = _code_lines(self._lines)
+        self._is_code = code_lines(self._lines)
         self._is_known = is_known
         self._has_markers = any(
             _MARKER.search(line) and not numbered_entry(line)
@@ -236,16 +236,7 @@ class _Reader:
 def text_lines(text: str) -> list[Line]:
     """The lines of a text without lists."""
     lines = text.split("\n")
-    return [Line(place, *pair) for place, pair in enumerate(zip(lines, _code_lines(lines), strict=True))]
-
-
-def _code_lines(lines: Sequence[str]) -> list[bool]:
-    fence, inside = "", list[bool]()
-    for line in lines:
-        after = fence_after(fence, line)
-        inside.append(bool(fence or after))
-        fence = after
-    return inside
+    return [Line(place, *pair) for place, pair in enumerate(zip(lines, code_lines(lines), strict=True))]
 
 
 def _is_link(text: str) -> bool:
