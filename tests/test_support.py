@@ -187,6 +187,12 @@ def test_what_the_source_says_as_uncertain_supports_less() -> None:
     assert score_support("The firm is profitable.", sure) > score_support("The firm is profitable.", unsure)
 
 
+def test_the_month_of_may_makes_nothing_uncertain() -> None:
+    for text, is_unsure in (("The firm was sold in May.", False), ("The firm may be sold.", True)):
+        reasons = check_claim("The firm was sold in spring.", text).reasons
+        assert ("the passage says it as something uncertain" in reasons) == is_unsure
+
+
 WRAPPED = (
     "A guide to the coast\n"
     "The lamp of the lighthouse at Skerry was made in the workshop of\n"

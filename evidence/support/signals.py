@@ -46,7 +46,8 @@ def signals_of(
 
 def is_hedged(terms: Sequence[Term]) -> bool:
     """Whether one of the words makes the statement an uncertain one."""
-    return any(term.raw.lower() in HEDGES for term in terms)
+    # In the middle of a sentence, a capital letter makes a name or a month of it.
+    return any((term.raw.lower() if term.is_first else term.raw) in HEDGES for term in terms)
 
 
 def _speaks(keys: Container[str]) -> bool:
