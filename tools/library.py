@@ -101,6 +101,14 @@ class Library:
                 return Document(self._source(root, entry), entry.text)
         return None
 
+    def documents(self) -> Iterator[Document]:
+        """All documents that can be read, folder by folder, in the order of their paths."""
+        for root in self._roots:
+            for path in sorted(self._mended(root, root.store.stamps)):
+                document = self.read(root.address(path))
+                if document:
+                    yield document
+
     def _parser(self) -> Parser:
         return Parser(self._limits.parse_seconds, self._limits.max_document_bytes)
 

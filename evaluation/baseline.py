@@ -1,0 +1,111 @@
+"""Plain BM25 over whole documents: what a search without any research answers."""
+
+from __future__ import annotations
+
+import math
+import re
+import sqlite3
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from deep_research import Library
+from deep_research.evaluation.asking import path_below
+from deep_research.evaluation.reports import Cited, Report
+from deep_research.evaluation.wording import normalized
+
+DOCUMENTS = 5
+"""Documents that the baseline cites."""
+SENTENCES = 2
+"""Sentences that it quotes of each."""
+
+_SCHEMA = """
+CREATE TABLE documents (id INTEGER PRIMARY KEY, path TEXT, title TEXT, text TEXT);
+CREATE VIRTUAL TABLE words USING fts5 (title, text, content = 'documents', content_rowid = 'id',
+    tokenize = 'unicode61 remove_diacritics 2');
+CREATE VIRTUAL TABLE counts USING fts5vocab (words, row);
+"""
+_BEST = """
+SELECT documents.path, documents.title, documents.text FROM words JOIN documents ON documents.id = words.rowid
+WHERE words MATCH ? ORDER BY bm25 (words), documents.path LIMIT ?
+"""
+_SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|\n+")
+_LEAST_WORDS = 4
+"""Words of a sentence; shorter lines are headings."""
+
+
+class Found(NamedTuple):
+    """A document that fits a question."""
+
+    path: str
+    title: str
+    text: str
+
+
+class Baseline:
+    """The documents, and how often each word stands in them."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        (self.documents,) = connection.execute("SELECT count(*) FROM documents").fetchone()
+
+    def report(self, question_id: str, question: str) -> Report:
+        """The sentences that fit best of the documents that fit best, each cited."""
+        begin = time.perf_counter()
+        found, weights = self._found(question), self._weights(question)
+        paragraphs = [_paragraph(number, one.text, weights) for number, one in enumerate(found, 1)]
+        sources = [Cited(n=number, path=one.path, title=one.title) for number, one in enumerate(found, 1)]
+        return Report(
+            id=question_id,
+            question=question,
+            seconds=round(time.perf_counter() - begin, 3),
+            text="\n\n".join(paragraphs),
+            sources=tuple(sources),
+        )
+
+    def paths(self) -> set[str]:
+        """The paths of all documents."""
+        return {path for (path,) in self._connection.execute("SELECT path FROM documents")}
+
+    def _found(self, question: str) -> list[Found]:
+        match = " OR ".join(f'"{word}"' for word in dict.fromkeys(re.findall(r"\w+", question)))
+        return [Found(*row) for row in self._connection.execute(_BEST, (match, DOCUMENTS))] if match else []
+
+    def _weights(self, question: str) -> dict[str, float]:
+        """How rare each word of the question is."""
+        weights = {}
+        for word in set(normalized(question).split()):
+            row = self._connection.execute("SELECT doc FROM counts WHERE term = ?", (word,)).fetchone()
+            weights[word] = math.log(1 + self.documents / (row[0] if row else 0.5))
+        return weights
+
+
+@contextmanager
+def open_baseline(library: Library, corpus: Path) -> Iterator[Baseline]:
+    """Index the documents for as long as they are asked about."""
+    with tempfile.TemporaryDirectory(prefix="deep-research-") as folder:
+        with closing(sqlite3.connect(Path(folder) / "baseline.sqlite")) as connection:
+            connection.executescript(_SCHEMA)
+            rows = (
+                (path_below(corpus, document.source.location), document.source.title, document.text)
+                for document in library.documents()
+            )
+            connection.executemany("INSERT INTO documents (path, title, text) VALUES (?, ?, ?)", rows)
+            connection.execute("INSERT INTO words (words) VALUES ('rebuild')")
+            yield Baseline(connection)
+
+
+def markdown_of(report: Report) -> str:
+    """The report for a reader, in the form of all others."""
+    sources = [f"- [{source.n}] {source.title or source.path} — {source.path}" for source in report.sources]
+    return "\n".join([report.text, "", "## Sources", "", *sources, ""]) if sources else f"{report.text}\n"
+
+
+def _paragraph(number: int, text: str, weights: Mapping[str, float]) -> str:
+    sentences = [part.strip() for part in _SENTENCE_END.split(text) if len(part.split()) >= _LEAST_WORDS]
+    worth = [sum(weights[word] for word in weights.keys() & set(normalized(one).split())) for one in sentences]
+    best = sorted(range(len(sentences)), key=lambda place: (-worth[place], place))[:SENTENCES]
+    return " ".join(f"{sentences[place]} [{number}]" for place in sorted(best))

@@ -1,0 +1,103 @@
+"""Two runs side by side, question by question."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from deep_research.evaluation.certainty import bootstrap, sign_test
+from deep_research.evaluation.measures import MEASURES, Measure
+from deep_research.evaluation.mistakes import Mistake
+from deep_research.evaluation.rows import Row
+from deep_research.evaluation.tables import cell, shown, table
+
+
+class Change(NamedTuple):
+    """How one measure differs between two runs, over the questions that have it in both."""
+
+    measure: Measure
+    before: float
+    after: float
+    """Means of the first and the second run."""
+    low: float
+    high: float
+    """95 % interval of the mean difference."""
+    better: tuple[str, ...]
+    """Ids of questions that the second run is better at; where neither way is better, those with more."""
+    worse: tuple[str, ...]
+    same: int
+
+    @property
+    def chance(self) -> float:
+        """How likely so uneven a result is without any cause (sign test)."""
+        return sign_test(len(self.better), len(self.worse))
+
+
+def changes(before: Mapping[str, Row], after: Mapping[str, Row]) -> Iterator[Change]:
+    """What changed, measure by measure; those that no question has are left out."""
+    common = [key for key in before if key in after]
+    for measure in MEASURES:
+        pairs = {
+            key: (before[key].run[measure.key], after[key].run[measure.key])
+            for key in common
+            if measure.key in before[key].run and measure.key in after[key].run
+        }
+        if pairs:
+            yield _change(measure, pairs)
+
+
+def comparison_page(before: Mapping[str, Row], after: Mapping[str, Row]) -> str:
+    """The comparison as Markdown; raises `Mistake` if the runs have no question in common."""
+    common = before.keys() & after.keys()
+    if not common:
+        raise Mistake("The runs have no question in common.")
+    found = list(changes(before, after))
+    head = f"{len(common)} questions are in both, {len(before) - len(common)} in A only, {len(after) - len(common)} in B only."
+    ids = [line for change in found if change.measure.better != "neither" for line in _id_lines(change)]
+    return (
+        "\n\n".join(["# A and B", head, _table(found), _NOTES, *(["## Questions", "\n".join(ids)] if ids else [])])
+        + "\n"
+    )
+
+
+_NOTES = (
+    "B is better and worse by so many questions; where more is no better, by so many more and less. p: how likely so "
+    "uneven a result is if nothing has changed (sign test)."
+)
+
+
+def _change(measure: Measure, pairs: Mapping[str, tuple[float, float]]) -> Change:
+    sign = -1 if measure.better == "less" else 1
+    gains = {key: sign * (after - before) for key, (before, after) in pairs.items()}
+    differences = [after - before for before, after in pairs.values()]
+    return Change(
+        measure,
+        sum(before for before, _ in pairs.values()) / len(pairs),
+        sum(after for _, after in pairs.values()) / len(pairs),
+        *bootstrap(differences),
+        tuple(key for key, gain in gains.items() if gain > 0),
+        tuple(key for key, gain in gains.items() if gain < 0),
+        sum(gain == 0 for gain in gains.values()),
+    )
+
+
+def _table(found: Sequence[Change]) -> str:
+    head = ["", "A", "B", "B − A (95 %)", "better", "worse", "same", "p"]
+    return table(head, map(_line, found))
+
+
+def _line(change: Change) -> list[str]:
+    measure, unit = change.measure, 100 if change.measure.is_share else 1
+    difference = f"{unit * (change.after - change.before):+.1f} ({unit * change.low:+.1f} to {unit * change.high:+.1f})"
+    counts = (len(change.better), len(change.worse), change.same)
+    sides = (shown(measure, change.before), shown(measure, change.after))
+    return [measure.title, *sides, difference, *map(str, counts), f"{change.chance:.3f}"]
+
+
+def _id_lines(change: Change) -> Iterator[str]:
+    # Each report takes another time.
+    if change.measure.key == "seconds":
+        return
+    for words, ids in (("better", change.better), ("worse", change.worse)):
+        if ids:
+            yield f"- {change.measure.title}, {words}: {', '.join(map(cell, ids))}"
