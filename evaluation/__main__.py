@@ -112,7 +112,7 @@ def main() -> None:
     except (click.Abort, KeyboardInterrupt):
         click.echo("Stopped; the same command goes on.", err=True)
         code = INTERRUPTED
-    except Exception as error:  # noqa: BLE001 - only mistakes of the user are told in one line
+    except Exception as error:
         from deep_research import errors
 
         if not isinstance(error, errors.UserMistake):

@@ -6,6 +6,8 @@ from urllib.parse import SplitResult, urlsplit
 
 import idna
 
+DOCUMENT_SCHEME = "docs:"
+"""How the addresses of the user's own documents begin."""
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _TRACKING_PREFIX = "utm_"
 _TRACKING = {

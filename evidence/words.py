@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 from deep_research.evidence.vocabulary import FAMILIES, GENERIC_WORDS, STOP_WORDS
 
 UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
 TOKEN = re.compile(rf"[{UNSPACED}]+|[^\W_{UNSPACED}]+")
+ASCII_TOKEN = re.compile(r"[a-z0-9]+")
 QUOTED = re.compile(r'["“„«《「]([^"“”„«»《》「」]{2,80})["”»》」]')
 POSSESSIVE = re.compile(r"['’]s\b")
 CAPITALISED = r"(?:[A-Z]\.(?=[\s,;])|[^\W\d_a-zß-öø-ÿ][\w’'\-.]*\w|[A-Z])"
@@ -21,9 +23,12 @@ NAME = re.compile(
 def tokens(text: str) -> list[str]:
     """The words in order, without case, accents and possessive endings; runs without spaces as pairs of characters."""
     plain = unicodedata.normalize("NFKC", text).replace("’", "'").lower().replace("'s ", " ")
+    if plain.isascii():
+        return ASCII_TOKEN.findall(plain)
     return [piece for match in TOKEN.finditer(plain) for piece in _pieces(match.group())]
 
 
+@lru_cache(maxsize=100_000)
 def stem(word: str) -> str:
     """The word without its commonest English endings; words of one family share one stem."""
     if word in FAMILIES:

@@ -150,16 +150,24 @@ def test_call_ids_do_not_repeat_within_a_conversation() -> None:
     assert len(set(ids)) == len(ids) == 5
 
 
-def test_a_researcher_searches_for_the_task_then_for_names_that_it_met_then_reports() -> None:
-    (first,) = turn()
+def test_a_researcher_searches_the_web_for_the_task_then_for_names_that_it_met_then_reports() -> None:
+    tools = ("web_search",)
+    (first,) = turn(tools=tools)
     assert first["args"]["queries"][0] == QUESTION
     assert "Silver Heron" in first["args"]["queries"]
-    searched = exchange("internal_search", fenced(("Silver Heron", SHIP)), "s1", **first["args"])
-    (second,) = turn(searched)
+    searched = exchange("web_search", fenced(("Silver Heron", SHIP)), "s1", **first["args"])
+    (second,) = turn(searched, tools=tools)
     assert any(query.startswith("Mara Ellingsen") and "born" in query for query in second["args"]["queries"])
-    empty = [exchange("internal_search", fenced(), f"s{number}", queries=["x"]) for number in (2, 3, 4)]
-    (last,) = turn(searched, *empty)
+    empty = [exchange("web_search", fenced(), f"s{number}", queries=["x"]) for number in (2, 3, 4)]
+    (last,) = turn(searched, *empty, tools=tools)
     assert last["name"] == "generate_report"
+
+
+def test_the_documents_are_searched_once_since_that_search_follows_names_itself() -> None:
+    (first,) = turn()
+    assert first["args"]["queries"] == [QUESTION]
+    (second,) = turn(exchange("internal_search", fenced(("Silver Heron", SHIP)), "s1", **first["args"]))
+    assert second["name"] == "generate_report"
 
 
 def test_every_search_tool_is_used() -> None:
@@ -185,13 +193,30 @@ def finding_for(task: str, *documents: tuple[str, str]) -> str:
 
 
 def test_a_finding_quotes_word_for_word_with_a_marker_after_each_sentence() -> None:
-    lines = finding_for(QUESTION, ("Heron", OTHER), ("Silver Heron", SHIP), ("Mara Ellingsen", CAPTAIN)).split("\n\n")
-    assert "Ellingsen was born in Tromsø, Norway. [3]" in lines
-    for line in lines:
-        match = re.fullmatch(r"(.+) \[(\d)\]", line)
-        assert match
-        text, number = match.groups()
+    finding = finding_for(QUESTION, ("Heron", OTHER), ("Silver Heron", SHIP), ("Mara Ellingsen", CAPTAIN))
+    assert "Ellingsen was born in Tromsø, Norway. [3]" in finding.split("\n\n")[0]
+    quoted = re.findall(r"(\S.*?) \[(\d)\]", finding)
+    assert len(quoted) == finding.count("[") > 3
+    for text, number in quoted:
         assert text in (OTHER, SHIP, CAPTAIN)[int(number) - 1]
+
+
+def test_a_finding_quotes_three_sentences_a_document_at_most_and_a_paragraph_a_document() -> None:
+    long = " ".join(f"The Silver Heron sailed to port number {number}." for number in range(9))
+    answer, *evidence = finding_for(QUESTION, ("Silver Heron", long), ("Mara Ellingsen", CAPTAIN)).split("\n\n")
+    assert len(re.findall(r"\[1\]", "".join([answer, *evidence]))) == 3
+    assert all(len(set(re.findall(r"\[(\d)\]", paragraph))) == 1 for paragraph in evidence)
+
+
+def test_a_finding_says_which_names_no_document_holds() -> None:
+    text = finding_for("Did Mara Ellingsen know Captain Orlo Brandt?", ("Mara Ellingsen", CAPTAIN))
+    assert text.endswith("Nothing was found on “Captain Orlo Brandt”.")
+    assert "“Mara Ellingsen”" not in text
+
+
+@pytest.mark.parametrize("question", ["Wann wurde der Turm das letzte Mal gebaut?", "北京的人口是多少？"])
+def test_words_that_only_look_like_names_are_not_missed(question: str) -> None:
+    assert "“" not in finding_for(question, ("Turm", "Der Turm wurde 1901 gebaut. 北京的人口是两千一百万。"))
 
 
 def test_bracketed_numbers_of_a_document_are_never_quoted_in_brackets() -> None:
@@ -228,7 +253,7 @@ def test_chinese_sentences_are_told_apart() -> None:
 
 
 def test_a_report_begins_with_the_answer_and_says_that_it_is_an_extract() -> None:
-    report = report_on(QUESTION, "Her only captain of the Silver Heron was Mara Ellingsen. [2]\n\n" + cited(CAPTAIN, 5))
+    report = report_on(QUESTION, "Her captain on the Silver Heron was Mara Ellingsen. [2] " + cited(CAPTAIN, 5, " "))
     first = report.split("\n\n")[0]
     assert "Ellingsen was born in Tromsø, Norway. [5]" in first
     assert not report.startswith("#")
@@ -236,8 +261,8 @@ def test_a_report_begins_with_the_answer_and_says_that_it_is_an_extract() -> Non
     assert set(re.findall(r"\[(\d+)\]", report)) == {"2", "5"}
 
 
-def cited(text: str, number: int) -> str:
-    return "\n\n".join(f"{sentence} [{number}]" for sentence in sentences(text))
+def cited(text: str, number: int, joint: str = "\n\n") -> str:
+    return joint.join(f"{sentence} [{number}]" for sentence in sentences(text))
 
 
 def test_a_report_says_no_sentence_twice() -> None:
@@ -266,9 +291,35 @@ def test_a_comparison_has_a_section_for_each_side() -> None:
 
 
 def test_a_chinese_question_is_answered_from_chinese_sentences() -> None:
-    report = report_on("北京的人口是多少？", "北京的人口是两千一百万。 [2]\n\n上海很大。 [3]")
-    assert report.startswith("北京的人口是两千一百万。 [2]")
-    assert "[3]" not in report
+    finding = finding_for("北京的人口是多少？", ("上海", "上海很大。"), ("北京", "北京的人口是两千一百万。"))
+    assert finding == "北京的人口是两千一百万。 [2]"
+    assert report_on("北京的人口是多少？", finding).startswith("北京的人口是两千一百万。 [2]")
+
+
+def test_what_else_the_sources_say_stands_apart_from_the_answer() -> None:
+    finding = f"Ellingsen was born in Tromsø, Norway. [5]\n\nMara Ellingsen was a sailor. [5]\n\n{cited(OTHER, 6, ' ')}"
+    parts = report_on("Where was Mara Ellingsen born?", finding).split("\n\n")
+    assert parts[2:] == [
+        "## Evidence",
+        "Mara Ellingsen was a sailor. [5]",
+        "## Related passages",
+        "Herons are long-legged birds. [6] They live near water. [6]",
+    ]
+
+
+def test_a_single_question_cites_five_documents_at_most() -> None:
+    finding = "\n\n".join(f"Mara Ellingsen was born in town {number}. [{number}]" for number in range(1, 9))
+    report = report_on("Where was Mara Ellingsen born?", finding)
+    assert set(re.findall(r"\[(\d)\]", report)) == {"1", "2", "3", "4", "5"}
+
+
+def test_the_words_of_the_report_are_in_its_language() -> None:
+    last = reminder("<plan>\n1. Wer?\n</plan>")
+    research = exchange("research_agent", "Nothing was found on “Quillon”.", "c1", task="t")
+    prompt = [SystemMessage("Write.\n- Write in German."), HumanMessage("Wer gründete Quillon?"), *research, last]
+    assert str(model("writer").invoke(prompt).text).startswith(
+        "Die Dokumente beantworten diese Frage nicht. Zu “Quillon”"
+    )
 
 
 async def test_the_same_messages_get_the_same_answer_whole_or_streamed() -> None:

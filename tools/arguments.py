@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, WithJsonSchema
 
+from deep_research.evidence.mixing import distinct
 from deep_research.reading.decode import without_controls
-from deep_research.tools.mixing import distinct
 from deep_research.tools.outcome import ToolFailed
 
 

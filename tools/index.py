@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from deep_research.run.errors import DatabaseUnusable
+from deep_research.tools.index_reader import FoundPassage, IndexReader
 from deep_research.tools.passages import split_passages
 from deep_research.tools.wording import spaced, title_key
 
@@ -31,19 +32,6 @@ CREATE VIRTUAL TABLE passages USING fts5 (title, heading, text, tokenize = '{TOK
 CREATE VIRTUAL TABLE words USING fts5vocab (passages, row);
 PRAGMA user_version = {VERSION};
 """
-_BEST = """
-SELECT spans.id FROM passages JOIN spans ON spans.id = passages.rowid JOIN documents ON documents.id = spans.document
-WHERE passages MATCH ? ORDER BY bm25 (passages, 4.0, 2.0, 1.0), documents.path, spans.position LIMIT ?
-"""
-_TITLED = """
-SELECT spans.id FROM documents JOIN spans ON spans.document = documents.id
-WHERE documents.title_key = ? AND spans.position = 0 ORDER BY documents.path LIMIT ?
-"""
-_PASSAGE = """
-SELECT documents.path, spans.start, spans.heading, documents.title, documents.date, documents.content_hash,
-    substr (documents.text, spans.start + 1, spans.stop - spans.start)
-FROM spans JOIN documents ON documents.id = spans.document WHERE spans.id = ?
-"""
 
 
 class Entry(NamedTuple):
@@ -60,19 +48,6 @@ class Entry(NamedTuple):
     date: str = ""
     content_hash: str = ""
     text: str = ""
-
-
-class FoundPassage(NamedTuple):
-    """A passage that matches a question."""
-
-    path: str
-    start: int
-    """Offset of the passage in the document's text."""
-    heading: str
-    title: str
-    date: str
-    content_hash: str
-    text: str
 
 
 class Index:
@@ -126,10 +101,15 @@ class Index:
     def candidates(self, match: str, titles: Sequence[str], limit: int) -> list[FoundPassage]:
         """The passages that match best, and the first ones of documents with one of these titles."""
         with self._transaction() as connection:
-            found = [row[0] for row in connection.execute(_BEST, (match, limit))]
-            for title in titles:
-                found += [row[0] for row in connection.execute(_TITLED, (title, limit))]
-            return [FoundPassage(*connection.execute(_PASSAGE, (span,)).fetchone()) for span in dict.fromkeys(found)]
+            reader = IndexReader(connection)
+            found = [*reader.best(match, limit), *reader.titled(titles, limit)]
+            return [reader.passage(span) for span in dict.fromkeys(found)]
+
+    @contextmanager
+    def reading(self) -> Iterator[IndexReader]:
+        """Many look-ups in one state of the index, by the thread that asks for them."""
+        with self._transaction() as connection:
+            yield IndexReader(connection)
 
     @contextmanager
     def _transaction(self, mode: Literal["DEFERRED", "IMMEDIATE"] = "DEFERRED") -> Iterator[sqlite3.Connection]:

@@ -8,12 +8,12 @@ from collections.abc import Iterable
 
 from pydantic import BaseModel, ConfigDict
 
+from deep_research.evidence.mixing import distinct, in_turn
 from deep_research.run import tool_names
 from deep_research.run.context import Context
 from deep_research.tools.arguments import Lines, queries_of, take
 from deep_research.tools.desk import Desk
 from deep_research.tools.library import Library
-from deep_research.tools.mixing import distinct, in_turn
 from deep_research.tools.outcome import Hit, Outcome
 from deep_research.tools.ranking import Passage
 
@@ -49,7 +49,7 @@ class InternalSearch:
         return Outcome(hits, (*left_out, *_nothing(queries, hits)))
 
     def _hits(self, queries: list[str]) -> tuple[Hit, ...]:
-        results = [self._library.search(query, self._limits.max_results) for query in queries]
+        results = [self._library.follow(query, self._limits.max_results) for query in queries]
         best = distinct(in_turn(results), lambda passage: (passage.source.key, passage.start))[
             : self._limits.max_results
         ]

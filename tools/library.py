@@ -8,20 +8,27 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from functools import cached_property, partial
 from typing import NamedTuple, TypeVar
 
+from deep_research.evidence.mixing import distinct
+from deep_research.evidence.trails.trails import find_trails, passages_of
 from deep_research.knowledge import Source
 from deep_research.reading.extract import WORKERS, Parser
 from deep_research.reading.folder import LeftOut
 from deep_research.run.context import Context
-from deep_research.tools.index import Entry, FoundPassage, is_corrupt
+from deep_research.tools.index import Entry, is_corrupt
+from deep_research.tools.index_reader import FoundPassage, IndexReader
+from deep_research.tools.index_shelf import IndexShelf, OpenIndex
 from deep_research.tools.ranking import Passage, match_any, rarity, scores, stems_of
 from deep_research.tools.refresh import Outdated, compare, update
 from deep_research.tools.roots import SCHEME, Root, open_roots, unreadable
 from deep_research.tools.wording import mentions, terms_of, title_key
 
 CANDIDATES = 150
+TRAILED = 10
+"""Passages that are taken from the trails through the documents; the others are those that hold the words best."""
 
 Result = TypeVar("Result")
 
@@ -91,6 +98,21 @@ class Library:
         ranked = zip(scores(passages, weights, self._mentioned(passages, titles)), passages, strict=True)
         best = sorted(ranked, key=lambda pair: (-pair[0], pair[1].source.key, pair[1].start))
         return [passage for _, passage in best[:limit]]
+
+    def follow(self, question: str, limit: int) -> list[Passage]:
+        """The passages that answer a question together, those of the best trail first, and others that may help."""
+        with ExitStack() as stack:
+            indexes = [self._opened(root, stack.enter_context(root.store.reading())) for root in self._roots]
+            shelf = IndexShelf(indexes)
+            trailed = [shelf.passages[one] for one in passages_of(find_trails(question, shelf), TRAILED)]
+        return distinct([*trailed, *self.search(question, limit)], lambda one: (one.source.key, one.start))[:limit]
+
+    def _opened(self, root: Root, reader: IndexReader) -> OpenIndex:
+        def passage(number: int) -> Passage:
+            found = reader.passage(number)
+            return Passage(self._source(root, found), found.start, found.heading, found.text)
+
+        return OpenIndex(reader, passage)
 
     def read(self, address: str) -> Document | None:
         """The document of this address, as it was indexed; none if there is no such document."""

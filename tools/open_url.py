@@ -7,6 +7,7 @@ import asyncio
 from pydantic import BaseModel, ConfigDict
 
 from deep_research.audit import NotRead
+from deep_research.evidence.mixing import distinct
 from deep_research.reading.web_page import WebReader
 from deep_research.run import tool_names
 from deep_research.run.context import Context
@@ -14,7 +15,6 @@ from deep_research.run.errors import DeepResearchError
 from deep_research.tools.arguments import Lines, take
 from deep_research.tools.desk import Desk
 from deep_research.tools.library import Library
-from deep_research.tools.mixing import distinct
 from deep_research.tools.outcome import Hit, Outcome, ToolFailed, unread_words
 from deep_research.tools.together import together
 from deep_research.tools.web_pages import WebPages

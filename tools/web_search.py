@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
+from deep_research.evidence.mixing import distinct, in_turn
 from deep_research.evidence.sources import source_key
 from deep_research.knowledge import Source
 from deep_research.run import tool_names
@@ -19,7 +20,6 @@ from deep_research.tools.arguments import Lines, queries_of, take
 from deep_research.tools.desk import Desk
 from deep_research.tools.engines import remembered
 from deep_research.tools.engines.engine import EngineFailed, Found, SearchEngine
-from deep_research.tools.mixing import distinct, in_turn
 from deep_research.tools.outcome import Hit, Outcome, ToolFailed
 from deep_research.tools.quotes import MOST_SHARED, quoting
 from deep_research.tools.together import together

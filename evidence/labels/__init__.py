@@ -33,12 +33,31 @@ LANGUAGES = {
     "zh": CHINESE,
 }
 """The labels by ISO 639-1 code."""
+_CODES = {
+    "Arabic": "ar",
+    "Chinese": "zh",
+    "Dutch": "nl",
+    "French": "fr",
+    "German": "de",
+    "Italian": "it",
+    "Japanese": "ja",
+    "Korean": "ko",
+    "Polish": "pl",
+    "Portuguese": "pt",
+    "Russian": "ru",
+    "Spanish": "es",
+}
 _RIGHT_TO_LEFT = {"ar", "fa", "he"}
 
 
 def labels(language_code: str) -> Labels:
     """The labels in a language by its ISO 639-1 code, of which a region is ignored; English where there are none."""
     return LANGUAGES.get(_base(language_code), ENGLISH)
+
+
+def labels_of_named(language: str) -> Labels:
+    """The labels in a language by its English name, such as "German" or "Brazilian Portuguese"; else English."""
+    return labels(next((code for name, code in _CODES.items() if name in language), ""))
 
 
 def is_right_to_left(language_code: str) -> bool:

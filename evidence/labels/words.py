@@ -48,6 +48,16 @@ class Labels(NamedTuple):
     """Heading of what could not be read, and why."""
     gaps: str
     """Heading of what was looked for and not found."""
+    is_extract: str
+    """Said of a report that no model has written."""
+    unanswered: str
+    """Said first where the documents do not answer the question."""
+    nothing_on: str
+    """What was sought in vain; `{names}` stands for it."""
+    nearest: str
+    """Heading of passages that do not answer the question, but come near it."""
+    related: str
+    """Heading of passages that have to do with the answer."""
     supported: str
     """Verdict: the source says so."""
     partly: str

@@ -27,6 +27,11 @@ CUES: tuple[tuple[Kind, str], ...] = (
     ("place", r"place of|birthplace|\bwo\b|\boù\b|d[oó]nde"),
     ("person", r"who|whom|whose|\bwer\b|\bqui\b|qui[eé]n"),
 )
+BROAD = re.compile(
+    r"\b(?:compar\w+|differ\w*|versus|vs|overview|list|pros|cons|advantages?|disadvantages?|trends?|history of|"
+    r"vergleich\w*|unterschied\w*|überblick|différences?|diferencias?)\b|[?？].*[?？]|比较|区别",
+    re.IGNORECASE | re.DOTALL,
+)
 NUMBER = re.compile(
     r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|thousand|million|billion|"
     r"once|twice|half|quarter)\b",
@@ -34,6 +39,11 @@ NUMBER = re.compile(
 )
 DATE = re.compile(r"\b1\d{3}\b|\b20\d{2}\b|\b\d{1,4} (?:BC|AD)\b|\d年")
 PLACE = re.compile(r"\b(?:in|at|from|near|of|to) (?:the )?(?:[\w-]+ of )?([A-Z][\w’'-]+)")
+
+
+def is_broad(question: str) -> bool:
+    """Whether a question wants more than one answer: a comparison, a list, an overview, several questions."""
+    return BROAD.search(question) is not None
 
 
 def kind_of(question: str) -> Kind:

@@ -1,49 +1,58 @@
-"""The researcher's finding: the sentences that serve the task best, each with its marker."""
+"""The researcher's finding: the sentences that answer the task, then others of the same documents, all with markers."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from langchain_core.messages import BaseMessage
 
 from deep_research.models.extractive.chains import best_chain
+from deep_research.models.extractive.leading import absent_names, leading
 from deep_research.models.extractive.pool import Pool, Sentence, pool_of
 from deep_research.models.extractive.reading import documents_in, question_in
 from deep_research.models.extractive.topics import topic_of
 
 CHAIN_LENGTH = 5
-MAX_SENTENCES = 12
 MAX_PER_DOCUMENT = 3
-LEAST_WEIGHT = 0.12
+
+
+class Choice(NamedTuple):
+    """What is quoted."""
+
+    answer: tuple[Sentence, ...]
+    """The sentences that together serve the task best, in the order in which one leads to the next."""
+    evidence: tuple[Sentence, ...]
+    """Further ones, document by document in the order of the pool."""
 
 
 def write_finding(messages: Sequence[BaseMessage]) -> str:
-    """The quoted sentences, best first, one a paragraph; or a sentence that says that nothing was found."""
+    """The answer as one paragraph, then the evidence, a paragraph a document; or that nothing was found."""
     topic = topic_of(question_in(messages))
-    chosen = choose(pool_of(documents_in(messages), topic.whole))
-    if not chosen:
-        return f"Nothing was found that fits the task: {' '.join(topic.text.split())}"
-    return "\n\n".join(f"{sentence.text} [{sentence.number}]" for sentence in chosen)
+    documents = documents_in(messages)
+    answer, evidence = choose(pool_of(leading(documents, topic.whole), topic.whole))
+    absent = [f"Nothing was found on “{name}”." for name in absent_names(documents, topic.text)]
+    if not answer:
+        return " ".join([f"Nothing was found that fits the task: {' '.join(topic.text.split())}", *absent])
+    numbers = dict.fromkeys(sentence.number for sentence in evidence)
+    groups = [answer, *([one for one in evidence if one.number == number] for number in numbers)]
+    quoted = [" ".join(f"{one.text} [{one.number}]" for one in group) for group in groups]
+    return "\n\n".join([*quoted, *absent])
 
 
-def choose(pool: Pool) -> list[Sentence]:
-    """The best chain, then further sentences of its documents, then others that fit."""
+def choose(pool: Pool) -> Choice:
+    """The best chain, and the sentences that serve the question best of each document that has to do with it."""
     chain = best_chain(pool, CHAIN_LENGTH).sentences
-    numbers = {sentence.number for sentence in chain}
-    others = [sentence for sentence in pool.sentences if sentence not in chain]
-    fitting = [
-        sentence for sentence in others if pool.weight(sentence.stems) >= LEAST_WEIGHT or sentence.number in numbers
-    ]
-    fitting.sort(key=lambda sentence: (sentence.number not in numbers, -pool.weight(sentence.stems), sentence.place))
-    return _at_most_per_document([*chain, *fitting])[:MAX_SENTENCES]
+    return Choice(chain, tuple(sentence for number in pool.titles for sentence in _of_document(pool, number, chain)))
 
 
-def _at_most_per_document(ordered: Sequence[Sentence]) -> list[Sentence]:
-    counts: Counter[int] = Counter()
-    kept = []
-    for sentence in ordered:
-        counts[sentence.number] += 1
-        if counts[sentence.number] <= MAX_PER_DOCUMENT:
-            kept.append(sentence)
-    return kept
+def _of_document(pool: Pool, number: int, chain: Sequence[Sentence]) -> Iterator[Sentence]:
+    own = [sentence for sentence in pool.sentences if sentence.number == number]
+    if not any(sentence in chain or _has_to_do(pool, sentence, chain) for sentence in own):
+        return
+    best = sorted(own, key=lambda one: (one not in chain, -pool.weight(one.stems), one.place))[:MAX_PER_DOCUMENT]
+    yield from (sentence for sentence in own if sentence in best and sentence not in chain)
+
+
+def _has_to_do(pool: Pool, sentence: Sentence, chain: Sequence[Sentence]) -> bool:
+    return pool.weight(sentence.stems | sentence.context) > 0 or any(pool.is_linked(one, sentence) for one in chain)

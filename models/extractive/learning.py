@@ -9,6 +9,7 @@ from langchain_core.messages import BaseMessage
 
 from deep_research.models.extractive.coverage import is_answered
 from deep_research.models.extractive.finding import choose
+from deep_research.models.extractive.leading import leading
 from deep_research.models.extractive.leads import queries_in
 from deep_research.models.extractive.pool import pool_of
 from deep_research.models.extractive.quotations import pool_of_learnings, pool_of_sentences
@@ -33,8 +34,9 @@ def choose_queries(messages: Sequence[BaseMessage]) -> dict[str, Any]:
 
 def record_learnings(messages: Sequence[BaseMessage]) -> dict[str, Any]:
     """The sentences of the results that serve the task best, and the open questions that they answer."""
-    chosen = choose(pool_of(documents_in(messages), topic_of(question_in(messages)).whole))[:MOST_LEARNED]
-    found = [(sentence.text, sentence.number) for sentence in chosen]
+    question = topic_of(question_in(messages)).whole
+    answer, evidence = choose(pool_of(leading(documents_in(messages), question), question))
+    found = [(sentence.text, sentence.number) for sentence in (*answer, *evidence)[:MOST_LEARNED]]
     gaps = enumerate(knowledge_in(messages).gaps, start=1)
     return {
         "learnings": [{"text": text, "document": number} for text, number in found],

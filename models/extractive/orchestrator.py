@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from langchain_core.messages import BaseMessage
 
-from deep_research.models.extractive.coverage import ENOUGH, share
+from deep_research.models.extractive.coverage import lacks_its_kind, missing_names
 from deep_research.models.extractive.leads import queries_in
 from deep_research.models.extractive.quotations import pool_of_findings
 from deep_research.models.extractive.reading import Exchange, exchanges_in, plan_in, question_in
@@ -43,6 +43,6 @@ def _task(exchange: Exchange) -> str:
 
 def _follow_ups(messages: Sequence[BaseMessage], question: str) -> list[str]:
     pool = pool_of_findings(messages, question)
-    if not pool.sentences or share(pool, pool.sentences) >= ENOUGH:
+    if not pool.sentences or not (missing_names(pool) or lacks_its_kind(pool)):
         return []
     return queries_in(pool, (), MAX_FOLLOW_UPS)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from langchain_core.messages import BaseMessage
 
 from deep_research.evidence.words import names, stems
+from deep_research.models.extractive.answers import is_broad
 from deep_research.models.extractive.reading import question_in
 
 MAX_STEPS = 6
@@ -17,10 +18,16 @@ MOST_SHARED = 0.75
 LIST_ITEM = re.compile(r"^\s*(?:[-*+•]|\d+[.)])\s+", re.MULTILINE)
 SENTENCE_END = re.compile(r"(?<=[.?!])\s+(?=[A-ZÀ-Þ\"“(])|(?<=[。？！])|\n+")
 CLAUSE = re.compile(
-    r"[;；，]\s*|,\s+(?:and\s+|or\s+)?|\s+(?:and|or|und|oder|et|ou|versus|vs\.?|compared (?:to|with)|as well as|"
-    r"in which|to which|of which|where|which|whose|that|who)\s+",
+    r"[;；，]\s*|,\s+(?:and\s+|or\s+)?|"
+    r"\s+(?:and|or|und|oder|et|ou|y|o|versus|vs\.?|compared (?:to|with)|as well as)\s+",
     re.IGNORECASE,
 )
+NEXT_QUESTION = re.compile(
+    r"[;；]\s*|,?\s+(?:and|or|but|und|oder|et|ou|y|o)\s+(?=(?:what|who|whom|whose|when|where|which|why|how|is|are|was|were|"
+    r"does|did|wer|wann|wo|wie|warum|welch\w*|qui|quel\w*|quand|où|comment|pourquoi|qué|quién|cuándo|dónde|cómo|cuál)\b)",
+    re.IGNORECASE,
+)
+"""What stands between two questions in one sentence."""
 
 
 def plan(messages: Sequence[BaseMessage]) -> str:
@@ -31,7 +38,8 @@ def plan(messages: Sequence[BaseMessage]) -> str:
 
 def steps_for(question: str) -> list[str]:
     """The question in one line, and its parts."""
-    return steps_of(" ".join(LIST_ITEM.sub("", question).split()), [*_parts(question), *names(question)])
+    parts = [*_parts(question, CLAUSE), *names(question)] if is_broad(question) else _parts(question, NEXT_QUESTION)
+    return steps_of(" ".join(LIST_ITEM.sub("", question).split()), parts)
 
 
 def steps_of(whole: str, parts: Iterable[str]) -> list[str]:
@@ -45,9 +53,9 @@ def steps_of(whole: str, parts: Iterable[str]) -> list[str]:
     return steps[:MAX_STEPS]
 
 
-def _parts(question: str) -> list[str]:
+def _parts(question: str, joint: re.Pattern[str]) -> list[str]:
     sentences = [LIST_ITEM.sub("", piece) for piece in SENTENCE_END.split(question)]
-    clauses = [clause for sentence in sentences for clause in CLAUSE.split(sentence)]
+    clauses = [clause for sentence in sentences for clause in joint.split(sentence)]
     return [" ".join(piece.split()).strip(" ,.?!:;，；。？！") for piece in [*sentences, *clauses]]
 
 

@@ -8,7 +8,7 @@ from langchain_core.messages import BaseMessage
 
 from deep_research.evidence.words import names
 from deep_research.models.extractive.pool import Pool, Text
-from deep_research.models.extractive.reading import Learned, quotations_in
+from deep_research.models.extractive.reading import Learned, Quotation, findings_in
 
 OPENING = 12
 """Characters within which a name must begin to be what a sentence is about."""
@@ -16,9 +16,13 @@ OPENING = 12
 
 def pool_of_findings(messages: Sequence[BaseMessage], question: str) -> Pool:
     """All quoted sentences, each once, under the first document that it is quoted from."""
-    quotations = [quotation for finding in quotations_in(messages) for quotation in finding]
-    quoted = [(quotation.text, quotation.numbers[0]) for quotation in quotations]
-    return pool_of_sentences(_each_once(quoted), question)
+    findings = findings_in(messages)
+    return pool_of_quotations([quoted for found in findings for quoted in (*found.answer, *found.evidence)], question)
+
+
+def pool_of_quotations(quotations: Iterable[Quotation], question: str) -> Pool:
+    """Quoted sentences, each once, under the first document that it is quoted from."""
+    return pool_of_sentences(_each_once([(quoted.text, quoted.numbers[0]) for quoted in quotations]), question)
 
 
 def pool_of_learnings(learnings: Iterable[Learned], question: str) -> Pool:

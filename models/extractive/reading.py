@@ -16,6 +16,8 @@ REMINDER = "<reminder>"
 FENCED = re.compile(r"<(data-[0-9a-f]+)>\s*(\{.*?\})\s*</\1>", re.DOTALL)
 PLAN = re.compile(r"<plan>(.*?)</plan>", re.DOTALL)
 STEP = re.compile(r"^\s*\d+[.)]\s+(.+?)\s*$", re.MULTILINE)
+ABSENT = re.compile(r"Nothing was found on “([^”]+)”\.")
+LANGUAGE = re.compile(r"^- Write in (.+)\.$", re.MULTILINE)
 MARKERS = re.compile(r"((?:\s?\[\d+\])+)\.?")
 
 
@@ -42,6 +44,17 @@ class Quotation(NamedTuple):
 
     text: str
     numbers: tuple[int, ...]
+
+
+class Found(NamedTuple):
+    """A finding, taken apart."""
+
+    answer: tuple[Quotation, ...] = ()
+    """The cited sentences of its first cited paragraph."""
+    evidence: tuple[Quotation, ...] = ()
+    """Those behind it."""
+    absent: tuple[str, ...] = ()
+    """Names of which it says that nothing was found on them."""
 
 
 class Learned(NamedTuple):
@@ -93,6 +106,12 @@ def plan_in(messages: Sequence[BaseMessage]) -> list[str]:
     return STEP.findall(plans[-1]) if plans else []
 
 
+def language_in(messages: Sequence[BaseMessage]) -> str:
+    """The name of the language that the system prompt asks for; empty if it asks for none."""
+    texts = [message.text for message in messages if isinstance(message, SystemMessage)]
+    return next((match.group(1) for text in texts if (match := LANGUAGE.search(text))), "")
+
+
 def exchanges_in(messages: Sequence[BaseMessage]) -> list[Exchange]:
     """All tool calls so far, in order."""
     replies = {message.tool_call_id: message.text for message in messages if isinstance(message, ToolMessage)}
@@ -112,10 +131,9 @@ def documents_in(messages: Sequence[BaseMessage]) -> list[Document]:
     return [found[number] for number in sorted(found)]
 
 
-def quotations_in(messages: Sequence[BaseMessage]) -> list[list[Quotation]]:
-    """The cited sentences of each finding, in the order in which they stand."""
-    findings = [message.text for message in messages if isinstance(message, ToolMessage)]
-    return [[quotation for line in text.splitlines() for quotation in _quotations(line)] for text in findings]
+def findings_in(messages: Sequence[BaseMessage]) -> list[Found]:
+    """The findings, in the order in which they came."""
+    return [_found(message.text) for message in messages if isinstance(message, ToolMessage)]
 
 
 def knowledge_in(messages: Sequence[BaseMessage]) -> Knowledge:
@@ -135,6 +153,12 @@ def knowledge_in(messages: Sequence[BaseMessage]) -> Knowledge:
         tuple(told.get("asked", ())),
         tuple((one, other) for one, other in told.get("candidates", ())),
     )
+
+
+def _found(text: str) -> Found:
+    paragraphs = [quoted for line in text.splitlines() if (quoted := tuple(_quotations(line)))]
+    rest = tuple(quotation for paragraph in paragraphs[1:] for quotation in paragraph)
+    return Found(paragraphs[0] if paragraphs else (), rest, tuple(ABSENT.findall(text)))
 
 
 def _quotations(line: str) -> Iterator[Quotation]:

@@ -1,4 +1,4 @@
-"""The researcher's turns: search, follow the names that the best passages bring up, then report."""
+"""The researcher's turns: search, on the web follow the names that the best passages bring up, then report."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from langchain_core.messages import BaseMessage
 
 from deep_research.evidence.words import names, stems
-from deep_research.models.extractive.chains import best_chain
+from deep_research.models.extractive.leading import leading
 from deep_research.models.extractive.leads import queries_in
 from deep_research.models.extractive.pool import pool_of
 from deep_research.models.extractive.reading import documents_in, exchanges_in, question_in
@@ -22,12 +22,11 @@ MAX_FOLLOW_UPS = 2
 MAX_QUERIES = 3
 MAX_OPENED = 3
 QUERY_CHARACTERS = 300
-CHAIN_LENGTH = 4
 CUT = re.compile(r"(?:…|\.\.\.|[^.!?。！？\"'”’»)\]])\s*$")
 
 
 def next_round(messages: Sequence[BaseMessage], tools: Collection[str]) -> list[Asked]:
-    """The call of the next turn: every search once, pages that were cut, two rounds of follow-ups, the report."""
+    """The call of the next turn: every search once, pages that were cut, two more rounds on the web, the report."""
     searches = [name for name in SEARCHES if name in tools]
     done = [
         exchange.call
@@ -43,10 +42,16 @@ def next_round(messages: Sequence[BaseMessage], tools: Collection[str]) -> list[
         return [Asked(tool_names.OPEN_URL, {"urls": addresses})]
     if follow_ups < 0:
         unused = next(name for name in searches if name not in used)
-        return [Asked(unused, {"queries": first_queries(topic_of(question_in(messages)))})]
-    if follow_ups < MAX_FOLLOW_UPS and (queries := _follow_up_queries(messages)):
-        return [Asked(searches[follow_ups % len(searches)], {"queries": queries})]
+        return [Asked(unused, {"queries": _queries(unused, topic_of(question_in(messages)))})]
+    # The search of the user's documents follows names by itself.
+    may_follow = tool_names.WEB_SEARCH in searches and follow_ups < MAX_FOLLOW_UPS
+    if may_follow and (queries := _follow_up_queries(messages)):
+        return [Asked(tool_names.WEB_SEARCH, {"queries": queries})]
     return [Asked(tool_names.GENERATE_REPORT, {})]
+
+
+def _queries(search: str, topic: Topic) -> list[str]:
+    return first_queries(topic)[: 1 if search == tool_names.INTERNAL_SEARCH else MAX_QUERIES]
 
 
 def first_queries(topic: Topic) -> list[str]:
@@ -62,10 +67,8 @@ def _follow_up_queries(messages: Sequence[BaseMessage]) -> list[str]:
 
 
 def _worth_opening(messages: Sequence[BaseMessage]) -> list[str]:
-    documents = {document.number: document for document in documents_in(messages)}
-    pool = pool_of(list(documents.values()), topic_of(question_in(messages)).whole)
-    chain = [documents[sentence.number] for sentence in best_chain(pool, CHAIN_LENGTH).sentences]
-    addresses = [document.address for document in chain if all(CUT.search(text) for text in document.texts)]
+    best = leading(documents_in(messages), topic_of(question_in(messages)).whole)
+    addresses = [document.address for document in best if all(CUT.search(text) for text in document.texts)]
     opened = {"", *_arguments(messages, "urls")}
     return [address for address in dict.fromkeys(addresses) if address not in opened][:MAX_OPENED]
 

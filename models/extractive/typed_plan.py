@@ -7,10 +7,10 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 
+from deep_research.models.extractive.answers import is_broad
 from deep_research.models.extractive.planner import MAX_STEPS, steps_for
 from deep_research.models.extractive.reading import knowledge_in, question_in
 from deep_research.models.extractive.topics import task_for, title_of, topic_of
-from deep_research.models.extractive.writer import BROAD
 
 ANALYSIS = "What the sources agree and differ on"
 
@@ -23,7 +23,7 @@ def make_plan(messages: Sequence[BaseMessage]) -> dict[str, Any]:
     """A search for each part, one for the whole that builds on them, and a thought where much is to be compared."""
     question = question_in(messages).strip() or UNNAMED
     whole, *parts = steps_for(question)
-    thoughts = [ANALYSIS] if BROAD.search(question) else []
+    thoughts = [ANALYSIS] if is_broad(question) else []
     searches = [_step(part, whole) for part in parts[: MAX_STEPS - 1 - len(thoughts)]]
     last = [_step(whole, whole, requires_previous=bool(searches))]
     last += [_step(thought, whole, requires_search=False, requires_previous=True) for thought in thoughts]

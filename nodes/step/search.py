@@ -10,6 +10,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import StreamWriter
 from typing_extensions import TypedDict
 
+from deep_research.evidence.mixing import distinct, in_turn
 from deep_research.knowledge import Source, short_hash
 from deep_research.models.settings import settings_of
 from deep_research.run import tool_names
@@ -27,7 +28,6 @@ from deep_research.tools.addresses import Addresses
 from deep_research.tools.carry_out import Time
 from deep_research.tools.desk import Desk
 from deep_research.tools.meter import Meter
-from deep_research.tools.mixing import distinct, in_turn
 from deep_research.tools.offer import offered_tools
 from deep_research.tools.outcome import Hit, Outcome
 from deep_research.tools.together import together

@@ -1,0 +1,1 @@
+"""The passages that answer a question together, one leading to the next."""

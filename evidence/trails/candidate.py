@@ -1,0 +1,84 @@
+"""A passage as the search for trails reads it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from functools import cached_property
+
+from deep_research.evidence.trails.query import plain_run, stem_run
+from deep_research.evidence.vocabulary import MONTHS, STOP_WORDS
+from deep_research.evidence.words import names, stem, stems, tokens
+
+SHORTEST_NAME = 3
+_REMARK = re.compile(r"\s*(?:\([^)]*\)|,.*)$")
+_JOINT = re.compile(r"\s+(?:of|the|in|at|de|von|van)\s+")
+
+
+class Candidate:
+    """A passage that may be part of a trail; what is told of it is worked out when first asked for."""
+
+    def __init__(self, key: tuple[str, int], document: str, title: str, text: str) -> None:
+        """Take a passage.
+
+        Args:
+            key: Document and place in it; of two passages that are equally good, the smaller comes first.
+            document: The document that it belongs to.
+            title: The document's title.
+            text: The passage itself.
+        """
+        self.key = key
+        self.document = document
+        self.title = title
+        self.text = text
+
+    @cached_property
+    def title_stems(self) -> frozenset[str]:
+        """Stems of the title."""
+        return frozenset(stems(self.title))
+
+    @cached_property
+    def _tokens(self) -> list[str]:
+        return tokens(self.text)
+
+    @cached_property
+    def counts(self) -> Counter[str]:
+        """How often each stem stands in the text."""
+        return Counter(stem(token) for token in self._tokens if token not in STOP_WORDS)
+
+    @cached_property
+    def length(self) -> int:
+        """Number of words that carry meaning."""
+        return sum(self.counts.values())
+
+    @cached_property
+    def title_run(self) -> str:
+        """The title's words, between spaces."""
+        return plain_run(self.title)
+
+    @cached_property
+    def run(self) -> str:
+        """The text's words, between spaces."""
+        return f" {' '.join(self._tokens)} "
+
+    @cached_property
+    def stem_run(self) -> str:
+        """The stems of title and text, in order."""
+        return f"{stem_run(self.title)}| {' '.join(map(stem, self._tokens))} "
+
+    @cached_property
+    def subject(self) -> str:
+        """The title without a remark in brackets or after a comma: the name under which others mention it."""
+        return _REMARK.sub("", self.title) or self.title
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names in title and text by which a trail can go on, as plain words."""
+        found = [self.title, self.subject, *names(self.text)]
+        parts = [part for name in found for part in (name, *_JOINT.split(name))]
+        plain = (" ".join(tokens(part)) for part in parts)
+        return tuple(dict.fromkeys(name for name in plain if _is_telling(name)))
+
+
+def _is_telling(name: str) -> bool:
+    return len(name) >= SHORTEST_NAME and not name.isdigit() and not set(name.split()) <= STOP_WORDS | MONTHS

@@ -1,0 +1,82 @@
+"""A question as the search for trails reads it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from deep_research.evidence.vocabulary import FAMILIES, GENERIC_WORDS, STOP_WORDS
+from deep_research.evidence.words import names, stem, stems, tokens
+
+MEMBERS: dict[str, tuple[str, ...]] = {
+    family: tuple(word for word, own in FAMILIES.items() if own == family) for family in set(FAMILIES.values())
+}
+
+
+class SoughtName(NamedTuple):
+    """A name of several words in a question."""
+
+    run: str
+    """Its words in their stems, between spaces."""
+    stems: tuple[str, ...]
+
+
+class Query(NamedTuple):
+    """What is sought."""
+
+    text: str
+    weights: dict[str, float]
+    """The share, from 0 to 1, of the question that each stem makes up: the rarer the heavier; together 1."""
+    words: dict[str, tuple[str, ...]]
+    """For each stem the words to search for."""
+    names: tuple[SoughtName, ...]
+    run: str
+    """All its words in their stems, between spaces."""
+    plain: str
+    """All its words as they are, between spaces."""
+
+
+def read_query(text: str, total: int, counted: Callable[[Sequence[str]], int]) -> Query:
+    """Take a question apart.
+
+    Args:
+        text: The question, or the words to search for.
+        total: How many passages there are.
+        counted: Tells in how many passages at least one of some words stands.
+    """
+    words = _words(text)
+    counts = {own: min(total, counted(forms)) for own, forms in words.items()}
+    rarities = {own: rarity(total, count) for own, count in counts.items() if count}
+    whole = sum(rarities.values()) or 1.0
+    weights = {own: weight / whole for own, weight in rarities.items()}
+    return Query(text, weights, words, tuple(_names(text, weights)), stem_run(text), plain_run(text))
+
+
+def rarity(total: int, count: int) -> float:
+    """Weight of a word that stands in `count` of `total` passages (the inverse document frequency of BM25)."""
+    return math.log(1 + (total - count + 0.5) / (count + 0.5))
+
+
+def stem_run(text: str) -> str:
+    """The words of a text in their stems, between spaces, so that a run of them can be looked for."""
+    return f" {' '.join(map(stem, tokens(text)))} "
+
+
+def plain_run(text: str) -> str:
+    """The words of a text as they are, between spaces."""
+    return f" {' '.join(tokens(text))} "
+
+
+def _words(text: str) -> dict[str, tuple[str, ...]]:
+    content = [token for token in tokens(text) if token not in STOP_WORDS]
+    telling = [token for token in content if token not in GENERIC_WORDS and stem(token) not in GENERIC_WORDS]
+    forms: dict[str, list[str]] = {}
+    for token in telling or content or tokens(text):
+        forms.setdefault(stem(token), []).append(token)
+    return {own: tuple(dict.fromkeys((*found, *MEMBERS.get(own, ())))) for own, found in forms.items()}
+
+
+def _names(text: str, weights: dict[str, float]) -> list[SoughtName]:
+    found = ((name, tuple(own for own in dict.fromkeys(stems(name)) if own in weights)) for name in names(text))
+    return [SoughtName(stem_run(name), own) for name, own in found if len(own) > 1]

@@ -1,0 +1,57 @@
+"""Which of the documents that were shown serve a question best."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from deep_research.evidence.function_words import evident_language
+from deep_research.evidence.mixing import in_turn
+from deep_research.evidence.sources import DOCUMENT_SCHEME
+from deep_research.evidence.trails.candidate import Candidate
+from deep_research.evidence.trails.memory_shelf import MemoryShelf
+from deep_research.evidence.trails.trails import find_trails, passages_of
+from deep_research.evidence.words import names, stems
+from deep_research.models.extractive.reading import Document
+
+MOST_SOURCES = 5
+"""Documents that an answer quotes."""
+LEAST_OF_NAME = 0.8
+"""Share of a name's words that one document must hold for the name to count as found."""
+
+
+def leading(documents: Sequence[Document], question: str) -> list[Document]:
+    """The best documents, best first.
+
+    The index of the user's documents knows how rare each word is, so its order stands; pages of the web are put in
+    order by the trails through them; of both kinds the best ones come in turn.
+    """
+    own = [document for document in documents if document.address.startswith(DOCUMENT_SCHEME)]
+    pages = _by_trails([document for document in documents if document not in own], question)
+    return in_turn([own, pages])[:MOST_SOURCES]
+
+
+def absent_names(documents: Sequence[Document], question: str) -> list[str]:
+    """The names in the question that no document holds, be it in parts of its text or in its title."""
+    held = [frozenset(stems(" ".join((document.title, *document.texts)))) for document in documents]
+    return [name for name in _sure_names(question) if not _is_held(name, held)]
+
+
+def _sure_names(question: str) -> list[str]:
+    """Where capitals tell names: in no script without them, and in German only in a row, since all nouns have them."""
+    is_german = evident_language(question) == "de"
+    return [name for name in names(question) if name != name.lower() and (" " in name or not is_german)]
+
+
+def _is_held(name: str, held: Sequence[frozenset[str]]) -> bool:
+    parts = frozenset(stems(name))
+    return any(len(parts & own) >= LEAST_OF_NAME * len(parts) for own in held)
+
+
+def _by_trails(pages: Sequence[Document], question: str) -> list[Document]:
+    candidates = {
+        Candidate((f"{page.number:09}", place), str(page.number), page.title, text): page
+        for page in pages
+        for place, text in enumerate(page.texts)
+    }
+    found = passages_of(find_trails(question, MemoryShelf(list(candidates))), len(candidates))
+    return list(dict.fromkeys([*(candidates[one] for one in found), *pages]))
