@@ -14,6 +14,10 @@ _TITLED = """
 SELECT spans.id FROM documents JOIN spans ON spans.document = documents.id
 WHERE documents.title_key = ? AND spans.position = 0 ORDER BY documents.path LIMIT ?
 """
+_AKIN = """
+SELECT spans.id FROM passages JOIN spans ON spans.id = passages.rowid JOIN documents ON documents.id = spans.document
+WHERE passages MATCH ? AND spans.position = 0 ORDER BY length (documents.title), documents.path LIMIT ?
+"""
 _PASSAGE = """
 SELECT documents.path, spans.start, spans.heading, documents.title, documents.date, documents.content_hash,
     substr (documents.text, spans.start + 1, spans.stop - spans.start)
@@ -54,6 +58,10 @@ class IndexReader:
         """The first passages of documents with one of these titles, as `title_key` writes them."""
         rows = (row for title in titles for row in self._connection.execute(_TITLED, (title, limit)))
         return [row[0] for row in rows]
+
+    def akin(self, match: str, limit: int) -> list[int]:
+        """The first passages of documents whose titles an FTS5 query finds, those with short titles first."""
+        return [row[0] for row in self._connection.execute(_AKIN, (match, limit))]
 
     def count(self, match: str, bound: int) -> int:
         """How many passages an FTS5 query finds, up to a bound."""

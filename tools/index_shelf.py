@@ -16,6 +16,7 @@ MOST_COUNTED = 20_000
 MOST_HOLDERS = 2_000
 """Holders of a name up to which they are counted: one with more hardly tells passages apart."""
 MOST_TITLED = 5
+MOST_AKIN = 10
 
 
 class OpenIndex(NamedTuple):
@@ -54,6 +55,11 @@ class IndexShelf:
         """The first passages of documents whose titles stand in this text."""
         titles = mentions(text)
         return self._merged(one.reader.titled(titles, MOST_TITLED) for one in self._indexes)
+
+    def akin(self, title: str) -> list[Candidate]:
+        """The first passages of documents whose titles hold all these words."""
+        match = " AND ".join(f"title : {_any([word])}" for word in dict.fromkeys(title.split()))
+        return self._merged(one.reader.akin(match, MOST_AKIN) for one in self._indexes) if match else []
 
     def holders(self, name: str) -> int:
         """How many passages hold the words of this name in a row, up to 2 000 an index."""

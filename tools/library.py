@@ -18,6 +18,7 @@ from deep_research.knowledge import Source
 from deep_research.reading.extract import WORKERS, Parser
 from deep_research.reading.folder import LeftOut
 from deep_research.run.context import Context
+from deep_research.tools.editions import in_force_first
 from deep_research.tools.index import Entry, is_corrupt
 from deep_research.tools.index_reader import FoundPassage, IndexReader
 from deep_research.tools.index_shelf import IndexShelf, OpenIndex
@@ -100,12 +101,20 @@ class Library:
         return [passage for _, passage in best[:limit]]
 
     def follow(self, question: str, limit: int) -> list[Passage]:
-        """The passages that answer a question together, those of the best trail first, and others that may help."""
+        """The passages that answer a question together, those of the best trail first, and others that may help.
+
+        Outdated versions come last, and tell which document is in force; that one is among the passages.
+        """
         with ExitStack() as stack:
             indexes = [self._opened(root, stack.enter_context(root.store.reading())) for root in self._roots]
             shelf = IndexShelf(indexes)
             trailed = [shelf.passages[one] for one in passages_of(find_trails(question, shelf), TRAILED)]
-        return distinct([*trailed, *self.search(question, limit)], lambda one: (one.source.key, one.start))[:limit]
+            found = distinct([*trailed, *self.search(question, limit)], lambda one: (one.source.key, one.start))
+            return in_force_first(question, found[:limit], shelf, self._text)[:limit]
+
+    def _text(self, source: Source) -> str:
+        document = self.read(source.address)
+        return document.text if document else ""
 
     def _opened(self, root: Root, reader: IndexReader) -> OpenIndex:
         def passage(number: int) -> Passage:
