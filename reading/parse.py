@@ -33,12 +33,16 @@ def parse(data: bytes, name: str, kind: Kind | None = None, charset: str = "", a
     return Extract(
         title=title[:TITLE_CHARACTERS],
         text=text[:TEXT_CHARACTERS].rstrip(),
-        # What a page of the web says in passing is not enough to date it.
-        date=extract.date or ("" if address else date_in_name(name) or date_near_top(text)),
+        date=extract.date or ("" if address else _stated_date(name, text, kind)),
         is_cut=extract.is_cut or len(text) > TEXT_CHARACTERS,
         links=_links(extract, text, address) if address else (),
         signs=extract.signs,
     )
+
+
+def _stated_date(name: str, text: str, kind: Kind) -> str:
+    # The first of many records dates itself, not the file.
+    return date_in_name(name) or ("" if kind in ("csv", "json", "jsonl") else date_near_top(text))
 
 
 def _plain(text: str) -> str:

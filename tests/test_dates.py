@@ -138,6 +138,9 @@ def test_what_the_file_states_comes_before_its_name_and_that_before_its_text() -
     assert parse(f"---\nupdated: 3 May 2021\ndate: 2020-01-02\n---\n{line}".encode(), "2023-03.md").date == "2021-05-03"
     assert parse(line.encode(), "light 2023-03.md").date == "2023-03"
     assert parse(line.encode(), "light.md").date == "2022-02-02"
+    # The first of many records dates itself only.
+    assert parse(b"date,ship\n2022-02-02,Velm\n", "ships.csv").date == ""
+    assert parse(b'{"date": "2022-02-02"}\n{"date": "2022-02-03"}\n', "ships.jsonl").date == ""
     page = b"<meta name='dcterms.modified' content='2021-05-03'><p>Lit.</p>"
     assert parse(page, "light 2023.html").date == "2021-05-03"
     # A page of the web has no name, and its lines may be anybody's.
