@@ -14,7 +14,10 @@ from deep_research.models.extractive.reading import documents_in, question_in
 from deep_research.models.extractive.topics import topic_of
 
 CHAIN_LENGTH = 5
-MAX_PER_DOCUMENT = 3
+MAX_OF_ANSWER = 3
+"""Sentences that are quoted of a document that is part of the answer."""
+MAX_OF_OTHERS = 1
+"""Those of a document that is not."""
 
 
 class Choice(NamedTuple):
@@ -50,7 +53,8 @@ def _of_document(pool: Pool, number: int, chain: Sequence[Sentence]) -> Iterator
     own = [sentence for sentence in pool.sentences if sentence.number == number]
     if not any(sentence in chain or _has_to_do(pool, sentence, chain) for sentence in own):
         return
-    best = sorted(own, key=lambda one: (one not in chain, -pool.weight(one.stems), one.place))[:MAX_PER_DOCUMENT]
+    most = MAX_OF_ANSWER if any(sentence in chain for sentence in own) else MAX_OF_OTHERS
+    best = sorted(own, key=lambda one: (one not in chain, -pool.weight(one.stems), one.place))[:most]
     yield from (sentence for sentence in own if sentence in best and sentence not in chain)
 
 

@@ -50,9 +50,10 @@ def _absent(findings: Sequence[Found], pool: Pool) -> list[str]:
 
 def _lead(findings: Sequence[Found], pool: Pool) -> list[Sentence]:
     """The answer of the only finding; of several, what fits together best."""
-    if len(findings) > 1:
+    answers = [found.answer for found in findings if found.answer]
+    if len(answers) > 1:
         return list(best_chain(pool, LEAD_SENTENCES).sentences)
-    answer = [quoted.text for found in findings for quoted in found.answer]
+    answer = [quoted.text for quoted in answers[0]]
     return sorted((one for one in pool.sentences if one.text in answer), key=lambda one: answer.index(one.text))
 
 
