@@ -18,7 +18,8 @@ _OBJECT = 160
 _LONGEST_LINE = 80
 _ACTIVE = re.compile(
     r"\b(?:supersedes?|superseding|(?:has|have) superseded|replaces?|replacing|(?:has|have) replaced|"
-    r"ersetzt(?! durch)|ersetzen(?! durch)|tritt an die stelle|lost|remplace(?:nt)?|abroge|sustituye(?:n)?|reemplaza(?:n)?|deroga|substitui|"
+    r"ersetzt(?! durch)|ersetzen(?! durch)|tritt an die stelle|lost|remplace(?:nt)?|abroge|"
+    r"sustituyen?|reemplazan?|deroga|substitui|"
     r"sostituisce|vervangt)\b|(?<!被)(?:取代|替代|代替)(?!为)|に代わる"
 )
 _PASSIVE = re.compile(

@@ -8,9 +8,10 @@ from typing import NamedTuple
 from langchain_core.messages import BaseMessage
 
 from deep_research.models.extractive.chains import best_chain
+from deep_research.models.extractive.editions import meant, outdated
 from deep_research.models.extractive.leading import absent_names, leading
 from deep_research.models.extractive.pool import Pool, Sentence, pool_of
-from deep_research.models.extractive.reading import documents_in, question_in
+from deep_research.models.extractive.reading import OUTDATED, documents_in, question_in
 from deep_research.models.extractive.topics import topic_of
 
 CHAIN_LENGTH = 5
@@ -30,23 +31,29 @@ class Choice(NamedTuple):
 
 
 def write_finding(messages: Sequence[BaseMessage]) -> str:
-    """The answer as one paragraph, then the evidence, a paragraph a document; or that nothing was found."""
+    """The answer as one paragraph, the evidence, a paragraph a document, and what is outdated; or that nothing was found."""
     topic = topic_of(question_in(messages))
     documents = documents_in(messages)
-    answer, evidence = choose(pool_of(leading(documents, topic.whole), topic.whole))
+    answer, evidence = choose(pool_of(leading(meant(documents, topic.whole), topic.whole), topic.whole))
+    old = [f"{OUTDATED}{_cited(one)}" for one in outdated(documents, topic.whole)]
     absent = [f"Nothing was found on “{name}”." for name in absent_names(documents, topic.text)]
     if not answer:
-        return " ".join([f"Nothing was found that fits the task: {' '.join(topic.text.split())}", *absent])
+        nothing = f"Nothing was found that fits the task: {' '.join(topic.text.split())}"
+        return "\n\n".join([*old, " ".join([nothing, *absent])])
     numbers = dict.fromkeys(sentence.number for sentence in evidence)
     groups = [answer, *([one for one in evidence if one.number == number] for number in numbers)]
-    quoted = [" ".join(f"{one.text} [{one.number}]" for one in group) for group in groups]
-    return "\n\n".join([*quoted, *absent])
+    quoted = [" ".join(map(_cited, group)) for group in groups]
+    return "\n\n".join([*quoted, *old, *absent])
 
 
 def choose(pool: Pool) -> Choice:
     """The best chain, and the sentences that serve the question best of each document that has to do with it."""
     chain = best_chain(pool, CHAIN_LENGTH).sentences
     return Choice(chain, tuple(sentence for number in pool.titles for sentence in _of_document(pool, number, chain)))
+
+
+def _cited(sentence: Sentence) -> str:
+    return f"{sentence.text} [{sentence.number}]"
 
 
 def _of_document(pool: Pool, number: int, chain: Sequence[Sentence]) -> Iterator[Sentence]:

@@ -14,6 +14,7 @@ from deep_research.models.extractive.answers import is_broad
 from deep_research.models.extractive.chains import best_chain
 from deep_research.models.extractive.coverage import LEAST_OF_NAME, share, share_of_name
 from deep_research.models.extractive.leading import MOST_SOURCES
+from deep_research.models.extractive.old_versions import old_versions
 from deep_research.models.extractive.pool import Pool, Sentence
 from deep_research.models.extractive.quotations import pool_of_quotations
 from deep_research.models.extractive.reading import Found, Quotation, findings_in, language_in, plan_in, question_in
@@ -26,20 +27,20 @@ LEAST_SHARE = 0.4
 
 
 def write_report(messages: Sequence[BaseMessage]) -> str:
-    """The body of the report in Markdown: the answer, that it is an extract, the evidence in sections."""
+    """The body of the report in Markdown: the answer, that it is an extract, the evidence in sections, what is outdated."""
     question = " ".join(question_in(messages).split())
     words = labels_of_named(language_in(messages))
     findings = findings_in(messages)
     quoted = _quoted(findings, BROAD_SOURCES if is_broad(question) else MOST_SOURCES)
     pool = pool_of_quotations(quoted, question)
-    absent = _absent(findings, pool)
+    absent, old = _absent(findings, pool), old_versions(findings, pool, words)
     if absent or share(pool, pool.sentences) < LEAST_SHARE:
-        return _no_answer(absent or [question], _nearest(pool), words)
+        return "\n\n".join([_no_answer(absent or [question], _nearest(pool), words), *old])
     lead = _lead(findings, pool)
     steps = plan_in(messages)
     rest = [sentence for sentence in pool.sentences if sentence not in lead]
     sections = _by_step(rest, steps) if len(steps) > 1 else _by_nearness(rest, lead, words)
-    return "\n\n".join([" ".join(map(_cited, lead)), words.is_extract, *sections])
+    return "\n\n".join([" ".join(map(_cited, lead)), words.is_extract, *sections, *old])
 
 
 def _absent(findings: Sequence[Found], pool: Pool) -> list[str]:
