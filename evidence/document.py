@@ -36,8 +36,8 @@ def write_document(
     """The report in Markdown.
 
     `cited` are its sources in the order of their numbers, `notes` what a reader should know about the run, `table` one
-    of claims that contradict each other, which stands right behind the answer if the report is an extract. `was_researched`
-    tells whether any source was found at all; a text without citations says which of the two it is.
+    of claims that contradict each other, which stands right behind the answer if the report is an extract.
+    `was_researched` tells whether any source was found at all; a text without citations says which of the two it is.
     """
     links = {number: source.location for number, source in enumerate(cited, 1)}
     answer, line, rest = report.text.partition(labels.is_extract)

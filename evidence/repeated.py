@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from deep_research.evidence.reprints import overlap, runs_of
+from deep_research.evidence.reprints import runs_of
 from deep_research.evidence.words import tokens
 
 Item = TypeVar("Item")
@@ -26,8 +26,8 @@ class _Text:
         """Whether the other text says all of this one; another figure makes it another statement."""
         if self.words == other.words:
             return True
-        is_part = len(self.runs) <= len(other.runs) and self.figures <= other.figures
-        return is_part and overlap(self.runs, other.runs) >= REPEATED
+        held = len(self.runs & other.runs)
+        return self.figures <= other.figures and held > 0 and held >= REPEATED * len(self.runs)
 
 
 def without_repeated(items: Iterable[Item], text_of: Callable[[Item], str]) -> list[Item]:

@@ -1,4 +1,4 @@
-"""The collection of a research ship and its institutes: the files of `tests/collection` and those that programs write."""
+"""The documents of a research ship and its institutes: those of `tests/collection` and those that programs write."""
 
 from __future__ import annotations
 
@@ -50,7 +50,9 @@ OPEN_DAY = (
 def write_collection(folder: Path) -> Path:
     """The whole collection."""
     shutil.copytree(DOCUMENTS, folder)
-    _write_docx(folder / "verwaltung" / "reisekostenordnung-2025.docx", "Reisekostenordnung", datetime(2025, 6, 20), TRAVEL)
+    _write_docx(
+        folder / "verwaltung" / "reisekostenordnung-2025.docx", "Reisekostenordnung", datetime(2025, 6, 20), TRAVEL
+    )
     _write_docx(folder / "ship" / "handbook.docx", "Handbook for the scientific party", datetime(2025, 3, 9), HANDBOOK)
     _write_docx(
         folder / "protokolle" / "protokoll-2026-01-20.docx",

@@ -24,6 +24,14 @@ _PAST = re.compile(
     rf"veraltete|ancien|ancienne|precedente?|antigu[oa]|anterior)[nrsm]?s? (?:\w+ ){{0,2}}{_KIND}\b"
     rf"|\b{_KIND} (?:precedente?s?|anterior(?:es)?|antigu[oa]s?|obsoleta?s?)\b|旧版|上一版"
 )
+_PRESENT = re.compile(
+    r"\b(?:currently|now(?:adays)?|today|at present|at the moment|latest|aktuell\w*|derzeit|zurzeit|momentan|heute|"
+    r"heutzutage|jetzt|actuellement|aujourd'hui|actualmente|hoy|ahora)\b|目前|现在|如今|現在"
+)
+_SPAN = re.compile(
+    r"\b(?:since|between|after|from|before|until|seit|zwischen|nach|vor|bis|depuis|entre|apres|avant|jusqu|desde|despues|"
+    r"antes|hasta)\b|以来|之间|之后|之前"
+)
 _BEFORE = re.compile(
     r"\b(?:before|prior to|until|vor|bis|avant|jusqu'en|antes de|hasta)(?: (?:the|dem|der|den|le|el|la))?$"
 )
@@ -47,7 +55,7 @@ class _Version(NamedTuple):
 
 
 def unwanted(question: str, documents: Sequence[Dated], newer: Mapping[str, str]) -> set[str]:
-    """The keys of the documents that the question does not mean, of each group of versions.
+    """The keys of the documents that the question does not mean, of each group of versions and of each series.
 
     Args:
         question: The question.
@@ -59,13 +67,43 @@ def unwanted(question: str, documents: Sequence[Dated], newer: Mapping[str, str]
     for old, current in newer.items():
         if old in by_key:
             groups.setdefault(current, []).append(by_key[old])
-    found: set[str] = set()
+    asked = folded(question)
+    versions_of_one = newer.keys() | set(newer.values())
+    found = _of_other_times(asked, [one for one in documents if one.key not in versions_of_one])
     for current, outdated in groups.items():
         versions = [_version(one) for one in outdated]
         present = [_version(by_key[current])] if current in by_key else []
-        meant = _meant(folded(question), versions, present)
+        meant = _meant(asked, versions, present)
         found |= {one.key for one in (*versions, *present)} - meant
     return found
+
+
+def _of_other_times(question: str, documents: Sequence[Dated]) -> set[str]:
+    """Of each series, as of yearly reports, the parts that are not of the time that the question names."""
+    times = [asked.iso for asked in dates_in(question)]
+    is_of_present = not times and _PRESENT.search(question) is not None
+    if _SPAN.search(question) or not (times or is_of_present):
+        return set()
+    found: set[str] = set()
+    for series in _series(documents):
+        last = max(series.values())
+        meant = {key for key, date in series.items() if (date == last if is_of_present else _is_of(date, times))}
+        found |= series.keys() - meant if meant else set()
+    return found
+
+
+def _series(documents: Sequence[Dated]) -> list[dict[str, str]]:
+    """The dates of documents whose titles, or paths, are alike but for the date, by their keys."""
+    series: dict[tuple[str, ...], dict[str, str]] = {}
+    for one in documents:
+        for kind, name in (("title", read_title(one.title)), ("path", read_path(one.path))):
+            if name.base and name.date:
+                series.setdefault((kind, *name.base), {})[one.key] = name.date
+    return [dates for dates in series.values() if len(dates) > 1]
+
+
+def _is_of(date: str, times: Sequence[str]) -> bool:
+    return any(date.startswith(time) or time.startswith(date) for time in times)
 
 
 def _version(one: Dated) -> _Version:

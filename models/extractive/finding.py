@@ -31,15 +31,14 @@ class Choice(NamedTuple):
 
 
 def write_finding(messages: Sequence[BaseMessage]) -> str:
-    """The answer as one paragraph, the evidence, a paragraph a document, and what is outdated; or that nothing was found."""
+    """The answer in a paragraph, the evidence, a paragraph a document, what is outdated; or that nothing was found."""
     topic = topic_of(question_in(messages))
     documents = documents_in(messages)
     answer, evidence = choose(pool_of(leading(meant(documents, topic.whole), topic.whole), topic.whole))
-    old = [f"{OUTDATED}{_cited(one)}" for one in outdated(documents, topic.whole)]
+    old = [f"{OUTDATED}{_cited(one)}" for one in outdated(documents, topic.whole, answer)]
     absent = [f"Nothing was found on “{name}”." for name in absent_names(documents, topic.text)]
     if not answer:
-        nothing = f"Nothing was found that fits the task: {' '.join(topic.text.split())}"
-        return "\n\n".join([*old, " ".join([nothing, *absent])])
+        return " ".join([f"Nothing was found that fits the task: {' '.join(topic.text.split())}", *absent])
     numbers = dict.fromkeys(sentence.number for sentence in evidence)
     groups = [answer, *([one for one in evidence if one.number == number] for number in numbers)]
     quoted = [" ".join(map(_cited, group)) for group in groups]

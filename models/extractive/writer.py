@@ -27,20 +27,20 @@ LEAST_SHARE = 0.4
 
 
 def write_report(messages: Sequence[BaseMessage]) -> str:
-    """The body of the report in Markdown: the answer, that it is an extract, the evidence in sections, what is outdated."""
+    """The body of the report in Markdown: the answer, that it is an extract, the evidence, what is outdated."""
     question = " ".join(question_in(messages).split())
     words = labels_of_named(language_in(messages))
     findings = findings_in(messages)
     quoted = _quoted(findings, BROAD_SOURCES if is_broad(question) else MOST_SOURCES)
     pool = pool_of_quotations(quoted, question)
-    absent, old = _absent(findings, pool), old_versions(findings, pool, words)
+    absent = _absent(findings, pool)
     if absent or share(pool, pool.sentences) < LEAST_SHARE:
-        return "\n\n".join([_no_answer(absent or [question], _nearest(pool), words), *old])
+        return _no_answer(absent or [question], _nearest(pool), words)
     lead = _lead(findings, pool)
     steps = plan_in(messages)
     rest = [sentence for sentence in pool.sentences if sentence not in lead]
     sections = _by_step(rest, steps) if len(steps) > 1 else _by_nearness(rest, lead, words)
-    return "\n\n".join([" ".join(map(_cited, lead)), words.is_extract, *sections, *old])
+    return "\n\n".join([" ".join(map(_cited, lead)), words.is_extract, *sections, *old_versions(findings, lead, words)])
 
 
 def _absent(findings: Sequence[Found], pool: Pool) -> list[str]:
