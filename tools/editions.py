@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from deep_research.evidence.likeness import likeness
 from deep_research.evidence.mixing import distinct
 from deep_research.evidence.repeated import without_repeated
 from deep_research.evidence.sources import DOCUMENT_SCHEME
 from deep_research.evidence.versions.asked import Dated, unwanted
-from deep_research.evidence.versions.names import base_words
+from deep_research.evidence.versions.names import base_words, read_title
 from deep_research.evidence.versions.versions import Edition, superseded
+from deep_research.evidence.versions.vocabulary import REPLACING
 from deep_research.evidence.words import stems, tokens
 from deep_research.knowledge import Source
 from deep_research.tools.index_shelf import IndexShelf
@@ -19,7 +21,20 @@ from deep_research.tools.ranking import Passage
 
 MOST_NAMING = 10
 """Passages that hold the title of a document and may say that it is replaced."""
-_REPLACING = ("supersedes", "replaces", "ersetzt", "remplace", "sustituye", "reemplaza", "取代", "替代")
+MOST_AKIN = 50
+"""Documents that are compared with those that were found."""
+
+
+class _Versions(NamedTuple):
+    """The documents that were found and those akin to them, by key."""
+
+    sources: dict[str, Source]
+    """With what supersedes them."""
+    texts: dict[str, str]
+    groups: dict[str, list[str]]
+    """All versions of a document, the one in force first, by the key of each of them."""
+    left_out: set[str]
+    """Those that the question does not mean."""
 
 
 def in_force_first(
@@ -30,34 +45,45 @@ def in_force_first(
     The version in force is added where only an outdated one was found, and the one that the question asks for where
     only another one was.
     """
-    sources = _by_key(passage.source for passage in found)
-    near = sources | _by_key(_akin(shelf, sources.values()))
+    versions = _versions(question, found, shelf, text_of)
+    known = {passage.source.key for passage in found}
+    every = [one for passage in found for one in _with_counterparts(passage, versions, known)]
+    first = [one for one in every if one.source.key not in versions.left_out]
+    behind = [one for one in every if one.source.key in versions.left_out]
+    return without_repeated(distinct([*first, *behind], lambda one: (one.source.key, one.start)), lambda one: one.text)
+
+
+def _versions(
+    question: str, found: Sequence[Passage], shelf: IndexShelf, text_of: Callable[[Source], str]
+) -> _Versions:
+    sources = {passage.source.key: passage.source for passage in found}
+    akin = distinct(_akin(shelf, sources.values()), lambda source: source.key)
+    near = {source.key: source for source in (*akin[:MOST_AKIN], *sources.values())}
     texts = {key: text_of(source) for key, source in near.items()}
     newer = superseded(_edition(source, texts[key]) for key, source in near.items())
-    marked = {key: one.model_copy(update={"superseded_by": newer.get(key, "")}) for key, one in near.items()}
     left_out = unwanted(question, [_dated(source) for source in near.values()], newer)
-    groups = _groups(newer)
-    first, behind = list[Passage](), list[Passage]()
-    for passage in found:
-        (behind if passage.source.key in left_out else first).append(_of(passage, marked[passage.source.key]))
-        for key in groups.get(passage.source.key, ()):
-            if key not in sources and (key not in left_out or key in newer.values()):
-                counterpart = _counterpart(passage, marked[key], texts[key])
-                (behind if key in left_out else first).append(counterpart)
-    every = distinct([*first, *behind], lambda one: (one.source.key, one.start))
-    return without_repeated(every, lambda one: one.text)
+    marked = {key: one.model_copy(update={"superseded_by": newer.get(key, "")}) for key, one in near.items()}
+    return _Versions(marked, texts, _groups(newer), left_out)
 
 
-def _by_key(sources: Iterable[Source]) -> dict[str, Source]:
-    return {source.key: source for source in sources}
+def _with_counterparts(passage: Passage, versions: _Versions, known: Collection[str]) -> Iterator[Passage]:
+    """The passage, and what versions that were not found say in its place: the one in force, and those meant."""
+    yield passage._replace(source=versions.sources[passage.source.key])
+    for place, key in enumerate(versions.groups.get(passage.source.key, ())):
+        if key not in known and (place == 0 or key not in versions.left_out):
+            yield _counterpart(passage, versions.sources[key], versions.texts[key])
 
 
 def _akin(shelf: IndexShelf, sources: Iterable[Source]) -> Iterator[Source]:
-    """The documents with nearly the title of one of these, and those that may say that one of these is replaced."""
+    """The documents with the title of one of these, but for the version, and those that say that they replace one."""
     for source in sources:
-        title = " ".join(tokens(source.title))
-        near = [*shelf.akin(base_words(source.title)), *shelf.holding(title, _REPLACING, MOST_NAMING)]
-        yield from (shelf.passages[one].source for one in near)
+        own = read_title(source.title).base
+        for one in shelf.akin(base_words(source.title)):
+            if read_title(one.title).base == own:
+                yield shelf.passages[one].source
+        for one in shelf.holding(" ".join(tokens(source.title)), sorted(REPLACING), MOST_NAMING):
+            if not REPLACING.isdisjoint(tokens(one.text)):
+                yield shelf.passages[one].source
 
 
 def _edition(source: Source, text: str) -> Edition:
@@ -73,15 +99,10 @@ def _path(source: Source) -> str:
 
 
 def _groups(newer: Mapping[str, str]) -> dict[str, list[str]]:
-    """All versions of a document, the one in force first, by the key of each of them."""
     groups: dict[str, list[str]] = {}
     for old, current in newer.items():
         groups.setdefault(current, [current]).append(old)
     return {key: group for group in groups.values() for key in group}
-
-
-def _of(passage: Passage, source: Source) -> Passage:
-    return passage._replace(source=source)
 
 
 def _counterpart(passage: Passage, source: Source, text: str) -> Passage:

@@ -114,6 +114,9 @@ class _Read:
 
 
 def _takes_place_of(old: _Read, new: _Read) -> bool:
+    have_one_name = _have_one_name(old, new)
+    if not (have_one_name or old.statements or new.statements):
+        return False
     if any(statement.is_replaced and _is_meant(statement, old, new) for statement in old.statements):
         return True
     age = _age(old, new)
@@ -121,7 +124,7 @@ def _takes_place_of(old: _Read, new: _Read) -> bool:
         return False
     if any(not statement.is_replaced and _is_meant(statement, new, old) for statement in new.statements):
         return True
-    if not _have_one_name(old, new) or likeness(old.words, new.words) < AKIN:
+    if not have_one_name or likeness(old.words, new.words) < AKIN:
         return False
     if old.status != new.status:
         return new.status == "" and _may_follow(old, new)

@@ -44,6 +44,9 @@ IDLE = _set(
 NEWER = _set("new neu neue nouveau nouvelle nuevo nueva")
 """The same at the end of a file's name."""
 
+REPLACING = _set("supersedes supersede replaces replace ersetzt remplace sustituye reemplaza 取代 替代")
+"""Words of a text that says which document it replaces."""
+
 SERIES = _stems(
     "report annual yearly yearbook almanac minutes newsletter bulletin magazine journal diary log budget accounts "
     "statistics census survey results season championship championships cup league games olympics olympic tournament "
