@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from failing_store import HASH
 from lab import PLAN, REPORT, HandClock, lab, many, research, search
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.store.base import GetOp
 from langgraph.store.memory import InMemoryStore
 from openai_replies import Reply, fail
 from openai_server import Received
@@ -187,6 +189,35 @@ async def test_the_time_of_a_finding_is_the_researchers(tmp_path: Path) -> None:
     )
     [finding] = (await run.ask()).findings.values()
     assert finding.seconds == 7
+
+
+class SlowTexts(InMemoryStore):
+    """Takes two seconds for each text that is read."""
+
+    def __init__(self, clock: HandClock) -> None:
+        super().__init__()
+        self.clock = clock
+
+    async def abatch(self, ops: Any) -> Any:
+        wanted = list(ops)
+        self.clock.time += sum(2 for op in wanted if isinstance(op, GetOp) and len(op.key) == HASH)
+        return await super().abatch(wanted)
+
+
+@pytest.mark.parametrize("last", ["Lit in 1844. [1]", ValueError("x")])
+async def test_what_a_researcher_waits_for_before_it_asks_its_model_is_its_time_too(tmp_path: Path, last: Any) -> None:
+    """Nothing else takes time here."""
+    clock, ends = HandClock(), list[float]()
+
+    def end(*_: Any) -> Any:
+        ends.append(clock.time)
+        return last
+
+    graph = build_graph(checkpointer=InMemorySaver(), store=SlowTexts(clock))
+    run = lab(tmp_path, graph=graph, clock=clock, researcher=[search("Skerry Light"), REPORT, end])
+    [finding] = (await run.ask()).findings.values()
+    assert [finding.seconds] == ends
+    assert finding.seconds > 0
 
 
 async def test_the_time_of_a_finding_that_fails_is_the_researchers_too(tmp_path: Path) -> None:
