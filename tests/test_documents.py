@@ -130,6 +130,7 @@ def test_names_that_are_not_text_are_listed(place: Place) -> None:
     assert reasons(place.library()) == {"papers/\ufffd.txt": "its name holds characters that are not text"}
 
 
+@pytest.mark.fault("R29")
 def test_links_and_hidden_files_are_not_followed(place: Place, tmp_path: Path) -> None:
     (tmp_path / "secret.txt").write_text("harbour secret")
     (tmp_path / "outside").mkdir()
