@@ -28,11 +28,13 @@ def outcomes(questions: Sequence[Question], settings: Settings, jobs: int) -> It
             for process in crew:
                 if process.question is None and waiting:
                     process.give(waiting.popleft())
-            busy = {process.connection: process for process in crew if process.question}
+            busy = [process for process in crew if process.question]
             if not busy:
                 return
-            for connection in wait(list(busy)):
-                yield busy[connection].take()
+            heard = wait([process.connection for process in busy])
+            for process in busy:
+                if process.connection in heard:
+                    yield process.take()
     finally:
         for process in crew:
             process.end()

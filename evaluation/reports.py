@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from pathlib import Path
 from typing import Literal
@@ -133,4 +132,4 @@ def write_text(file: Path, text: str) -> None:
     """Put a text in the place of a file in one step: whoever reads it sees the old one or the new one."""
     part = file.with_name(f"{file.name}.part")
     part.write_text(text, encoding="utf-8")
-    os.replace(part, file)
+    part.replace(file)

@@ -1,0 +1,147 @@
+"""What an evaluation is given: questions that may be wrong, ids from anywhere, folders that hold other things."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import signal
+import socket
+import threading
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from exam import QUESTIONS, Exam, exam_in
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deep_research.evaluation.__main__ import cli
+from deep_research.evaluation.processes import outcomes
+from deep_research.evaluation.questions import Question, choose
+from deep_research.evaluation.reports import Settings, file_name
+
+LINE = json.dumps(QUESTIONS[0])
+QUESTION_LIST = [Question(id=str(number), question="Who?") for number in range(20)]
+
+
+@pytest.fixture
+def exam(tmp_path: Path) -> Exam:
+    return exam_in(tmp_path)
+
+
+def refused(exam: Exam, *more: str) -> str:
+    """What is said where nothing is asked."""
+    place = {"--corpus": exam.folder / "corpus", "--questions": exam.folder / "questions.jsonl", "--out": exam.out}
+    given = [str(word) for pair in place.items() for word in pair]
+    result: Result = CliRunner().invoke(cli, ["closed-corpus", *given, *more])
+    assert result.exit_code == 2, result.output
+    assert not (exam.out / "reports").exists()
+    return result.output
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "there is no question in it"),
+        ("\n \n", "there is no question in it"),
+        (f"{LINE}\n{{'id': 1}}\n", "line 2: this is no JSON"),
+        (f"{LINE}\n\n[]\n", "line 3: this is no JSON object"),
+        ('{"id": "1"}', "line 1: question: Field required"),
+        ('{"id": "", "question": "Who?"}', "line 1: id: String should have at least 1 character"),
+        ('{"id": "1", "question": "Who?", "answers": "Ada"}', "line 1: answers: Input should be a valid tuple"),
+        ('{"id": "\\ud800", "question": "Who?"}', "line 1: id: Input should be a valid string"),
+        (f"{LINE}\n{LINE}\n", "line 2: the id 'light' stands in"),
+        ("[" * 100_000, "line 1: this is no JSON"),
+    ],
+)
+def test_a_line_that_is_wrong_is_named(exam: Exam, text: str, words: str) -> None:
+    (exam.folder / "questions.jsonl").write_text(text)
+    said = refused(exam)
+    assert "--questions" in said
+    assert words in " ".join(said.split())
+
+
+def test_what_is_not_there_is_named_by_its_option(exam: Exam) -> None:
+    assert "'--corpus'" in refused(exam, "--corpus", "elsewhere")
+    assert "'--questions'" in refused(exam, "--questions", "elsewhere")
+    assert "'--out'" in refused(exam, "--out", str(exam.folder / "questions.jsonl"))
+    assert "--unanswerable" in refused(exam, "--unanswerable", str(exam.folder / "questions.jsonl"))
+    (exam.folder / "questions.jsonl").write_bytes(b"\xff\xfe\xfd")
+    assert "is not UTF-8 text" in refused(exam)
+
+
+def test_a_folder_without_documents_and_a_model_that_is_none_are_refused_once(exam: Exam) -> None:
+    (exam.folder / "empty").mkdir()
+    assert "there is no document in it" in refused(exam, "--corpus", str(exam.folder / "empty"))
+    said = refused(exam, "--model", "nobody:nothing", "--jobs", "1", "--fresh")
+    assert "nobody" in said.splitlines()[-1]
+    assert "failed" not in said
+
+
+def test_a_run_of_another_model_is_not_mixed_in(exam: Exam) -> None:
+    exam.out.mkdir()
+    settings = Settings(corpus=exam.folder / "corpus", model="openai:gpt", strategy="orchestrated")
+    (exam.out / "settings.json").write_text(settings.model_dump_json())
+    assert "model 'openai:gpt'" in refused(exam)
+
+
+@given(st.text(min_size=1))
+def test_a_file_name_stays_in_its_folder(question_id: str) -> None:
+    name = file_name(question_id)
+    assert name.isascii()
+    assert Path("folder", f"{name}.md").parent == Path("folder")
+    assert not name.startswith(".")
+    assert len(name) <= 120
+
+
+@given(st.text(min_size=1), st.text(min_size=1))
+def test_two_ids_have_two_file_names(one: str, other: str) -> None:
+    assert (file_name(one) == file_name(other)) == (one == other)
+    assert file_name(file_name(one)) == file_name(one) or "~" in file_name(one)
+
+
+@given(st.floats(0.01, 1), st.integers(), st.one_of(st.none(), st.integers(1, 30)))
+def test_a_random_share_is_repeatable_and_keeps_the_order(share: float, seed: int, limit: int | None) -> None:
+    chosen = choose(QUESTION_LIST, share, seed, limit)
+    assert chosen == choose(QUESTION_LIST, share, seed, limit)
+    assert chosen == [one for one in QUESTION_LIST if one in chosen]
+    assert len(chosen) == min(limit or 20, max(1, round(20 * share)))
+
+
+def test_another_seed_is_another_share() -> None:
+    assert len({tuple(choose(QUESTION_LIST, 0.5, seed, None)) for seed in range(5)}) == 5
+
+
+def test_gold_documents_that_are_not_there_are_told(exam: Exam) -> None:
+    line = {"id": "1", "question": "Who?", "gold_docs": ["keeper.md", "gone.md"]}
+    (exam.folder / "questions.jsonl").write_text(json.dumps(line))
+    said = refused(exam, "--model", "nobody:nothing")
+    assert "1 of 2 gold documents are not in the corpus; the first: gone.md of question 1" in said
+
+
+def test_a_process_that_is_killed_at_its_work_costs_its_question_alone(
+    exam: Exam, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=kill_who_asks, args=(server,), daemon=True).start()
+        monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{server.getsockname()[1]}/v1")
+        monkeypatch.setenv("OPENAI_API_KEY", "none")
+        settings = Settings(corpus=exam.folder / "corpus", model="openai:held", strategy="orchestrated")
+        found = list(outcomes(QUESTION_LIST[:2], settings, 1))
+    assert {outcome.question.id: outcome.error for outcome in found} == dict.fromkeys(
+        ("0", "1"), "the process at work on it ended (exit code -9)"
+    )
+    assert multiprocessing.active_children() == []
+
+
+def kill_who_asks(server: socket.socket) -> None:
+    """End the one process that there is, each time that it calls its model."""
+    while True:
+        try:
+            connection, _ = server.accept()
+        except OSError:
+            return
+        with connection:
+            for process in multiprocessing.active_children():
+                os.kill(process.pid or 0, signal.SIGKILL)
