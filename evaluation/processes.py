@@ -54,7 +54,7 @@ class _Process:
         try:
             self.connection.send(question)
         except OSError:
-            # Whatever ended it between two questions was none of their fault.
+            # The question before has ended it, or somebody has since; this one has no part in it.
             self._begin()
             self.connection.send(question)
 
@@ -64,9 +64,7 @@ class _Process:
         try:
             outcome: Outcome = self.connection.recv()
         except (EOFError, OSError):
-            code = self.end()
-            self._begin()
-            return Outcome(question, error=f"the process at work on it ended (exit code {code})")
+            return Outcome(question, error=f"the process at work on it ended (exit code {self.end()})")
         return outcome
 
     def end(self) -> int | None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from exam import QUESTIONS, Exam, exam_in
+from exam import QUESTIONS, Exam, exam_in, write_lines
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -71,10 +71,13 @@ def test_what_is_not_there_is_named_by_its_option(exam: Exam) -> None:
     assert "is not UTF-8 text" in refused(exam)
 
 
-def test_a_folder_without_documents_and_a_model_that_is_none_are_refused_once(exam: Exam) -> None:
+def test_what_would_fail_each_question_is_said_once_and_gold_documents_that_are_missing_too(exam: Exam) -> None:
     (exam.folder / "empty").mkdir()
     assert "there is no document in it" in refused(exam, "--corpus", str(exam.folder / "empty"))
+    lines = [{"id": key, "question": "Who?", "gold_docs": ["keeper.md", f"gone{key}.md"]} for key in "12"]
+    write_lines(exam.folder / "questions.jsonl", lines)
     said = refused(exam, "--model", "nobody:nothing", "--jobs", "1", "--fresh")
+    assert "2 of 3 gold documents are not in the corpus; the first: gone1.md of question 1" in said
     assert "nobody" in said.splitlines()[-1]
     assert "failed" not in said
 
@@ -111,13 +114,6 @@ def test_a_random_share_is_repeatable_and_keeps_the_order(share: float, seed: in
 
 def test_another_seed_is_another_share() -> None:
     assert len({tuple(choose(QUESTION_LIST, 0.5, seed, None)) for seed in range(5)}) == 5
-
-
-def test_gold_documents_that_are_not_there_are_told(exam: Exam) -> None:
-    line = {"id": "1", "question": "Who?", "gold_docs": ["keeper.md", "gone.md"]}
-    (exam.folder / "questions.jsonl").write_text(json.dumps(line))
-    said = refused(exam, "--model", "nobody:nothing")
-    assert "1 of 2 gold documents are not in the corpus; the first: gone.md of question 1" in said
 
 
 def test_a_process_that_is_killed_at_its_work_costs_its_question_alone(
