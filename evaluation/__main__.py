@@ -93,7 +93,7 @@ def compare(run_a: Path, run_b: Path, out: Path | None) -> int:
     from deep_research.evaluation.reports import write_text
     from deep_research.evaluation.rows import read_rows
 
-    page = comparison_page(read_rows(run_a), read_rows(run_b))
+    page = comparison_page(read_rows(run_a), read_rows(run_b), (str(run_a), str(run_b)))
     if out:
         try:
             write_text(out, page)

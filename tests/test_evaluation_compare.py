@@ -40,6 +40,7 @@ def test_a_comparison_counts_and_names_the_questions_that_changed(tmp_path: Path
     after = {"one": {"answer": 1.0, "words": 60.0}, "two": {"answer": 1.0}, "three": {"answer": 1.0}, "x|\n": {}}
     result = compared(tmp_path, before, after)
     assert result.exit_code == 0, result.output
+    assert result.output.startswith(f"# {tmp_path / 'a'} (A) and {tmp_path / 'b'} (B)\n")
     assert "3 questions are in both, 1 in A only, 1 in B only." in result.output
     assert "| Answer found | 33.3 % | 100.0 % | +66.7 (+0.0 to +100.0) | 2 | 0 | 1 | 0.500 |" in result.output
     assert "- Answer found, better: one, two" in result.output
