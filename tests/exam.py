@@ -68,12 +68,12 @@ class Exam(NamedTuple):
         given = ["--corpus", "corpus", "--questions", "questions.jsonl", "--out", "out"]
         return ["closed-corpus", *given, *more]
 
-    def run(self, *arguments: str) -> Ended:
+    def run(self, *arguments: str, **environment: str) -> Ended:
         """Run the command to its end."""
         result = subprocess.run(
             [*MODULE, *arguments],
             cwd=self.folder,
-            env=self.environment,
+            env=self.environment | environment,
             capture_output=True,
             encoding="utf-8",
             timeout=60,
@@ -99,12 +99,12 @@ class Exam(NamedTuple):
         return SEQUENCES.sub("", seen.decode())
 
     @contextmanager
-    def started(self, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    def started(self, *arguments: str, **environment: str) -> Iterator[subprocess.Popen[str]]:
         """The command at work, as the leader of a process group, which is killed at the end if it is still there."""
         process = subprocess.Popen(
             [*MODULE, *arguments],
             cwd=self.folder,
-            env=self.environment,
+            env=self.environment | environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Callable
+import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from command import Ended, lines_until
 from exam import HOSTILE, Exam, exam_in, write_lines
+from search_api import Answer, SearchApi, search_api, serving
 
 ALL = ("--unanswerable", "unanswerable.jsonl")
 
@@ -21,8 +23,14 @@ def exam(tmp_path_factory: pytest.TempPathFactory) -> Exam:
 
 
 @pytest.fixture(scope="module")
-def ended(exam: Exam) -> Ended:
-    return exam.run(*exam.arguments(*ALL, "--jobs", "2"))
+def engine() -> Iterator[SearchApi]:
+    with search_api() as api:
+        yield api
+
+
+@pytest.fixture(scope="module")
+def ended(exam: Exam, engine: SearchApi) -> Ended:
+    return exam.run(*exam.arguments(*ALL, "--jobs", "2"), **engine.environment())
 
 
 def test_each_question_gets_a_report_and_a_row_and_a_failure_is_one_row(exam: Exam, ended: Ended) -> None:
@@ -33,6 +41,11 @@ def test_each_question_gets_a_report_and_a_row_and_a_failure_is_one_row(exam: Ex
     assert "characters" in rows["long"]["error"]
     assert set(exam.reports()) == {row["report"] for row in rows.values() if not row["error"]}
     assert "[1](file://" in (exam.out / "reports" / "light.md").read_text("utf-8")
+
+
+def test_nothing_but_the_corpus_is_searched(engine: SearchApi, ended: Ended) -> None:
+    assert ended.out
+    assert engine.requests == []
 
 
 def test_the_figures_tell_what_was_found_and_what_was_not(exam: Exam, ended: Ended) -> None:
@@ -108,12 +121,28 @@ def test_an_evaluation_that_is_killed_or_stopped_leaves_no_process_and_goes_on(t
     assert ended.err.splitlines()[-1] == "Stopped; the same command goes on."
 
 
+def test_no_process_outlives_the_command_not_even_in_the_middle_of_a_question(tmp_path: Path) -> None:
+    exam = exam_in(tmp_path)
+    begun: list[subprocess.Popen[str]] = []
+
+    def kill(request: object) -> Answer:
+        os.kill(begun[0].pid, signal.SIGKILL)
+        return Answer(delay=60)
+
+    with serving(kill) as server:
+        model = {"OPENAI_BASE_URL": f"{server.url}/v1", "OPENAI_API_KEY": "none"}
+        with exam.started(*exam.arguments("--model", "openai:slow", "--jobs", "1"), **model) as process:
+            begun.append(process)
+            process.communicate(timeout=50)
+        assert len(server.requests) == 1
+
+
 def stopped(exam: Exam, words: str, send: Callable[[int, int], None], signal_number: int) -> Ended:
     """Stop the command once it has said these words: one process alone, or as a terminal does all that belong to it."""
     with exam.started(*exam.arguments("--jobs", "1")) as process:
         lines = lines_until(process, words)
         send(process.pid, signal_number)
         # Every process of it holds these pipes: they end when the last of them has.
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=60)
     assert "Traceback" not in err
     return Ended(process.returncode, out, "".join(lines) + err)

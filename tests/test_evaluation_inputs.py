@@ -6,8 +6,6 @@ import json
 import multiprocessing
 import os
 import signal
-import socket
-import threading
 from pathlib import Path
 
 import pytest
@@ -15,11 +13,12 @@ from click.testing import CliRunner, Result
 from exam import QUESTIONS, Exam, exam_in, write_lines
 from hypothesis import given
 from hypothesis import strategies as st
+from search_api import Answer, serving
 
 from deep_research.evaluation.__main__ import cli
 from deep_research.evaluation.processes import outcomes
 from deep_research.evaluation.questions import Question, choose
-from deep_research.evaluation.reports import Settings, file_name
+from deep_research.evaluation.reports import Cited, Report, Settings, Shelf, file_name
 
 LINE = json.dumps(QUESTIONS[0])
 QUESTION_LIST = [Question(id=str(number), question="Who?") for number in range(20)]
@@ -116,12 +115,18 @@ def test_another_seed_is_another_share() -> None:
     assert len({tuple(choose(QUESTION_LIST, 0.5, seed, None)) for seed in range(5)}) == 5
 
 
-def test_a_process_that_is_killed_at_its_work_costs_its_question_alone(
+def test_a_process_that_is_killed_at_its_work_costs_its_question_alone_and_ctrl_c_does_not_reach_it(
     exam: Exam, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        threading.Thread(target=kill_who_asks, args=(server,), daemon=True).start()
-        monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{server.getsockname()[1]}/v1")
+    signals = iter([signal.SIGINT, signal.SIGKILL] * 2)
+
+    def send(request: object) -> Answer:
+        (process,) = multiprocessing.active_children()
+        os.kill(process.pid or 0, next(signals))
+        return Answer(hangs_up=True)
+
+    with serving(send) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
         monkeypatch.setenv("OPENAI_API_KEY", "none")
         settings = Settings(corpus=exam.folder / "corpus", model="openai:held", strategy="orchestrated")
         found = list(outcomes(QUESTION_LIST[:2], settings, 1))
@@ -131,13 +136,13 @@ def test_a_process_that_is_killed_at_its_work_costs_its_question_alone(
     assert multiprocessing.active_children() == []
 
 
-def kill_who_asks(server: socket.socket) -> None:
-    """End the one process that there is, each time that it calls its model."""
-    while True:
-        try:
-            connection, _ = server.accept()
-        except OSError:
-            return
-        with connection:
-            for process in multiprocessing.active_children():
-                os.kill(process.pid or 0, signal.SIGKILL)
+def test_a_report_is_kept_only_for_the_words_that_were_asked(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path / "reports")
+    report = Report(id="a/b", question="Who?", seconds=1.5, text="Ada [1].", sources=(Cited(n=1, path="a", title="A"),))
+    assert shelf.read("a/b", "Who?") is None
+    shelf.write(report, "# Ada")
+    assert shelf.read("a/b", "Who?") == report
+    assert shelf.read("a/b", "Who was it?") is None
+    (broken,) = shelf.folder.glob("*.json")
+    broken.write_text(broken.read_text()[:-9])
+    assert shelf.read("a/b", "Who?") is None
