@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 import click
+from pydantic import ValidationError
+from pydantic_settings import SettingsError
 
 from deep_research import Context, Library, errors
 from deep_research.evaluation.asking import Outcome
 from deep_research.evaluation.baseline import Baseline, markdown_of, open_baseline
 from deep_research.evaluation.measures import Figures, judge
-from deep_research.evaluation.mistakes import Mistake
+from deep_research.evaluation.mistakes import Mistake, first_fault
 from deep_research.evaluation.processes import outcomes
 from deep_research.evaluation.progress import Lines, progress_view
 from deep_research.evaluation.questions import Question
@@ -74,8 +76,10 @@ def _indexed(corpus: Path, view: Lines) -> Library:
         status = library.refresh(view.indexed)
     except errors.UserMistake as error:
         raise Mistake(str(error)) from error
-    except ValueError as error:
-        raise Mistake(f"A setting in the environment is wrong: {' '.join(str(error).split())}") from error
+    except ValidationError as error:
+        raise Mistake(f"A setting in the environment is wrong: {first_fault(error)}.") from error
+    except SettingsError as error:
+        raise Mistake(f"A setting in the environment is wrong: {error}.") from error
     if status.left_out:
         first = status.left_out[0]
         view.say(f"{len(status.left_out)} files cannot be read; the first: {first.path}: {first.reason}")

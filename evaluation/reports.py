@@ -81,6 +81,10 @@ class Shelf:
         write_text(self._file(report.id, "md"), markdown)
         write_text(self._file(report.id, "json"), report.model_dump_json(indent=2) + "\n")
 
+    def has_reports(self) -> bool:
+        """Whether there is any."""
+        return any(self.folder.glob("*.json"))
+
     def clear(self) -> None:
         """Remove all reports."""
         for kind in ("json", "md"):
@@ -107,7 +111,7 @@ def claim_folder(out: Path, settings: Settings, is_fresh: bool) -> Shelf:
     shelf, file = Shelf(out / "reports"), out / "settings.json"
     if is_fresh and file.exists():
         shelf.clear()
-    elif (kept := _settings_in(file)) and kept != settings:
+    elif shelf.has_reports() and (kept := _settings_in(file)) and kept != settings:
         names = [name for name in Settings.model_fields if getattr(kept, name) != getattr(settings, name)]
         different = ", ".join(f"{name} {str(getattr(kept, name))!r}" for name in names)
         raise Mistake(

@@ -16,10 +16,12 @@ from hypothesis import strategies as st
 from search_api import Answer, serving
 
 from deep_research.evaluation.__main__ import cli
+from deep_research.evaluation.mistakes import Mistake
 from deep_research.evaluation.processes import outcomes
 from deep_research.evaluation.questions import Question, choose
-from deep_research.evaluation.reports import Cited, Report, Settings, Shelf, file_name
+from deep_research.evaluation.reports import Cited, Report, Settings, Shelf, claim_folder, file_name
 
+REPORT = Report(id="a/b", question="Who?", seconds=1.5, text="Ada [1].", sources=(Cited(n=1, path="a", title="A"),))
 LINE = json.dumps(QUESTIONS[0])
 QUESTION_LIST = [Question(id=str(number), question="Who?") for number in range(20)]
 
@@ -82,10 +84,22 @@ def test_what_would_fail_each_question_is_said_once_and_gold_documents_that_are_
 
 
 def test_a_run_of_another_model_is_not_mixed_in(exam: Exam) -> None:
-    exam.out.mkdir()
     settings = Settings(corpus=exam.folder / "corpus", model="openai:gpt", strategy="orchestrated")
-    (exam.out / "settings.json").write_text(settings.model_dump_json())
-    assert "model 'openai:gpt'" in refused(exam)
+    claim_folder(exam.out, settings, is_fresh=False)
+    other = settings.model_copy(update={"model": "openai:other"})
+    shelf = claim_folder(exam.out, other, is_fresh=False)
+    shelf.write(REPORT, "# Ada")
+    with pytest.raises(Mistake, match="model 'openai:other'"):
+        claim_folder(exam.out, settings, is_fresh=False)
+    assert claim_folder(exam.out, other, is_fresh=False).has_reports()
+    assert not claim_folder(exam.out, settings, is_fresh=True).has_reports()
+
+
+def test_a_wrong_setting_of_the_environment_is_named(exam: Exam, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DEEP_RESEARCH_VERIFY", "never")
+    assert "environment is wrong: verify: Input should be 'off', 'check' or 'repair'." in refused(exam)
+    monkeypatch.setenv("DEEP_RESEARCH_LIMITS", "{")
+    assert 'field "limits"' in refused(exam)
 
 
 @given(st.text(min_size=1))
@@ -138,10 +152,9 @@ def test_a_process_that_is_killed_at_its_work_costs_its_question_alone_and_ctrl_
 
 def test_a_report_is_kept_only_for_the_words_that_were_asked(tmp_path: Path) -> None:
     shelf = Shelf(tmp_path / "reports")
-    report = Report(id="a/b", question="Who?", seconds=1.5, text="Ada [1].", sources=(Cited(n=1, path="a", title="A"),))
     assert shelf.read("a/b", "Who?") is None
-    shelf.write(report, "# Ada")
-    assert shelf.read("a/b", "Who?") == report
+    shelf.write(REPORT, "# Ada")
+    assert shelf.read("a/b", "Who?") == REPORT
     assert shelf.read("a/b", "Who was it?") is None
     (broken,) = shelf.folder.glob("*.json")
     broken.write_text(broken.read_text()[:-9])
