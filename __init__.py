@@ -15,10 +15,12 @@ if TYPE_CHECKING:
     from deep_research.run import errors
     from deep_research.run.context import Context
     from deep_research.run.limits import Limits
+    from deep_research.tools.library import Library
 
 __all__ = [
     "Answer",
     "Context",
+    "Library",
     "Limits",
     "ResearchGraph",
     "ScriptedChatModel",
@@ -36,6 +38,7 @@ __all__ = [
 _PLACES = {
     "Answer": "app.once",
     "Context": "run.context",
+    "Library": "tools.library",
     "Limits": "run.limits",
     "ResearchGraph": "app.embed",
     "ScriptedChatModel": "models.scripted",
