@@ -36,15 +36,20 @@ __all__ = [
 ]
 
 _PLACES = {
-    "app.as_tool": ("deep_research_tool",),
-    "app.embed": ("ResearchGraph", "build_graph", "thread_id"),
-    "app.once": ("Answer", "research"),
-    "app.replay": ("areplay_thread", "replay_thread"),
-    "app.stream": ("apackets", "packets"),
-    "models.scripted": ("ScriptedChatModel",),
-    "run.context": ("Context",),
-    "run.limits": ("Limits",),
-    "tools.library": ("Library",),
+    "Answer": "app.once",
+    "Context": "run.context",
+    "Library": "tools.library",
+    "Limits": "run.limits",
+    "ResearchGraph": "app.embed",
+    "ScriptedChatModel": "models.scripted",
+    "apackets": "app.stream",
+    "areplay_thread": "app.replay",
+    "build_graph": "app.embed",
+    "deep_research_tool": "app.as_tool",
+    "packets": "app.stream",
+    "replay_thread": "app.replay",
+    "research": "app.once",
+    "thread_id": "app.embed",
 }
 
 
@@ -52,7 +57,6 @@ def __getattr__(name: str) -> Any:
     """Import a public name when it is first used: importing the package alone stays cheap."""
     if name == "errors":
         return import_module("deep_research.run.errors")
-    for place, names in _PLACES.items():
-        if name in names:
-            return getattr(import_module(f"{__name__}.{place}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
