@@ -26,12 +26,15 @@ TABLE = "| Year | Keeper |\n| --- | --- |\n| 1901 | Ada Moran |\n| 1932 | Bo |"
         (b"Year\tKeeper\n1901\tAda Moran\n1932\tBo", "a.tsv"),
         (b'"Year", "Keeper"\n"1901", "Ada\nMoran"\n"1932", "Bo"\n', "a.csv"),
         (b"sep=,\nYear,Keeper\n1901,Ada Moran\n1932,Bo", "a.csv"),
-        (b'"Year","Keeper"\n"1901","Ada Moran"\n"1932","Bo"\n"",";"\n" ; ",";"', "a.csv"),
         ("\ufeffYear|Keeper\n1901|Ada Moran\n1932|Bo".encode("utf-16"), "a.csv"),
     ],
 )
 def test_a_table_is_read_by_whatever_its_cells_are_parted(data: bytes, name: str) -> None:
-    assert parse(data, name).text.startswith(TABLE)
+    assert parse(data, name).text == TABLE
+
+
+def test_signs_inside_quotes_part_no_cells() -> None:
+    assert "| a;b |" in parse(b'"Top","of","it"\n"","a;b"\n"","","",";"\n', "a.csv").text
 
 
 @pytest.mark.parametrize(("charset", "name"), [("shift_jis", "灯台の光"), ("cp1252", "Kätheß"), ("utf-8", "Ştefan")])
