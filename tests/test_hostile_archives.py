@@ -44,6 +44,13 @@ def test_entities_of_an_office_document_are_refused(data: bytes, part: str, name
         assert reason_of(with_entities(data, part, declared, encoding), name) == "broken"
 
 
+def test_a_document_in_wide_characters_is_no_trap() -> None:
+    def widen(content: bytes) -> bytes:
+        return content.decode().replace("UTF-8", "UTF-16").encode("utf-16")
+
+    assert parse(edited(word(), {BODY: widen}), "a.docx").text == TEXT
+
+
 def test_entities_of_a_book_are_not_looked_up() -> None:
     declared = "<!DOCTYPE html [<!ENTITY x SYSTEM 'file:///etc/hostname'>]>"
     page = f"{declared}<html><body><p>Lit &x; in 1844.</p></body></html>"
