@@ -228,3 +228,10 @@ def test_each_of_several_questions_is_answered_in_the_beginning() -> None:
     assert report.split("\n\n")[0] == (
         "The Aurelia has sailed since 1998. [1] The Aurelia is green. [1] Ada Brandt built the Bohemund. [3]"
     )
+
+
+def test_where_only_one_of_two_questions_is_a_step_the_whole_answers_the_other() -> None:
+    question = "How was the old Aurelia painted in Osk, and who built her?"
+    findings = ("The Aurelia was painted green in Osk. [1]", "Ada Brandt built the Aurelia. [3]")
+    report = report_on(question, *findings, plan=f"1. {question}\n2. who built her")
+    assert report.startswith("The Aurelia was painted green in Osk. [1] Ada Brandt built the Aurelia. [3]")

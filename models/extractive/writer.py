@@ -66,7 +66,9 @@ def _lead(findings: Sequence[Found], pool: Pool, question: str, *, is_in_parts: 
     if len(answers) > 1 and not (sides_of(question) or asks_for_list(question)):
         if not is_in_parts:
             return list(best_chain(pool, LEAD_SENTENCES).sentences)
-        answers = [tuple(quoted for answer in answers[1:] for quoted in answer[:LEAD_OF_PART])]
+        # A plan with one part only has left the other questions to the whole.
+        parts = answers[1:] if len(answers) > 2 else answers
+        answers = [tuple(quoted for answer in parts for quoted in answer[:LEAD_OF_PART])]
     texts = [quoted.text for answer in answers[:1] for quoted in answer]
     return sorted((one for one in pool.sentences if one.text in texts), key=lambda one: texts.index(one.text))
 
