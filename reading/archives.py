@@ -62,7 +62,8 @@ def check_prolog(archive: ZipFile, name: str) -> None:
         # The wide encodings of the same signs.
         head = member.read(PROLOG_BYTES).replace(b"\0", b"")
     if head and not _PLAIN_PROLOG.match(head):
-        raise Unreadable("broken", f"{name} in it is no XML, or declares what a document must not")
+        fault = "declares XML entities, as no program does" if b"<!DOCTYPE" in head else "is no XML"
+        raise Unreadable("broken", f"{name} in it {fault}")
 
 
 def put_in(file: BytesIO, parts: Mapping[str, bytes]) -> None:

@@ -8,8 +8,6 @@ from datetime import date
 from functools import lru_cache
 from typing import NamedTuple
 
-from babel.dates import get_month_names
-
 LANGUAGES = ("en", "de", "fr", "es", "it", "pt", "nl")
 FIRST_YEAR, LAST_YEAR = 1900, 2100
 
@@ -98,6 +96,8 @@ def _day(year: int, month: int, day: int) -> str:
 @lru_cache
 def month_names() -> dict[str, int]:
     """The names of the months, long and short, in small letters."""
+    from babel.dates import get_month_names
+
     names = {"sept": 9}
     for language in LANGUAGES:
         for width in ("wide", "abbreviated"):

@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 from deep_research.reading.records import KINDS, Unreadable
 
+OTHERS = "(other files)"
+"""Stands for all files of kinds that are not read, before all names in a list of them."""
 KINDS_NAMED = 5
 """Kinds of files that are not read and are named one by one."""
 
@@ -57,7 +59,7 @@ def scan_folder(root: Path, max_bytes: int, max_files: int) -> Scan:
     """
     walk = _Walk(root)
     files = sorted(_single(root) if root.is_file() else walk.files())
-    left_out = [*walk.other_kinds(), *walk.left_out]
+    left_out = [*walk.other_kinds(), *sorted(walk.left_out)]
     if len(files) > max_files:
         left_out.append(
             LeftOut(root.name, f"it holds {len(files)} files; only the first {max_files} are read", "too many")
@@ -121,10 +123,9 @@ class _Walk:
         count = self._others.total()
         if count:
             most = sorted(self._others, key=lambda kind: (-self._others[kind], kind))
-            named = ", ".join(f"*{kind}" for kind in most[:KINDS_NAMED])
-            more = f" and {len(most) - KINDS_NAMED} kinds more" if len(most) > KINDS_NAMED else ""
-            words = f"{count} files are" if count > 1 else "1 file is"
-            yield LeftOut(named + more, f"{words} of a kind that is not read", "unknown format")
+            named = ", ".join(kind or "no suffix" for kind in most[:KINDS_NAMED])
+            more = f" and {len(most) - KINDS_NAMED} more" if len(most) > KINDS_NAMED else ""
+            yield LeftOut(OTHERS, f"{count} of kinds that are not read: {named}{more}", "unknown format")
 
     def _folder_files(self, inner: str) -> Iterator[FoundFile]:
         with os.scandir(self._root / inner) as entries:

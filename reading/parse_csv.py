@@ -38,7 +38,7 @@ def _rows(text: str, delimiter: str, quoting: Literal[0, 3]) -> Iterator[list[st
 
 
 def _delimiter(text: str) -> str:
-    """The sign that leaves no quotation marks and cuts most of the first lines into equally many cells, at least two."""
+    """The sign that leaves no quotation marks and cuts most first lines into equally many cells, at least two."""
     lines = text.split("\n", SAMPLED_LINES)[:SAMPLED_LINES]
     return max(DELIMITERS, key=lambda sign: _evenness(lines, sign))
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from extractive import exchange, model, reminder
 from langchain_core.messages import HumanMessage, SystemMessage
 from shelf import Place
-from test_extractive import exchange, model, reminder
 
 from deep_research.evidence.repeated import without_repeated
 from deep_research.knowledge import Source

@@ -33,6 +33,7 @@ def with_entities(data: bytes, name: str, declared: str, encoding: str = "utf-8"
 LAUGHS = "<!ENTITY x0 'ha'>" + "".join(f"<!ENTITY x{number} '{f'&x{number - 1};' * 10}'>" for number in range(1, 12))
 
 
+@pytest.mark.fault("R29")
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
 @pytest.mark.parametrize(
     ("data", "part", "name"),
@@ -43,6 +44,13 @@ def test_entities_of_an_office_document_are_refused(data: bytes, part: str, name
         assert reason_of(with_entities(data, part, declared, encoding), name) == "broken"
 
 
+def test_a_document_in_wide_characters_is_no_trap() -> None:
+    def widen(content: bytes) -> bytes:
+        return content.decode().replace("UTF-8", "UTF-16").encode("utf-16")
+
+    assert parse(edited(word(), {BODY: widen}), "a.docx").text == TEXT
+
+
 def test_entities_of_a_book_are_not_looked_up() -> None:
     declared = "<!DOCTYPE html [<!ENTITY x SYSTEM 'file:///etc/hostname'>]>"
     page = f"{declared}<html><body><p>Lit &x; in 1844.</p></body></html>"
@@ -51,6 +59,7 @@ def test_entities_of_a_book_are_not_looked_up() -> None:
     assert reason_of(book({"a.xhtml": page}, further=listing), "a.epub") == "broken"
 
 
+@pytest.mark.fault("R29")
 @pytest.mark.parametrize("name", ["a.docx", "a.pptx", "a.xlsx", "a.epub"])
 def test_an_archive_that_bursts_is_refused_before_it_does(name: str) -> None:
     many = edited(word(), {f"word/part{number}.bin": lambda _: b"" for number in range(10_001)}, zipfile.ZIP_STORED)
@@ -81,6 +90,7 @@ def test_what_is_locked_broken_or_something_else_is_told_apart(name: str) -> Non
         assert reason_of(data, name) == "broken"
 
 
+@pytest.mark.fault("R29")
 def test_paths_and_links_that_lead_out_of_a_document_lead_nowhere() -> None:
     outside = (
         b'<Relationship Id="rId66" TargetMode="External" Target="file:///etc/passwd"'

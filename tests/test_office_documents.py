@@ -198,10 +198,11 @@ PLAIN = b"application/vnd.openxmlformats-officedocument.wordprocessingml.documen
 
 def test_documents_with_macros_shows_and_parts_that_are_missing_are_read() -> None:
     types = "[Content_Types].xml"
-    gone = (
-        b'<Relationship Id="rId88" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/image"'
-        b' Target="NULL"/></Relationships>'
+    kind = b"http://schemas.openxmlformats.org/officeDocument/2006/relationships/image"
+    missing = (
+        b'<Relationship Id="rId88" Type="' + kind + b'" Target="' + name + b'"/>' for name in (b"NULL", b"x.xml")
     )
+    gone = b"".join(missing) + b"</Relationships>"
     links = {"word/_rels/document.xml.rels": replacing(b"</Relationships>", gone)}
     assert parse(edited(word(), {types: replacing(PLAIN, MACROS), **links}), "a.docm").text == TEXT
     running = edited(slides("Lit"), {types: replacing(b"presentation.main+xml", b"slideshow.main+xml")})

@@ -33,6 +33,10 @@ def test_a_table_is_read_by_whatever_its_cells_are_parted(data: bytes, name: str
     assert parse(data, name).text == TABLE
 
 
+def test_signs_inside_quotes_part_no_cells() -> None:
+    assert "| a;b |" in parse(b'"Top","of","it"\n"","a;b"\n"","","",";"\n', "a.csv").text
+
+
 @pytest.mark.parametrize(("charset", "name"), [("shift_jis", "灯台の光"), ("cp1252", "Kätheß"), ("utf-8", "Ştefan")])
 def test_a_table_in_any_usual_charset_is_readable(charset: str, name: str) -> None:
     rows = "".join(f"{number},{name}\n" for number in range(20))

@@ -10,6 +10,7 @@ from deep_research.evidence.sources import DOCUMENT_SCHEME
 from deep_research.evidence.trails.candidate import Candidate
 from deep_research.evidence.trails.memory_shelf import MemoryShelf
 from deep_research.evidence.trails.trails import find_trails, passages_of
+from deep_research.evidence.vocabulary import GENERIC_WORDS
 from deep_research.evidence.words import names, stems, tokens
 from deep_research.models.extractive.reading import Document
 
@@ -46,9 +47,15 @@ def _sure_names(question: str) -> list[str]:
     opening = question.lstrip(' \n¿¡"“„«(')
     return [
         name
-        for name in names(question)
+        for name in names(_without_order(question))
         if name != name.lower() and (" " in name or not (is_german or opening.startswith(name)))
     ]
+
+
+def _without_order(question: str) -> str:
+    """The question without the capitalised word that gives the order, as in "Compare Oslo and Bergen"."""
+    first, _, rest = question.partition(" ")
+    return rest if first.lower() in GENERIC_WORDS else question
 
 
 def _is_held(name: str, held: Sequence[frozenset[str]]) -> bool:

@@ -35,8 +35,9 @@ def choose_queries(messages: Sequence[BaseMessage]) -> dict[str, Any]:
 
 def record_learnings(messages: Sequence[BaseMessage]) -> dict[str, Any]:
     """The sentences of the results that serve the task best, and the open questions that they answer."""
-    question = topic_of(question_in(messages)).whole
-    answer, evidence = choose(pool_of(leading(meant(documents_in(messages), question), question), question))
+    topic = topic_of(question_in(messages))
+    documents = meant(documents_in(messages), topic.whole)
+    answer, evidence = choose(pool_of(leading(documents, topic.whole), topic.whole), topic.text)
     found = [(sentence.text, sentence.number) for sentence in (*answer, *evidence)[:MOST_LEARNED]]
     gaps = enumerate(knowledge_in(messages).gaps, start=1)
     return {

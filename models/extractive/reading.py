@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolCall, ToolMessage
@@ -20,6 +21,10 @@ OUTDATED = "Outdated: "
 """What stands before a sentence of an outdated version."""
 ABSENT = re.compile(r"Nothing was found on “([^”]+)”\.")
 LANGUAGE = re.compile(r"^- Write in (.+)\.$", re.MULTILINE)
+TABLE = re.compile(r"(?:^\|.*\|[ \t]*$\n?)+", re.MULTILINE)
+ROW_MARKER = re.compile(r"\[(\d+)\]\s*\|[ \t]*$", re.MULTILINE)
+HEADING = re.compile(r"^### (.*) \[(\d+)\]$", re.MULTILINE)
+_ROUND = str.maketrans("[]", "()")
 MARKERS = re.compile(r"((?:\s?\[\d+\])+)\.?")
 
 
@@ -59,6 +64,10 @@ class Found(NamedTuple):
     """The cited sentences of its first cited paragraph."""
     evidence: tuple[Quotation, ...] = ()
     """Those behind it."""
+    tables: tuple[str, ...] = ()
+    """Its tables, whose rows carry markers, too."""
+    titles: Mapping[int, str] = MappingProxyType({})
+    """The titles of documents by their numbers, as far as it tells them."""
     absent: tuple[str, ...] = ()
     """Names of which it says that nothing was found on them."""
     outdated: tuple[Quotation, ...] = ()
@@ -165,12 +174,26 @@ def knowledge_in(messages: Sequence[BaseMessage]) -> Knowledge:
     )
 
 
+def heading_of(number: int, title: str) -> str:
+    """The line by which a finding tells the title of a document; its own brackets would pass for a citation."""
+    return f"### {' '.join(title.translate(_ROUND).split())} [{number}]"
+
+
 def _found(text: str) -> Found:
-    lines = text.splitlines()
+    tables = tuple(match.group().strip() for match in TABLE.finditer(text))
+    titles = {int(match.group(2)): match.group(1) for match in HEADING.finditer(text)}
+    lines = HEADING.sub("", TABLE.sub("", text)).splitlines()
     outdated = [line.removeprefix(OUTDATED) for line in lines if line.startswith(OUTDATED)]
     paragraphs = [tuple(_quotations(line)) for line in lines if not line.startswith(OUTDATED)]
     answer, *evidence = [quoted for quoted in paragraphs if quoted] or [()]
-    return Found(answer, _flat(evidence), tuple(ABSENT.findall(text)), _flat(map(_quotations, outdated)))
+    return Found(
+        answer=answer,
+        evidence=_flat(evidence),
+        tables=tables,
+        titles=titles,
+        absent=tuple(ABSENT.findall(text)),
+        outdated=_flat(map(_quotations, outdated)),
+    )
 
 
 def _flat(lines: Iterable[Iterable[Quotation]]) -> tuple[Quotation, ...]:
