@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from extractive import exchange, model, reminder
+from extracting import exchange, model, reminder
 from langchain_core.messages import HumanMessage, SystemMessage
 from shelf import Place
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import random
+from typing import Literal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from deep_research.evidence.versions.contrast import may_contradict
 from deep_research.evidence.versions.names import Name, read_path, read_title
 from deep_research.evidence.versions.statements import statements_in, status_in
 from deep_research.evidence.versions.versions import Edition, superseded
+from deep_research.knowledge import Source
 
 SAME = "The basin is open to all guests of the house who have paid at the desk and left their shoes there. " * 3
 BODY = (
@@ -210,6 +213,27 @@ def test_documents_of_one_title_on_different_things_are_no_versions() -> None:
     one = edition("basin/report_v1.md", text=SAME)
     other = edition("tower/report_v2.md", text="A lamp burns in the lantern room of the light from dusk until dawn.")
     assert outdated(one, other) == {}
+
+
+def source(title: str, address: str, superseded_by: str = "") -> Source:
+    kind: Literal["document", "web"] = "document" if address.startswith("docs:") else "web"
+    return Source(key=address, title=title, location=address, address=address, kind=kind, superseded_by=superseded_by)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "may"),
+    [
+        (source("The basin", "docs:a.md"), source("The town", "docs:b.md"), True),
+        (source("The basin", "docs:a.md"), source("The basin", "docs:b.md"), True),
+        (source("The basin", "docs:a.md", "docs:c.md"), source("The town", "docs:b.md"), False),
+        (source("Annual report 2023", "docs:a.md"), source("Annual report 2024", "docs:b.md"), False),
+        (source("Visitors", "docs:report-2023.md"), source("Guests", "docs:report-2024.md"), False),
+        (source("Basin 2023", "https://a.example/1"), source("Basin 2024", "https://a.example/2"), False),
+        (source("A", "https://a.example/report-2023"), source("B", "https://a.example/report-2024"), True),
+    ],
+)
+def test_only_documents_of_one_time_contradict_each_other(one: Source, other: Source, may: bool) -> None:
+    assert may_contradict(one, other) is may_contradict(other, one) is may
 
 
 NAMES = st.builds(
