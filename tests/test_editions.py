@@ -10,8 +10,10 @@ from extracting import exchange, model, reminder
 from langchain_core.messages import HumanMessage, SystemMessage
 from shelf import Place
 
+from deep_research.evidence.noticing import notice_contradictions
 from deep_research.evidence.repeated import without_repeated
-from deep_research.knowledge import Source
+from deep_research.knowledge import Learning, Source, merge_sources
+from deep_research.models.extractive.reading import documents_in
 from deep_research.tools.library import Library
 from deep_research.tools.outcome import Hit, Outcome
 from deep_research.tools.results import read_results, write_results
@@ -161,3 +163,29 @@ def test_an_outdated_sentence_that_has_nothing_to_do_with_the_answer_is_left_out
     text = report("A locker costs 3 crowns. [1]\n\nOutdated: The basin opens at nine in winter. [2]")
     assert "Outdated" not in text
     assert "[2]" not in text
+
+
+def test_a_document_that_was_opened_stays_outdated_to_its_reader_and_in_the_list_of_sources(prices: Library) -> None:
+    old = next(one.source for one in prices.follow(QUESTION, 25) if one.source.superseded_by)
+    opened = old.model_copy(update={"superseded_by": "", "read_at": "2099-01-01"})
+    assert merge_sources({old.key: old}, {old.key: opened})[old.key].superseded_by == old.superseded_by
+    found = [Hit(one.source, one.text, one.text) for one in prices.follow(QUESTION, 25)]
+    numbers = {key: number for number, key in enumerate(dict.fromkeys(hit.source.key for hit in found), 1)}
+    searched = exchange("internal_search", write_results(Outcome(tuple(found)), numbers), "s1", queries=["x"])
+    read = exchange("open_url", write_results(Outcome((Hit(opened, "All of it.", ""),)), numbers), "s2", urls=["y"])
+    documents = {one.number: one.superseded_by for one in documents_in([*searched, *read])}
+    assert documents[numbers[old.key]] == numbers[old.superseded_by]
+
+
+def test_an_outdated_claim_is_no_contradiction_of_a_current_one() -> None:
+    def learning(text: str, source: str) -> Learning:
+        return Learning(text=text, source=source, step="s", question_id="q")
+
+    def source(key: str, superseded_by: str = "") -> Source:
+        return Source(key=key, title=key, location=key, address=key, kind="web", superseded_by=superseded_by)
+
+    said = [learning("The Skerry Light was lit in 1844.", "one"), learning("The Skerry Light was lit in 1846.", "two")]
+    learnings = {one.id: one for one in said}
+    current = {"one": source("one"), "two": source("two")}
+    assert len(notice_contradictions(learnings, {}, current, "q", 0)) == 1
+    assert notice_contradictions(learnings, {}, current | {"one": source("one", "three")}, "q", 0) == {}
