@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from deep_research.evidence.reprints import runs_of
+from deep_research.evidence.likeness import inner_names
+from deep_research.evidence.reprints import FEWEST, runs_of
 from deep_research.evidence.words import tokens
 
 Item = TypeVar("Item")
@@ -20,14 +21,14 @@ class _Text:
     def __init__(self, text: str) -> None:
         self.words = tokens(text)
         self.runs = runs_of(text)
-        self.figures = set(_FIGURE.findall(text))
+        self.telling = {*_FIGURE.findall(text), *inner_names(text)}
 
     def is_held_by(self, other: _Text) -> bool:
-        """Whether the other text says all of this one; another figure makes it another statement."""
+        """Whether the other text says all of this one; another figure or name makes it another statement."""
         if self.words == other.words:
             return True
-        held = len(self.runs & other.runs)
-        return self.figures <= other.figures and held > 0 and held >= REPEATED * len(self.runs)
+        is_long = len(self.runs) >= FEWEST
+        return is_long and self.telling <= other.telling and len(self.runs & other.runs) >= REPEATED * len(self.runs)
 
 
 def without_repeated(items: Iterable[Item], text_of: Callable[[Item], str]) -> list[Item]:

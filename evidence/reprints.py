@@ -14,7 +14,7 @@ REPRINT = 0.6
 """Share of the shorter text's runs of words that the longer one must hold to count as the same text."""
 LONGEST = 50_000
 """Characters of a text that are compared."""
-_FEWEST = 20
+FEWEST = 20
 """Runs of words below which texts are too short to be told apart from a quotation."""
 
 
@@ -46,4 +46,4 @@ def runs_of(text: str) -> frozenset[int]:
 def overlap(one: frozenset[int], other: frozenset[int]) -> float:
     """Share of the shorter text's runs that the longer one holds, from 0 to 1; 0 if one is too short to tell."""
     fewest = min(len(one), len(other))
-    return len(one & other) / fewest if fewest >= _FEWEST else 0.0
+    return len(one & other) / fewest if fewest >= FEWEST else 0.0

@@ -83,9 +83,8 @@ def test_a_document_that_names_the_one_it_replaces_is_found_by_that_name(tmp_pat
 
 
 def test_a_reprint_is_shown_once_and_a_text_with_another_figure_twice(tmp_path: Path) -> None:
-    text = "The basin was opened by the mayor on a rainy day, and 400 guests swam in it before the lamps were lit."
-    same = {"gazette.md": f"# Gazette\n\n{text}\n", "herald.md": f"# Herald\n\n{text}\n"}
-    other = {"courier.md": f"# Courier\n\n{text.replace('400', '900')}\n"}
+    same = {"gazette.md": f"# Gazette\n\n{STORY}\n", "herald.md": f"# Herald\n\n{STORY}\n"}
+    other = {"courier.md": f"# Courier\n\n{STORY.replace('400', '900')}\n"}
     files = [name for name, _ in shown(library(tmp_path, TIDES | same | other), "Who opened the basin?")]
     assert len(files) == 2
     assert "courier.md" in files
@@ -103,18 +102,27 @@ def test_a_model_reads_the_number_of_the_document_in_force() -> None:
     assert "superseded_by" not in lost
 
 
+STORY = (
+    "On a rainy day in May the mayor opened the basin, and 400 guests swam in it before the lamps of it were lit, "
+    "while Ada Lindqvist, who had built it in two long and stormy years, stood at the desk and sold the tickets."
+)
+
+
 @pytest.mark.parametrize(
     ("texts", "kept"),
     [
         (("It is tall.", "It is tall."), 1),
         (("It is tall.", "It is wide."), 2),
-        (("one two three four five six seven eight nine ten", "one two three four five six seven eight nine"), 1),
-        (("one two three four five six seven eight nine", "one two three four five six seven eight nine ten"), 1),
-        (("it cost 400 crowns in the end for all of them", "it cost 900 crowns in the end for all of them"), 2),
+        (("Anna lives in the white house on the hill.", "Berta lives in the white house on the hill."), 2),
+        ((STORY, f"The town reports. {STORY}"), 1),
+        ((f"The town reports. {STORY}", STORY), 1),
+        ((STORY, STORY.replace("400", "900")), 2),
+        ((STORY, STORY.replace("Ada", "Ida")), 2),
+        ((STORY, STORY + " ".join(f" A further sentence tells of lamp {number}." for number in range(9))), 2),
         (("", ""), 1),
     ],
 )
-def test_a_text_is_left_out_if_one_before_it_says_the_same_with_the_same_figures(
+def test_a_text_is_left_out_if_one_before_it_says_the_same_of_the_same_names_and_figures(
     texts: tuple[str, ...], kept: int
 ) -> None:
     assert without_repeated(texts, str) == list(texts[:kept])

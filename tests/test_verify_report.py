@@ -210,7 +210,8 @@ async def test_reprints_of_one_text_count_once(tmp_path: Path) -> None:
         "# The log\n\nThe Skerry Light was lit in 1844 for the first time.\n", encoding="utf-8"
     )
     finding = "It was lit in 1844. [1, 2, 3, 4]"
-    run = lab(tmp_path, writer=[finding], researcher=[search("Skerry Light lit 1844"), REPORT, finding])
+    opened = calls(call("open_url", urls=[f"docs:reprints/{name}.md" for name in ("herald", "courier", "gazette")]))
+    run = lab(tmp_path, writer=[finding], researcher=[search("Skerry Light lit 1844"), opened, REPORT, finding])
     run.folder = folder
     state = await run.ask()
     assert state.report and state.report.audit

@@ -64,6 +64,8 @@ def test_a_title_tells_its_subject_its_date_its_number_and_its_status(title: str
         ("archive/basin-prices_v1.0.md", Name(("/", "basin", "pric"), number=(1,), status="outdated")),
         ("basin_old.txt", Name(("/", "basin"), status="outdated")),
         ("basin-neu.txt", Name(("/", "basin"))),
+        ("basin/old.txt", Name((), status="outdated")),
+        ("basin/2024.txt", Name(("/", "basin"), "2024")),
         ("20240503_basin.txt", Name(("/", "basin"), "2024-05-03")),
     ],
 )

@@ -58,9 +58,12 @@ def read_title(title: str) -> Name:
 def read_path(path: str) -> Name:
     """A path, taken apart; of its folders and the file's name, what stands further behind tells more."""
     whole = PurePosixPath(folded(path))
-    parts = [*map(_read_folder, whole.parent.parts), _read_file(whole.stem)]
+    file = _read_file(whole.stem)
+    parts = [*map(_read_folder, whole.parent.parts), file]
+    # A file that is called nothing but "old" is not the old version of whatever lies beside it.
+    is_named = bool(file.base or file.date or file.number)
     return Name(
-        base=tuple(own for part in parts for own in ("/", *part.base) if part.base),
+        base=tuple(own for part in parts for own in ("/", *part.base) if part.base and is_named),
         date=next((part.date for part in reversed(parts) if part.date), ""),
         number=next((part.number for part in reversed(parts) if part.number), ()),
         status=next((part.status for part in reversed(parts) if part.status), ""),
