@@ -31,16 +31,16 @@ def leading(documents: Sequence[Document], question: str) -> list[Document]:
     return in_turn([own, pages])[:MOST_SOURCES]
 
 
-def absent_names(documents: Sequence[Document], question: str) -> list[str]:
-    """The names in the question that no document holds, be it in parts of its text or in its title."""
-    held = [frozenset(stems(" ".join((document.title, *document.texts)))) for document in documents]
-    return [name for name in _sure_names(question) if not _is_held(name, held)]
-
-
-def _sure_names(question: str) -> list[str]:
+def sure_names(question: str) -> list[str]:
     """Where capitals tell names: in no script without them, and in German only in a row, since all nouns have them."""
     is_german = evident_language(question) == "de"
     return [name for name in names(_without_order(question)) if name != name.lower() and (" " in name or not is_german)]
+
+
+def absent_names(documents: Sequence[Document], question: str) -> list[str]:
+    """The names in the question that no document holds, be it in parts of its text or in its title."""
+    held = [frozenset(stems(" ".join((document.title, *document.texts)))) for document in documents]
+    return [name for name in sure_names(question) if not _is_held(name, held)]
 
 
 def _without_order(question: str) -> str:
