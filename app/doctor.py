@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,7 +25,7 @@ from deep_research.models.abilities import place_of
 from deep_research.models.memory import recall
 from deep_research.models.providers import host_of
 from deep_research.models.resolve import EXTRACTIVE, check_models, profile_of, resolve_model
-from deep_research.reading.folder import scan_folder
+from deep_research.reading.folder import LeftOut, scan_folder
 from deep_research.run.checkpoints import FILE_NAME, open_database
 from deep_research.run.context import ROLES, Context, Role
 from deep_research.run.errors import DeepResearchError
@@ -33,6 +33,9 @@ from deep_research.tools.decide_language import check_language
 from deep_research.tools.engines.choose import choose_engines
 from deep_research.tools.offer import check_tools
 from deep_research.tools.roots import open_roots, unreadable
+
+NAMED = 3
+"""Files and folders of one place that are not read and are named one by one."""
 
 
 def examine(*, is_trial: bool, **options: Any) -> int:
@@ -134,8 +137,15 @@ def _documents(context: Context) -> str:
             raise unreadable(root.path, f"cannot be opened ({error.strerror or error})") from None
         if not scan.files:
             raise unreadable(root.path, "there is no document in it that can be read")
-        found.append(f"{root.path} ({counted(len(scan.files), 'document')})")
+        found.append(f"{root.path} ({counted(len(scan.files), 'document')}{_left_out(scan.left_out)})")
     return ", ".join(found) or "none; name a folder by --docs, docs or DEEP_RESEARCH_DOCS"
+
+
+def _left_out(left_out: Sequence[LeftOut]) -> str:
+    """What a look at the names shows not to be read; what is in the files, only a run finds out."""
+    named = [f"{one.path} ({one.reason})" for one in left_out[:NAMED]]
+    more = [f"{len(left_out) - NAMED} more"] if len(left_out) > NAMED else []
+    return f"; not read: {'; '.join([*named, *more])}" if left_out else ""
 
 
 def _tools(context: Context) -> str:

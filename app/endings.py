@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from deep_research.app.begun import has_begun
 from deep_research.app.cli import FAILED, INTERRUPTED, NOTHING_BEGAN, REFUSED
-from deep_research.app.packet_lines import PacketLines
-from deep_research.app.runs import KEPT
 from deep_research.app.terminal import ReaderGone, RunName, complain, say
 from deep_research.app.variables import unknown_variables
 from deep_research.run.errors import DeepResearchError, UserMistake
+
+if TYPE_CHECKING:
+    from deep_research.app.packet_lines import PacketLines
+
+KEPT = "kept"
+"""Note on a mistake of the user that stopped a run which can be resumed."""
 
 
 def reported(name: RunName, work: Callable[[], int], lines: PacketLines | None = None) -> int:
@@ -46,5 +50,9 @@ def stopped(name: RunName) -> str:
 
 
 def _go_on(name: RunName) -> str:
-    is_kept = bool(name.thread) and has_begun(name)
-    return f" The run is kept; go on: {name.command('resume')}" if is_kept else ""
+    if not name.thread:
+        return ""
+    # A command that is about no run needs nothing of what runs need.
+    from deep_research.app.begun import has_begun
+
+    return f" The run is kept; go on: {name.command('resume')}" if has_begun(name) else ""

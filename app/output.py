@@ -15,6 +15,7 @@ from deep_research.app.step_lines import step_data, step_page
 from deep_research.app.terminal import RunName
 from deep_research.app.words import counted
 from deep_research.evidence.citations import cited_numbers
+from deep_research.evidence.numbering import by_number
 from deep_research.knowledge import Source
 from deep_research.run.conversation import clean
 from deep_research.run.money import dollars
@@ -145,7 +146,7 @@ def _findings(state: ResearchState) -> list[Finding]:
 
 def _cited(state: ResearchState, finding: Finding) -> list[Source]:
     """The sources that the finding cites."""
-    numbered = {source.number: source for source in state.sources.values() if source.number}
+    numbered = by_number(state.sources.values())
     return [numbered[number] for number in cited_numbers(finding.numbered or "", numbered)]
 
 

@@ -9,8 +9,7 @@ from typing import Any
 from deep_research.app.embed import ResearchGraph, thread_config
 from deep_research.app.replay_steps import action_told, turns_told
 from deep_research.audit import Draft
-from deep_research.evidence.citations import CitationStream, Cited, cited_numbers
-from deep_research.evidence.rendering import link_citations
+from deep_research.evidence.citations import CitationStream, cited_numbers
 from deep_research.run import packets
 from deep_research.run.conversation import mark_of
 from deep_research.run.errors import UnknownThread
@@ -19,7 +18,7 @@ from deep_research.run.packets import AnyPacket, StopReason
 from deep_research.run.step_telling import step_failed
 from deep_research.run.telling import place_key, researcher_failed
 from deep_research.state import Finding, Plan, Report, ResearchState, Run, Task
-from deep_research.tools.report_told import check_begun, check_place, draft_place, report_told
+from deep_research.tools.report_told import check_begun, check_place, draft_begun, draft_place, piece_told, report_told
 
 UNFINISHED = "The run was stopped before its end."
 
@@ -157,21 +156,10 @@ def _report(state: ResearchState, run: Run) -> Packets:
         return
     yield from _thought(state, run, Placement(turn_index=state.progress.turn))
     place = draft_place(state)
-    numbered = sorted((source for source in state.sources.values() if source.number), key=lambda s: s.number)
-    yield packets.MessageStart(
-        placement=place,
-        final_documents=[document(source) for source in numbered],
-        pre_answer_processing_seconds=draft.seconds_before,
-    )
+    yield draft_begun(state.sources.values(), place, draft.seconds_before)
     stream = CitationStream(dict(enumerate(draft.streamed_sources, 1)))
     for piece in [*stream.feed(draft.streamed), *stream.finish()]:
-        if not isinstance(piece, Cited):
-            yield packets.MessageDelta(placement=place, content=piece.text)
-            continue
-        if piece.is_first:
-            yield packets.CitationInfo(placement=place, citation_number=piece.number, document_id=piece.key)
-        words = link_citations(f"[{piece.number}]", {piece.number: state.sources[piece.key].location})
-        yield packets.MessageDelta(placement=place, content=words)
+        yield from piece_told(piece, state.sources, place)
     if state.report:
         yield from _check(replace(state, draft=draft), state.report)
 

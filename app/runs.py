@@ -13,6 +13,7 @@ from langchain_core.messages import HumanMessage
 from langgraph.types import Command, StateSnapshot
 
 from deep_research.app.embed import ResearchGraph, build_graph, read_context, thread_config, thread_id
+from deep_research.app.endings import KEPT
 from deep_research.app.kept import Kept
 from deep_research.app.progress import Progress
 from deep_research.app.strategies import Strategy, default_strategy, strategy_of
@@ -65,10 +66,6 @@ class Standing(NamedTuple):
         """The question, also of a run that was stopped before it began; empty if it was before it was taken in."""
         run, messages = self.state.run, self.state.messages
         return run.question if run else "".join(message.text for message in messages[-1:])
-
-
-KEPT = "kept"
-"""Note on a mistake of the user that stopped a run which can be resumed."""
 
 
 class RunBook(NamedTuple):

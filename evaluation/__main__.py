@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from io import TextIOWrapper
 from pathlib import Path
 
 import click
@@ -92,7 +93,7 @@ def compare(run_a: Path, run_b: Path, out: Path | None) -> int:
     from deep_research.evaluation.reports import write_text
     from deep_research.evaluation.rows import read_rows
 
-    page = comparison_page(read_rows(run_a), read_rows(run_b))
+    page = comparison_page(read_rows(run_a), read_rows(run_b), (str(run_a), str(run_b)))
     if out:
         try:
             write_text(out, page)
@@ -104,6 +105,10 @@ def compare(run_a: Path, run_b: Path, out: Path | None) -> int:
 
 def main() -> None:
     """Run the command; a mistake of the user ends in one line, never in a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            # Ids may hold any character, also one that the terminal lacks.
+            stream.reconfigure(errors="replace")
     try:
         code = cli.main(prog_name="python -m deep_research.evaluation", standalone_mode=False)
     except click.ClickException as error:
@@ -112,12 +117,8 @@ def main() -> None:
     except (click.Abort, KeyboardInterrupt):
         click.echo("Stopped; the same command goes on.", err=True)
         code = INTERRUPTED
-    except Exception as error:
-        from deep_research import errors
-
-        if not isinstance(error, errors.UserMistake):
-            raise
-        click.echo(f"Error: {error}", err=True)
+    except OSError as error:
+        click.echo(f"Error: {error.filename or type(error).__name__}: {error.strerror or error}.", err=True)
         code = REFUSED
     sys.exit(code)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 import sqlite3
-import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -50,7 +49,7 @@ class Baseline:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        (self.documents,) = connection.execute("SELECT count(*) FROM documents").fetchone()
+        (self._documents,) = connection.execute("SELECT count(*) FROM documents").fetchone()
 
     def report(self, question_id: str, question: str) -> Report:
         """The sentences that fit best of the documents that fit best, each cited."""
@@ -66,36 +65,33 @@ class Baseline:
             sources=tuple(sources),
         )
 
-    def paths(self) -> set[str]:
-        """The paths of all documents."""
-        return {path for (path,) in self._connection.execute("SELECT path FROM documents")}
-
     def _found(self, question: str) -> list[Found]:
         match = " OR ".join(f'"{word}"' for word in dict.fromkeys(re.findall(r"\w+", question)))
         return [Found(*row) for row in self._connection.execute(_BEST, (match, DOCUMENTS))] if match else []
 
     def _weights(self, question: str) -> dict[str, float]:
-        """How rare each word of the question is."""
+        """How rare each word of the question is, as BM25 weighs it."""
         weights = {}
         for word in set(normalized(question).split()):
             row = self._connection.execute("SELECT doc FROM counts WHERE term = ?", (word,)).fetchone()
-            weights[word] = math.log(1 + self.documents / (row[0] if row else 0.5))
+            count = row[0] if row else 0
+            weights[word] = math.log(1 + (self._documents - count + 0.5) / (count + 0.5))
         return weights
 
 
 @contextmanager
 def open_baseline(library: Library, corpus: Path) -> Iterator[Baseline]:
     """Index the documents for as long as they are asked about."""
-    with tempfile.TemporaryDirectory(prefix="deep-research-") as folder:
-        with closing(sqlite3.connect(Path(folder) / "baseline.sqlite")) as connection:
-            connection.executescript(_SCHEMA)
-            rows = (
-                (path_below(corpus, document.source.location), document.source.title, document.text)
-                for document in library.documents()
-            )
-            connection.executemany("INSERT INTO documents (path, title, text) VALUES (?, ?, ?)", rows)
-            connection.execute("INSERT INTO words (words) VALUES ('rebuild')")
-            yield Baseline(connection)
+    rows = (
+        (path_below(corpus, document.source.location), document.source.title, document.text)
+        for document in library.documents()
+    )
+    # An empty name stands for a file of SQLite's own, which goes with the connection.
+    with closing(sqlite3.connect("")) as connection:
+        connection.executescript(_SCHEMA)
+        connection.executemany("INSERT INTO documents (path, title, text) VALUES (?, ?, ?)", rows)
+        connection.execute("INSERT INTO words (words) VALUES ('rebuild')")
+        yield Baseline(connection)
 
 
 def markdown_of(report: Report) -> str:
@@ -105,7 +101,8 @@ def markdown_of(report: Report) -> str:
 
 
 def _paragraph(number: int, text: str, weights: Mapping[str, float]) -> str:
-    sentences = [part.strip() for part in _SENTENCE_END.split(text) if len(part.split()) >= _LEAST_WORDS]
+    parts = (part.strip() for part in _SENTENCE_END.split(text))
+    sentences = [part for part in parts if len(part.split()) >= _LEAST_WORDS and not part.startswith("#")]
     worth = [sum(weights[word] for word in weights.keys() & set(normalized(one).split())) for one in sentences]
     best = sorted(range(len(sentences)), key=lambda place: (-worth[place], place))[:SENTENCES]
     return " ".join(f"{sentences[place]} [{number}]" for place in sorted(best))

@@ -9,19 +9,21 @@ from pathlib import Path
 from typing import NamedTuple
 
 import click
+from pydantic import ValidationError
+from pydantic_settings import SettingsError
 
 from deep_research import Context, Library, errors
 from deep_research.evaluation.asking import Outcome
 from deep_research.evaluation.baseline import Baseline, markdown_of, open_baseline
 from deep_research.evaluation.measures import Figures, judge
-from deep_research.evaluation.mistakes import Mistake
+from deep_research.evaluation.mistakes import Mistake, first_fault
 from deep_research.evaluation.processes import outcomes
 from deep_research.evaluation.progress import Lines, progress_view
 from deep_research.evaluation.questions import Question
 from deep_research.evaluation.reports import Report, Settings, Shelf, claim_folder, file_name, write_text
 from deep_research.evaluation.rows import Row, write_rows
 from deep_research.evaluation.summary import summarize
-from deep_research.evaluation.tables import summary_page
+from deep_research.evaluation.tables import cell, summary_page
 
 
 class Plan(NamedTuple):
@@ -39,10 +41,11 @@ class Plan(NamedTuple):
 def evaluate(questions: Sequence[Question], plan: Plan) -> int:
     """Ask the questions that have no report yet, measure all, write and print the summary; returns how many failed.
 
-    Raises `Mistake`, or `UserMistake` of the package, where an option or a setting has to change.
+    Raises `Mistake` where an option or a setting has to change.
     """
     shelf = claim_folder(plan.out, plan.settings, plan.is_fresh)
     with progress_view() as view:
+        _check_gold(questions, plan.settings.corpus, view)
         library = _indexed(plan.settings.corpus, view)
         found = _reports(questions, shelf, plan, view)
         with _baseline(library, plan) as baseline:
@@ -57,13 +60,26 @@ def evaluate(questions: Sequence[Question], plan: Plan) -> int:
     return len(summary.failed)
 
 
+def _check_gold(questions: Sequence[Question], corpus: Path, view: Lines) -> None:
+    """Tell which documents can never be cited, for they are not there: perhaps this is another corpus."""
+    named = {path: one.id for one in questions for path in (*one.gold_docs, *one.answer_docs)}
+    missing = [path for path in named if not (corpus / path).is_file()]
+    if missing:
+        first = f"{cell(missing[0])} of question {cell(named[missing[0]])}"
+        view.say(f"{len(missing)} of {len(named)} gold documents are not in the corpus; the first: {first}")
+
+
 def _indexed(corpus: Path, view: Lines) -> Library:
     """The documents, indexed once so that no process has to."""
     try:
         library = Library(Context(docs=(corpus,)))
-    except ValueError as error:
-        raise Mistake(f"A setting in the environment is wrong: {' '.join(str(error).split())}") from error
-    status = library.refresh(view.indexed)
+        status = library.refresh(view.indexed)
+    except errors.UserMistake as error:
+        raise Mistake(str(error)) from error
+    except ValidationError as error:
+        raise Mistake(f"A setting in the environment is wrong: {first_fault(error)}.") from error
+    except SettingsError as error:
+        raise Mistake(f"A setting in the environment is wrong: {error}.") from error
     if status.left_out:
         first = status.left_out[0]
         view.say(f"{len(status.left_out)} files cannot be read; the first: {first.path}: {first.reason}")
@@ -79,7 +95,7 @@ def _reports(questions: Sequence[Question], shelf: Shelf, plan: Plan, view: Line
     missing = [one for one in questions if one.id not in found]
     for outcome in outcomes(missing, plan.settings, plan.jobs):
         if outcome.is_hopeless:
-            raise errors.UserMistake(outcome.error)
+            raise Mistake(outcome.error)
         if outcome.report:
             shelf.write(outcome.report, outcome.markdown)
         found[outcome.question.id] = outcome

@@ -46,18 +46,17 @@ def changes(before: Mapping[str, Row], after: Mapping[str, Row]) -> Iterator[Cha
             yield _change(measure, pairs)
 
 
-def comparison_page(before: Mapping[str, Row], after: Mapping[str, Row]) -> str:
-    """The comparison as Markdown; raises `Mistake` if the runs have no question in common."""
+def comparison_page(before: Mapping[str, Row], after: Mapping[str, Row], names: tuple[str, str]) -> str:
+    """The comparison of two runs of these names as Markdown; raises `Mistake` if they have no question in common."""
     common = before.keys() & after.keys()
     if not common:
         raise Mistake("The runs have no question in common.")
     found = list(changes(before, after))
-    head = f"{len(common)} questions are in both, {len(before) - len(common)} in A only, {len(after) - len(common)} in B only."
+    only_a, only_b = len(before) - len(common), len(after) - len(common)
+    head = f"{len(common)} questions are in both, {only_a} in A only, {only_b} in B only."
+    parts = [f"# {cell(names[0])} (A) and {cell(names[1])} (B)", head, _table(found), _NOTES]
     ids = [line for change in found if change.measure.better != "neither" for line in _id_lines(change)]
-    return (
-        "\n\n".join(["# A and B", head, _table(found), _NOTES, *(["## Questions", "\n".join(ids)] if ids else [])])
-        + "\n"
-    )
+    return "\n\n".join([*parts, *(["## Questions", "\n".join(ids)] if ids else [])]) + "\n"
 
 
 _NOTES = (
@@ -82,7 +81,7 @@ def _change(measure: Measure, pairs: Mapping[str, tuple[float, float]]) -> Chang
 
 
 def _table(found: Sequence[Change]) -> str:
-    head = ["", "A", "B", "B − A (95 %)", "better", "worse", "same", "p"]
+    head = ["", "A", "B", "B - A (95 %)", "better", "worse", "same", "p"]
     return table(head, map(_line, found))
 
 

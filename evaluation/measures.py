@@ -7,7 +7,15 @@ from typing import Literal, NamedTuple
 
 from deep_research.evaluation.questions import Question
 from deep_research.evaluation.reports import Report
-from deep_research.evaluation.wording import cited_numbers, holds, lead, passages, without_question, words_of
+from deep_research.evaluation.wording import (
+    cited_numbers,
+    holds,
+    lead,
+    passages,
+    without_markers,
+    without_question,
+    words_of,
+)
 
 Figures = dict[str, float]
 """Figures of one report by the key of the measure; those that nothing is known for are missing."""
@@ -57,7 +65,7 @@ def _gold_figures(question: Question, report: Report | None) -> Iterator[tuple[s
         return
     text = without_question(report.text, question.question) if report else ""
     if question.answers:
-        yield "answer", float(holds(text, question.answers))
+        yield "answer", float(holds(without_markers(text), question.answers))
         yield "answer_in_lead", float(holds(lead(text), question.answers))
     if question.answers and question.gold_docs:
         yield "answer_grounded", float(_is_grounded(text, question, report))
@@ -77,4 +85,7 @@ def _cited(report: Report | None) -> set[str]:
 def _is_grounded(text: str, question: Question, report: Report | None) -> bool:
     stating = set(question.answer_docs or question.gold_docs)
     numbers = {source.n for source in report.sources if source.path in stating} if report else set()
-    return any(numbers & cited_numbers(passage) and holds(passage, question.answers) for passage in passages(text))
+    return any(
+        numbers & cited_numbers(passage) and holds(without_markers(passage), question.answers)
+        for passage in passages(text)
+    )

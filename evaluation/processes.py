@@ -28,11 +28,13 @@ def outcomes(questions: Sequence[Question], settings: Settings, jobs: int) -> It
             for process in crew:
                 if process.question is None and waiting:
                     process.give(waiting.popleft())
-            busy = {process.connection: process for process in crew if process.question}
+            busy = [process for process in crew if process.question]
             if not busy:
                 return
-            for connection in wait(list(busy)):
-                yield busy[connection].take()
+            heard = wait([process.connection for process in busy])
+            for process in busy:
+                if process.connection in heard:
+                    yield process.take()
     finally:
         for process in crew:
             process.end()
@@ -52,7 +54,7 @@ class _Process:
         try:
             self.connection.send(question)
         except OSError:
-            # Whatever ended it between two questions was none of their fault.
+            # The question before has ended it, or somebody has since; this one has no part in it.
             self._begin()
             self.connection.send(question)
 
@@ -62,9 +64,7 @@ class _Process:
         try:
             outcome: Outcome = self.connection.recv()
         except (EOFError, OSError):
-            code = self.end()
-            self._begin()
-            return Outcome(question, error=f"the process at work on it ended (exit code {code})")
+            return Outcome(question, error=f"the process at work on it ended (exit code {self.end()})")
         return outcome
 
     def end(self) -> int | None:

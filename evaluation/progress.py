@@ -51,7 +51,8 @@ class Bar(Lines):
     def __init__(self) -> None:
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
         self._progress = Progress(*columns, console=Console(stderr=True), transient=True)
-        self._tasks = {name: self._progress.add_task(name, total=None, visible=False) for name in ("index", "ask")}
+        self._documents = self._progress.add_task("documents indexed", total=None, visible=False)
+        self._questions = self._progress.add_task("questions asked", total=None)
 
     def __enter__(self) -> Self:
         """Show the bar."""
@@ -70,21 +71,13 @@ class Bar(Lines):
 
     def indexed(self, done: int, total: int) -> None:
         """So many documents are indexed."""
-        self._progress.update(
-            self._tasks["index"],
-            description="documents indexed",
-            completed=done,
-            total=total,
-            visible=done < total,
-        )
+        self._progress.update(self._documents, completed=done, total=total, visible=done < total)
 
     def asked(self, outcome: Outcome, done: int, total: int) -> None:
         """A question is done."""
         if outcome.error:
             self.say(f"{cell(outcome.question.id)}: {_came_of(outcome)}")
-        self._progress.update(
-            self._tasks["ask"], description="questions asked", completed=done, total=total, visible=True
-        )
+        self._progress.update(self._questions, completed=done, total=total)
 
 
 def progress_view() -> Lines:

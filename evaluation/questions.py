@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from deep_research.evaluation.mistakes import Mistake
+from deep_research.evaluation.mistakes import Mistake, first_fault
 
 GROUPINGS = ("source", "hops", "kind")
 """Fields of a line by which the summary tells groups apart."""
@@ -105,6 +105,4 @@ def _question(place: str, line: str, given: dict[str, Any]) -> Question:
     try:
         return Question.model_validate(data | given)
     except ValidationError as error:
-        fault = error.errors()[0]
-        field = ".".join(map(str, fault["loc"]))
-        raise Mistake(f"{place}: {field}: {fault['msg']}.") from error
+        raise Mistake(f"{place}: {first_fault(error)}.") from error

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from pathlib import Path
 from typing import Literal
@@ -82,6 +81,10 @@ class Shelf:
         write_text(self._file(report.id, "md"), markdown)
         write_text(self._file(report.id, "json"), report.model_dump_json(indent=2) + "\n")
 
+    def has_reports(self) -> bool:
+        """Whether there is any."""
+        return any(self.folder.glob("*.json"))
+
     def clear(self) -> None:
         """Remove all reports."""
         for kind in ("json", "md"):
@@ -108,7 +111,7 @@ def claim_folder(out: Path, settings: Settings, is_fresh: bool) -> Shelf:
     shelf, file = Shelf(out / "reports"), out / "settings.json"
     if is_fresh and file.exists():
         shelf.clear()
-    elif (kept := _settings_in(file)) and kept != settings:
+    elif shelf.has_reports() and (kept := _settings_in(file)) and kept != settings:
         names = [name for name in Settings.model_fields if getattr(kept, name) != getattr(settings, name)]
         different = ", ".join(f"{name} {str(getattr(kept, name))!r}" for name in names)
         raise Mistake(
@@ -133,4 +136,4 @@ def write_text(file: Path, text: str) -> None:
     """Put a text in the place of a file in one step: whoever reads it sees the old one or the new one."""
     part = file.with_name(f"{file.name}.part")
     part.write_text(text, encoding="utf-8")
-    os.replace(part, file)
+    part.replace(file)

@@ -12,7 +12,7 @@ from deep_research.evidence.markers import Marker
 from deep_research.evidence.scanner import scan
 
 UNKNOWN = 0
-"""Stands in a draft for what names no source."""
+"""Stands in a draft for what names no source; no source has this number."""
 _BETWEEN = re.compile(r"[,; ]*")
 
 

@@ -23,6 +23,11 @@ class NumberedFinding(NamedTuple):
     """Numbers that named no source and were removed."""
 
 
+def by_number(sources: Iterable[Source]) -> dict[int, Source]:
+    """The sources that have a number in the thread, by it and in its order."""
+    return {source.number: source for source in sorted(sources, key=lambda one: one.number) if source.number}
+
+
 def next_number(numbers: Iterable[int]) -> int:
     """Return the number after the highest; gaps are not filled again."""
     return max(numbers, default=0) + 1

@@ -11,13 +11,12 @@ from deep_research.audit import CitedPassage, ClaimCheck, ClaimVerdict, SupportV
 from deep_research.evidence.citing import UNKNOWN
 from deep_research.evidence.learned import plain_fact
 from deep_research.evidence.pages import page_of
-from deep_research.evidence.sentences import Sentence, sentences_of
+from deep_research.evidence.sentences import LINE_MARK, Sentence, sentences_of
 from deep_research.evidence.support import Evidence, check_claim, read_evidence
 from deep_research.evidence.words import stems, tokens
 
 NO_TEXT = "no text of the source is kept"
 _HEADING = re.compile(r"\s{0,3}(?:#{1,6}\s|[*_]{2}[^*_]+[*_]{2}\s*$)")
-_LIST_MARK = re.compile(r"^[-*+•>]\s+")
 _RULE = re.compile(r"[\s|:=+*_-]*")
 _FIGURE = re.compile(r"\d")
 _FEWEST_WORDS = 3
@@ -157,7 +156,7 @@ def plain_words(sentence: Sentence) -> str:
     """The words of a sentence as it would stand in running text; empty if it is a heading or only draws a line."""
     if _HEADING.match(sentence.raw) or _RULE.fullmatch(sentence.raw):
         return ""
-    text = sentence.text or _LIST_MARK.sub("", plain_fact(sentence.raw))
+    text = sentence.text or LINE_MARK.sub("", plain_fact(sentence.raw))
     cells = [cell.strip() for cell in text.strip().strip("|").split("|")]
     return re.sub(r"[*_`]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}", "", ", ".join(cell for cell in cells if cell))
 

@@ -25,6 +25,9 @@ difference differences discuss doesn don everything example examples explain fac
 help hey hi info information investigate isn issue know learn like list ll look m make matter need nothing ok okay one
 ones opinion overview problem question questions re report research review say search show something stuff subject
 summarise summarize summary tell thank thanks thing things think topic two use ve want way ways well work write yes
+beschreibe erklare finde liste nenne suche vergleich vergleiche zahle zeige
+citer comparer cherche decris enumere explique liste trouve
+busca compara compare describe encuentra enumera explica lista muestra
 """
 GENERIC_WORDS = frozenset(_GENERIC_WORDS.split())
 """Words with which something is asked for, but that name nothing."""

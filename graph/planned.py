@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from langgraph.graph import END, START, StateGraph
 
 from deep_research.graph.handlers import hand_over_unchecked, record_step_failure
@@ -33,8 +35,9 @@ from deep_research.run.context import Context
 from deep_research.state import ResearchState
 
 
+@cache
 def build_planned_graph() -> StateGraph[ResearchState, Context, ResearchInput, ResearchOutput]:
-    """The graph, not yet compiled."""
+    """The graph, not yet compiled, which leaves it as it is: it is put together once a process."""
     graph = StateGraph(ResearchState, context_schema=Context, input_schema=ResearchInput, output_schema=ResearchOutput)
     graph.add_node("begin", begin)
     graph.add_node("orient", orient)

@@ -20,9 +20,7 @@ from deep_research.models.resolve import is_named, profile_of
 from deep_research.run.context import Context
 from deep_research.run.conversation import mark_of
 from deep_research.run.telling import Teller
-from deep_research.run.transcripts import fit
-
-CHARACTERS_PER_TOKEN = 4
+from deep_research.run.transcripts import CHARACTERS_PER_TOKEN, fit
 
 
 class Reply(NamedTuple):

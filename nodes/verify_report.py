@@ -55,7 +55,8 @@ async def verify_report(state: ResearchState, runtime: Runtime[Context]) -> Veri
         filler = Filler(context, run, teller, teller.placement)
         async with booked(pages, run.id, teller.bill):
             text, notices = await in_one_language(draft.text, run, context, teller, pages)
-            draft, run = _with_text(draft, text), _with_notices(run, notices)
+            draft = draft.model_copy(update={"text": text})
+            run = run.model_copy(update={"notices": (*run.notices, *notices)})
             texts = await source_texts(state.sources, _readable(state, draft), pages)
             checker = Checker(filler, pages, context)
             examined = await Examination(draft, Verifier(texts), context, checker, run.language_code).examine()
@@ -75,14 +76,6 @@ def _affordable(context: Context, run: Run) -> Context:
         return context
     limits = context.limits.model_copy(update={"max_opinions": 0, "max_rewrites": 0})
     return context.model_copy(update={"limits": limits})
-
-
-def _with_text(draft: Draft, text: str) -> Draft:
-    return draft.model_copy(update={"text": text})
-
-
-def _with_notices(run: Run, notices: Sequence[str]) -> Run:
-    return run.model_copy(update={"notices": (*run.notices, *notices)})
 
 
 def _readable(state: ResearchState, draft: Draft) -> list[str]:

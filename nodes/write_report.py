@@ -12,6 +12,7 @@ from deep_research.audit import Draft
 from deep_research.evidence.citing import numbered_draft
 from deep_research.evidence.drafts.clean import clean_draft
 from deep_research.evidence.notes import gaps_of, open_gaps_of
+from deep_research.evidence.numbering import by_number
 from deep_research.evidence.protected import settle_fences, unwrapped
 from deep_research.evidence.seams import words_in
 from deep_research.models.settings import settings_of
@@ -85,7 +86,7 @@ def _draft(
     state: ResearchState, run: Run, teller: ReportTeller, findings: Collection[Finding], *, is_any_unshown: bool
 ) -> Draft:
     """What was written; `is_any_unshown`: whether something of its basis could not be shown to its model."""
-    numbered = {source.number: source for source in state.sources.values() if source.number}
+    numbered = by_number(state.sources.values())
     cleaned = clean_draft(settle_fences(unwrapped(teller.raw.strip())), numbered)
     keys = {number: source.key for number, source in numbered.items()}
     text, sources = numbered_draft(settle_fences(cleaned.text), keys)

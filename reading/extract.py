@@ -12,7 +12,8 @@ import queue
 import subprocess
 import sys
 import threading
-from typing import Any, Self
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Self
 
 from deep_research.reading.frames import receive, send
 from deep_research.reading.records import Extract, Kind, Link, Unreadable
@@ -23,6 +24,14 @@ NOTICE_SECONDS = 0.1
 
 # Everything else stays here: the child has no use for keys and tokens.
 _ENVIRONMENT = ("PATH", "HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "SYSTEMROOT", "TEMP", "TMPDIR")
+
+
+class _File(NamedTuple):
+    data: bytes
+    name: str
+    kind: Kind | None = None
+    charset: str = ""
+    address: str = ""
 
 
 class Parser:
@@ -49,26 +58,49 @@ class Parser:
 
         Raises `Unreadable`, also when the parser is closed meanwhile.
         """
+        self._check(data)
+        (answer,) = self._answers([_File(data, name, kind, charset, address)])
+        return _extract(answer)
+
+    def parse_all(self, files: Sequence[tuple[bytes, str]]) -> list[Extract | Unreadable]:
+        """Read files of these names in one go, which for small ones is much faster than one by one."""
+        try:
+            for data, _ in files:
+                self._check(data)
+            return [_read(answer) for answer in self._answers([_File(*file) for file in files])] if files else []
+        except Unreadable:
+            # One of them is the reason. It must not cost the others their texts, nor their share of the time.
+            return [self._alone(*file) for file in files]
+
+    def _alone(self, data: bytes, name: str) -> Extract | Unreadable:
+        try:
+            return self.parse(data, name)
+        except Unreadable as error:
+            return error
+
+    def _check(self, data: bytes) -> None:
         if not data:
             raise Unreadable("empty", "it is empty")
         if len(data) > self.max_bytes:
             raise Unreadable("too large", f"it is larger than {self.max_bytes} bytes")
+
+    def _answers(self, files: Sequence[_File]) -> list[dict[str, Any]]:
         worker = self._idle.get()
         try:
-            return self._parse(worker, data, {"name": name, "kind": kind, "charset": charset, "address": address})
+            return self._asked(worker, files)
         finally:
             self._idle.put(worker)
 
-    def _parse(self, worker: _Worker, data: bytes, header: dict[str, str | None]) -> Extract:
+    def _asked(self, worker: _Worker, files: Sequence[_File]) -> list[dict[str, Any]]:
         if self._is_closed:
             raise Unreadable("crashed", "the parser is closed")
         try:
-            return worker.parse(data, header)
+            return worker.answers(files)
         except Unreadable as error:
             if error.reason != "crashed" or self._is_closed:
                 raise
         # Once more in a fresh child: the first may have been killed for reasons that are not the file's.
-        return worker.parse(data, header)
+        return worker.answers(files)
 
     def close(self) -> None:
         """End the children, at once also those that still parse."""
@@ -94,18 +126,18 @@ class _Worker:
         self._seconds = seconds
         self._process: subprocess.Popen[bytes] | None = None
 
-    def parse(self, data: bytes, header: dict[str, str | None]) -> Extract:
+    def answers(self, files: Sequence[_File]) -> list[dict[str, Any]]:
         process = self._process = self._process or _start()
         is_late = threading.Event()
         clock = threading.Timer(self._seconds, _kill, (process, is_late))
         clock.daemon = True
         clock.start()
         try:
-            answer = _ask(process, {**header, "seconds": self._seconds}, data)
+            answers = _ask(process, files, self._seconds)
         finally:
             clock.cancel()
-        if answer is not None and not is_late.is_set():
-            return _extract(answer)
+        if answers is not None and not is_late.is_set():
+            return answers
         self.stop()
         if is_late.is_set():
             raise Unreadable("timed out", f"reading it takes longer than {self._seconds:g} seconds")
@@ -140,15 +172,16 @@ def _start() -> subprocess.Popen[bytes]:
     )
 
 
-def _ask(process: subprocess.Popen[bytes], header: dict[str, object], data: bytes) -> dict[str, Any] | None:
+def _ask(process: subprocess.Popen[bytes], files: Sequence[_File], seconds: float) -> list[dict[str, Any]] | None:
     assert process.stdin is not None
     assert process.stdout is not None
+    headers = [{**file._asdict(), "data": len(file.data)} for file in files]
     try:
-        send(process.stdin, header, data)
-        answer = receive(process.stdout)
+        send(process.stdin, {"seconds": seconds, "files": headers}, b"".join(file.data for file in files))
+        answers = [receive(process.stdout) for _ in files]
     except OSError:
         return None
-    return answer[0] if answer else None
+    return [answer[0] for answer in answers if answer] if all(answers) else None
 
 
 def _kill(process: subprocess.Popen[bytes], is_late: threading.Event) -> None:
@@ -161,3 +194,10 @@ def _extract(answer: dict[str, Any]) -> Extract:
         raise Unreadable(answer["reason"], answer["words"])
     links = tuple(Link(*link) for link in answer["links"])
     return Extract(**{**answer, "links": links, "signs": tuple(answer["signs"])})
+
+
+def _read(answer: dict[str, Any]) -> Extract | Unreadable:
+    try:
+        return _extract(answer)
+    except Unreadable as error:
+        return error

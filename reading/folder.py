@@ -5,12 +5,19 @@ from __future__ import annotations
 import os
 import re
 import stat
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path, PurePath
 from typing import NamedTuple
 
 from deep_research.reading.records import KINDS, Unreadable
 
+OTHERS = "(other files)"
+"""Stands for all files of kinds that are not read, before all names in a list of them."""
+KINDS_NAMED = 5
+"""Kinds of files that are not read and are named one by one."""
+
+_USUAL_SUFFIX = re.compile(r"\.[a-z0-9]{1,10}")
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 # Without this, opening a named pipe waits for somebody to write into it.
 _NO_WAIT = getattr(os, "O_NONBLOCK", 0)
@@ -50,8 +57,9 @@ def scan_folder(root: Path, max_bytes: int, max_files: int) -> Scan:
     Links are not followed: one that stays inside leads to a file that is found anyway. Raises `OSError` if the
     folder itself cannot be listed.
     """
-    left_out: list[LeftOut] = []
-    files = sorted(_single(root) if root.is_file() else _walk(root, left_out))
+    walk = _Walk(root)
+    files = sorted(_single(root) if root.is_file() else walk.files())
+    left_out = [*walk.other_kinds(), *sorted(walk.left_out)]
     if len(files) > max_files:
         left_out.append(
             LeftOut(root.name, f"it holds {len(files)} files; only the first {max_files} are read", "too many")
@@ -91,56 +99,89 @@ def _single(root: Path) -> Iterator[FoundFile]:
     yield FoundFile(root.name, status.st_size, status.st_mtime_ns)
 
 
-def _walk(root: Path, left_out: list[LeftOut]) -> Iterator[FoundFile]:
-    folders: list[str] = []
-    yield from _folder_files(root, "", left_out, folders)
-    while folders:
-        inner = folders.pop()
-        try:
-            yield from _folder_files(root, inner, left_out, folders)
-        except OSError as error:
-            left_out.append(
-                LeftOut(
-                    _printable(inner.rstrip("/")),
-                    f"the folder cannot be opened ({error.strerror or error})",
-                    "unreadable",
-                )
-            )
+class _Walk:
+    """A walk through all folders below one, which notes what it passes by."""
 
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._folders: list[str] = []
+        self._others: Counter[str] = Counter()
+        self.left_out: list[LeftOut] = []
 
-def _folder_files(root: Path, inner: str, left_out: list[LeftOut], folders: list[str]) -> Iterator[FoundFile]:
-    with os.scandir(root / inner) as entries:
-        for entry in entries:
-            path = inner + entry.name
-            if entry.name.startswith("."):
-                continue
-            if entry.is_dir(follow_symlinks=False):
-                folders.append(path + "/")
-            elif PurePath(entry.name).suffix.lower() in KINDS:
-                reason = _objection(root, entry)
-                if reason:
-                    left_out.append(LeftOut(_printable(path), reason, "unreadable"))
+    def files(self) -> Iterator[FoundFile]:
+        """The files that may be read. Raises `OSError` if the first folder cannot be listed."""
+        yield from self._folder_files("")
+        while self._folders:
+            inner = self._folders.pop()
+            try:
+                yield from self._folder_files(inner)
+            except OSError as error:
+                self._leave_out(inner.rstrip("/"), f"the folder cannot be opened ({error.strerror or error})")
+
+    def other_kinds(self) -> Iterator[LeftOut]:
+        """One line for all files that are of no readable kind."""
+        count = self._others.total()
+        if count:
+            most = sorted(self._others, key=lambda kind: (-self._others[kind], kind))
+            named = ", ".join(kind or "no suffix" for kind in most[:KINDS_NAMED])
+            more = f" and {len(most) - KINDS_NAMED} more" if len(most) > KINDS_NAMED else ""
+            yield LeftOut(OTHERS, f"{count} of kinds that are not read: {named}{more}", "unknown format")
+
+    def _folder_files(self, inner: str) -> Iterator[FoundFile]:
+        with os.scandir(self._root / inner) as entries:
+            for entry in entries:
+                path = inner + entry.name
+                if entry.name.startswith("."):
+                    continue
+                if entry.is_dir(follow_symlinks=False):
+                    self._folders.append(path + "/")
+                elif reason := self._objection(entry):
+                    self._leave_out(path, reason)
+                elif not _is_readable(entry.name):
+                    self._others.update([] if _leads_to_folder(entry) else [_suffix(entry.name)])
                 elif entry.is_file(follow_symlinks=False):
                     status = entry.stat(follow_symlinks=False)
                     yield FoundFile(path, status.st_size, status.st_mtime_ns)
 
+    def _objection(self, entry: os.DirEntry[str]) -> str:
+        """Why a folder or a file of a readable kind is not read; empty if it is, or is found under its own name."""
+        if entry.is_symlink() and (_is_readable(entry.name) or _leads_to_folder(entry)):
+            return _objection_to_link(self._root, Path(entry.path))
+        if not _is_readable(entry.name) or entry.is_symlink():
+            return ""
+        if not entry.is_file(follow_symlinks=False):
+            return "it is not a regular file"
+        if NOT_IN_NAMES.search(entry.path.removeprefix(str(self._root))):
+            return "its name holds characters that are not text"
+        return ""
 
-def _objection(root: Path, entry: os.DirEntry[str]) -> str:
-    """Why a file of a readable kind is not read; empty if it is, or if it is found under its own name."""
-    if entry.is_symlink():
-        return "" if _leads_inside(root, Path(entry.path)) else "it is a link that does not stay in the folder"
-    if not entry.is_file(follow_symlinks=False):
-        return "it is not a regular file"
-    if NOT_IN_NAMES.search(entry.path.removeprefix(str(root))):
-        return "its name holds characters that are not text"
-    return ""
+    def _leave_out(self, path: str, reason: str) -> None:
+        self.left_out.append(LeftOut(_printable(path), reason, "unreadable"))
 
 
-def _leads_inside(root: Path, link: Path) -> bool:
+def _is_readable(name: str) -> bool:
+    return PurePath(name).suffix.lower() in KINDS
+
+
+def _leads_to_folder(link: os.DirEntry[str]) -> bool:
     try:
-        return link.resolve(strict=True).is_relative_to(root)
-    except (OSError, RuntimeError):
+        return link.is_dir()
+    except OSError:
+        # It leads to itself.
         return False
+
+
+def _suffix(name: str) -> str:
+    suffix = PurePath(name).suffix.lower()
+    return suffix if _USUAL_SUFFIX.fullmatch(suffix) else ""
+
+
+def _objection_to_link(root: Path, link: Path) -> str:
+    try:
+        is_inside = link.resolve(strict=True).is_relative_to(root)
+    except (OSError, RuntimeError):
+        return "it is a link that leads nowhere"
+    return "" if is_inside else "it is a link that does not stay in the folder"
 
 
 def _printable(path: str) -> str:

@@ -34,7 +34,12 @@ _DATES = (
     "//meta[@property='article:published_time' or @name='date' or @name='dc.date' or @name='DC.date.issued'"
     " or @name='citation_publication_date' or @itemprop='datePublished']/@content",
     "//time[@itemprop='datePublished' or @pubdate]/@datetime",
+    "//meta[@property='article:modified_time' or @name='last-modified' or @name='dcterms.modified'"
+    " or @name='dcterms.date' or @name='dcterms.issued' or @name='dcterms.created' or @name='DC.date']/@content",
 )
+# Books write empty elements so, as XML allows; in a page this is the beginning of one that never ends.
+_DOCUMENT_TYPE = re.compile(r"<!DOCTYPE[^>\[]*(?:\[[^\]]*\]\s*)?>", re.IGNORECASE)
+_CLOSED = re.compile(r"<([a-zA-Z][\w:-]*)((?:\s[^<>]*)?)/>")
 
 
 def parse_html(data: bytes, charset: str = "", address: str = "") -> Extract:
@@ -49,6 +54,17 @@ def parse_html(data: bytes, charset: str = "", address: str = "") -> Extract:
     drop_unseen(root)
     links = anchors(root, base) if address else ()
     return Extract(title, _text(root, len(html)), date, len(data) > PAGE_BYTES, links, signs)
+
+
+def whole_text(data: bytes, charset: str = "") -> str:
+    """All that a reader sees of a page which is nothing but content: a chapter of a book, or a letter."""
+    declared = _CHARSET.search(data[:SEARCHED_BYTES])
+    html = clean(decode(data, charset or (declared.group(1).decode("ascii") if declared else ""), PAGE_BYTES))
+    if not html.strip():
+        return ""
+    root = _tree(_CLOSED.sub(r"<\1\2></\1>", _DOCUMENT_TYPE.sub("", html, count=1)))
+    drop_unseen(root)
+    return _plain(root)
 
 
 def _tree(html: str) -> lxml.html.HtmlElement:

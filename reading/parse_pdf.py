@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import io
 import re
+from datetime import datetime
 
 from pypdf import PdfReader
 from pypdf.errors import DependencyError, FileNotDecryptedError, PyPdfError
 
 from deep_research.evidence.pages import PAGE_END
+from deep_research.reading.dates import iso_date
 from deep_research.reading.records import TEXT_CHARACTERS, Extract, Unreadable
+from deep_research.reading.titles import first_line, telling_title
 
 SHORT_LINE = 0.6
-TITLE_CHARACTERS = 150
 
 _LIGATURES = {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}
 _LIGATURE = re.compile(f"[{''.join(_LIGATURES)}]")
-_NO_TITLE = re.compile(
-    r"^(?:untitled|microsoft word|\(?(?:anonymous|unspecified)\)?$|slide \d)|\.\w{2,5}$", re.IGNORECASE
-)
 # What pypdf raises on broken files besides its own errors.
 _BROKEN = (
     PyPdfError,
@@ -44,9 +43,9 @@ def parse_pdf(data: bytes) -> Extract:
         raise Unreadable("broken", "it is a broken PDF file") from error
     text = PAGE_END.join(pages)
     if not text.strip():
-        raise Unreadable("empty", "there is no text in it; it may be a scan")
+        raise Unreadable("no text", "there is no text in it; it may be a scan")
     title, date = _metadata(reader)
-    return Extract(title or _first_line(text), text, date, is_cut)
+    return Extract(title or first_line(text), text, date, is_cut)
 
 
 def _unlock(reader: PdfReader) -> None:
@@ -88,16 +87,15 @@ def _paragraphs(page: str) -> str:
 def _metadata(reader: PdfReader) -> tuple[str, str]:
     try:
         metadata = reader.metadata
-        title = str(metadata.title or "").strip() if metadata else ""
-        created = metadata.creation_date if metadata else None
+        title = str(metadata.title or "") if metadata else ""
+        days = (_day(metadata.creation_date), _day(metadata.modification_date)) if metadata else ()
     except _BROKEN:
         return "", ""
-    is_title = any(map(str.isalpha, title)) and not _NO_TITLE.search(title)
+    return telling_title(title), next(filter(None, days), "")
+
+
+def _day(stated: datetime | None) -> str:
     # Programs that want equal files from equal input write the first second of a year.
-    is_date = created is not None and (created.month, created.day, created.hour, created.second) != (1, 1, 0, 0)
-    return title if is_title else "", created.date().isoformat() if created and is_date else ""
-
-
-def _first_line(text: str) -> str:
-    line = re.split(rf"[\n{PAGE_END}]", text.lstrip(), maxsplit=1)[0]
-    return line if len(line) <= TITLE_CHARACTERS and any(map(str.isalpha, line)) else ""
+    if stated is None or (stated.month, stated.day, stated.hour, stated.second) == (1, 1, 0, 0):
+        return ""
+    return iso_date(stated.date().isoformat())

@@ -6,9 +6,20 @@ from typing import Literal, NamedTuple
 
 TEXT_CHARACTERS = 200_000
 
-Kind = Literal["markdown", "text", "html", "pdf"]
+Kind = Literal[
+    "markdown", "text", "rst", "html", "pdf", "docx", "pptx", "xlsx", "csv", "epub", "json", "jsonl", "email"
+]
 Reason = Literal[
-    "empty", "too large", "not text", "broken", "encrypted", "timed out", "unreadable", "unknown format", "crashed"
+    "empty",
+    "no text",
+    "too large",
+    "not text",
+    "broken",
+    "encrypted",
+    "timed out",
+    "unreadable",
+    "unknown format",
+    "crashed",
 ]
 RefusalCode = Literal[
     "blocked",
@@ -35,10 +46,25 @@ KINDS: dict[str, Kind] = {
     ".markdown": "markdown",
     ".txt": "text",
     ".text": "text",
-    ".rst": "text",
+    ".rst": "rst",
     ".html": "html",
     ".htm": "html",
+    ".xhtml": "html",
     ".pdf": "pdf",
+    ".docx": "docx",
+    ".docm": "docx",
+    ".pptx": "pptx",
+    ".pptm": "pptx",
+    ".ppsx": "pptx",
+    ".xlsx": "xlsx",
+    ".xlsm": "xlsx",
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".epub": "epub",
+    ".json": "json",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".eml": "email",
 }
 
 

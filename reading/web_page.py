@@ -6,7 +6,7 @@ from typing import NamedTuple, Self
 from urllib.parse import unquote
 
 from deep_research.reading.addresses import parse_address
-from deep_research.reading.fetch import Fetched, Fetcher, Resolver
+from deep_research.reading.fetch import Fetcher, Resolver
 from deep_research.reading.parsers import Parsers
 from deep_research.reading.records import Extract, Link, Reason, RefusalCode, Unread, Unreadable
 from deep_research.run.context import Context
@@ -17,6 +17,7 @@ SHORT_CHARACTERS = 1500
 
 _CODES: dict[Reason, RefusalCode] = {
     "empty": "empty shell",
+    "no text": "not text",
     "too large": "too large",
     "not text": "not text",
     "timed out": "timed out",
@@ -66,7 +67,7 @@ class WebReader:
         try:
             extract = await self._parsers.parse(fetched, _name(fetched.address))
         except Unreadable as error:
-            raise Unread(_code(error, fetched), str(error)) from error
+            raise Unread(_CODES.get(error.reason, "broken"), str(error)) from error
         if fetched.kind == "html":
             _refuse_empty(extract)
         return WebPage(fetched.address, extract.title, extract.text, extract.date, extract.links, extract.is_cut)
@@ -76,12 +77,6 @@ def _name(address: str) -> str:
     parts = parse_address(address)
     last = parts.target.partition("?")[0].rstrip("/").rpartition("/")[2]
     return unquote(last) or parts.host
-
-
-def _code(error: Unreadable, fetched: Fetched) -> RefusalCode:
-    if error.reason == "empty" and fetched.kind == "pdf":
-        return "not text"
-    return _CODES.get(error.reason, "broken")
 
 
 def _refuse_empty(extract: Extract) -> None:

@@ -26,7 +26,11 @@ def main() -> None:
     while (request := receive(requests)) is not None:
         header, data = request
         _limit_time(header["seconds"])
-        _answer(answers, header, data)
+        start = 0
+        for file in header["files"]:
+            stop = start + file["data"]
+            _answer(answers, file, data[start:stop])
+            start = stop
 
 
 def _answer(answers: BinaryIO, header: dict[str, Any], data: bytes) -> None:

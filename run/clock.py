@@ -22,6 +22,18 @@ class Clock(Protocol):
         """Wait until so many seconds of this clock have passed."""
 
 
+class Watch:
+    """Counts the seconds of somebody's work: those of earlier, and those since it was set going."""
+
+    def __init__(self, clock: Clock, earlier: float) -> None:
+        self._clock, self._start = clock, clock.seconds() - earlier
+
+    @property
+    def seconds(self) -> float:
+        """All of them, until now."""
+        return self._clock.seconds() - self._start
+
+
 class SystemClock:
     """The computer's own clock."""
 

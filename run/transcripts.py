@@ -26,6 +26,9 @@ REPORT_CHARACTERS = 1000
 
 Shorten = Callable[[str], str]
 
+CHARACTERS_PER_TOKEN = 4
+"""Characters that a token is taken to have where nobody counts them."""
+
 
 def result_of(finding: Finding | None) -> str:
     """What the orchestrator and the writer read of a finding."""

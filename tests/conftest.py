@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -58,6 +59,8 @@ def pytest_configure() -> None:
     os.environ["LANGSMITH_TRACING"] = "false"
     hypothesis.settings.register_profile("suite", deadline=None, database=None, derandomize="CI" in os.environ)
     hypothesis.settings.load_profile("suite")
+    # A shell lets what it starts in the background ignore Ctrl-C, and so would every command that a test starts.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.addaudithook(refuse_outside)
 
 

@@ -103,6 +103,11 @@ def test_rules_and_headings_have_no_words(line: str) -> None:
     assert [plain_words(sentence) for sentence in sentences_of(line)] == [""]
 
 
+@pytest.mark.parametrize("line", ["- [1] The tower fell.", "2. [1] The tower fell.", "> - [1] The tower fell."])
+def test_marks_of_lists_and_quotations_are_no_words_also_before_a_citation(line: str) -> None:
+    assert [plain_words(sentence) for sentence in sentences_of(line)] == ["The tower fell."]
+
+
 @pytest.mark.parametrize(
     ("text", "is_looked_for"),
     [

@@ -174,6 +174,17 @@ def test_a_folder_without_documents_is_missing_and_documents_are_counted(desk: D
     assert f"{desk.docs} (4 documents), {desk.folder / 'one'} (1 document)" in ended.out
 
 
+def test_what_a_folder_holds_beside_its_documents_is_told(desk: Desk) -> None:
+    for name in ("a.txt", "b.txt", "c.txt"):
+        (desk.docs / name).symlink_to(desk.folder / "nothing")
+    for name in ("d.png", "e.zip"):
+        (desk.docs / name).touch()
+    assert (
+        "(4 documents; not read: (other files) (2 of kinds that are not read: .png, .zip); "
+        "a.txt (it is a link that leads nowhere); b.txt (it is a link that leads nowhere); 1 more)"
+    ) in desk.call("doctor", "--docs", str(desk.docs)).out
+
+
 def test_a_database_that_cannot_be_used_is_one_line_that_names_it(desk: Desk) -> None:
     assert "ok       runs: 0 runs" in desk.call("doctor", "--docs", str(desk.docs)).out
     assert not desk.data.exists(), "looking makes nothing"

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from shelf import BRIDGE, HARBOUR, Place
 
+from deep_research.reading.folder import LeftOut
 from deep_research.run.errors import DocumentsUnreadable
 from deep_research.tools.library import Library
 
@@ -129,6 +130,7 @@ def test_names_that_are_not_text_are_listed(place: Place) -> None:
     assert reasons(place.library()) == {"papers/\ufffd.txt": "its name holds characters that are not text"}
 
 
+@pytest.mark.fault("R29")
 def test_links_and_hidden_files_are_not_followed(place: Place, tmp_path: Path) -> None:
     (tmp_path / "secret.txt").write_text("harbour secret")
     (tmp_path / "outside").mkdir()
@@ -143,8 +145,19 @@ def test_links_and_hidden_files_are_not_followed(place: Place, tmp_path: Path) -
     (place.docs / ".git" / "a.txt").write_text("harbour secret")
     library = place.library()
     assert library.refresh().documents == 3
-    words = "it is a link that does not stay in the folder"
-    assert reasons(library) == {"papers/dangling.txt": words, "papers/leaving.txt": words}
+    (place.docs / "picture.png").symlink_to(tmp_path / "nothing")
+    (place.docs / "one.txt").symlink_to(place.docs / "two.txt")
+    (place.docs / "two.txt").symlink_to(place.docs / "one.txt")
+    (place.docs / "self.png").symlink_to(place.docs / "self.png")
+    outside, nowhere = "it is a link that does not stay in the folder", "it is a link that leads nowhere"
+    assert reasons(library) == {
+        "papers/(other files)": "2 of kinds that are not read: .png",
+        "papers/dangling.txt": nowhere,
+        "papers/leaving.txt": outside,
+        "papers/one.txt": nowhere,
+        "papers/outside": outside,
+        "papers/two.txt": nowhere,
+    }
     assert library.search("secret", 9) == []
 
 
@@ -164,6 +177,18 @@ def test_a_file_above_the_limit_of_number_is_left_out(place: Place) -> None:
     status = library.refresh()
     assert status.documents == 2
     assert [one.reason for one in status.left_out] == ["it holds 3 files; only the first 2 are read"]
+
+
+def test_files_of_other_kinds_are_counted_in_one_line(place: Place) -> None:
+    for name in ("a.png", "b.PNG", "old/c.png", "d.zip", "e.mp3", "f.mp4", "g.iso", "h.bin", "Makefile", "i.\u202e"):
+        (place.docs / name).write_bytes(b"x")
+    assert place.library().refresh().left_out == (
+        LeftOut(
+            "papers/(other files)",
+            "10 of kinds that are not read: .png, no suffix, .bin, .iso, .mp3 and 2 more",
+            "unknown format",
+        ),
+    )
 
 
 def test_a_long_document_says_that_only_its_beginning_is_searched(place: Place) -> None:

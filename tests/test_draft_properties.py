@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep_research.evidence.drafts.citing import NOTHING
+from deep_research.evidence.citing import UNKNOWN
 from deep_research.evidence.drafts.clean import clean_draft
 from deep_research.evidence.drafts.fix import Fixed, fix_citations
 from deep_research.evidence.markers import Marker
@@ -122,7 +122,7 @@ def test_code_in_a_fence_stays_as_it_is(text: str, fence: str) -> None:
 @given(drafts)
 def test_a_cleaned_draft_has_only_markers_of_known_numbers_and_of_nothing(draft: str) -> None:
     cleaned = clean_draft(draft, SOURCES)
-    assert set(markers_of(cleaned.text)) <= {*SOURCES, NOTHING}
+    assert set(markers_of(cleaned.text)) <= {*SOURCES, UNKNOWN}
 
 
 @given(st.text(alphabet=st.characters(exclude_characters="[【［<`\\:\r\n")))

@@ -5,13 +5,12 @@ from __future__ import annotations
 from io import BytesIO
 from typing import Any
 
+import docx
 import pytest
 from exported import QUESTION, QUOTE, UNCHECKED, finished, written
 
 from deep_research.app.exports.finished import Finished
 from deep_research.app.exports.word import report_docx
-
-docx = pytest.importorskip("docx")
 
 
 def document(report: Finished) -> Any:

@@ -81,7 +81,7 @@ def test_front_matter_gives_title_and_date_and_is_not_text(parser: Parser) -> No
     ("text", "name", "title"),
     [
         ("Harbour works\n\nDeep water.", "a.txt", "Harbour works"),
-        ("Harbour works\n=============\nDeep water.", "a.rst", "Harbour works"),
+        ("Harbour works\n=============\nDeep water.", "a.txt", "Harbour works"),
         ("Deep water\nand more of it.", "harbour_works-1893.txt", "harbour works 1893"),
     ],
 )
@@ -200,7 +200,9 @@ def test_each_failure_has_its_reason(parser: Parser) -> None:
     assert reason_of(parser, b"%PDF-1.4\n garbage", "a.pdf") == "broken"
     assert reason_of(parser, b"no pdf at all", "a.pdf") == "broken"
     assert reason_of(parser, pdf_of("Deep", password="open"), "a.pdf") == "encrypted"
-    assert reason_of(parser, b"text", "a.docx") == "unknown format"
+    assert reason_of(parser, pdf_of(""), "a.pdf") == "no text"
+    assert reason_of(parser, b"text", "a.docx") == "broken"
+    assert reason_of(parser, b"text", "a.odt") == "unknown format"
 
 
 def test_a_broken_file_does_not_stop_the_next(parser: Parser) -> None:

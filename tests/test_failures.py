@@ -59,7 +59,7 @@ async def test_a_researcher_that_hangs_is_cut_at_its_deadline_and_writes_from_it
             "keeper task": [search("Ada Moran"), REPORT, "Tralee. [1]"],
             "tide task": [search("spring tide"), REPORT, "5.2 metres. [1]"],
         },
-        limits={"researcher_seconds_hard": 1.0},
+        limits={"researcher_seconds_hard": 40, "writing_share": 0.95},
         writer=["All of it [1][2][3]."],
     )
     state = await run.ask()

@@ -50,6 +50,7 @@ def test_every_form_of_a_marker_becomes_its_number_and_what_is_none_stays(habit:
     ("habit", "body"),
     [
         ("See https://terns.test/b. And (https://www.gulls.test/a/).", "See [1]. And [2]."),
+        ("See \\(https://terns.test/b). C:\\\\(https://gulls.test/a).", "See [1]. C:\\\\[2]."),
         ("A [good paper](https://terns.test/b#x) and [1](http://gulls.test/a).", "A good paper [1] and [2]."),
         ("A [[7]](https://terns.test/b), B[9](https://gulls.test/a).", "A [1], B[2]."),
         ("A <https://terns.test/b?utm_source=x> 文字[文章](https://gulls.test/a)。", "A [1] 文字文章[2]。"),

@@ -34,8 +34,11 @@ def test_a_draft_is_printed_in_order_with_one_line_of_counts_beside_it(desk: Des
 def test_a_draft_can_come_from_a_pipe_and_go_to_a_file(desk: Desk) -> None:
     (desk.folder / "draft.md").write_bytes(b"\xef\xbb\xbf" + DRAFT.replace("\n", "\r\n").encode())
     with (desk.folder / "draft.md").open("rb") as draft:
-        ended = desk.run("fix-citations", "-", "--out", "fixed.md", stdin=draft)
-    assert (ended.code, ended.out, ended.err.splitlines()[0]) == (0, "", LINE)
+        tracing = {**desk.environment, "PYTHONPROFILEIMPORTTIME": "1"}
+        ended = desk.run("fix-citations", "-", "--out", "fixed.md", stdin=draft, env=tracing)
+    assert (ended.code, ended.out) == (0, "")
+    assert LINE in ended.err.splitlines()
+    assert "deep_research.evidence.drafts.fix" in ended.err and "deep_research.graph" not in ended.err
     assert (desk.folder / "fixed.md").read_text("utf-8") == FIXED
 
 

@@ -29,14 +29,11 @@ def directive(quote: str) -> str:
         ("a | much longer cell | b", "much%20longer%20cell"),
         ("short\n\nand the longest line of it\nx", "and%20the%20longest%20line%20of%20it"),
         ("one " * 15 + "two " * 15, "one%20one%20one%20one%20one,two%20two%20two%20two%20two"),
-        ("灯塔" * 40, unquote("%E7%81%AF%E5%A1%94")),
+        ("灯塔" * 40, ",".join(2 * [6 * "%E7%81%AF%E5%A1%94"])),
     ],
 )
 def test_a_quote_is_named_by_its_words(quote: str, expected: str) -> None:
-    found = directive(quote)
-    if quote.startswith("灯塔"):
-        found, expected = unquote(found), f"{expected * 6},{expected * 6}"
-    assert found == expected
+    assert directive(quote) == expected
 
 
 def test_a_quote_is_found_on_a_page_that_has_a_place_of_its_own() -> None:

@@ -61,11 +61,11 @@ async def test_what_a_reader_cannot_see_is_taken_out_of_titles_and_excerpts() ->
 async def test_huge_answers_are_looked_at_only_as_far_as_they_are_shown() -> None:
     huge = Found("t" * 5_000_000, GOOD.address, "\u202e x" * 2_000_000)
     many = [Found("T", f"ftp://a.example/{number}", "x") for number in range(8)]
-    start = time.monotonic()
+    start = time.process_time()
     outcome = await search(
         Shelf("shelf", huge, *many, GOOD._replace(address="https://late.example/")), limits={"max_web_results": 2}
     )
-    assert time.monotonic() - start < 0.5
+    assert time.process_time() - start < 0.5
     [hit] = outcome.hits
     assert len(hit.source.title) == 200
     assert 1990 < len(hit.excerpt) <= 2000

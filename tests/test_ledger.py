@@ -164,38 +164,6 @@ async def test_a_limit_that_was_raised_is_not_named_in_the_report(tmp_path: Path
     assert state.run and (state.run.stop_reason, state.run.status) == ("", "completed")
 
 
-async def test_a_researcher_whose_decision_fails_late_has_only_the_rest_of_its_time(tmp_path: Path) -> None:
-    clock = HandClock()
-
-    async def slow(*_: Any) -> str:
-        await asyncio.Event().wait()
-        return ""
-
-    failing = clock.after(1799.8, ValueError("late"))
-    run = lab(tmp_path, clock=clock, researcher=[search("Skerry Light"), failing, slow])
-    state = await run.ask()
-    [finding] = state.findings.values()
-    assert finding.reason == "its time was over (researcher_seconds_hard)"
-    assert finding.seconds == pytest.approx(1799.8)
-    assert state.run and state.run.active_seconds == pytest.approx(1799.8), "counted once"
-
-
-async def test_the_time_of_a_finding_is_the_researchers(tmp_path: Path) -> None:
-    clock = HandClock()
-    run = lab(
-        tmp_path, clock=clock, researcher=[search("Skerry Light"), clock.after(3, REPORT), clock.after(4, "It. [1]")]
-    )
-    [finding] = (await run.ask()).findings.values()
-    assert finding.seconds == 7
-
-
-async def test_the_time_of_a_finding_that_fails_is_the_researchers_too(tmp_path: Path) -> None:
-    clock = HandClock()
-    run = lab(tmp_path, clock=clock, researcher=[search("Skerry Light"), REPORT, clock.after(4, ValueError("x"))])
-    [finding] = (await run.ask()).findings.values()
-    assert (finding.ended, finding.seconds) == ("partial", 4)
-
-
 @pytest.mark.fault(3)
 async def test_researchers_that_must_wait_have_one_budget_also_once_it_is_used_up(
     tmp_path: Path, monkeypatch: Patch

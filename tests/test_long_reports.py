@@ -39,38 +39,35 @@ async def is_told_as_kept(run: Lab) -> bool:
     return run.words("message_delta") == told and run.types().count("message_start") == 1
 
 
+async def has_all_of_it(run: Lab) -> bool:
+    """Whether the run ends well with the whole report, and tells it as it is kept."""
+    state = await run.ask()
+    assert state.report and state.report.text == WHOLE
+    assert state.run and state.run.status == "completed"
+    return await is_told_as_kept(run)
+
+
 @pytest.mark.parametrize("habit", HABITS)
 async def test_a_report_of_many_short_answers_has_no_seam(tmp_path: Path, habit: str) -> None:
     writer = CappedWriter(60, HABITS[habit])
-    run = capped(tmp_path, writer)
-    state = await run.ask()
-    assert state.report and state.report.text == WHOLE
+    assert await has_all_of_it(capped(tmp_path, writer))
     assert writer.asked == ["report", *["continuation"] * (len(WHOLE) // 240)]
-    assert state.run and state.run.status == "completed"
-    assert await is_told_as_kept(run)
 
 
 @pytest.mark.parametrize("habit", HABITS)
 async def test_a_model_that_writes_too_little_at_once_writes_section_by_section(tmp_path: Path, habit: str) -> None:
     writer = CappedWriter(TINY, HABITS[habit])
     run = capped(tmp_path, writer, TINY)
-    state = await run.ask()
-    assert state.report and state.report.text == WHOLE
+    assert await has_all_of_it(run)
     assert [asked for asked in writer.asked if asked != "continuation"] == BY_SECTION
-    assert state.run and state.run.status == "completed"
     assert all(call.settings["max_tokens"] <= TINY for call in run.calls("writer"))
-    assert await is_told_as_kept(run)
 
 
 @pytest.mark.parametrize("habit", HABITS)
 async def test_what_continuations_could_not_carry_is_written_section_by_section(tmp_path: Path, habit: str) -> None:
     writer = CappedWriter(22, HABITS[habit])
-    run = capped(tmp_path, writer)
-    state = await run.ask()
-    assert state.report and state.report.text == WHOLE
+    assert await has_all_of_it(capped(tmp_path, writer))
     assert [asked for asked in writer.asked if asked != "continuation"] == ["report", "outline", "Its keepers"]
-    assert state.run and state.run.status == "completed"
-    assert await is_told_as_kept(run)
 
 
 async def test_a_section_is_told_the_outline_its_sources_and_what_was_used(tmp_path: Path) -> None:
@@ -87,10 +84,7 @@ async def test_a_section_is_told_the_outline_its_sources_and_what_was_used(tmp_p
 async def test_a_sentence_that_stands_in_an_earlier_section_is_dropped(tmp_path: Path) -> None:
     first = SECTIONS["The light"].split(" [1]")[0]
     again = {**SECTIONS, "Its keepers": f"{first} [1] {SECTIONS['Its keepers']}"}
-    run = capped(tmp_path, CappedWriter(TINY, sections=again), TINY)
-    state = await run.ask()
-    assert state.report and state.report.text == WHOLE
-    assert await is_told_as_kept(run)
+    assert await has_all_of_it(capped(tmp_path, CappedWriter(TINY, sections=again), TINY))
 
 
 async def test_a_section_that_says_nothing_new_has_no_heading(tmp_path: Path) -> None:

@@ -194,7 +194,10 @@ async def test_the_key_is_sent_and_kept_out_of_sight(wire: Wire) -> None:
 async def test_a_call_that_is_cancelled_leaves_the_connections_usable(wire: Wire) -> None:
     with openai_server([say("It was lit in 1844.", ending="stall"), say("Yes.")]) as server:
         model = wire(server)
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0.2):
-                await model()
+        call = asyncio.ensure_future(model())
+        while not server.requests:
+            await asyncio.sleep(0.01)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
         assert (await model()).text == "Yes."

@@ -7,6 +7,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+import docx
 import pytest
 from command import Desk, desk_in
 from hypothesis import given
@@ -87,7 +88,6 @@ def test_a_quote_of_a_book_is_opened_at_its_page(library: Desk) -> None:
 
 
 def test_the_page_stands_in_a_word_document_too(library: Desk) -> None:
-    docx = pytest.importorskip("docx")
     document = docx.Document(str(exported(library, "report.docx")))
     cells = "\n".join(cell.text for table in document.tables for row in table.rows for cell in row.cells)
     assert ", page 3" in cells

@@ -280,10 +280,8 @@ def test_words_that_only_look_like_opposites_are_none() -> None:
 def test_a_number_in_the_place_of_a_year_is_noticed() -> None:
     text = "It was opened by Brian Holm, 82, who has been swimming off the beach since 1938 with his dog."
     check = check_claim("Brian Holm has been swimming off the beach since 82 with his dog.", text)
-    assert (check.verdict != "supported", "the passage says 1938 where the claim says 82" in check.reasons) == (
-        True,
-        True,
-    )
+    assert check.verdict != "supported"
+    assert "the passage says 1938 where the claim says 82" in check.reasons
 
 
 def test_another_word_for_a_denial_is_not_a_contradiction() -> None:

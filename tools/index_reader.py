@@ -2,64 +2,75 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Sequence
-from typing import NamedTuple
+from functools import cached_property
 
-_BEST = """
-SELECT spans.id FROM passages JOIN spans ON spans.id = passages.rowid JOIN documents ON documents.id = spans.document
-WHERE passages MATCH ? ORDER BY bm25 (passages, 4.0, 2.0, 1.0), documents.path, spans.position LIMIT ?
-"""
-_TITLED = """
-SELECT spans.id FROM documents JOIN spans ON spans.document = documents.id
-WHERE documents.title_key = ? AND spans.position = 0 ORDER BY documents.path LIMIT ?
-"""
-_PASSAGE = """
-SELECT documents.path, spans.start, spans.heading, documents.title, documents.date, documents.content_hash,
-    substr (documents.text, spans.start + 1, spans.stop - spans.start)
-FROM spans JOIN documents ON documents.id = spans.document WHERE spans.id = ?
-"""
-_COUNT = "SELECT count(*) FROM (SELECT 1 FROM passages WHERE passages MATCH ? LIMIT ?)"
+from deep_research.tools.index_search import PASSAGES, TITLED, Counter, FoundPassage, known_titles, languages, ranked
+from deep_research.tools.narrowing import narrowed, quoted
+from deep_research.tools.stems import forms_of, token
+from deep_research.tools.wording import sought_words
 
-
-class FoundPassage(NamedTuple):
-    """A passage that matches a question."""
-
-    path: str
-    start: int
-    """Offset of the passage in the document's text."""
-    heading: str
-    title: str
-    date: str
-    content_hash: str
-    text: str
+_COUNT = "SELECT count (*) FROM (SELECT 1 FROM passages WHERE passages MATCH ? LIMIT ?)"
 
 
 class IndexReader:
-    """The passages of one index, by their numbers in it."""
+    """The passages of one index, by their numbers in it, as long as it is open."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, counter: Counter) -> None:
         self._connection = connection
+        self._counter = counter
+        self.size, self._state = connection.execute("SELECT passages, state FROM totals").fetchone()
 
-    def size(self) -> int:
-        """How many passages there are."""
-        (total,) = self._connection.execute("SELECT count(*) FROM spans").fetchone()
-        return int(total)
+    @cached_property
+    def _languages(self) -> list[str]:
+        return languages(self._connection)
 
-    def best(self, match: str, limit: int) -> list[int]:
-        """The passages that an FTS5 query finds, best first."""
-        return [row[0] for row in self._connection.execute(_BEST, (match, limit))]
+    def counted(self, words: Sequence[str]) -> int:
+        """In how many passages these words stand, as a sum over all that they are indexed by."""
+        forms = dict.fromkeys(form for of_word in forms_of(words, self._languages) for form in of_word)
+        return sum(self._counter.count(self._connection, self._state, forms).values())
+
+    def best(self, words: Sequence[str], limit: int) -> list[int]:
+        """The passages that hold these words best, best first."""
+        found = (ranked(self._connection, match, limit) for match in narrowed(self._counts(words), self.size))
+        return list(dict.fromkeys(row for rows in found for row in rows))[:limit]
 
     def titled(self, titles: Sequence[str], limit: int) -> list[int]:
         """The first passages of documents with one of these titles, as `title_key` writes them."""
-        rows = (row for title in titles for row in self._connection.execute(_TITLED, (title, limit)))
-        return [row[0] for row in rows]
+        known = known_titles(self._connection, titles)
+        return [row for title in known for (row,) in self._connection.execute(TITLED, (title, limit))]
 
-    def count(self, match: str, bound: int) -> int:
-        """How many passages an FTS5 query finds, up to a bound."""
-        (count,) = self._connection.execute(_COUNT, (match, bound)).fetchone()
-        return int(count)
+    def holders(self, name: str, bound: int) -> int:
+        """How many passages hold the words of a name in a row, up to a bound."""
+        match = self._run(name)
+        return int(self._connection.execute(_COUNT, (match, bound)).fetchone()[0]) if match else 0
+
+    def holding(self, name: str, limit: int, words: Sequence[str] = (), *, in_title: bool = False) -> list[int]:
+        """The passages that hold a name, best first: in the title, or together with one of these words."""
+        match = self._run(name)
+        if not match:
+            return []
+        among = f" AND ({self._any(words)})" if words else ""
+        return ranked(self._connection, f"{'title : ' if in_title else ''}{match}{among}", limit)
 
     def passage(self, number: int) -> FoundPassage:
         """The passage of this number."""
-        return FoundPassage(*self._connection.execute(_PASSAGE, (number,)).fetchone())
+        return FoundPassage(*self._connection.execute(PASSAGES, (json.dumps([number]),)).fetchone())
+
+    def _counts(self, words: Sequence[str]) -> list[dict[str, int]]:
+        forms = forms_of(words, self._languages)
+        return [self._counter.count(self._connection, self._state, of_word) for of_word in forms]
+
+    def _any(self, words: Sequence[str]) -> str:
+        forms = dict.fromkeys(form for of_word in forms_of(words, self._languages) for form in of_word)
+        return " OR ".join(map(quoted, forms))
+
+    def _run(self, name: str) -> str:
+        """The search for the words of a name in a row, in any of the languages."""
+        words = sought_words(name)
+        if not words:
+            return ""
+        runs = (" ".join(token(word, code) for word in words) for code in ("", *self._languages))
+        return f"({' OR '.join(map(quoted, dict.fromkeys(runs)))})"

@@ -9,10 +9,9 @@ from typing import NamedTuple
 from deep_research.evidence.mixing import in_turn
 from deep_research.evidence.trails.candidate import Candidate
 from deep_research.tools.index_reader import IndexReader
-from deep_research.tools.ranking import Passage, match_any
-from deep_research.tools.wording import mentions, spaced
+from deep_research.tools.questions import mentions
+from deep_research.tools.ranking import Passage
 
-MOST_COUNTED = 20_000
 MOST_HOLDERS = 2_000
 """Holders of a name up to which they are counted: one with more hardly tells passages apart."""
 MOST_TITLED = 5
@@ -32,53 +31,54 @@ class IndexShelf:
     def __init__(self, indexes: Sequence[OpenIndex]) -> None:
         self._indexes = indexes
         self._read: dict[tuple[int, int], Candidate] = {}
-        self._counts: dict[tuple[str, int], int] = {}
-        self._lists: dict[tuple[str, int], list[Candidate]] = {}
+        self._holders: dict[str, int] = {}
+        self._lists: dict[object, list[Candidate]] = {}
         self.passages: dict[Candidate, Passage] = {}
         """What was read so far."""
 
     @cached_property
     def size(self) -> int:
         """How many passages there are."""
-        return sum(one.reader.size() for one in self._indexes)
+        return sum(one.reader.size for one in self._indexes)
 
     def counted(self, words: Sequence[str]) -> int:
-        """In how many passages at least one of these words stands, up to 20 000 an index."""
-        return self._count(_any(words), MOST_COUNTED)
+        """In how many passages these words stand, as a sum over them."""
+        return sum(one.reader.counted(words) for one in self._indexes)
 
     def search(self, words: Sequence[str], limit: int) -> list[Candidate]:
         """The passages that hold these words best."""
-        return self._best(_any(words), limit)
+        sought = tuple(dict.fromkeys(words))
+        return self._once((sought, limit), lambda reader: reader.best(sought, limit))
 
     def titled(self, text: str) -> list[Candidate]:
         """The first passages of documents whose titles stand in this text."""
         titles = mentions(text)
-        return self._merged(one.reader.titled(titles, MOST_TITLED) for one in self._indexes)
+        return self._once(text, lambda reader: reader.titled(titles, MOST_TITLED))
 
     def holders(self, name: str) -> int:
         """How many passages hold the words of this name in a row, up to 2 000 an index."""
-        return self._count(_run(name), MOST_HOLDERS)
+        if name not in self._holders:
+            self._holders[name] = sum(one.reader.holders(name, MOST_HOLDERS) for one in self._indexes)
+        return self._holders[name]
 
     def holding(self, name: str, words: Sequence[str], limit: int) -> list[Candidate]:
         """The passages that hold this name; if they are many, those with these words or with the name in the title."""
         if self.holders(name) <= limit:
-            return self._best(_run(name), limit)
-        found = self._best(f"{_run(name)} AND ({_any(words)})", limit) if words else []
-        return list(dict.fromkeys([*found, *self._best(f"title : {_run(name)}", limit)]))
+            return self._once((name, limit), lambda reader: reader.holding(name, limit))
+        titled = self._once((name, "title", limit), lambda reader: reader.holding(name, limit, in_title=True))
+        if not words:
+            return titled
+        sought = tuple(dict.fromkeys(words))
+        found = self._once((name, sought, limit), lambda reader: reader.holding(name, limit, sought))
+        return list(dict.fromkeys([*found, *titled]))
 
-    def _count(self, match: str, bound: int) -> int:
-        if (match, bound) not in self._counts:
-            self._counts[match, bound] = sum(one.reader.count(match, bound) for one in self._indexes)
-        return self._counts[match, bound]
-
-    def _best(self, match: str, limit: int) -> list[Candidate]:
-        if (match, limit) not in self._lists:
-            found = self._merged(one.reader.best(match, limit) for one in self._indexes) if match else []
-            self._lists[match, limit] = found
-        return self._lists[match, limit]
-
-    def _merged(self, lists: Iterable[Sequence[int]]) -> list[Candidate]:
-        return in_turn([self._candidate(place, number) for number in found] for place, found in enumerate(lists))
+    def _once(self, asked: object, look_up: Callable[[IndexReader], Iterable[int]]) -> list[Candidate]:
+        if asked not in self._lists:
+            found = [look_up(one.reader) for one in self._indexes]
+            self._lists[asked] = in_turn(
+                [self._candidate(place, row) for row in rows] for place, rows in enumerate(found)
+            )
+        return self._lists[asked]
 
     def _candidate(self, place: int, number: int) -> Candidate:
         if (place, number) not in self._read:
@@ -88,11 +88,3 @@ class IndexShelf:
             self._read[place, number] = candidate
             self.passages[candidate] = passage
         return self._read[place, number]
-
-
-def _any(words: Iterable[str]) -> str:
-    return match_any(spaced(word) for word in dict.fromkeys(words))
-
-
-def _run(name: str) -> str:
-    return match_any([spaced(name)])

@@ -5,11 +5,11 @@ Every method blocks on files and SQLite; async callers wrap it in `asyncio.to_th
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from functools import cached_property, partial
+from itertools import chain
 from typing import NamedTuple, TypeVar
 
 from deep_research.evidence.mixing import distinct
@@ -18,13 +18,16 @@ from deep_research.knowledge import Source
 from deep_research.reading.extract import WORKERS, Parser
 from deep_research.reading.folder import LeftOut
 from deep_research.run.context import Context
-from deep_research.tools.index import Entry, is_corrupt
-from deep_research.tools.index_reader import FoundPassage, IndexReader
+from deep_research.tools.index import Entry
+from deep_research.tools.index_file import Foreign
+from deep_research.tools.index_reader import IndexReader
+from deep_research.tools.index_search import Found, FoundPassage
 from deep_research.tools.index_shelf import IndexShelf, OpenIndex
-from deep_research.tools.ranking import Passage, match_any, rarity, scores, stems_of
+from deep_research.tools.questions import mentions, terms_of
+from deep_research.tools.ranking import Passage, rarity, scores
 from deep_research.tools.refresh import Outdated, compare, update
 from deep_research.tools.roots import SCHEME, Root, open_roots, unreadable
-from deep_research.tools.wording import mentions, terms_of, title_key
+from deep_research.tools.wording import bare
 
 CANDIDATES = 150
 TRAILED = 10
@@ -74,54 +77,49 @@ class Library:
             if on_progress:
                 on_progress(done, total)
 
-        with self._parser() as parser, ThreadPoolExecutor(WORKERS) as threads:
+        with ThreadPoolExecutor(WORKERS) as threads, self._parser() as parser:
             for root, one in zip(self._roots, outdated, strict=True):
                 self._mended(root, partial(update, one, parser, threads, count))
         return _status([_root_status(root, one) for root, one in zip(self._roots, outdated, strict=True)])
 
     def search(self, query: str, limit: int) -> list[Passage]:
         """The passages of all folders that answer a query best, best first."""
-        terms = terms_of(query)
+        terms, titles = terms_of(query), mentions(query)
         if not terms:
             return []
-        if not all(root.store.file.exists() for root in self._roots):
-            # The run began with another data folder.
-            self.refresh()
-        titles = mentions(query)
-        candidates = {
-            (passage.source.key, passage.start): passage
-            for root in self._roots
-            for passage in self._candidates(root, match_any(terms), titles)
-        }
-        passages = [candidates[key] for key in sorted(candidates)]
-        weights = self._weights(stems_of(terms))
-        ranked = zip(scores(passages, weights, self._mentioned(passages, titles)), passages, strict=True)
+        self._complete()
+        found = [self._mended(root, partial(root.store.search, terms, titles, CANDIDATES)) for root in self._roots]
+        passages = _each_text_once(chain.from_iterable(map(self._passages, self._roots, found)))
+        rarities = _rarities(terms, found)
+        ranked = zip(scores(passages, _weights(rarities, found), _mentioned(titles, rarities)), passages, strict=True)
         best = sorted(ranked, key=lambda pair: (-pair[0], pair[1].source.key, pair[1].start))
         return [passage for _, passage in best[:limit]]
 
     def follow(self, question: str, limit: int) -> list[Passage]:
         """The passages that answer a question together, those of the best trail first, and others that may help."""
-        with ExitStack() as stack:
-            indexes = [self._opened(root, stack.enter_context(root.store.reading())) for root in self._roots]
-            shelf = IndexShelf(indexes)
-            trailed = [shelf.passages[one] for one in passages_of(find_trails(question, shelf), TRAILED)]
-        return distinct([*trailed, *self.search(question, limit)], lambda one: (one.source.key, one.start))[:limit]
+        if not terms_of(question):
+            return []
+        self._complete()
+        try:
+            trailed = self._trailed(question)
+        except Foreign:
+            # The plain search mends the damaged index.
+            trailed = []
+        return _each_text_once([*trailed, *self.search(question, limit)])[:limit]
 
-    def _opened(self, root: Root, reader: IndexReader) -> OpenIndex:
+    def _trailed(self, question: str) -> list[Passage]:
+        read_at = self._now()
+        with ExitStack() as stack:
+            indexes = [self._opened(root, stack.enter_context(root.store.reading()), read_at) for root in self._roots]
+            shelf = IndexShelf(indexes)
+            return [shelf.passages[one] for one in passages_of(find_trails(question, shelf), TRAILED)]
+
+    def _opened(self, root: Root, reader: IndexReader, read_at: str) -> OpenIndex:
         def passage(number: int) -> Passage:
             found = reader.passage(number)
-            return Passage(self._source(root, found), found.start, found.heading, found.text)
+            return Passage(self._source(root, found, read_at), found.start, found.heading, found.language, found.text)
 
         return OpenIndex(reader, passage)
-
-    def read(self, address: str) -> Document | None:
-        """The document of this address, as it was indexed; none if there is no such document."""
-        for root in self._roots:
-            path = root.path_of(address)
-            entry = self._mended(root, partial(root.store.document, path)) if path else None
-            if entry:
-                return Document(self._source(root, entry), entry.text)
-        return None
 
     def documents(self) -> Iterator[Document]:
         """All documents that can be read, folder by folder, in the order of their paths."""
@@ -131,15 +129,27 @@ class Library:
                 if document:
                     yield document
 
+    def read(self, address: str) -> Document | None:
+        """The document of this address, as it was indexed; none if there is no such document."""
+        for root in self._roots:
+            path = root.path_of(address)
+            entry = self._mended(root, partial(root.store.document, path)) if path else None
+            if entry:
+                return Document(self._source(root, entry, self._now()), entry.text)
+        return None
+
+    def _complete(self) -> None:
+        if not all(root.store.file.exists() for root in self._roots):
+            # The run began with another data folder.
+            self.refresh()
+
     def _parser(self) -> Parser:
         return Parser(self._limits.parse_seconds, self._limits.max_document_bytes)
 
     def _compare(self, root: Root) -> Outdated:
         try:
             return compare(root.path, root.store, self._limits)
-        except sqlite3.DatabaseError as error:
-            if not is_corrupt(error):
-                raise
+        except Foreign:
             root.store.discard()
             return self._compare(root)
         except OSError as error:
@@ -149,28 +159,20 @@ class Library:
         """Ask an index; if it turns out to be damaged, build it anew first."""
         try:
             return ask()
-        except sqlite3.DatabaseError as error:
-            if not is_corrupt(error):
-                raise
-        root.store.discard()
-        with self._parser() as parser, ThreadPoolExecutor(WORKERS) as threads:
+        except Foreign:
+            root.store.discard()
+        with ThreadPoolExecutor(WORKERS) as threads, self._parser() as parser:
             update(self._compare(root), parser, threads, lambda: None)
         return ask()
 
-    def _candidates(self, root: Root, match: str, titles: list[str]) -> Iterator[Passage]:
-        for found in self._mended(root, partial(root.store.candidates, match, titles, CANDIDATES)):
-            yield Passage(self._source(root, found), found.start, found.heading, found.text)
+    def _passages(self, root: Root, found: Found) -> Iterator[Passage]:
+        sources: dict[str, Source] = {}
+        read_at = self._now()
+        for one in found.passages:
+            source = sources[one.path] = sources.get(one.path) or self._source(root, one, read_at)
+            yield Passage(source, one.start, one.heading, one.language, one.text)
 
-    def _weights(self, stems: list[str]) -> dict[str, float]:
-        counted = [self._mended(root, partial(root.store.frequencies, stems)) for root in self._roots]
-        total = sum(one for one, _ in counted)
-        return {stem: rarity(total, sum(counts.get(stem, 0) for _, counts in counted)) for stem in stems}
-
-    def _mentioned(self, passages: list[Passage], titles: list[str]) -> dict[str, float]:
-        found = {title_key(passage.source.title) for passage in passages}.intersection(titles)
-        return {title: sum(self._weights(stems_of([title])).values()) for title in sorted(found)}
-
-    def _source(self, root: Root, found: Entry | FoundPassage) -> Source:
+    def _source(self, root: Root, found: Entry | FoundPassage, read_at: str) -> Source:
         uri = root.uri(found.path)
         return Source(
             key=uri,
@@ -180,21 +182,42 @@ class Library:
             kind="document",
             date=found.date,
             content_hash=found.content_hash,
-            read_at=self._context.clock.now().isoformat(timespec="seconds"),
+            read_at=read_at,
         )
+
+    def _now(self) -> str:
+        return self._context.clock.now().isoformat(timespec="seconds")
+
+
+def _each_text_once(passages: Iterable[Passage]) -> list[Passage]:
+    """A text that stands in several folders is shown as that of the first."""
+    return distinct(passages, lambda one: (one.source.content_hash, one.start))
+
+
+def _rarities(terms: Sequence[str], found: Sequence[Found]) -> dict[str, float]:
+    """How much each word of a question says, over all indexes together."""
+    total = sum(one.total for one in found)
+    return {term: rarity(total, sum(sum(one.counts[term].values()) for one in found)) for term in terms}
+
+
+def _weights(rarities: Mapping[str, float], found: Sequence[Found]) -> dict[str, float]:
+    """How much everything says that the words of a question are indexed by."""
+    return {stem: rarities[term] for one in found for term in one.counts for stem in one.counts[term]}
+
+
+def _mentioned(titles: Iterable[str], rarities: Mapping[str, float]) -> dict[str, float]:
+    """How much it says that a document bears one of these titles; words that say nothing add nothing."""
+    by_word = {bare(term): weight for term, weight in rarities.items()}
+    return {title: sum(by_word.get(word, 0.0) for word in title.split()) for title in titles}
 
 
 def _root_status(root: Root, outdated: Outdated) -> LibraryStatus:
-    entries = sorted(root.store.stamps().values())
-    read = [entry for entry in entries if not entry.reason]
-    left_out = [
-        *outdated.left_out,
-        *(LeftOut(entry.path, entry.reason, entry.code) for entry in entries if entry.reason),
-    ]
-    if not read:
+    summary = root.store.summary()
+    left_out = [*outdated.left_out, *summary.unread]
+    if not summary.readable:
         first = f"; {left_out[0].path}: {left_out[0].reason}" if left_out else ""
         raise unreadable(root.path, f"there is no document in it that can be read{first}")
-    return LibraryStatus(len(read), tuple(_shown(root, left_out)), tuple(_shortened(root, read)))
+    return LibraryStatus(summary.readable, tuple(_shown(root, left_out)), tuple(_shortened(root, summary.cut)))
 
 
 def _shown(root: Root, left_out: list[LeftOut]) -> Iterator[LeftOut]:
@@ -202,8 +225,8 @@ def _shown(root: Root, left_out: list[LeftOut]) -> Iterator[LeftOut]:
         yield LeftOut(root.address(one.path).removeprefix(SCHEME), one.reason, one.code)
 
 
-def _shortened(root: Root, entries: list[Entry]) -> Iterator[str]:
-    return (root.address(entry.path).removeprefix(SCHEME) for entry in entries if entry.is_cut)
+def _shortened(root: Root, paths: Iterable[str]) -> Iterator[str]:
+    return (root.address(path).removeprefix(SCHEME) for path in paths)
 
 
 def _status(parts: list[LibraryStatus]) -> LibraryStatus:

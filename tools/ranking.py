@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-import sqlite3
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import closing
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
 from deep_research.knowledge import Source
-from deep_research.tools.index import TOKENIZER
-from deep_research.tools.wording import spaced, title_key
+from deep_research.tools.stems import tokens_of
+from deep_research.tools.wording import title_key
 
 SATURATION = 1.2
 LENGTH_SHARE = 0.5
@@ -28,18 +27,9 @@ class Passage(NamedTuple):
     """Offset of the passage in the document's text."""
     heading: str
     """The headings above it."""
+    language: str
+    """By whose rules its words are stemmed (ISO 639-1); empty if by those of English."""
     text: str
-
-
-def match_any(terms: Iterable[str]) -> str:
-    """The FTS5 query for passages with any of these words; safe for any word."""
-    return " OR ".join('"' + term.replace('"', '""').replace("\x00", "") + '"' for term in terms)
-
-
-def stems_of(terms: Sequence[str]) -> list[str]:
-    """The words as the index stores them."""
-    with closing(sqlite3.connect(":memory:")) as connection:
-        return list(dict.fromkeys(stem for stem, _, _ in _instances(connection, [(" ".join(terms), "", "")], None)))
 
 
 def rarity(total: int, count: int) -> float:
@@ -49,11 +39,13 @@ def rarity(total: int, count: int) -> float:
 
 def scores(candidates: Sequence[Passage], weights: Mapping[str, float], mentioned: Mapping[str, float]) -> list[float]:
     """The score of each candidate: BM25 over its title, headings and text, plus a bonus if its title is mentioned."""
-    rows = [(spaced(one.source.title), spaced(one.heading), spaced(one.text)) for one in candidates]
     counts: dict[tuple[int, str], float] = defaultdict(float)
-    with closing(sqlite3.connect(":memory:")) as connection:
-        for stem, row, column in _instances(connection, rows, weights):
-            counts[row, stem] += COLUMN_WEIGHTS[column]
+    # Passages of one document have its title, and often their headings, in common.
+    hits = cache(lambda text, language: Counter(filter(weights.__contains__, tokens_of(text, language))))
+    for row, one in enumerate(candidates):
+        for column, text in zip(COLUMN_WEIGHTS, (one.source.title, one.heading, one.text), strict=True):
+            for stem, times in hits(text, one.language).items():
+                counts[row, stem] += COLUMN_WEIGHTS[column] * times
     totals = [0.0] * len(candidates)
     for (row, stem), count in sorted(counts.items()):
         length = 1 - LENGTH_SHARE + LENGTH_SHARE * len(candidates[row].text) / USUAL_CHARACTERS
@@ -71,17 +63,3 @@ def _add_mentions(totals: list[float], candidates: Sequence[Passage], mentioned:
             best[one.source.key] = row
     for row in best.values():
         totals[row] += MENTION_WEIGHT * mentioned.get(title_key(candidates[row].source.title), 0.0)
-
-
-def _instances(
-    connection: sqlite3.Connection, rows: Sequence[tuple[str, str, str]], stems: Iterable[str] | None
-) -> list[tuple[str, int, str]]:
-    """Every occurrence of the stems (or of any word) in these rows: stem, row, column."""
-    connection.execute(f"CREATE VIRTUAL TABLE part USING fts5 (title, heading, text, tokenize = '{TOKENIZER}')")
-    connection.execute("CREATE VIRTUAL TABLE word USING fts5vocab (part, instance)")
-    numbered = ((number, *row) for number, row in enumerate(rows))
-    connection.executemany("INSERT INTO part (rowid, title, heading, text) VALUES (?, ?, ?, ?)", numbered)
-    every = "SELECT term, doc, col FROM word"
-    if stems is None:
-        return connection.execute(f"{every} ORDER BY offset").fetchall()
-    return [found for stem in stems for found in connection.execute(f"{every} WHERE term = ?", (stem,))]

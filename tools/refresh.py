@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
-from concurrent.futures import Executor
-from itertools import islice
-from pathlib import Path
+from collections import deque
+from collections.abc import Callable, Generator, Mapping, Sequence
+from concurrent.futures import Executor, Future
+from contextlib import closing
+from functools import partial
+from itertools import chain
+from pathlib import Path, PurePath
 from typing import NamedTuple
 
 from deep_research.reading.extract import Parser
 from deep_research.reading.folder import FoundFile, LeftOut, read_file, scan_folder
-from deep_research.reading.records import Unreadable
+from deep_research.reading.records import Extract, Unreadable
 from deep_research.run.limits import Limits
+from deep_research.tools.grouping import batches, groups
 from deep_research.tools.index import Entry, Index
 
-BATCH = 50
+AHEAD = 2
+"""Batches that are under way: while one is stored, the next one is read already."""
 NEVER = -1
 
 
@@ -35,7 +40,12 @@ class Outdated(NamedTuple):
 
 
 def compare(root: Path, index: Index, limits: Limits) -> Outdated:
-    """Compare files and index; blocks. Raises `OSError` if the folder cannot be listed."""
+    """Compare files and index; blocks. Raises `OSError` if the folder cannot be listed.
+
+    A file is taken for unchanged if its size and its date, to the nanosecond, are what they were. What was changed
+    without a trace in these is not noticed: within one tick of the file system's clock after it was indexed, or by a
+    program that sets the old date again.
+    """
     scan = scan_folder(root, limits.max_document_bytes, limits.max_documents)
     known = index.stamps()
     files = tuple(file for file in scan.files if not _is_known(file, known.get(file.path)))
@@ -45,14 +55,14 @@ def compare(root: Path, index: Index, limits: Limits) -> Outdated:
 
 def update(outdated: Outdated, parser: Parser, threads: Executor, on_file: Callable[[], None]) -> None:
     """Read what is new or changed and store it, batch by batch, so that a kill loses one batch at most; blocks."""
+    with closing(_read_ahead(outdated, parser, threads)) as batches_read:
+        for futures in batches_read:
+            entries = [entry for future in futures for entry in _counted(future.result(), on_file)]
+            is_same = [_is_same(entry, outdated.known.get(entry.path)) for entry in entries]
+            outdated.store.put([entry for entry, same in zip(entries, is_same, strict=True) if not same])
+            outdated.store.restamp([entry for entry, same in zip(entries, is_same, strict=True) if same])
+    # Last, so that the text of a file that was moved is still there to be taken over.
     outdated.store.remove(outdated.gone)
-    files = iter(outdated.files)
-    while batch := list(islice(files, BATCH)):
-        read = threads.map(lambda file: _read(outdated, file, parser), batch)
-        entries = list(_counted(read, on_file))
-        is_same = [_is_same(entry, outdated.known.get(entry.path)) for entry in entries]
-        outdated.store.put(entry for entry, same in zip(entries, is_same, strict=True) if not same)
-        outdated.store.restamp(entry for entry, same in zip(entries, is_same, strict=True) if same)
 
 
 def _is_known(file: FoundFile, entry: Entry | None) -> bool:
@@ -63,27 +73,72 @@ def _is_same(entry: Entry, known: Entry | None) -> bool:
     return known is not None and bool(entry.file_hash) and entry.file_hash == known.file_hash
 
 
-def _counted(entries: Iterator[Entry], on_file: Callable[[], None]) -> Iterator[Entry]:
-    for entry in entries:
+def _counted(entries: Sequence[Entry], on_file: Callable[[], None]) -> Sequence[Entry]:
+    for _ in entries:
         on_file()
-        yield entry
+    return entries
 
 
-def _read(outdated: Outdated, file: FoundFile, parser: Parser) -> Entry:
-    # The stamp is that of the scan: a file that changes while it is read differs from it next time.
-    entry = Entry(file.path, file.size, file.mtime_ns, "")
+def _read_ahead(outdated: Outdated, parser: Parser, threads: Executor) -> Generator[list[Future[list[Entry]]]]:
+    """What will have been read, batch by batch: while one is stored, the next one is read already."""
+    read = partial(_read, outdated, _places(outdated), parser)
+    begun = ([threads.submit(read, group) for group in groups(batch)] for batch in batches(outdated.files))
+    reading: deque[list[Future[list[Entry]]]] = deque()
     try:
-        data = read_file(outdated.root, file, parser.max_bytes)
-    except Unreadable as error:
-        # Permissions may change without a trace in the stamp, so this one is always tried again.
-        return entry._replace(mtime_ns=NEVER, reason=str(error), code=error.reason)
-    entry = entry._replace(file_hash=hashlib.sha256(data).hexdigest())
-    if _is_same(entry, outdated.known.get(file.path)):
-        return entry
-    try:
-        extract = parser.parse(data, file.path)
-    except Unreadable as error:
-        return entry._replace(reason=str(error), code=error.reason)
+        for futures in begun:
+            reading.append(futures)
+            if len(reading) == AHEAD:
+                yield reading[0]
+                reading.popleft()
+        yield from reading
+    finally:
+        for future in chain.from_iterable(reading):
+            future.cancel()
+
+
+def _places(outdated: Outdated) -> dict[tuple[str, str], str]:
+    """Where the texts of files are that may have been moved, by hash and name."""
+    if all(file.path in outdated.known for file in outdated.files):
+        return {}
+    texts = (entry for entry in outdated.known.values() if entry.file_hash and not entry.reason)
+    return {(entry.file_hash, PurePath(entry.path).name): entry.path for entry in texts}
+
+
+def _read(
+    outdated: Outdated, places: Mapping[tuple[str, str], str], parser: Parser, files: Sequence[FoundFile]
+) -> list[Entry]:
+    entries: dict[str, Entry] = {}
+    unknown: dict[str, bytes] = {}
+    for file in files:
+        try:
+            data = read_file(outdated.root, file, parser.max_bytes)
+        except Unreadable as error:
+            # Permissions may change without a trace in the stamp, so this one is always tried again.
+            entries[file.path] = Entry(file.path, file.size, NEVER, "", str(error), error.reason)
+            continue
+        # The stamp is that of the scan: a file that changes while it is read differs from it next time.
+        entry = Entry(file.path, file.size, file.mtime_ns, hashlib.sha256(data).hexdigest())
+        entries[file.path] = _moved(outdated, places, entry) or entry
+        if not entries[file.path].text and not _is_same(entry, outdated.known.get(file.path)):
+            unknown[file.path] = data
+    extracts = parser.parse_all([(data, PurePath(path).name) for path, data in unknown.items()])
+    for path, extract in zip(unknown, extracts, strict=True):
+        entries[path] = _with(entries[path], extract)
+    return list(entries.values())
+
+
+def _moved(outdated: Outdated, places: Mapping[tuple[str, str], str], entry: Entry) -> Entry | None:
+    """The entry with the text of a file that holds the same and has the same name; that may say its title and date."""
+    place = places.get((entry.file_hash, PurePath(entry.path).name))
+    found = outdated.store.document(place) if place and place != entry.path else None
+    if found is None or found.file_hash != entry.file_hash:
+        return None
+    return found._replace(path=entry.path, size=entry.size, mtime_ns=entry.mtime_ns)
+
+
+def _with(entry: Entry, extract: Extract | Unreadable) -> Entry:
+    if isinstance(extract, Unreadable):
+        return entry._replace(reason=str(extract), code=extract.reason)
     content_hash = hashlib.sha256(extract.text.encode()).hexdigest()
     return entry._replace(
         title=extract.title, text=extract.text, date=extract.date, is_cut=extract.is_cut, content_hash=content_hash

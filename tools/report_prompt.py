@@ -9,6 +9,7 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
 from deep_research.evidence.citations import cited_numbers
 from deep_research.evidence.comparison import in_words
+from deep_research.evidence.numbering import by_number
 from deep_research.evidence.outline import PlannedSection
 from deep_research.evidence.shrink import cited_sentences, first_cited_sentence
 from deep_research.models.request import Request
@@ -65,7 +66,6 @@ def report_request(
 def _reminder(state: ResearchState, context: Context, asked: Asked, draft: str, *, has_findings: bool) -> str:
     run, pairs = state.run, disagreement(state)
     assert run is not None and state.plan is not None
-    known = [source.number for source in state.sources.values() if source.number]
     return render(
         "write_report",
         "reminder",
@@ -77,7 +77,7 @@ def _reminder(state: ResearchState, context: Context, asked: Asked, draft: str, 
         most_sections=context.limits.max_sections,
         has_draft=bool(draft),
         last_words=last_words(draft),
-        used=cited_numbers(draft, known),
+        used=cited_numbers(draft, by_number(state.sources.values())),
         is_start=asked.part in ("report", "opening"),
         stop_reason=run.stop_reason,
         has_findings=has_findings,

@@ -8,13 +8,14 @@ from langgraph.types import StreamWriter
 from typing_extensions import override
 
 from deep_research.evidence.citations import CitationStream, Cited, Piece
-from deep_research.evidence.rendering import link_citations
+from deep_research.evidence.numbering import by_number
 from deep_research.evidence.repeats import Unrepeated
 from deep_research.evidence.seams import Seam
 from deep_research.knowledge import Source
-from deep_research.run.packet import Placement, document
-from deep_research.run.packets import CitationInfo, MessageDelta, MessageStart
+from deep_research.run.packet import Placement
+from deep_research.run.packets import MessageStart
 from deep_research.run.telling import ProseTeller
+from deep_research.tools.report_told import draft_begun, piece_told
 
 
 class ReportTeller(ProseTeller):
@@ -34,7 +35,8 @@ class ReportTeller(ProseTeller):
         """Take the thread's sources, the turn, the active seconds before the report, and words of what it is about."""
         super().__init__(writer, Placement(turn_index=turn))
         self.sources, self.seconds_before, self.words = sources, seconds, words
-        self.citations = CitationStream({source.number: key for key, source in sources.items() if source.number})
+        keys = {number: source.key for number, source in by_number(sources.values()).items()}
+        self.citations = CitationStream(keys)
         self.written = ""
         """The text as it was shown, without its links."""
         self.raw = ""
@@ -48,12 +50,7 @@ class ReportTeller(ProseTeller):
 
     @override
     def start(self) -> MessageStart:
-        numbered = sorted((source for source in self.sources.values() if source.number), key=lambda s: s.number)
-        return MessageStart(
-            placement=self.placement,
-            final_documents=[document(source) for source in numbered],
-            pre_answer_processing_seconds=self.seconds_before,
-        )
+        return draft_begun(self.sources.values(), self.placement, self.seconds_before)
 
     @override
     def pass_on(self, words: str) -> None:
@@ -101,14 +98,5 @@ class ReportTeller(ProseTeller):
 
     def _show(self, pieces: list[Piece]) -> None:
         for piece in pieces:
-            if isinstance(piece, Cited):
-                source = self.sources[piece.key]
-                if piece.is_first:
-                    info = CitationInfo(placement=self.placement, citation_number=piece.number, document_id=piece.key)
-                    self.tell(info)
-                self.written += f"[{piece.number}]"
-                words = link_citations(f"[{piece.number}]", {piece.number: source.location})
-            else:
-                self.written += piece.text
-                words = piece.text
-            self.tell(MessageDelta(placement=self.placement, content=words))
+            self.written += f"[{piece.number}]" if isinstance(piece, Cited) else piece.text
+            self.tell(*piece_told(piece, self.sources, self.placement))

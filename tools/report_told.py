@@ -2,18 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from deep_research.audit import Draft
+from deep_research.evidence.citations import Cited, Piece
 from deep_research.evidence.notes import notes_of
+from deep_research.evidence.numbering import by_number
 from deep_research.evidence.rendering import link_citations
+from deep_research.knowledge import Source
 from deep_research.run.activities import activity
-from deep_research.run.packet import Placement
-from deep_research.run.packets import NotesAdded
+from deep_research.run.packet import Placement, document
+from deep_research.run.packets import CitationInfo, MessageDelta, MessageStart, NotesAdded
 from deep_research.run.report_packets import ReportAudited, ReportCitation, ReportRevised
 from deep_research.run.step_packets import Activity
 from deep_research.run.telling import place_key
 from deep_research.state import Report, ResearchState
+
+
+def draft_begun(sources: Iterable[Source], place: Placement, seconds_before: float) -> MessageStart:
+    """That the draft begins, with all sources that it may cite."""
+    documents = [document(source) for source in by_number(sources).values()]
+    return MessageStart(placement=place, final_documents=documents, pre_answer_processing_seconds=seconds_before)
+
+
+def piece_told(piece: Piece, sources: Mapping[str, Source], place: Placement) -> Iterator[CitationInfo | MessageDelta]:
+    """A piece of the draft, its citation as a link; one that is the first of its source is announced."""
+    if not isinstance(piece, Cited):
+        yield MessageDelta(placement=place, content=piece.text)
+        return
+    if piece.is_first:
+        yield CitationInfo(placement=place, citation_number=piece.number, document_id=piece.key)
+    words = link_citations(f"[{piece.number}]", {piece.number: sources[piece.key].location})
+    yield MessageDelta(placement=place, content=words)
 
 
 def draft_place(state: ResearchState) -> Placement:

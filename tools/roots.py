@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import unquote
+from urllib.parse import quote_from_bytes, unquote
 
 from deep_research.reading.folder import NOT_IN_NAMES
 from deep_research.reading.records import KINDS
@@ -31,7 +33,8 @@ class Root(NamedTuple):
 
     def uri(self, path: str) -> str:
         """Where a reader opens this document."""
-        return (self.path / path if self.is_folder else self.path).as_uri()
+        folder = _uri(self.path)
+        return f"{folder.rstrip('/')}/{quote_from_bytes(os.fsencode(path))}" if self.is_folder else folder
 
     def path_of(self, address: str) -> str:
         """The path that an address means here; empty if it means nothing here. It is looked up in the index only."""
@@ -40,6 +43,11 @@ class Root(NamedTuple):
         by_name, by_uri = self.address(""), f"{self.path.as_uri().rstrip('/')}/"
         path = unquote(address.removeprefix(by_uri)) if address.startswith(by_uri) else address.removeprefix(by_name)
         return "" if path == address or NOT_IN_NAMES.search(path) else path
+
+
+@cache
+def _uri(path: Path) -> str:
+    return path.as_uri()
 
 
 def open_roots(context: Context) -> Iterator[Root]:

@@ -7,6 +7,7 @@ from collections.abc import Awaitable
 from langgraph.runtime import Runtime
 
 from deep_research.channels import Value
+from deep_research.run.clock import Watch
 from deep_research.run.context import Context
 from deep_research.run.ledger import booked
 from deep_research.run.pages import pages_of
@@ -24,13 +25,14 @@ class StepCall:
         task = state.task
         self.place = task.place.model_copy(update={"sub_turn_index": state.turn})
         self.pages = pages_of(runtime.store, task.question_id)
-        self._state, self._teller = state, QuietTeller(runtime.stream_writer, self.place)
+        self._task, self._teller = task, QuietTeller(runtime.stream_writer, self.place)
+        self._watch = Watch(context.clock, state.seconds)
         self.filler = Filler(context, task, self._teller, task.place)
 
     @property
     def seconds(self) -> float:
-        """Seconds of the step, these calls included, as if they were made one after the other."""
-        return self._state.seconds + self._teller.bill.seconds
+        """Seconds of the step, those of the node included: calls side by side take as long as the longest."""
+        return self._watch.seconds
 
     @property
     def costs(self) -> dict[str, Spent]:
@@ -39,9 +41,9 @@ class StepCall:
 
     async def tried(self, work: Awaitable[Value]) -> Value | Failed:
         """What the work brings in the time that is left to the step; raises what stops the whole run."""
-        task = self._state.task
+        task = self._task
         booking = booked(self.pages, task.question_id, self._teller.bill, researcher=task.id)
-        brought = await tried(work, task.seconds - self._state.seconds, booking)
+        brought = await tried(work, task.seconds - self.seconds, booking)
         if isinstance(brought, Failed) and not brought.is_late:
             # A store that cannot write down what the calls have cost, say.
             self.filler.fail(brought.reason)

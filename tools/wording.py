@@ -4,37 +4,56 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import cache
+from itertools import chain
+from operator import add
 
-# Scripts that put no spaces between words are indexed as pairs of neighbouring characters.
-_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\U00020000-\U0003134f]+")
-_WORD = re.compile(r"[^\W_]+")
+# Scripts that put no spaces between words are indexed as pairs of neighbouring characters, which take the marks above,
+# below and beside them along: Thai, Lao, Burmese, Khmer, Chinese, Japanese and (as its words are long) Korean.
+_UNSPACED = (
+    r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u1950-\u19df\u1a20-\u1aaf\ua9e0-\ua9ff\uaa60-\uaadf"
+    r"\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f"
+)
+_ACCENTS = re.compile(
+    r"[\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670"
+    r"\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
+)
+_FIRST = re.compile(f"[{_UNSPACED}]")
+_MARKED = (0x300, 0xFE30)
 _IN_BRACKETS = re.compile(r"\s*\([^()]*\)\s*$")
-_STOP_WORDS = """
-a about all also am an and any are as at be been being both but by can could did do does doing each for from had has
-have having he her here him his how i if in into is it its itself just many me more most much my no nor not of on one or
-other our out s same she should so some such t than that the their them then there these they this those to too up us
-very was we were what when where which while who whom whose why will with would you your find tell give list name
-following d ll m re ve
-"""
 
 
-def spaced(text: str) -> str:
-    """The text with the words of unspaced scripts written as overlapping pairs."""
-    return _UNSPACED.sub(lambda run: f" {' '.join(_pairs(run.group()))} ", text)
+def words_and_pieces(text: str) -> tuple[list[str], list[str]]:
+    """The words of a text in lower case; and of unspaced scripts each character, and each pair of neighbours."""
+    plain = _plain(text)
+    runs = [] if plain.isascii() else _run().findall(plain)
+    if not runs:
+        return _words(plain), []
+    units = map(_units, _words(" ".join(runs)))
+    return _words(_run().sub(" ", plain)), [*chain.from_iterable((*of_run, *_pairs(of_run)) for of_run in units)]
+
+
+def sought_words(question: str) -> list[str]:
+    """The words of a question in order, in lower case; of unspaced scripts the pairs of neighbouring characters."""
+    # Words of other scripts may stand beside unspaced ones without a space.
+    return [*chain.from_iterable(map(_sought, _words(_run().sub(r" \g<0> ", _plain(question)))))]
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text in order: lower case, without accents and punctuation."""
-    plain = unicodedata.normalize("NFKD", spaced(text).casefold())
-    bare = "".join(character for character in plain if not unicodedata.combining(character))
-    return _WORD.findall(unicodedata.normalize("NFC", bare))
+    """The words of a question or a title in order, without accents."""
+    return [bare(word) for word in sought_words(text)]
 
 
-def terms_of(question: str) -> list[str]:
-    """The different words of a question that are worth searching for; all of them if none is."""
-    stop_words = frozenset(_STOP_WORDS.split())
-    words = list(dict.fromkeys(_WORD.findall(spaced(unicodedata.normalize("NFC", question)).lower())))
-    return [word for word in words if word not in stop_words] or words
+def bare(word: str) -> str:
+    """The word without accents and vowel points; those of unspaced scripts are kept, being parts of its letters."""
+    if word.isascii() or is_unspaced(word):
+        return word
+    return unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", word)))
+
+
+def is_unspaced(word: str) -> bool:
+    """Whether it is of a script that puts no spaces between words."""
+    return not word.isascii() and _FIRST.match(word) is not None
 
 
 def title_key(title: str) -> str:
@@ -42,13 +61,52 @@ def title_key(title: str) -> str:
     return " ".join(words_of(_IN_BRACKETS.sub("", title)) or words_of(title))
 
 
-def mentions(question: str, longest: int = 10) -> list[str]:
-    """Every run of words in a question that might be a title, as `title_key` would write it."""
-    stop_words = frozenset(_STOP_WORDS.split())
-    words = words_of(question)
-    runs = (words[start:end] for start in range(len(words)) for end in range(start + 1, start + longest + 1))
-    return list(dict.fromkeys(" ".join(run) for run in runs if not stop_words.issuperset(run)))
+def _plain(text: str) -> str:
+    return (text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()).replace("_", " ")
 
 
-def _pairs(run: str) -> list[str]:
-    return [run[place : place + 2] for place in range(len(run) - 1)] or [run]
+def _words(plain: str) -> list[str]:
+    words: list[str] = _word().findall(plain)
+    return words
+
+
+def _sought(word: str) -> list[str]:
+    if not is_unspaced(word):
+        return [word]
+    units = _units(word)
+    return _pairs(units) or units
+
+
+def _units(run: str) -> list[str]:
+    # Without marks, which Chinese, Japanese and Korean have none of, every character is one.
+    return _unit().findall(run) if _mark().search(run) else list(run)
+
+
+def _pairs(units: list[str]) -> list[str]:
+    return [*map(add, units, units[1:])]
+
+
+@cache
+def _word() -> re.Pattern[str]:
+    return re.compile(rf"\w[\w{_marks()}]*")
+
+
+@cache
+def _run() -> re.Pattern[str]:
+    return re.compile(rf"[{_UNSPACED}][{_UNSPACED}{_marks()}]*")
+
+
+@cache
+def _unit() -> re.Pattern[str]:
+    return re.compile(rf"\w[{_marks()}]*")
+
+
+@cache
+def _mark() -> re.Pattern[str]:
+    return re.compile(f"[{_marks()}]")
+
+
+@cache
+def _marks() -> str:
+    """The marks that belong to the letter before them, for use in a regular expression."""
+    return "".join(mark for mark in map(chr, range(*_MARKED)) if unicodedata.category(mark) in ("Mn", "Mc"))

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from deep_research.evidence.numbering import by_number
 from deep_research.evidence.outline import PlannedSection, read_outline
 from deep_research.models.ask import ask_model
 from deep_research.models.resolve import profile_of
 from deep_research.run.calls import was_cut_off
 from deep_research.run.context import Context
 from deep_research.run.errors import DeepResearchError
+from deep_research.run.transcripts import CHARACTERS_PER_TOKEN
 from deep_research.state import ResearchState
 from deep_research.tools.report_prompt import Asked, report_request
 from deep_research.tools.report_teller import ReportTeller
 from deep_research.tools.write_unheard import write_unheard
 
 CUT_OFF = "the report was cut off at the output limit (report_tokens, max_continuations)"
-CHARACTERS_PER_TOKEN = 4
 WORDS_PER_TOKEN = 0.5
 """Words that a token surely holds, whatever the language."""
 LEAST_WORDS = 20
@@ -69,7 +70,7 @@ class TextWriter:
     async def _outline(self) -> tuple[list[PlannedSection], bool]:
         """The sections that are missing, and whether these are surely all; those of the plan if it is not written."""
         request = report_request(self._state, self._context, Asked("outline"), self._teller.draft, self.refused)
-        known = [source.number for source in self._state.sources.values() if source.number]
+        known = by_number(self._state.sources.values())
         text, was_cut = await write_unheard(request, self._context, self._teller)
         most = self._context.limits.max_sections
         outline = read_outline(text.rpartition("\n")[0] if was_cut else text, known, most)

@@ -17,7 +17,8 @@ def report_pdf(finished: Finished) -> bytes:
     except OSError:
         raise ExtraMissing(
             "--format pdf needs the library Pango 1.44 or newer (Debian, Ubuntu: apt install libpango-1.0-0 "
-            "libpangoft2-1.0-0; macOS: brew install pango); --format html can be printed from any browser."
+            "libpangoft2-1.0-0 libharfbuzz-subset0; macOS: brew install pango); --format html can be printed from any "
+            "browser."
         ) from None
     # The page needs nothing from outside, and so nothing may be asked for.
     nothing = URLFetcher(allowed_protocols=())

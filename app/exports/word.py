@@ -4,33 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from io import BytesIO
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from docx import Document
 
 from deep_research.app.exports.account import figures_of
 from deep_research.app.exports.body import report_body
-from deep_research.app.exports.extras import ExtraMissing
 from deep_research.app.exports.finished import Finished
 from deep_research.app.exports.quotes import Quote, quotes_of
+from deep_research.app.exports.word_parts import WordParts
 from deep_research.evidence.fragments import link_to
 from deep_research.evidence.labels import labels
 from deep_research.evidence.rendering import shown_title
 from deep_research.knowledge import Source
 
-if TYPE_CHECKING:
-    from deep_research.app.exports.word_parts import WordParts
-
 _LONGEST_TITLE = 600
 
 
 def report_docx(finished: Finished) -> bytes:
-    """The document; raises `ExtraMissing` without python-docx."""
-    try:
-        import docx
-
-        from deep_research.app.exports.word_parts import WordParts
-    except ImportError:
-        raise ExtraMissing('--format docx needs python-docx: pip install "deep-research[docx]"') from None
-    document = docx.Document()
+    """The document."""
+    document = Document()
     _Writer(WordParts(document, finished.language_code), finished).write()
     file = BytesIO()
     document.save(file)

@@ -7,14 +7,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from deep_research.evidence.citing import UNKNOWN
 from deep_research.evidence.drafts.addresses import is_page
 from deep_research.evidence.drafts.lists import Line
 from deep_research.evidence.drafts.places import gathered
 from deep_research.evidence.drafts.spans import NUMBERS, Span, spans
 from deep_research.evidence.markers import CLOSERS, OPENERS, RANGE_SIGNS, Marker, MarkerLexer, Part
 
-NOTHING = 0
-"""Stands for a source that is not known; no source has this number."""
 _FIRST_YEAR = 1000
 _OPENER = re.compile(f"[{re.escape(OPENERS)}]")
 _BRACKETS = str.maketrans(dict.fromkeys(OPENERS, "\\[") | dict.fromkeys(CLOSERS, "\\]"))
@@ -29,10 +28,10 @@ class Desk(Protocol):
     """Whether links to unknown places, images and bracketed years stay as they are; else only their words do."""
 
     def named(self, number: int, place: int) -> int:
-        """The source that a number names in this line of the draft; `NOTHING` if it names none."""
+        """The source that a number names in this line of the draft; `UNKNOWN` if it names none."""
 
     def linked(self, address: str, words: str) -> int:
-        """The source at an address, whose link has these words; `NOTHING` if it is not known."""
+        """The source at an address, whose link has these words; `UNKNOWN` if it is not known."""
 
 
 @dataclass
@@ -49,7 +48,7 @@ class Reading:
 
 
 def read_citations(body: Iterable[Line], labels: Mapping[str, str], desk: Desk) -> Reading:
-    """Cut the text of a draft into text and markers whose numbers are the desk's; what names no source is `NOTHING`.
+    """Cut the text of a draft into text and markers whose numbers are the desk's; what names no source is `UNKNOWN`.
 
     `labels` gives the addresses of links that are defined elsewhere. Code and tags stay as they are.
     """
@@ -129,29 +128,29 @@ class _LineReader:
             # It cites nothing, and may not look as if it did.
             self._add(marker.raw if is_year and self._desk.keeps_unknown else marker.raw.translate(_BRACKETS))
             return
-        self._reading.removed += known.count(NOTHING)
+        self._reading.removed += known.count(UNKNOWN)
         self._reading.ranges += any(char in marker.raw.partition("†")[0] for char in RANGE_SIGNS)
         self._cite(marker.raw, known)
 
     def _address(self, span: Span) -> None:
         source = self._desk.linked(span.address, "")
-        if source == NOTHING and self._desk.keeps_unknown:
+        if source == UNKNOWN and self._desk.keeps_unknown:
             self._add(span.text)
         else:
-            self._reading.links += source != NOTHING
+            self._reading.links += source != UNKNOWN
             self._cite("", (source,))
 
     def _link(self, span: Span) -> None:
         number = NUMBERS.fullmatch(span.words) or span.words.startswith("^")
         source = self._desk.linked(span.address, "" if number else span.words)
-        if number and source == NOTHING and not is_page(span.address):
+        if number and source == UNKNOWN and not is_page(span.address):
             self._text(f"[{span.words.strip('[]')}]")
-        elif source == NOTHING and self._desk.keeps_unknown:
+        elif source == UNKNOWN and self._desk.keeps_unknown:
             self._add(span.text)
         else:
-            self._reading.links += source != NOTHING
+            self._reading.links += source != UNKNOWN
             if number:
-                self._reading.removed += source == NOTHING
+                self._reading.removed += source == UNKNOWN
             else:
                 self._words(span.words)
                 self._part_words(source)

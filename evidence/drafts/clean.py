@@ -7,8 +7,9 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from deep_research.evidence.citing import UNKNOWN
 from deep_research.evidence.drafts.addresses import page_key
-from deep_research.evidence.drafts.citing import NOTHING, read_citations
+from deep_research.evidence.drafts.citing import read_citations
 from deep_research.evidence.drafts.entries import Entry
 from deep_research.evidence.drafts.lists import SourceList, read_draft
 from deep_research.evidence.drafts.resolving import Numbering, labels_of
@@ -35,7 +36,7 @@ def clean_draft(text: str, sources: Mapping[int, Source]) -> Cleaned:
     are known are changed into ours, the others name nothing. Code stays as it is.
     """
     known = _Known(sources)
-    read = read_draft(text, lambda entry: known.number(entry) != NOTHING or bool(entry.address))
+    read = read_draft(text, lambda entry: known.number(entry) != UNKNOWN or bool(entry.address))
     known.take_numbering(read.lists)
     reading = read_citations(read.body, labels_of(read.lists), known)
     cleaned = "".join(part if isinstance(part, str) else _bare(part) for part in reading.parts)
@@ -49,8 +50,8 @@ def _without_rule(text: str) -> str:
 
 def _bare(marker: Marker) -> str:
     """The marker's known numbers one by one, or that it names nothing."""
-    known = [number for number in dict.fromkeys(marker.numbers) if number != NOTHING]
-    return "".join(f"[{number}]" for number in known or [NOTHING])
+    known = [number for number in dict.fromkeys(marker.numbers) if number != UNKNOWN]
+    return "".join(f"[{number}]" for number in known or [UNKNOWN])
 
 
 class _Known:
@@ -76,14 +77,14 @@ class _Known:
         # Titles may stand in any order; an address, or a number that we never gave, tells of another numbering.
         ours = self.number(entry)
         is_foreign = bool(entry.address) or entry.number not in self._sources
-        return is_foreign and ours not in (entry.number, NOTHING)
+        return is_foreign and ours not in (entry.number, UNKNOWN)
 
     def number(self, entry: Entry) -> int:
         """Our number of a source that the draft lists: by its address, without one by its title."""
         if entry.address:
-            numbers = self._pages.get(page_key(entry.address), [NOTHING])
+            numbers = self._pages.get(page_key(entry.address), [UNKNOWN])
         else:
-            numbers = self._titles.get(_words(entry.text), [NOTHING])
+            numbers = self._titles.get(_words(entry.text), [UNKNOWN])
         return entry.number if entry.number in numbers else numbers[0]
 
     def named(self, number: int, place: int) -> int:
@@ -91,11 +92,11 @@ class _Known:
         entry = self._numbering.entry(number, place)
         if number in self._sources and not self._is_own:
             return number
-        return self.number(entry) if entry else NOTHING
+        return self.number(entry) if entry else UNKNOWN
 
     def linked(self, address: str, words: str) -> int:  # noqa: ARG002 - the words of a link do not say which it is
         """Our number of the source at an address."""
-        return self._pages.get(page_key(address), [NOTHING])[0]
+        return self._pages.get(page_key(address), [UNKNOWN])[0]
 
 
 def _words(title: str) -> str:

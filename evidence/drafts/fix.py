@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from deep_research.evidence.citations import CitationStream, Cited
-from deep_research.evidence.drafts.citing import NOTHING, Reading, read_citations
+from deep_research.evidence.citing import UNKNOWN
+from deep_research.evidence.drafts.citing import Reading, read_citations
 from deep_research.evidence.drafts.headings import Kind, heading_level, list_named
 from deep_research.evidence.drafts.languages import HEADINGS, language_of
 from deep_research.evidence.drafts.lists import SourceList, read_draft
@@ -107,7 +108,7 @@ def _is_unnumbered(lists: Sequence[SourceList]) -> bool:
 
 def _counts(reading: Reading, pages: Pages, order: Mapping[int, int], after: int) -> Counts:
     places = [part.numbers for part in reading.parts if isinstance(part, Marker)]
-    known = [[page for page in pages_there if page != NOTHING] for pages_there in places]
+    known = [[page for page in pages_there if page != UNKNOWN] for pages_there in places]
     before = sum(len(set(numbers)) for numbers in known)
     return Counts(
         merged=pages.merged,

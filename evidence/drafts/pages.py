@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Sequence
 
+from deep_research.evidence.citing import UNKNOWN
 from deep_research.evidence.drafts.addresses import address_in, host_of, is_page, page_key
-from deep_research.evidence.drafts.citing import NOTHING
 from deep_research.evidence.drafts.entries import Entry
 from deep_research.evidence.drafts.lists import SourceList
 from deep_research.evidence.drafts.resolving import Numbering
@@ -65,12 +65,12 @@ class Pages:
         """The page that a number names in this line of the draft."""
         entry = self._numbering.entry(number, place)
         key = self._key(entry) if entry else ""
-        return self._pages[key] if key else NOTHING
+        return self._pages[key] if key else UNKNOWN
 
     def linked(self, address: str, words: str) -> int:
         """The page at a web address, or in a file that a number is linked to."""
         if not (is_page(address) or (not words and address_in(address))):
-            return NOTHING
+            return UNKNOWN
         title = host_of(address) if _NO_TITLE.fullmatch(words) else " ".join(words.split())
         return self._page(page_key(address), f"{_without_marker(title)} — <{address}>")
 

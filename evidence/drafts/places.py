@@ -10,7 +10,9 @@ from deep_research.evidence.markers import Marker, Part
 from deep_research.evidence.protected import fence_after
 
 _BETWEEN = re.compile(r"[ \u3000]?[,，、;；]?[ \u3000]?")
-_OPENING, _CLOSING = ("(", "（"), (")", "）")
+_OPENED = re.compile(r"(?<!\\)((?:\\\\)*)\\?[(（]$")
+"""An opening parenthesis at the end, with the backslash that may belong to it."""
+_CLOSING = (")", "）")
 
 
 def gathered(parts: Sequence[Part]) -> list[Part]:
@@ -63,6 +65,6 @@ def _without_parentheses(parts: Sequence[Part]) -> list[Part]:
         if not isinstance(part, Marker) or not isinstance(before[0], str) or not isinstance(after[0], str):
             continue
         is_bare = not part.raw or not any(part.numbers)
-        if is_bare and before[0].endswith(_OPENING) and after[0].startswith(_CLOSING):
-            bare[place - 1], bare[place + 1] = before[0][:-1], after[0][1:]
+        if is_bare and after[0].startswith(_CLOSING) and (opened := _OPENED.search(before[0])):
+            bare[place - 1], bare[place + 1] = before[0][: opened.end(1)], after[0][1:]
     return [part for part in bare if part]

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 from deep_research.evidence.support.alignment import Alignment
 from deep_research.evidence.support.matching import Matches
 from deep_research.evidence.support.spelling import key_of, plain
-from deep_research.evidence.support.terms import Term, weight_of
+from deep_research.evidence.support.terms import Term, is_telling
 
-_LIGHT = 0.1
 _ROLES = """
 mayor alderman
 minister premier chancellor secretary
@@ -121,7 +120,7 @@ def changed_roles(matches: Matches, alignment: Alignment) -> Iterator[tuple[str,
 
 def _only(terms: Sequence[Term]) -> Term | None:
     """The only word with a meaning."""
-    telling = [term for term in terms if weight_of(term) > _LIGHT]
+    telling = list(filter(is_telling, terms))
     return telling[0] if len(telling) == 1 else None
 
 

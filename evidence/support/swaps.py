@@ -10,13 +10,12 @@ from deep_research.evidence.support.alignment import Alignment
 from deep_research.evidence.support.matching import Matches
 from deep_research.evidence.support.reading import Evidence
 from deep_research.evidence.support.spelling import key_of
-from deep_research.evidence.support.terms import Term, weight_of
+from deep_research.evidence.support.terms import Term, is_telling
 
 BETWEEN = 8
 """Words between two names at most."""
 NAME = 6
 """Words of a name at most."""
-_LIGHT = 0.1
 _MUTUAL = """
 and or with between versus vs as well together plus und oder mit zwischen wie et ou avec entre y con meet met marry
 married marries wed divorce divorced play played draw drew tie tied fight fought face faced compete competed debate
@@ -63,7 +62,7 @@ class Statement(NamedTuple):
         if is_passive:
             core = list(dropwhile(lambda term: term.raw in _AUXILIARIES, core[:-1]))
         deed = tuple(term.key for term in core)
-        if all(weight_of(term) <= _LIGHT for term in core) or not MUTUAL.isdisjoint(deed):
+        if not any(map(is_telling, core)) or not MUTUAL.isdisjoint(deed):
             return frozenset()
         first, second = {term.key for term in self.first}, {term.key for term in self.second}
         doers, others = (second, first) if is_passive else (first, second)

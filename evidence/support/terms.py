@@ -51,6 +51,11 @@ def terms_of(sentence: str) -> list[Term]:
     return terms
 
 
+def is_telling(term: Term) -> bool:
+    """Whether a term has a meaning of its own, and is no function word and no negation."""
+    return term.kind not in ("stop", "negation")
+
+
 def weight_of(term: Term) -> float:
     """How much a term tells, from 0 for a function word to 1.5 for an amount."""
     if term.kind == "amount":

@@ -8,7 +8,7 @@ from itertools import product, takewhile, zip_longest
 from deep_research.evidence.support.alignment import Alignment
 from deep_research.evidence.support.matching import Matches
 from deep_research.evidence.support.opposites import DENYING, are_opposite
-from deep_research.evidence.support.terms import Term, weight_of
+from deep_research.evidence.support.terms import Term, is_telling
 
 NEAR = 0.5
 """Share of the claim that must stand in a passage in the same order for opposites to be compared word by word."""
@@ -22,7 +22,6 @@ HEADS = 2
 """Words with a meaning behind a negation that it is about."""
 DOUBLED = 3
 """Words before a denying word that can deny it."""
-_LIGHT = 0.1
 _CLOSING = frozenset({"nicht", "nie", "niemals"})
 """Negations that at the end of a part of a sentence are about what stands before them."""
 _JOINTS = frozenset({"and", "but", "und", "aber"})
@@ -63,7 +62,7 @@ def denials(matches: Matches, alignment: Alignment) -> Iterator[tuple[str, bool]
         yield "the claim denies what the passage says", is_close
     elif ours and is_close and not any(term.kind == "negation" for term in alignment.terms):
         yield "the claim denies what the passage says", True
-    affirmed = {term.key for term in matches.terms if weight_of(term) > _LIGHT}
+    affirmed = {term.key for term in matches.terms if is_telling(term)}
     if any(heads & affirmed and not heads & _all(ours) and not _is_affirmed(heads, others) for heads in theirs):
         yield "the passage denies it", is_close
 
@@ -114,7 +113,7 @@ def _denied(terms: Sequence[Term]) -> list[frozenset[str]]:
     for place, term in enumerate(terms):
         behind = list(takewhile(_goes_on, terms[place + 1 : place + 1 + SCOPE]))
         if term.kind == "negation" and not (behind and behind[0].raw.lower() in _SOFTENING):
-            heads = [one.key for one in behind if weight_of(one) > _LIGHT]
+            heads = [one.key for one in behind if is_telling(one)]
             found.append(frozenset(heads[:HEADS]))
     return found
 
@@ -156,4 +155,4 @@ def neighbours(terms: Sequence[Term], key: str) -> frozenset[tuple[int, str]]:
 
 
 def _is_telling(term: Term) -> bool:
-    return weight_of(term) > _LIGHT and term.amount is None
+    return is_telling(term) and term.amount is None

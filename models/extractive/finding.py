@@ -7,14 +7,21 @@ from typing import NamedTuple
 
 from langchain_core.messages import BaseMessage
 
+from deep_research.evidence.labels import labels_of_named
 from deep_research.models.extractive.chains import best_chain
+from deep_research.models.extractive.comparison import said_of_sides, sides_of
 from deep_research.models.extractive.leading import absent_names, leading
+from deep_research.models.extractive.listing import asks_for_list, items
 from deep_research.models.extractive.pool import Pool, Sentence, pool_of
-from deep_research.models.extractive.reading import documents_in, question_in
+from deep_research.models.extractive.reading import documents_in, heading_of, language_in, question_in
+from deep_research.models.extractive.tables import telling_tables
 from deep_research.models.extractive.topics import topic_of
 
 CHAIN_LENGTH = 5
-MAX_PER_DOCUMENT = 3
+MAX_OF_ANSWER = 3
+"""Sentences that are quoted of a document that is part of the answer."""
+MAX_OF_OTHERS = 1
+"""Those of a document that is not."""
 
 
 class Choice(NamedTuple):
@@ -27,30 +34,50 @@ class Choice(NamedTuple):
 
 
 def write_finding(messages: Sequence[BaseMessage]) -> str:
-    """The answer as one paragraph, then the evidence, a paragraph a document; or that nothing was found."""
+    """The answer as one paragraph, rows of tables, the evidence, a paragraph a document; or that nothing was found."""
     topic = topic_of(question_in(messages))
     documents = documents_in(messages)
-    answer, evidence = choose(pool_of(leading(documents, topic.whole), topic.whole))
+    best = leading(documents, topic.whole)
+    pool = pool_of(best, topic.whole)
+    answer, evidence = choose(pool, topic.text)
+    tables = telling_tables(best, pool, labels_of_named(language_in(messages)).source)
     absent = [f"Nothing was found on “{name}”." for name in absent_names(documents, topic.text)]
-    if not answer:
+    if not answer and not tables:
         return " ".join([f"Nothing was found that fits the task: {' '.join(topic.text.split())}", *absent])
-    numbers = dict.fromkeys(sentence.number for sentence in evidence)
-    groups = [answer, *([one for one in evidence if one.number == number] for number in numbers)]
-    quoted = [" ".join(f"{one.text} [{one.number}]" for one in group) for group in groups]
-    return "\n\n".join([*quoted, *absent])
+    return "\n\n".join([*_paragraph(answer), *tables, *_documents(pool, (*answer, *evidence), evidence), *absent])
 
 
-def choose(pool: Pool) -> Choice:
-    """The best chain, and the sentences that serve the question best of each document that has to do with it."""
-    chain = best_chain(pool, CHAIN_LENGTH).sentences
-    return Choice(chain, tuple(sentence for number in pool.titles for sentence in _of_document(pool, number, chain)))
+def choose(pool: Pool, task: str) -> Choice:
+    """What answers the task, and the sentences that serve the question best of each document that has to do with it."""
+    answer = tuple(_answer(pool, task))
+    return Choice(answer, tuple(sentence for number in pool.titles for sentence in _of_document(pool, number, answer)))
+
+
+def _answer(pool: Pool, task: str) -> Sequence[Sentence]:
+    """What is said of each side of a comparison, the items of a list, or the sentences that together fit best."""
+    compared = said_of_sides(pool, sides_of(task))
+    listed = items(pool) if not compared and asks_for_list(task) else []
+    return compared or listed or best_chain(pool, CHAIN_LENGTH).sentences
+
+
+def _documents(pool: Pool, quoted: Sequence[Sentence], evidence: Sequence[Sentence]) -> Iterator[str]:
+    """A heading with the title of each document that is quoted, and the evidence from it."""
+    numbers = {sentence.number for sentence in quoted}
+    for number in (number for number in pool.titles if number in numbers):
+        yield heading_of(number, pool.titles[number])
+        yield from _paragraph([one for one in evidence if one.number == number])
+
+
+def _paragraph(sentences: Sequence[Sentence]) -> list[str]:
+    return [" ".join(f"{one.text} [{one.number}]" for one in sentences)] if sentences else []
 
 
 def _of_document(pool: Pool, number: int, chain: Sequence[Sentence]) -> Iterator[Sentence]:
     own = [sentence for sentence in pool.sentences if sentence.number == number]
     if not any(sentence in chain or _has_to_do(pool, sentence, chain) for sentence in own):
         return
-    best = sorted(own, key=lambda one: (one not in chain, -pool.weight(one.stems), one.place))[:MAX_PER_DOCUMENT]
+    most = MAX_OF_ANSWER if any(sentence in chain for sentence in own) else MAX_OF_OTHERS
+    best = sorted(own, key=lambda one: (one not in chain, -pool.weight(one.stems), one.place))[:most]
     yield from (sentence for sentence in own if sentence in best and sentence not in chain)
 
 

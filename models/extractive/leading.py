@@ -10,6 +10,7 @@ from deep_research.evidence.sources import DOCUMENT_SCHEME
 from deep_research.evidence.trails.candidate import Candidate
 from deep_research.evidence.trails.memory_shelf import MemoryShelf
 from deep_research.evidence.trails.trails import find_trails, passages_of
+from deep_research.evidence.vocabulary import GENERIC_WORDS
 from deep_research.evidence.words import names, stems
 from deep_research.models.extractive.reading import Document
 
@@ -39,7 +40,13 @@ def absent_names(documents: Sequence[Document], question: str) -> list[str]:
 def _sure_names(question: str) -> list[str]:
     """Where capitals tell names: in no script without them, and in German only in a row, since all nouns have them."""
     is_german = evident_language(question) == "de"
-    return [name for name in names(question) if name != name.lower() and (" " in name or not is_german)]
+    return [name for name in names(_without_order(question)) if name != name.lower() and (" " in name or not is_german)]
+
+
+def _without_order(question: str) -> str:
+    """The question without the capitalised word that gives the order, as in "Compare Oslo and Bergen"."""
+    first, _, rest = question.partition(" ")
+    return rest if first.lower() in GENERIC_WORDS else question
 
 
 def _is_held(name: str, held: Sequence[frozenset[str]]) -> bool:

@@ -34,8 +34,8 @@ def choose_queries(messages: Sequence[BaseMessage]) -> dict[str, Any]:
 
 def record_learnings(messages: Sequence[BaseMessage]) -> dict[str, Any]:
     """The sentences of the results that serve the task best, and the open questions that they answer."""
-    question = topic_of(question_in(messages)).whole
-    answer, evidence = choose(pool_of(leading(documents_in(messages), question), question))
+    topic = topic_of(question_in(messages))
+    answer, evidence = choose(pool_of(leading(documents_in(messages), topic.whole), topic.whole), topic.text)
     found = [(sentence.text, sentence.number) for sentence in (*answer, *evidence)[:MOST_LEARNED]]
     gaps = enumerate(knowledge_in(messages).gaps, start=1)
     return {

@@ -9,7 +9,7 @@ from langchain_core.messages import BaseMessage
 from deep_research.models.extractive.coverage import lacks_its_kind, missing_names
 from deep_research.models.extractive.leads import queries_in
 from deep_research.models.extractive.quotations import pool_of_findings
-from deep_research.models.extractive.reading import Exchange, exchanges_in, plan_in, question_in
+from deep_research.models.extractive.reading import Exchange, exchanges_in, findings_in, plan_in, question_in
 from deep_research.models.extractive.reply import Asked
 from deep_research.models.extractive.topics import task_for
 from deep_research.run import tool_names
@@ -42,7 +42,7 @@ def _task(exchange: Exchange) -> str:
 
 
 def _follow_ups(messages: Sequence[BaseMessage], question: str) -> list[str]:
-    pool = pool_of_findings(messages, question)
+    pool = pool_of_findings(findings_in(messages), question)
     if not pool.sentences or not (missing_names(pool) or lacks_its_kind(pool)):
         return []
     return queries_in(pool, (), MAX_FOLLOW_UPS)

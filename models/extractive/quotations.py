@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
-from langchain_core.messages import BaseMessage
-
+from deep_research.evidence.mixing import in_turn
 from deep_research.evidence.words import names
 from deep_research.models.extractive.pool import Pool, Text
-from deep_research.models.extractive.reading import Learned, Quotation, findings_in
+from deep_research.models.extractive.reading import ROW_MARKER, Found, Learned
 
 OPENING = 12
 """Characters within which a name must begin to be what a sentence is about."""
 
 
-def pool_of_findings(messages: Sequence[BaseMessage], question: str) -> Pool:
-    """All quoted sentences, each once, under the first document that it is quoted from."""
-    findings = findings_in(messages)
-    return pool_of_quotations([quoted for found in findings for quoted in (*found.answer, *found.evidence)], question)
+def pool_of_findings(findings: Sequence[Found], question: str, limit: int | None = None) -> Pool:
+    """What is quoted, each sentence once, under the first document that it is quoted from.
 
-
-def pool_of_quotations(quotations: Iterable[Quotation], question: str) -> Pool:
-    """Quoted sentences, each once, under the first document that it is quoted from."""
-    return pool_of_sentences(_each_once([(quoted.text, quoted.numbers[0]) for quoted in quotations]), question)
+    With a limit only from so many documents: those of tables, then the first of each finding, the second, and so on.
+    """
+    quotations = [[*found.answer, *found.evidence] for found in findings]
+    shown = [int(number) for found in findings for table in found.tables for number in ROW_MARKER.findall(table)]
+    orders = [dict.fromkeys(quoted.numbers[0] for quoted in found) for found in quotations]
+    numbers = list(dict.fromkeys([*shown, *in_turn(orders)]))[:limit]
+    quoted = [(one.text, one.numbers[0]) for found in quotations for one in found if one.numbers[0] in numbers]
+    titles = {number: title for found in findings for number, title in found.titles.items()}
+    return pool_of_sentences(_each_once(quoted), question, titles)
 
 
 def pool_of_learnings(learnings: Iterable[Learned], question: str) -> Pool:
@@ -35,12 +38,15 @@ def sourced(learnings: Iterable[Learned]) -> list[tuple[str, int]]:
     return [(learning.text, learning.document) for learning in learnings if learning.document is not None]
 
 
-def pool_of_sentences(quoted: Iterable[tuple[str, int]], question: str) -> Pool:
-    """Sentences with the numbers of their documents."""
+def pool_of_sentences(
+    quoted: Iterable[tuple[str, int]], question: str, titles: Mapping[int, str] = MappingProxyType({})
+) -> Pool:
+    """Sentences with the numbers of their documents, and the titles of these where they are known."""
     texts: dict[int, list[str]] = {}
     for text, number in dict.fromkeys(quoted):
         texts.setdefault(number, []).append(text)
-    return Pool([Text(number, _title_of(sentences), tuple(sentences)) for number, sentences in texts.items()], question)
+    named = {number: titles.get(number) or _title_of(sentences) for number, sentences in texts.items()}
+    return Pool([Text(number, named[number], tuple(sentences)) for number, sentences in texts.items()], question)
 
 
 def _each_once(quoted: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
@@ -51,6 +57,6 @@ def _each_once(quoted: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
 
 
 def _title_of(sentences: Sequence[str]) -> str:
-    """The name with which most of the sentences open, since a finding does not tell titles."""
+    """The name with which most of the sentences open."""
     opening = [name for sentence in sentences for name in names(sentence)[:1] if sentence.find(name) < OPENING]
     return max(opening, key=lambda name: (opening.count(name), len(name)), default="")

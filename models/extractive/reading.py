@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolCall, ToolMessage
@@ -18,6 +19,10 @@ PLAN = re.compile(r"<plan>(.*?)</plan>", re.DOTALL)
 STEP = re.compile(r"^\s*\d+[.)]\s+(.+?)\s*$", re.MULTILINE)
 ABSENT = re.compile(r"Nothing was found on “([^”]+)”\.")
 LANGUAGE = re.compile(r"^- Write in (.+)\.$", re.MULTILINE)
+TABLE = re.compile(r"(?:^\|.*\|[ \t]*$\n?)+", re.MULTILINE)
+ROW_MARKER = re.compile(r"\[(\d+)\]\s*\|[ \t]*$", re.MULTILINE)
+HEADING = re.compile(r"^### (.*) \[(\d+)\]$", re.MULTILINE)
+_ROUND = str.maketrans("[]", "()")
 MARKERS = re.compile(r"((?:\s?\[\d+\])+)\.?")
 
 
@@ -53,6 +58,10 @@ class Found(NamedTuple):
     """The cited sentences of its first cited paragraph."""
     evidence: tuple[Quotation, ...] = ()
     """Those behind it."""
+    tables: tuple[str, ...] = ()
+    """Its tables, whose rows carry markers, too."""
+    titles: Mapping[int, str] = MappingProxyType({})
+    """The titles of documents by their numbers, as far as it tells them."""
     absent: tuple[str, ...] = ()
     """Names of which it says that nothing was found on them."""
 
@@ -155,10 +164,18 @@ def knowledge_in(messages: Sequence[BaseMessage]) -> Knowledge:
     )
 
 
+def heading_of(number: int, title: str) -> str:
+    """The line by which a finding tells the title of a document; its own brackets would pass for a citation."""
+    return f"### {' '.join(title.translate(_ROUND).split())} [{number}]"
+
+
 def _found(text: str) -> Found:
-    paragraphs = [quoted for line in text.splitlines() if (quoted := tuple(_quotations(line)))]
+    tables = tuple(match.group().strip() for match in TABLE.finditer(text))
+    titles = {int(match.group(2)): match.group(1) for match in HEADING.finditer(text)}
+    lines = HEADING.sub("", TABLE.sub("", text)).splitlines()
+    paragraphs = [quoted for line in lines if (quoted := tuple(_quotations(line)))]
     rest = tuple(quotation for paragraph in paragraphs[1:] for quotation in paragraph)
-    return Found(paragraphs[0] if paragraphs else (), rest, tuple(ABSENT.findall(text)))
+    return Found(paragraphs[0] if paragraphs else (), rest, tables, titles, tuple(ABSENT.findall(text)))
 
 
 def _quotations(line: str) -> Iterator[Quotation]:

@@ -8,17 +8,26 @@ from langchain_core.messages import BaseMessage
 
 from deep_research.evidence.labels import labels_of_named
 from deep_research.evidence.labels.words import Labels
-from deep_research.evidence.mixing import in_turn
 from deep_research.evidence.words import stems
 from deep_research.models.extractive.answers import is_broad
 from deep_research.models.extractive.chains import best_chain
-from deep_research.models.extractive.coverage import LEAST_OF_NAME, share, share_of_name
+from deep_research.models.extractive.comparison import sides_of
+from deep_research.models.extractive.coverage import LEAST_OF_NAME, share_of_name
 from deep_research.models.extractive.leading import MOST_SOURCES
+from deep_research.models.extractive.listing import asks_for_list
 from deep_research.models.extractive.pool import Pool, Sentence
-from deep_research.models.extractive.quotations import pool_of_quotations
-from deep_research.models.extractive.reading import Found, Quotation, findings_in, language_in, plan_in, question_in
+from deep_research.models.extractive.quotations import pool_of_findings
+from deep_research.models.extractive.reading import (
+    Found,
+    findings_in,
+    language_in,
+    plan_in,
+    question_in,
+)
 
 LEAD_SENTENCES = 4
+LEAD_OF_PART = 2
+"""Sentences for each of several questions."""
 BROAD_SOURCES = 12
 NEAREST_SENTENCES = 3
 LEAST_SHARE = 0.4
@@ -29,17 +38,20 @@ def write_report(messages: Sequence[BaseMessage]) -> str:
     """The body of the report in Markdown: the answer, that it is an extract, the evidence in sections."""
     question = " ".join(question_in(messages).split())
     words = labels_of_named(language_in(messages))
-    findings = findings_in(messages)
-    quoted = _quoted(findings, BROAD_SOURCES if is_broad(question) else MOST_SOURCES)
-    pool = pool_of_quotations(quoted, question)
+    steps, findings = plan_in(messages), findings_in(messages)
+    pool = pool_of_findings(findings, question, BROAD_SOURCES if is_broad(question) else MOST_SOURCES)
+    tables = list(dict.fromkeys(table for found in findings for table in found.tables))
     absent = _absent(findings, pool)
-    if absent or share(pool, pool.sentences) < LEAST_SHARE:
+    if absent or not (tables or _share(pool) >= LEAST_SHARE):
         return _no_answer(absent or [question], _nearest(pool), words)
-    lead = _lead(findings, pool)
-    steps = plan_in(messages)
+    lead = _lead(findings, pool, question, is_in_parts=len(steps) > 1)
     rest = [sentence for sentence in pool.sentences if sentence not in lead]
     sections = _by_step(rest, steps) if len(steps) > 1 else _by_nearness(rest, lead, words)
-    return "\n\n".join([" ".join(map(_cited, lead)), words.is_extract, *sections])
+    return "\n\n".join([*_laid_out(lead, question), *tables, words.is_extract, *sections])
+
+
+def _share(pool: Pool) -> float:
+    return pool.weight({stem for one in pool.sentences for stem in one.stems | one.context})
 
 
 def _absent(findings: Sequence[Found], pool: Pool) -> list[str]:
@@ -48,20 +60,23 @@ def _absent(findings: Sequence[Found], pool: Pool) -> list[str]:
     return [name for name in named if share_of_name(name, pool.sentences) < LEAST_OF_NAME]
 
 
-def _lead(findings: Sequence[Found], pool: Pool) -> list[Sentence]:
-    """The answer of the only finding; of several, what fits together best."""
-    if len(findings) > 1:
-        return list(best_chain(pool, LEAD_SENTENCES).sentences)
-    answer = [quoted.text for found in findings for quoted in found.answer]
-    return sorted((one for one in pool.sentences if one.text in answer), key=lambda one: answer.index(one.text))
+def _lead(findings: Sequence[Found], pool: Pool, question: str, *, is_in_parts: bool) -> list[Sentence]:
+    """The answer to the whole question, which comes first; to several questions the beginning of each answer."""
+    answers = [found.answer for found in findings if found.answer]
+    if len(answers) > 1 and not (sides_of(question) or asks_for_list(question)):
+        if not is_in_parts:
+            return list(best_chain(pool, LEAD_SENTENCES).sentences)
+        answers = [tuple(quoted for answer in answers[1:] for quoted in answer[:LEAD_OF_PART])]
+    texts = [quoted.text for answer in answers[:1] for quoted in answer]
+    return sorted((one for one in pool.sentences if one.text in texts), key=lambda one: texts.index(one.text))
 
 
-def _quoted(findings: Sequence[Found], limit: int) -> list[Quotation]:
-    """What is quoted from so many documents: the first one of each finding, then the second of each, and so on."""
-    quotations = [[*found.answer, *found.evidence] for found in findings]
-    orders = [dict.fromkeys(quoted.numbers[0] for quoted in found) for found in quotations]
-    numbers = list(dict.fromkeys(in_turn(orders)))[:limit]
-    return [quoted for found in quotations for quoted in found if quoted.numbers[0] in numbers]
+def _laid_out(lead: Sequence[Sentence], question: str) -> list[str]:
+    """The items of a list one by one, anything else as a paragraph; nothing without sentences."""
+    cited = list(map(_cited, lead))
+    if asks_for_list(question):
+        return ["\n".join(f"- {one}" for one in cited)] if cited else []
+    return [" ".join(cited)] if cited else []
 
 
 def _by_worth(pool: Pool) -> list[Sentence]:

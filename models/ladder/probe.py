@@ -11,13 +11,13 @@ from deep_research.models.ladder.rungs import RungName
 from deep_research.models.ladder.thoughts import split
 from deep_research.models.ladder.trials import Call, Trials
 from deep_research.run.calls import was_cut_off
+from deep_research.run.transcripts import CHARACTERS_PER_TOKEN
 
 STOP_TOKENS = 16
 WINDOW_TOKENS = 16_000
 """Tokens of the longest prompt that is tried."""
 ANSWER_TOKENS = 1000
 """Tokens of the window that are left free for the answer."""
-CHARACTERS_PER_TOKEN = 4
 NEEDLE = "marigold"
 _LINE = "The harbour log of day {} notes calm water, a light wind from the west and two ferries on time.\n"
 _SAMPLES = ("Hello! Who are you?", "What is 17 + 25? Think it over, then give the number alone.")

@@ -15,6 +15,7 @@ from deep_research.prompts import render
 from deep_research.run import tool_names
 from deep_research.run.branch import ResearcherState, ToolRequest
 from deep_research.run.calls import answer, call_ids, in_order, read_calls
+from deep_research.run.clock import Watch
 from deep_research.run.context import Context, bound
 from deep_research.run.ledger import booked
 from deep_research.run.packet import Placement, emit
@@ -51,6 +52,7 @@ async def think_or_act(state: ResearcherState, runtime: Runtime[Context]) -> Thi
     """Ask the researcher's model for its next step, unless a limit ends the research."""
     task = state.task
     context = bound(settings_of(runtime), task.scope)
+    watch = Watch(context.clock, state.seconds)
     placement = Placement(turn_index=task.turn, tab_index=task.position)
     if not (state.step or state.notes or state.was_nudged):
         emit(runtime.stream_writer, ResearchAgentStart(placement=placement, research_task=task.text))
@@ -67,7 +69,7 @@ async def think_or_act(state: ResearcherState, runtime: Runtime[Context]) -> Thi
             emit(runtime.stream_writer, researcher_failed(placement, reply.reason))
         failures = [] if reply.is_late else [reply.reason]
         over = ThinkOrActUpdate(ended="partial", reason=reply.reason, request=None, failures=failures)
-        return {**_spent(state, teller), **over}
+        return {**_spent(state, teller, watch), **over}
     tools = {*offered_tools(context), tool_names.GENERATE_REPORT, tool_names.THINK_TOOL}
     calls = read_calls(reply.message, tools, call_ids(state.notes))
     step = choose(calls, state, context.limits)
@@ -75,14 +77,14 @@ async def think_or_act(state: ResearcherState, runtime: Runtime[Context]) -> Thi
     has_effect = bool(step.answers or step.request)
     notes: list[AnyMessage] = [left_out(call_id) for call_id in reply.refused]
     notes += [calls.message, *answer(calls.message, step.answers)] if has_effect else []
-    return {**_update(state, step, notes), **_spent(state, teller)}
+    return {**_update(state, step, notes), **_spent(state, teller, watch)}
 
 
-def _spent(state: ResearcherState, teller: Teller) -> ThinkOrActUpdate:
+def _spent(state: ResearcherState, teller: Teller, watch: Watch) -> ThinkOrActUpdate:
     """What the call has cost and shown, also if it was cut off."""
     return ThinkOrActUpdate(
         step=state.step + teller.has_thought,
-        seconds=state.seconds + teller.bill.seconds,
+        seconds=watch.seconds,
         spending=teller.bill.costs,
         thoughts=teller.kept(state.task.question_id),
     )

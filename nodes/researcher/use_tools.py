@@ -11,6 +11,7 @@ from deep_research.models.settings import settings_of
 from deep_research.run import tool_names
 from deep_research.run.branch import ResearcherState, ToolRequest
 from deep_research.run.calls import in_order
+from deep_research.run.clock import Watch
 from deep_research.run.context import Context, bound
 from deep_research.run.ledger import Bill, booked
 from deep_research.run.packet import Placement, emit
@@ -46,7 +47,7 @@ async def use_tools(state: ResearcherState, runtime: Runtime[Context]) -> UseToo
     request, task = state.request, state.task
     assert request is not None
     context, pages = bound(settings_of(runtime), task.scope), pages_of(runtime.store, task.question_id)
-    start, meter, bill = context.clock.seconds(), meter_of(task, state.spending), Bill()
+    watch, meter, bill = Watch(context.clock, state.seconds), meter_of(task, state.spending), Bill()
     place = Placement(turn_index=task.turn, tab_index=task.position, sub_turn_index=state.step)
     emit(runtime.stream_writer, *shown.asked(place, request.tool, request.inputs, task.scope))
     async with booked(pages, task.question_id, bill, researcher=task.id):
@@ -69,8 +70,7 @@ async def use_tools(state: ResearcherState, runtime: Runtime[Context]) -> UseToo
         not_read=outcome.not_read,
         fault=outcome.fault,
     )
-    seconds = state.seconds + context.clock.seconds() - start
-    return {**update, "actions": [action], "spending": bill.costs, "seconds": seconds}
+    return {**update, "actions": [action], "spending": bill.costs, "seconds": watch.seconds}
 
 
 async def _update(

@@ -14,6 +14,7 @@ from deep_research.models.settings import settings_of
 from deep_research.prompts import render
 from deep_research.run.branch import ResearcherState, assignment_of
 from deep_research.run.calls import in_order, was_cut_off
+from deep_research.run.clock import Watch
 from deep_research.run.context import Context
 from deep_research.run.errors import ModelFailed, RunFailed
 from deep_research.run.ledger import booked
@@ -59,18 +60,19 @@ async def write_finding(state: ResearcherState, runtime: Runtime[Context]) -> Wr
     """Have the finding written from the notes; if that fails, excerpts of them stand in for it."""
     task, context, pages = state.task, settings_of(runtime), pages_of(runtime.store, state.task.question_id)
     place = Placement(turn_index=task.turn, tab_index=task.position)
-    teller = FindingTeller(runtime.stream_writer, place, state.step)
+    teller, watch = FindingTeller(runtime.stream_writer, place, state.step), Watch(context.clock, state.seconds)
     left = context.limits.researcher_seconds_hard - state.seconds
     booking = booked(pages, task.question_id, teller.bill, researcher=task.id)
-    finding = await tried(_finding(state, context, pages, teller), left, booking)
+    finding = await tried(_finding(state, context, pages, teller, watch), left, booking)
     if isinstance(finding, Failed):
-        seconds = state.seconds + teller.bill.seconds
-        finding = await keep_excerpts(state, pages, runtime.stream_writer, finding.reason, seconds)
+        finding = await keep_excerpts(state, pages, runtime.stream_writer, finding.reason, watch.seconds)
     thoughts = teller.kept(task.question_id)
     return {"findings": {task.id: finding}, "spending": teller.bill.costs, "thoughts": thoughts}
 
 
-async def _finding(state: ResearcherState, context: Context, pages: Pages, teller: FindingTeller) -> Finding:
+async def _finding(
+    state: ResearcherState, context: Context, pages: Pages, teller: FindingTeller, watch: Watch
+) -> Finding:
     if state.ended == "failed":
         raise RunFailed(state.reason)
     reply = await _ask_twice(state, context, pages, teller)
@@ -86,7 +88,7 @@ async def _finding(state: ResearcherState, context: Context, pages: Pages, telle
         reason=state.reason or (CUT_OFF if was_cut else ""),
         failures=tuple(state.failures),
         withheld=count_withheld(state.notes) + len(reply.refused),
-        seconds=state.seconds + teller.bill.seconds,
+        seconds=watch.seconds,
         actions=tuple(state.actions),
     )
 

@@ -32,11 +32,9 @@ class ExtractLearningsUpdate(TypedDict, total=False):
 async def extract_learnings(state: StepState, runtime: Runtime[Context]) -> ExtractLearningsUpdate:
     """Have each result set read at the same time; one that cannot be read costs its own learnings only."""
     context = bound(settings_of(runtime), state.task.scope)
-    call, start = StepCall(state, context, runtime), context.clock.seconds()
+    call = StepCall(state, context, runtime)
     read = await call.tried(Reader(state, context, call.pages, call.filler).read())
-    # Calls side by side take as long as the longest, not as all together.
-    seconds = state.seconds + context.clock.seconds() - start
-    update = ExtractLearningsUpdate(failures=call.filler.failures, seconds=seconds, spending=call.costs)
+    update = ExtractLearningsUpdate(failures=call.filler.failures, seconds=call.seconds, spending=call.costs)
     if isinstance(read, Failed):
         return {**update, "is_over": True, "ended": "partial", "reason": why(read)}
     return {**update, "learned": read.by_query, "learnings": read.learnings, "memory": read.memory}

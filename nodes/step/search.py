@@ -14,6 +14,7 @@ from deep_research.evidence.mixing import distinct, in_turn
 from deep_research.knowledge import Source, short_hash
 from deep_research.models.settings import settings_of
 from deep_research.run import tool_names
+from deep_research.run.clock import Watch
 from deep_research.run.context import Context, bound
 from deep_research.run.errors import failure_of
 from deep_research.run.ledger import Bill, booked
@@ -57,8 +58,8 @@ class SearchUpdate(TypedDict, total=False):
 async def search(state: StepState, runtime: Runtime[Context]) -> SearchUpdate:
     """Ask every tool that searches, for each query; what fails becomes a problem of its call and no more."""
     task, context = state.task, bound(settings_of(runtime), state.task.scope)
-    pages, bill, start = pages_of(runtime.store, task.question_id), Bill(), context.clock.seconds()
-    work = Work(state, context, pages, bill, runtime.stream_writer)
+    pages, bill, watch = pages_of(runtime.store, task.question_id), Bill(), Watch(context.clock, state.seconds)
+    work = Work(state, context, pages, bill, runtime.stream_writer, watch)
     async with booked(pages, task.question_id, bill, researcher=task.id):
         broken = await work.do()
         fault = "" if broken else work.lasting_fault()
@@ -70,7 +71,7 @@ async def search(state: StepState, runtime: Runtime[Context]) -> SearchUpdate:
         sources=work.sources,
         turn=work.turn,
         failures=work.failures,
-        seconds=state.seconds + context.clock.seconds() - start,
+        seconds=watch.seconds,
         spending=bill.costs,
     )
     emit(runtime.stream_writer, *(step_failed(task.place, failure) for failure in work.failures))
@@ -82,8 +83,11 @@ async def search(state: StepState, runtime: Runtime[Context]) -> SearchUpdate:
 class Work:
     """The tool calls of one iteration, as they are made and told."""
 
-    def __init__(self, state: StepState, context: Context, pages: Pages, bill: Bill, writer: StreamWriter) -> None:
-        self.state, self.context, self.pages, self.bill, self.writer = state, context, pages, bill, writer
+    def __init__(
+        self, state: StepState, context: Context, pages: Pages, bill: Bill, writer: StreamWriter, watch: Watch
+    ) -> None:
+        self.state, self.context, self.pages = state, context, pages
+        self.bill, self.writer, self.watch = bill, writer, watch
         self.task, self.turn, self.actions = state.task, state.turn, list[Action]()
         self.outcomes: list[tuple[str, str, Outcome]] = []
         """What each query brought, with the tool that was asked."""
@@ -93,7 +97,6 @@ class Work:
         """All that was found or read."""
         self.failures: list[str] = []
         """Why some of the calls have failed."""
-        self._ends = context.clock.seconds() + state.task.seconds - state.seconds
 
     @property
     def new(self) -> list[str]:
@@ -164,7 +167,7 @@ class Work:
         return [(query, name, _with(outcome, read)) for query, name, outcome in outcomes]
 
     async def _use(self, name: str, arguments: dict[str, Any], desk: Desk) -> Outcome:
-        left = Time(self._ends - self.context.clock.seconds(), "max_seconds_planned")
+        left = Time(self.task.seconds - self.watch.seconds, "max_seconds_planned")
         time = min(Time(self.context.limits.tool_seconds, "tool_seconds"), left)
         return await use_tool(name, arguments, self.context, desk, time)
 

@@ -1,0 +1,1 @@
+"""How fast it is and what it takes, measured through the public face; figures stand in `docs/performance.md`."""

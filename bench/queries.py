@@ -1,0 +1,31 @@
+"""Questions to made-up documents: of rare words and of common ones, short and long."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+
+from deep_research.bench.tongues import TONGUES, Words
+
+KINDS = {
+    "one word": (range(50, 5_000),),
+    "rare words": (range(20_000, 60_000),) * 3,
+    "common words": (range(40, 400),) * 4,
+    "common and rare": (*((range(40, 400),) * 4), range(20_000, 60_000)),
+    "a long sentence": (),
+}
+"""From which ranks the words of a question of each kind are taken."""
+LONG = 25
+"""Words of a long sentence, which are drawn as those of documents are."""
+
+
+def queries(count: int, seed: int) -> Iterator[tuple[str, str]]:
+    """So many questions, in turn of each kind, with the name of that."""
+    random = Random(seed)  # noqa: S311 - no secret
+    words = {code: Words(tongue, Random(code)) for code, tongue in TONGUES.items()}  # noqa: S311 - no secret
+    codes = random.choices(list(TONGUES), [tongue.share for tongue in TONGUES.values()], k=count)
+    for number, code in enumerate(codes):
+        kind = list(KINDS)[number % len(KINDS)]
+        ranked = words[code].ranked
+        chosen = [ranked[random.choice(ranks) % len(ranked)] for ranks in KINDS[kind]]
+        yield kind, TONGUES[code].gap.join(chosen or words[code].draw(LONG))

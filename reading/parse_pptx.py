@@ -1,0 +1,78 @@
+"""PowerPoint documents to text: a heading for each slide, then its text, tables, figures of charts, and notes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Any
+
+from pptx import Presentation
+
+from deep_research.reading.office import open_office
+from deep_research.reading.records import Extract
+from deep_research.reading.tables import table_of, up_to_limit
+
+_EMU_PER_LINE = 200_000
+
+
+def parse_pptx(data: bytes) -> Extract:
+    """Title, text and date of a PowerPoint document; without a title of its own it has that of its first slide."""
+    office = open_office(data)
+    slides = Presentation(office.file).slides
+    blocks = chain.from_iterable(_slide(slide, number) for number, slide in enumerate(slides, 1))
+    first = next((title for title in map(_title, slides) if title), "")
+    return Extract(office.title or first, "\n\n".join(up_to_limit(blocks)), office.date)
+
+
+def _slide(slide: Any, number: int) -> Iterator[str]:
+    title = slide.shapes.title
+    yield f"## {_title(slide) or f'Slide {number}'}"
+    rest = (shape for shape in slide.shapes if title is None or shape.shape_id != title.shape_id)
+    yield from chain.from_iterable(map(_shape, _as_read(rest)))
+    if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
+        yield from _paragraphs(slide.notes_slide.notes_text_frame)
+
+
+def _title(slide: Any) -> str:
+    title = slide.shapes.title
+    return " ".join(title.text_frame.text.split()) if title is not None and title.has_text_frame else ""
+
+
+def _as_read(shapes: Iterable[Any]) -> list[Any]:
+    """From top to bottom, and from left to right in one line; what has no place of its own comes first."""
+    return sorted(shapes, key=lambda shape: ((shape.top or 0) // _EMU_PER_LINE, shape.left or 0))
+
+
+def _shape(shape: Any) -> Iterator[str]:
+    if hasattr(shape, "shapes"):
+        yield from chain.from_iterable(map(_shape, _as_read(shape.shapes)))
+    elif shape.has_text_frame:
+        yield from _paragraphs(shape.text_frame)
+    elif getattr(shape, "has_table", False):
+        rows = ([" ".join(cell.text_frame.text.split()) for cell in row.cells] for row in shape.table.rows)
+        yield from table_of([row for row in rows if any(row)])
+    elif getattr(shape, "has_chart", False):
+        yield from _chart(shape.chart)
+
+
+def _paragraphs(frame: Any) -> Iterator[str]:
+    for paragraph in frame.paragraphs:
+        if text := " ".join(paragraph.text.split()):
+            yield f"- {text}" if paragraph.level else text
+
+
+def _chart(chart: Any) -> Iterator[str]:
+    """Its title, and a table with a column for each series."""
+    if chart.has_title and chart.chart_title.has_text_frame:
+        yield from _paragraphs(chart.chart_title.text_frame)
+    for plot in chart.plots:
+        series = list(plot.series)
+        rows = [[str(label), *(_value(one, place) for one in series)] for place, label in enumerate(plot.categories)]
+        if rows:
+            yield from table_of([["", *(one.name for one in series)], *rows])
+
+
+def _value(series: Any, place: int) -> str:
+    values = series.values
+    value = values[place] if place < len(values) else None
+    return "" if value is None else f"{value:g}"

@@ -1,0 +1,74 @@
+"""Rows of cells to Markdown tables, cut so that each piece of a long one stands under its own header."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from deep_research.reading.records import TEXT_CHARACTERS
+
+PIECE_CHARACTERS = 1000
+LONG_HEADER = 400
+"""Characters; a longer header is not repeated."""
+
+Row = Sequence[str]
+
+
+def tables_of(rows: Iterable[Row]) -> Iterator[str]:
+    """The tables of a sheet, one after the other: they are parted by empty rows.
+
+    A table that alone is more than is kept of a text ends there.
+    """
+    block: list[Row] = []
+    length = 0
+    for row in rows:
+        cells = [" ".join(cell.split()) for cell in row]
+        if any(cells):
+            block.append(cells)
+        elif block:
+            yield from table_of(block)
+            block, length = [], 0
+        length += sum(map(len, cells))
+        if length > TEXT_CHARACTERS:
+            break
+    yield from table_of(block)
+
+
+def up_to_limit(blocks: Iterable[str]) -> Iterator[str]:
+    """The blocks of a text until there is more than is kept of one; no more of them are asked for."""
+    length = 0
+    for block in blocks:
+        yield block
+        length += len(block)
+        if length > TEXT_CHARACTERS:
+            return
+
+
+def table_of(rows: Sequence[Row]) -> Iterator[str]:
+    """One table with its first row as header; lines before it that fill one cell only stand above it as text."""
+    filled = _without_empty_columns(rows)
+    width = max(map(len, filled), default=0)
+    while filled and (width == 1 or (filled[0][0] and not any(filled[0][1:]))):
+        yield "".join(filled.pop(0))
+    if filled:
+        yield from _pieces(filled, width)
+
+
+def _without_empty_columns(rows: Sequence[Row]) -> list[list[str]]:
+    used = sorted({place for row in rows for place, cell in enumerate(row) if cell})
+    return [[row[place] if place < len(row) else "" for place in used] for row in rows]
+
+
+def _pieces(rows: list[list[str]], width: int) -> Iterator[str]:
+    top = f"{_line(rows[0])}\n|{' --- |' * width}"
+    piece = top
+    for row in rows[1:]:
+        line = _line(row)
+        if len(top) <= LONG_HEADER and len(piece) > len(top) and len(piece) + len(line) > PIECE_CHARACTERS:
+            yield piece
+            piece = top
+        piece += f"\n{line}"
+    yield piece
+
+
+def _line(row: Row) -> str:
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"

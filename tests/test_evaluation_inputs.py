@@ -1,0 +1,161 @@
+"""What an evaluation is given: questions that may be wrong, ids from anywhere, folders that hold other things."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import signal
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from exam import QUESTIONS, Exam, exam_in, write_lines
+from hypothesis import given
+from hypothesis import strategies as st
+from search_api import Answer, serving
+
+from deep_research.evaluation.__main__ import cli
+from deep_research.evaluation.mistakes import Mistake
+from deep_research.evaluation.processes import outcomes
+from deep_research.evaluation.questions import Question, choose
+from deep_research.evaluation.reports import Cited, Report, Settings, Shelf, claim_folder, file_name
+
+REPORT = Report(id="a/b", question="Who?", seconds=1.5, text="Ada [1].", sources=(Cited(n=1, path="a", title="A"),))
+LINE = json.dumps(QUESTIONS[0])
+QUESTION_LIST = [Question(id=str(number), question="Who?") for number in range(20)]
+
+
+@pytest.fixture
+def exam(tmp_path: Path) -> Exam:
+    return exam_in(tmp_path)
+
+
+def refused(exam: Exam, *more: str) -> str:
+    """What is said where nothing is asked."""
+    place = {"--corpus": exam.folder / "corpus", "--questions": exam.folder / "questions.jsonl", "--out": exam.out}
+    given = [str(word) for pair in place.items() for word in pair]
+    result: Result = CliRunner().invoke(cli, ["closed-corpus", *given, *more])
+    assert result.exit_code == 2, result.output
+    assert not (exam.out / "reports").exists()
+    return result.output
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "there is no question in it"),
+        ("\n \n", "there is no question in it"),
+        (f"{LINE}\n{{'id': 1}}\n", "line 2: this is no JSON"),
+        (f"{LINE}\n\n[]\n", "line 3: this is no JSON object"),
+        ('{"id": "1"}', "line 1: question: Field required"),
+        ('{"id": "", "question": "Who?"}', "line 1: id: String should have at least 1 character"),
+        ('{"id": "1", "question": "Who?", "answers": "Ada"}', "line 1: answers: Input should be a valid tuple"),
+        ('{"id": "\\ud800", "question": "Who?"}', "line 1: id: Input should be a valid string"),
+        (f"{LINE}\n{LINE}\n", "line 2: the id 'light' stands in"),
+        ("[" * 100_000, "line 1: this is no JSON"),
+    ],
+)
+def test_a_line_that_is_wrong_is_named(exam: Exam, text: str, words: str) -> None:
+    (exam.folder / "questions.jsonl").write_text(text)
+    said = refused(exam)
+    assert "--questions" in said
+    assert words in " ".join(said.split())
+
+
+def test_what_is_not_there_is_named_by_its_option(exam: Exam) -> None:
+    assert "'--corpus'" in refused(exam, "--corpus", "elsewhere")
+    assert "'--questions'" in refused(exam, "--questions", "elsewhere")
+    assert "'--out'" in refused(exam, "--out", str(exam.folder / "questions.jsonl"))
+    assert "--unanswerable" in refused(exam, "--unanswerable", str(exam.folder / "questions.jsonl"))
+    (exam.folder / "questions.jsonl").write_bytes(b"\xff\xfe\xfd")
+    assert "is not UTF-8 text" in refused(exam)
+
+
+def test_what_would_fail_each_question_is_said_once_and_gold_documents_that_are_missing_too(exam: Exam) -> None:
+    (exam.folder / "empty").mkdir()
+    assert "there is no document in it" in refused(exam, "--corpus", str(exam.folder / "empty"))
+    lines = [{"id": key, "question": "Who?", "gold_docs": ["keeper.md", f"gone{key}.md"]} for key in "12"]
+    write_lines(exam.folder / "questions.jsonl", lines)
+    said = refused(exam, "--model", "nobody:nothing", "--jobs", "1", "--fresh")
+    assert "2 of 3 gold documents are not in the corpus; the first: gone1.md of question 1" in said
+    assert "nobody" in said.splitlines()[-1]
+    assert "failed" not in said
+
+
+def test_a_run_of_another_model_is_not_mixed_in(exam: Exam) -> None:
+    settings = Settings(corpus=exam.folder / "corpus", model="openai:gpt", strategy="orchestrated")
+    claim_folder(exam.out, settings, is_fresh=False)
+    other = settings.model_copy(update={"model": "openai:other"})
+    shelf = claim_folder(exam.out, other, is_fresh=False)
+    shelf.write(REPORT, "# Ada")
+    with pytest.raises(Mistake, match="model 'openai:other'"):
+        claim_folder(exam.out, settings, is_fresh=False)
+    assert claim_folder(exam.out, other, is_fresh=False).has_reports()
+    assert not claim_folder(exam.out, settings, is_fresh=True).has_reports()
+
+
+def test_a_wrong_setting_of_the_environment_is_named(exam: Exam, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DEEP_RESEARCH_VERIFY", "never")
+    assert "environment is wrong: verify: Input should be 'off', 'check' or 'repair'." in refused(exam)
+    monkeypatch.setenv("DEEP_RESEARCH_LIMITS", "{")
+    assert 'field "limits"' in refused(exam)
+
+
+@given(st.text(min_size=1))
+def test_a_file_name_stays_in_its_folder(question_id: str) -> None:
+    name = file_name(question_id)
+    assert name.isascii()
+    assert Path("folder", f"{name}.md").parent == Path("folder")
+    assert not name.startswith(".")
+    assert len(name) <= 120
+
+
+@given(st.text(min_size=1), st.text(min_size=1))
+def test_two_ids_have_two_file_names(one: str, other: str) -> None:
+    assert (file_name(one) == file_name(other)) == (one == other)
+    assert file_name(file_name(one)) == file_name(one) or "~" in file_name(one)
+
+
+@given(st.floats(0.01, 1), st.integers(), st.one_of(st.none(), st.integers(1, 30)))
+def test_a_random_share_is_repeatable_and_keeps_the_order(share: float, seed: int, limit: int | None) -> None:
+    chosen = choose(QUESTION_LIST, share, seed, limit)
+    assert chosen == choose(QUESTION_LIST, share, seed, limit)
+    assert chosen == [one for one in QUESTION_LIST if one in chosen]
+    assert len(chosen) == min(limit or 20, max(1, round(20 * share)))
+
+
+def test_another_seed_is_another_share() -> None:
+    assert len({tuple(choose(QUESTION_LIST, 0.5, seed, None)) for seed in range(5)}) == 5
+
+
+def test_a_process_that_is_killed_at_its_work_costs_its_question_alone_and_ctrl_c_does_not_reach_it(
+    exam: Exam, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    signals = iter([signal.SIGINT, signal.SIGKILL] * 2)
+
+    def send(request: object) -> Answer:
+        (process,) = multiprocessing.active_children()
+        os.kill(process.pid or 0, next(signals))
+        return Answer(hangs_up=True)
+
+    with serving(send) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+        monkeypatch.setenv("OPENAI_API_KEY", "none")
+        settings = Settings(corpus=exam.folder / "corpus", model="openai:held", strategy="orchestrated")
+        found = list(outcomes(QUESTION_LIST[:2], settings, 1))
+    assert {outcome.question.id: outcome.error for outcome in found} == dict.fromkeys(
+        ("0", "1"), "the process at work on it ended (exit code -9)"
+    )
+    assert multiprocessing.active_children() == []
+
+
+def test_a_report_is_kept_only_for_the_words_that_were_asked(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path / "reports")
+    assert shelf.read("a/b", "Who?") is None
+    shelf.write(REPORT, "# Ada")
+    assert shelf.read("a/b", "Who?") == REPORT
+    assert shelf.read("a/b", "Who was it?") is None
+    (broken,) = shelf.folder.glob("*.json")
+    broken.write_text(broken.read_text()[:-9])
+    assert shelf.read("a/b", "Who?") is None

@@ -1,0 +1,225 @@
+"""Documents of Word, PowerPoint and Excel to text."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from typing import Any
+
+import docx
+import openpyxl
+import pptx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from office_files import MODIFIED, TEXT, core_properties, edited, replacing, saved, sheet, slides, word
+from pptx.chart.data import CategoryChartData
+from pptx.enum.chart import XL_CHART_TYPE
+from pptx.util import Inches
+
+from deep_research.reading.parse import parse
+from deep_research.reading.records import TEXT_CHARACTERS, Extract
+
+BODY = "word/document.xml"
+SHEET = "xl/worksheets/sheet1.xml"
+
+
+def test_a_word_document_keeps_headings_lists_and_tables_in_their_order() -> None:
+    document = docx.Document()
+    document.add_heading("The Skerry Light", 0)
+    document.add_heading("Its keepers", 2)
+    document.add_paragraph("Three men kept it.")
+    document.add_paragraph("Ada Moran", style="List Bullet")
+    table = document.add_table(3, 2)
+    for place, text in enumerate(("Year", "Keeper | mate", "1901", "Ada\nMoran", "", "")):
+        table.cell(place // 2, place % 2).text = text
+    document.add_paragraph("The end.")
+    assert parse(saved(document), "light.docx").text.split("\n\n") == [
+        "# The Skerry Light",
+        "## Its keepers",
+        "Three men kept it.",
+        "- Ada Moran",
+        "| Year | Keeper \\| mate |\n| --- | --- |\n| 1901 | Ada Moran |",
+        "The end.",
+    ]
+
+
+def test_what_is_hidden_or_deleted_in_a_word_document_is_not_read_and_what_was_put_in_is() -> None:
+    document = docx.Document()
+    paragraph = document.add_paragraph("Lit in ")
+    paragraph.add_run("SECRET").font.hidden = True
+    paragraph.add_run("1844.")
+    changed = b"<w:del><w:r><w:delText>OLD</w:delText></w:r></w:del><w:ins><w:r><w:t>NEW</w:t></w:r></w:ins></w:p>"
+    data = edited(saved(document), {BODY: replacing(b"</w:p>", changed)})
+    assert parse(data, "a.docx").text == "Lit in 1844.NEW"
+
+
+def test_text_boxes_fields_and_notes_of_a_word_document_are_read_once() -> None:
+    inner = b"<w:txbxContent><w:p><w:r><w:t>In a box.</w:t></w:r></w:p></w:txbxContent>"
+    box = (
+        b'<mc:AlternateContent xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006">'
+        b'<mc:Choice Requires="wps">' + inner + b"</mc:Choice><mc:Fallback>" + inner + b"</mc:Fallback>"
+        b"</mc:AlternateContent>"
+    )
+    field = b"<w:sdt><w:sdtContent><w:p><w:r><w:t>In a field.</w:t></w:r></w:p></w:sdtContent></w:sdt>"
+    space = b'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+    note = b"<w:footnote><w:p><w:r><w:t>In a note.</w:t></w:r></w:p></w:footnote>"
+    notes = b"<w:footnotes " + space + b">" + note + b"</w:footnotes>"
+    kind = b"http://schemas.openxmlformats.org/officeDocument/2006/relationships/footnotes"
+    relation = b'<Relationship Id="rId77" Type="' + kind + b'" Target="footnotes.xml"/></Relationships>'
+    data = edited(
+        word(),
+        {
+            BODY: lambda body: body.replace(b"</w:r></w:p>", b"</w:r><w:r>" + box + b"</w:r></w:p>" + field, 1),
+            "word/footnotes.xml": lambda _: notes,
+            "word/_rels/document.xml.rels": replacing(b"</Relationships>", relation),
+        },
+    )
+    assert parse(data, "a.docx").text.split("\n\n") == [TEXT, "In a box.", "In a field.", "In a note."]
+
+
+def test_merged_cells_of_a_word_table_say_what_stands_above_and_frames_are_no_tables() -> None:
+    document = docx.Document()
+    table = document.add_table(3, 3)
+    for place, text in enumerate(("Year", "Keeper", "Mate", "1901", "Ada", "Bo", "", "Cai", "")):
+        table.cell(place // 3, place % 3).text = text
+    table.cell(1, 0).merge(table.cell(2, 0))
+    frame = document.add_table(1, 1)
+    frame.cell(0, 0).text = "Framed."
+    text = parse(saved(document), "a.docx").text
+    assert "| 1901 | Ada | Bo |\n| 1901 | Cai |  |\n\nFramed." in text
+
+
+def test_slides_become_headings_with_their_text_tables_figures_and_notes() -> None:
+    show = pptx.Presentation()
+    first = show.slides.add_slide(show.slide_layouts[1])
+    first.shapes.title.text = "The Skerry Light"
+    first.placeholders[1].text = "Lit in 1844"
+    first.notes_slide.notes_text_frame.text = "Say it slowly."
+    second = show.slides.add_slide(show.slide_layouts[6])
+    below = second.shapes.add_textbox(Inches(1), Inches(5), Inches(2), Inches(1))
+    below.text_frame.text = "Below"
+    table = second.shapes.add_table(2, 2, Inches(1), Inches(1), Inches(4), Inches(1)).table
+    for place, text in enumerate(("Year", "Ships", "1901", "12")):
+        table.cell(place // 2, place % 2).text = text
+    figures = CategoryChartData()  # type: ignore[no-untyped-call]  # the library is typed in part
+    figures.categories = ["1902", "1903"]
+    figures.add_series("Wrecks", (3, None))  # type: ignore[no-untyped-call]  # as above
+    second.shapes.add_chart(XL_CHART_TYPE.LINE, Inches(1), Inches(3), Inches(4), Inches(1), figures)
+    assert parse(saved(show), "a.pptx") == Extract(
+        "The Skerry Light",
+        "## The Skerry Light\n\nLit in 1844\n\nSay it slowly.\n\n## Slide 2\n\n"
+        "| Year | Ships |\n| --- | --- |\n| 1901 | 12 |\n\n"
+        "|  | Wrecks |\n| --- | --- |\n| 1902 | 3 |\n| 1903 |  |\n\nBelow",
+    )
+
+
+def test_sheets_become_headings_and_their_values_look_as_in_the_sheet() -> None:
+    book = openpyxl.Workbook()
+    book.active.title = "Keepers"
+    for row in (["Keepers of the light"], ["From", "Share", "Paid"], [date(1901, 2, 3), 0.255, True]):
+        book.active.append(row)
+    book.active["B3"].number_format = "0.0%"
+    further: list[list[Any]] = [["", "Ships", "Tons"], ["", 12.0, 1234567.5], ["", "=1+1", datetime(1901, 2, 3, 4, 5)]]
+    for values in ([], *further):
+        book.active.append(values)
+    book.create_sheet("Nothing")
+    assert parse(saved(book), "a.xlsx").text == (
+        "# Keepers\n\nKeepers of the light\n\n"
+        "| From | Share | Paid |\n| --- | --- | --- |\n| 1901-02-03 | 25.5% | TRUE |\n\n"
+        "| Ships | Tons |\n| --- | --- |\n| 12 | 1234567.5 |\n|  | 1901-02-03 04:05 |"
+    )
+
+
+def test_each_piece_of_a_long_sheet_stands_under_its_header_and_the_rest_is_cut() -> None:
+    extract = parse(sheet(["Day", "Ships"], *([f"day {number}", number] for number in range(20_000))), "a.xlsx")
+    pieces = extract.text.split("\n\n")[1:]
+    assert extract.is_cut
+    assert len(extract.text) > TEXT_CHARACTERS - 100
+    assert all(piece.startswith("| Day | Ships |\n| --- | --- |\n| day ") for piece in pieces)
+    assert all(len(piece) < 1100 for piece in pieces)
+
+
+def test_of_a_sheet_that_is_far_too_long_the_beginning_is_read() -> None:
+    filler = b'<row r="2"><c r="A2" t="inlineStr"><is><t>' + b"more " * 3000 + b"</t></is></c></row>"
+    rows = (
+        b'<sheetData><row r="1"><c r="A1" t="inlineStr"><is><t>First</t></is></c></row>'
+        + filler * 1000
+        + b"</sheetData>"
+    )
+    data = edited(sheet(["x"]), {SHEET: lambda old: old[: old.index(b"<sheetData>")] + rows + b"</worksheet>"})
+    extract = parse(data, "a.xlsx")
+    assert extract.is_cut
+    assert extract.text.startswith("# Sheet\n\nFirst\n\nmore")
+
+
+@pytest.mark.parametrize(
+    ("name", "part", "odd"),
+    [
+        ("xl/styles.xml", "unknown looks", b"<styleSheet><fills><fill/><unknown/></fills></styleSheet>"),
+        ("docProps/core.xml", "a broken date", core_properties("", "yesterday")),
+    ],
+)
+def test_a_workbook_with_odd_looks_or_properties_is_read_all_the_same(name: str, part: str, odd: bytes) -> None:
+    styles = odd.replace(
+        b"<styleSheet>", b'<styleSheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">'
+    )
+    data = edited(sheet(["Year", "Ships"], [1901, 12]), {name: lambda _: styles})
+    assert "| 1901 | 12 |" in parse(data, "a.xlsx").text
+
+
+@pytest.mark.parametrize(
+    ("suffix", "data"),
+    [
+        (".docx", word(title="Skerry Light", modified=MODIFIED)),
+        (".pptx", edited(slides("x"), {"docProps/core.xml": lambda _: core_properties("Skerry Light", "2021-03-04")})),
+        (".xlsx", edited(sheet(["x"]), {"docProps/core.xml": lambda _: core_properties("Skerry Light", "2021-03-04")})),
+    ],
+)
+def test_title_and_date_are_those_of_the_properties(suffix: str, data: bytes) -> None:
+    extract = parse(data, f"1999-01-01 notes{suffix}")
+    assert (extract.title, extract.date) == ("Skerry Light", "2021-03-04")
+
+
+@pytest.mark.parametrize("title", ["PowerPoint Presentation", "Microsoft Word - draft", "Document1", "plan.docx", "12"])
+def test_a_title_that_a_program_made_up_gives_way_to_the_first_heading(title: str) -> None:
+    document = docx.Document()
+    document.add_heading("The Skerry Light", 1)
+    document.core_properties.title = title
+    # Nor is the day on which the library's template was made a date.
+    assert parse(saved(document), "a.docx")[:3] == ("The Skerry Light", "# The Skerry Light", "")
+    shown = edited(slides("The lamp"), {"docProps/core.xml": lambda _: core_properties(title, "2013-01-27T09:15:58Z")})
+    assert parse(shown, "a.pptx")[:3] == ("The lamp", "## The lamp", "")
+    assert parse(sheet(["x"], modified=datetime(1980, 1, 1)), "tide_table.xlsx").title == "tide table"
+
+
+MACROS = b"application/vnd.ms-word.document.macroEnabled.main+xml"
+PLAIN = b"application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"
+
+
+def test_documents_with_macros_shows_and_parts_that_are_missing_are_read() -> None:
+    types = "[Content_Types].xml"
+    kind = b"http://schemas.openxmlformats.org/officeDocument/2006/relationships/image"
+    missing = (
+        b'<Relationship Id="rId88" Type="' + kind + b'" Target="' + name + b'"/>' for name in (b"NULL", b"x.xml")
+    )
+    gone = b"".join(missing) + b"</Relationships>"
+    links = {"word/_rels/document.xml.rels": replacing(b"</Relationships>", gone)}
+    assert parse(edited(word(), {types: replacing(PLAIN, MACROS), **links}), "a.docm").text == TEXT
+    running = edited(slides("Lit"), {types: replacing(b"presentation.main+xml", b"slideshow.main+xml")})
+    assert parse(running, "a.ppsx").title == "Lit"
+
+
+CELLS = st.text(st.characters(categories=["L", "N", "P", "S", "Zs"]), max_size=12)
+
+
+@settings(max_examples=40)
+@given(st.lists(st.lists(CELLS, min_size=1, max_size=4), min_size=1, max_size=8))
+def test_the_text_of_every_cell_of_a_sheet_is_in_the_extract(rows: list[list[str]]) -> None:
+    book = openpyxl.Workbook()
+    book.active.append(["Top"])
+    for row in rows:
+        # What begins with this sign is a formula, of which the file holds no value.
+        book.active.append([cell.lstrip("=") for cell in row])
+    text = " ".join(parse(saved(book), "a.xlsx").text.replace("\\|", "|").split())
+    expected = [" ".join(parse(f"x{cell}x".encode(), "a.txt").text[1:-1].split()) for row in rows for cell in row]
+    assert [cell for cell in expected if cell.lstrip("=").strip() not in text] == []

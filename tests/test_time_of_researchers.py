@@ -1,0 +1,77 @@
+"""The time of a researcher is all that passes while it works, whatever it waits for and however it ends."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from failing_store import HASH
+from lab import REPORT, HandClock, lab, search
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.store.base import GetOp
+from langgraph.store.memory import InMemoryStore
+
+from deep_research.app.embed import build_graph
+
+
+async def test_a_researcher_whose_decision_fails_late_has_only_the_rest_of_its_time(tmp_path: Path) -> None:
+    clock = HandClock()
+
+    async def slow(*_: Any) -> str:
+        await asyncio.Event().wait()
+        return ""
+
+    failing = clock.after(1799.8, ValueError("late"))
+    run = lab(tmp_path, clock=clock, researcher=[search("Skerry Light"), failing, slow])
+    state = await run.ask()
+    [finding] = state.findings.values()
+    assert finding.reason == "its time was over (researcher_seconds_hard)"
+    assert finding.seconds == pytest.approx(1799.8)
+    assert state.run and state.run.active_seconds == pytest.approx(1799.8), "counted once"
+
+
+async def test_the_time_of_a_finding_is_the_researchers(tmp_path: Path) -> None:
+    clock = HandClock()
+    run = lab(
+        tmp_path, clock=clock, researcher=[search("Skerry Light"), clock.after(3, REPORT), clock.after(4, "It. [1]")]
+    )
+    [finding] = (await run.ask()).findings.values()
+    assert finding.seconds == 7
+
+
+class SlowTexts(InMemoryStore):
+    """Takes two seconds for each text that is read."""
+
+    def __init__(self, clock: HandClock) -> None:
+        super().__init__()
+        self.clock = clock
+
+    async def abatch(self, ops: Any) -> Any:
+        wanted = list(ops)
+        self.clock.time += sum(2 for op in wanted if isinstance(op, GetOp) and len(op.key) == HASH)
+        return await super().abatch(wanted)
+
+
+@pytest.mark.parametrize("last", ["Lit in 1844. [1]", ValueError("x")])
+async def test_what_a_researcher_waits_for_before_it_asks_its_model_is_its_time_too(tmp_path: Path, last: Any) -> None:
+    """Nothing else takes time here."""
+    clock, ends = HandClock(), list[float]()
+
+    def end(*_: Any) -> Any:
+        ends.append(clock.time)
+        return last
+
+    graph = build_graph(checkpointer=InMemorySaver(), store=SlowTexts(clock))
+    run = lab(tmp_path, graph=graph, clock=clock, researcher=[search("Skerry Light"), REPORT, end])
+    [finding] = (await run.ask()).findings.values()
+    assert [finding.seconds] == ends
+    assert finding.seconds > 0
+
+
+async def test_the_time_of_a_finding_that_fails_is_the_researchers_too(tmp_path: Path) -> None:
+    clock = HandClock()
+    run = lab(tmp_path, clock=clock, researcher=[search("Skerry Light"), REPORT, clock.after(4, ValueError("x"))])
+    [finding] = (await run.ask()).findings.values()
+    assert (finding.ended, finding.seconds) == ("partial", 4)

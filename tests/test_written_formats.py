@@ -1,0 +1,203 @@
+"""Tables, records, books, e-mails and reStructuredText to text."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from email.message import EmailMessage
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from office_files import book
+
+from deep_research.reading.parse import parse
+from deep_research.reading.records import Extract, Unreadable
+
+TABLE = "| Year | Keeper |\n| --- | --- |\n| 1901 | Ada Moran |\n| 1932 | Bo |"
+
+
+@pytest.mark.parametrize(
+    ("data", "name"),
+    [
+        (b"Year,Keeper\r\n1901,Ada Moran\r\n1932,Bo\r\n", "a.csv"),
+        (b"Year;Keeper\n1901;Ada Moran\n1932;Bo", "a.csv"),
+        (b"Year\tKeeper\n1901\tAda Moran\n1932\tBo", "a.tsv"),
+        (b'"Year", "Keeper"\n"1901", "Ada\nMoran"\n"1932", "Bo"\n', "a.csv"),
+        (b"sep=,\nYear,Keeper\n1901,Ada Moran\n1932,Bo", "a.csv"),
+        ("\ufeffYear|Keeper\n1901|Ada Moran\n1932|Bo".encode("utf-16"), "a.csv"),
+    ],
+)
+def test_a_table_is_read_by_whatever_its_cells_are_parted(data: bytes, name: str) -> None:
+    assert parse(data, name).text == TABLE
+
+
+def test_signs_inside_quotes_part_no_cells() -> None:
+    assert "| a;b |" in parse(b'"Top","of","it"\n"","a;b"\n"","","",";"\n', "a.csv").text
+
+
+@pytest.mark.parametrize(("charset", "name"), [("shift_jis", "灯台の光"), ("cp1252", "Kätheß"), ("utf-8", "Ştefan")])
+def test_a_table_in_any_usual_charset_is_readable(charset: str, name: str) -> None:
+    rows = "".join(f"{number},{name}\n" for number in range(20))
+    assert f"| 19 | {name} |" in parse(f"Year,{name}\n{rows}".encode(charset), "a.csv").text
+
+
+def test_a_column_of_lines_is_text_and_a_quote_that_never_ends_a_sign() -> None:
+    assert parse(b"Lit in 1844.\nKept by three.\n", "a.csv").text == "Lit in 1844.\n\nKept by three."
+    text = parse(b'Size,Name\n3,"of wood\n' + b"4,of iron\n" * 20_000, "a.csv").text
+    assert '| 3 | "of wood |\n| 4 | of iron |' in text
+
+
+CELLS = st.text(st.characters(categories=["L", "N", "P", "S", "Zs"]), max_size=12)
+
+
+@given(st.lists(st.lists(CELLS, min_size=2, max_size=4), min_size=1, max_size=8))
+def test_the_text_of_every_cell_of_a_table_is_in_the_extract(rows: list[list[str]]) -> None:
+    file = io.StringIO()
+    csv.writer(file, quoting=csv.QUOTE_ALL).writerows([["Top", "of", "it"], *rows])
+    text = " ".join(parse(file.getvalue().encode(), "a.csv").text.replace("\\|", "|").split())
+    expected = [" ".join(parse(f"x{cell}x".encode(), "a.txt").text[1:-1].split()) for row in rows for cell in row]
+    assert [cell for cell in expected if cell not in text] == []
+
+
+RECORDS = [
+    {
+        "id": 7,
+        "title": "The\nlamp",
+        "tags": ["oil", "glass"],
+        "by": {"name": "Ada", "aged": None},
+        "text": "Lit.\n\nOut.",
+    },
+    {"q": "Who?", "is_open": False, "parts": [{"n": 1}, {"n": 2}], "note": "long " * 30},
+    "only words",
+]
+SHOWN = (
+    "## The lamp\n\nid: 7\ntags: oil, glass\nby.name: Ada\n\nLit.\n\nOut.\n\n"
+    f"q: Who?\nis_open: false\nparts.n: 1\nparts.n: 2\n\nnote: {('long ' * 30).strip()}\n\nonly words"
+)
+
+
+def test_records_become_headings_fields_and_paragraphs() -> None:
+    lines = "\n".join(map(json.dumps, RECORDS))
+    assert parse(lines.encode(), "tide_table.jsonl") == Extract("tide table", SHOWN)
+    assert parse(json.dumps(RECORDS, indent=1).encode(), "tide_table.json") == Extract("tide table", SHOWN)
+
+
+def test_one_record_gives_title_and_date_and_a_line_that_is_none_stays() -> None:
+    one = parse(b'{"headline": "The lamp", "date": "2021-03-04T10:00", "n": 1}', "a.json")
+    assert (one.title, one.date) == ("The lamp", "2021-03-04")
+    assert parse(b'{"n": 1}\nno record\n' + b"[" * 5000, "a.ndjson").text.startswith("n: 1\n\nno record\n\n[[[")
+    with pytest.raises(Unreadable, match="no JSON"):
+        parse(b"[" * 100_000, "a.json")
+
+
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | CELLS
+VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(CELLS, inner, max_size=3))
+
+
+@given(st.lists(VALUES, max_size=4))
+def test_any_records_are_read_and_none_of_their_words_is_lost(records: list[object]) -> None:
+    lines = "\n".join(map(json.dumps, ["top", *records]))
+    text = " ".join(parse(lines.encode(), "a.jsonl").text.split())
+    words = [" ".join(parse(f"x{word}x".encode(), "a.txt").text[1:-1].split()) for word in leaves(records)]
+    assert [word for word in words if word not in text] == []
+
+
+def leaves(value: object) -> list[str]:
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        return [word for one in value for word in leaves(one)]
+    return [value] if isinstance(value, str) else []
+
+
+PAGE = "<html xmlns='http://www.w3.org/1999/xhtml'><head><title/><script src='x'/></head><body>{}</body></html>"
+
+
+def test_a_book_is_read_chapter_by_chapter_in_the_order_of_reading() -> None:
+    second = PAGE.format("<h1>Second</h1><p>Lit&#160;in<a id='x'/> 1844.</p><p>Kept.</p>")
+    data = book({"b.xhtml": second, "a.xhtml": PAGE.format("<h2>Third</h2>")}, title="The Light", date="2011-02")
+    assert parse(data, "a.epub") == Extract("The Light", "# Second\n\nLit in 1844.\n\nKept.\n\n## Third", "2011-02")
+
+
+def test_a_locked_book_is_refused_and_one_with_locked_letters_is_read() -> None:
+    chapters = {"a.xhtml": PAGE.format("<p>Lit in 1844.</p>")}
+    locks = '<e><CipherReference URI="text/{}"/></e>'
+    further = {"META-INF/encryption.xml": locks.format("font.otf")}
+    assert parse(book(chapters, further=further), "a.epub").text == "Lit in 1844."
+    with pytest.raises(Unreadable) as caught:
+        parse(book(chapters, further={"META-INF/encryption.xml": locks.format("a.xhtml")}), "a.epub")
+    assert caught.value.reason == "encrypted"
+
+
+def letter(subject: str = "Die Lampe für Käthe") -> EmailMessage:
+    message = EmailMessage()
+    message["Subject"] = subject
+    message["From"] = "Ada Moran <ada@lights.example>"
+    message["To"] = "bo@lights.example"
+    message["Date"] = "Fri, 3 May 2024 23:10:00 +0200"
+    return message
+
+
+def test_an_email_gives_who_wrote_when_and_what_and_names_what_is_attached() -> None:
+    message = letter()
+    message.set_content("Dear Bo,\n\nit was lit in 1844.\n")
+    message.add_alternative("<p>Dear Bo, <b>in colours</b></p>", subtype="html")
+    message.add_attachment(b"SECRET", maintype="application", subtype="pdf", filename="plan.pdf")
+    message.add_attachment("SECRET", filename="notes.txt")
+    inner = letter("Before")
+    inner.set_content("SECRET")
+    message.add_attachment(inner)
+    assert parse(bytes(message), "a.eml") == Extract(
+        "Die Lampe für Käthe",
+        "# Die Lampe für Käthe\n\nFrom: Ada Moran <ada@lights.example>\nTo: bo@lights.example\n"
+        "Date: Fri, 03 May 2024 23:10:00 +0200\n\nDear Bo,\n\nit was lit in 1844.\n\n"
+        "Attached: plan.pdf, notes.txt, the e-mail 'Before'",
+        "2024-05-03",
+    )
+
+
+def test_an_email_without_plain_text_gives_what_its_page_shows() -> None:
+    message = letter()
+    message.set_content("<p>Lit in <b>1844</b>.</p><p hidden>SECRET</p><p>Kept.</p>", subtype="html")
+    assert parse(bytes(message), "a.eml").text.endswith("+0200\n\nLit in 1844.\n\nKept.")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"Subject: =?utf-8?q?Lit\nFrom: @@@<<\nDate: yesterday\nContent-Type: multipart/mixed; boundary=\n\nIn 1844.",
+        b"Subject: Lit\nContent-Type: text/plain; charset=nonsense\n\nIn 1844.",
+        b"Subject: Lit\nContent-Transfer-Encoding: base64\n\nIn 1844.!",
+        b"Subject: Lit\nContent-Type: multipart/mixed; boundary=x\n\n--x\n\nIn 1844.",
+    ],
+)
+def test_an_email_that_nobody_should_have_sent_is_read_as_far_as_it_goes(data: bytes) -> None:
+    extract = parse(data, "a.eml")
+    assert "Lit" in extract.title
+    assert extract.date == ""
+
+
+def test_what_is_no_email_is_refused() -> None:
+    with pytest.raises(Unreadable, match="no e-mail"):
+        parse(b"It was lit in 1844.\n\nAnd kept.", "a.eml")
+
+
+def test_headings_of_restructured_text_get_the_levels_of_their_lines() -> None:
+    text = (
+        "=====\nLight\n=====\n\n:Date: 2021-03-04\n\nKeepers\n-------\n\nAda.\n\nPay\n~~~\nLittle.\n\nLamp\n----\n\n"
+        ".. include:: /etc/passwd\n.. raw:: html\n   :file: /etc/passwd\n\nEnd.\n\n------\n\nNo heading\nat all\n--"
+    )
+    assert parse(text.encode(), "a.rst") == Extract(
+        "Light",
+        "# Light\n\n:Date: 2021-03-04\n\n## Keepers\n\nAda.\n\n### Pay\n\nLittle.\n\n## Lamp\n\n"
+        ".. include:: /etc/passwd\n.. raw:: html\n   :file: /etc/passwd\n\nEnd.\n\n------\n\nNo heading\nat all\n--",
+        "2021-03-04",
+    )
+
+
+@given(st.text("ab =-~\n", max_size=80))
+def test_no_word_of_restructured_text_is_lost(text: str) -> None:
+    shown = parse(f"top\n\n{text}".encode(), "a.rst").text
+    assert [character for character in shown if character in "ab"] == [one for one in text if one in "ab"]

@@ -1,0 +1,101 @@
+"""The SQLite file of an index: made when it is first needed, private, and of one version."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+
+from deep_research.tools.stems import rules
+
+VERSION = 4
+BUSY_SECONDS = 60
+CACHE_KILOBYTES = 32_000
+PAGE_BYTES = 16_384
+
+_SCHEMA = """
+CREATE TABLE documents (
+    id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, size INTEGER, mtime_ns INTEGER, file_hash TEXT, reason TEXT,
+    code TEXT, is_cut INTEGER, title TEXT, title_key TEXT, date TEXT, content_hash TEXT
+);
+CREATE INDEX documents_by_title ON documents (title_key);
+CREATE INDEX documents_by_content ON documents (content_hash, path);
+CREATE TABLE texts (
+    id INTEGER PRIMARY KEY, content_hash TEXT NOT NULL UNIQUE, title TEXT, language TEXT, lead TEXT
+);
+CREATE INDEX texts_by_language ON texts (language);
+CREATE TABLE spans (
+    id INTEGER PRIMARY KEY, text INTEGER NOT NULL, position INTEGER, start INTEGER, stop INTEGER, heading TEXT,
+    piece TEXT
+);
+CREATE INDEX spans_by_text ON spans (text, position);
+CREATE TABLE totals (passages INTEGER, state INTEGER);
+INSERT INTO totals VALUES (0, 0);
+CREATE VIRTUAL TABLE passages USING fts5 (title, heading, text, content = '', tokenize = "ascii tokenchars '_'");
+"""
+
+
+class Foreign(Exception):
+    """The file is damaged, or an index of another version."""
+
+
+def connect(file: Path) -> sqlite3.Connection:
+    """Open the index, which is made if there is none. Raises `Foreign`."""
+    _create_private(file)
+    connection = sqlite3.connect(file, timeout=BUSY_SECONDS, isolation_level=None)
+    try:
+        # Passages are long for a page of the usual size: a fifth of it would stay empty.
+        connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute(f"PRAGMA cache_size = -{CACHE_KILOBYTES}")
+        _prepare(connection)
+    except BaseException as error:
+        connection.close()
+        if isinstance(error, sqlite3.DatabaseError) and is_corrupt(error):
+            raise Foreign from error
+        raise
+    return connection
+
+
+def discard(file: Path) -> None:
+    """Delete the index."""
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        Path(f"{file}{suffix}").unlink(missing_ok=True)
+
+
+def is_corrupt(error: sqlite3.DatabaseError) -> bool:
+    """Whether the file is damaged or no database, so that only a new one helps."""
+    return error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+def _prepare(connection: sqlite3.Connection) -> None:
+    # Other rules for stems would seek words under other names than those that they are kept by.
+    wanted = (VERSION << 24 | rules() & 0xFFFFFF) & 0x7FFFFFFF
+    if _version(connection) == wanted:
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    # Another process may have been faster.
+    if _version(connection) != wanted:
+        if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            raise Foreign
+        for statement in _SCHEMA.split(";\n"):
+            connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {wanted}")
+    connection.execute("COMMIT")
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    return version
+
+
+def _create_private(file: Path) -> None:
+    # Folder by folder: the mode of mkdir does not reach parents that it makes on the way.
+    for folder in (file.parent.parent, file.parent):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        # SQLite gives its side files the permissions of this one.
+        os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    except FileExistsError:
+        return

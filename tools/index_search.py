@@ -1,0 +1,124 @@
+"""What an index answers to the words of a question."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from deep_research.tools.narrowing import MOST, narrowed, quoted
+from deep_research.tools.stems import forms_of
+
+_BEST = """
+WITH scored AS MATERIALIZED (
+    SELECT rowid AS id, bm25 (passages, 4.0, 2.0, 1.0) AS score FROM passages WHERE passages MATCH :match LIMIT :most
+)
+SELECT scored.id FROM scored JOIN spans ON spans.id = scored.id JOIN texts ON texts.id = spans.text
+WHERE score <= (SELECT max (score) FROM (SELECT score FROM scored ORDER BY score LIMIT :limit))
+ORDER BY score, texts.content_hash, spans.position LIMIT :limit
+"""
+_KNOWN_TITLES = """
+SELECT value FROM json_each (?) WHERE EXISTS (SELECT 1 FROM documents WHERE title_key = value)
+"""
+TITLED = """
+SELECT spans.id FROM documents JOIN texts ON texts.content_hash = documents.content_hash
+JOIN spans ON spans.text = texts.id
+WHERE documents.title_key = ? AND spans.position = 0 ORDER BY documents.path LIMIT ?
+"""
+PASSAGES = """
+SELECT documents.path, spans.start, spans.heading, documents.title, documents.date, documents.content_hash,
+    texts.language, substr (spans.piece, 1, spans.stop - spans.start)
+FROM spans JOIN texts ON texts.id = spans.text JOIN documents ON documents.id = (
+    SELECT id FROM documents AS holder WHERE holder.content_hash = texts.content_hash ORDER BY holder.path LIMIT 1
+) WHERE spans.id IN (SELECT value FROM json_each (?))
+"""
+
+
+class FoundPassage(NamedTuple):
+    """A passage that matches a question."""
+
+    path: str
+    start: int
+    """Offset of the passage in the document's text."""
+    heading: str
+    title: str
+    date: str
+    content_hash: str
+    language: str
+    """By whose rules its words are stemmed (ISO 639-1); empty if by those of English."""
+    text: str
+
+
+class Found(NamedTuple):
+    """What one index holds for a question."""
+
+    total: int
+    """Passages in the index."""
+    counts: Mapping[str, Mapping[str, int]]
+    """For each word of the question: what it is indexed by, and in how many passages."""
+    passages: Sequence[FoundPassage]
+    """The best ones, and the first ones of documents that the question mentions."""
+
+
+class Counter:
+    """Tells in how many passages a word stands; a common one takes long to count, so the numbers are kept."""
+
+    def __init__(self) -> None:
+        self._state = 0
+        self._counts: dict[str, int] = {}
+
+    def count(self, connection: sqlite3.Connection, state: int, stems: Iterable[str]) -> dict[str, int]:
+        """The numbers for those of these stems that there are."""
+        if state != self._state:
+            self._state, self._counts = state, {}
+        known = self._counts
+        found = {stem: known[stem] if stem in known else _count(connection, stem) for stem in stems}
+        if state == self._state:
+            known.update(found)
+        return {stem: count for stem, count in found.items() if count}
+
+
+def find(
+    connection: sqlite3.Connection, counter: Counter, terms: Sequence[str], titles: Iterable[str], limit: int
+) -> Found:
+    """The passages that match these words best, and the first ones of documents with one of these titles.
+
+    A text that several documents hold is shown as that of the first, by path.
+    """
+    total, state = connection.execute("SELECT passages, state FROM totals").fetchone()
+    forms = forms_of(terms, languages(connection))
+    counts = [counter.count(connection, state, of_term) for of_term in forms]
+    best: set[int] = set()
+    for place, match in enumerate(narrowed(counts, total)):
+        best.update(ranked(connection, match, limit // (place + 1)))
+    for title in known_titles(connection, titles):
+        best.update(row for (row,) in connection.execute(TITLED, (title, limit)))
+    rows = connection.execute(PASSAGES, (json.dumps(sorted(best)),))
+    return Found(total, dict(zip(terms, counts, strict=True)), sorted(FoundPassage(*row) for row in rows))
+
+
+def ranked(connection: sqlite3.Connection, match: str, limit: int) -> list[int]:
+    """The passages that a search of FTS5 finds, best first; of many only the first ones are compared."""
+    return [row for (row,) in connection.execute(_BEST, {"match": match, "most": MOST, "limit": limit})]
+
+
+def known_titles(connection: sqlite3.Connection, titles: Iterable[str]) -> list[str]:
+    """Those of these titles, as `title_key` writes them, that documents have."""
+    return [title for (title,) in connection.execute(_KNOWN_TITLES, (json.dumps(list(titles)),))]
+
+
+def languages(connection: sqlite3.Connection) -> list[str]:
+    """The languages of the documents whose words are stemmed by rules of their own."""
+    step = "SELECT min (language) FROM texts WHERE language > ?"
+    found = [""]
+    # Step by step through the index, where DISTINCT would look at every row.
+    while language := connection.execute(step, found[-1:]).fetchone()[0]:
+        found.append(language)
+    return found[1:]
+
+
+def _count(connection: sqlite3.Connection, stem: str) -> int:
+    found = connection.execute("SELECT count (*) FROM passages WHERE passages MATCH ?", (quoted(stem),))
+    count: int = found.fetchone()[0]
+    return count

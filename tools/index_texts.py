@@ -1,0 +1,105 @@
+"""The texts in an index: each once, however many files hold it, in passages that can be searched."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+from typing import NamedTuple
+
+from deep_research.tools.document_language import stemmed_in
+from deep_research.tools.passages import split_passages
+from deep_research.tools.stems import tokens_of
+
+
+class _Row(NamedTuple):
+    id: int
+    title: str
+    language: str
+
+
+def settle(connection: sqlite3.Connection, hashes: Iterable[str], texts: Mapping[str, str]) -> None:
+    """Make the texts of these hashes fit the documents: add, forget, or put them under another title.
+
+    A text bears the title of the first document, by path, that holds it; `texts` has those that may be new.
+    """
+    for content_hash in hashes:
+        title = connection.execute(
+            "SELECT title FROM documents WHERE content_hash = ? ORDER BY path LIMIT 1", (content_hash,)
+        ).fetchone()
+        found = connection.execute(
+            "SELECT id, title, language FROM texts WHERE content_hash = ?", (content_hash,)
+        ).fetchone()
+        if found is None and title:
+            _add(connection, content_hash, title[0], texts[content_hash])
+        elif found and title is None:
+            _forget(connection, _Row(*found))
+        elif found and title[0] != found[1]:
+            _rename(connection, _Row(*found), title[0])
+    # Whoever remembers something of the index sees by the number that it is another one now.
+    connection.execute("UPDATE totals SET state = random()")
+
+
+def text_of(connection: sqlite3.Connection, content_hash: str) -> str:
+    """The whole text of this hash."""
+    row, lead = connection.execute("SELECT id, lead FROM texts WHERE content_hash = ?", (content_hash,)).fetchone()
+    pieces = connection.execute("SELECT piece FROM spans WHERE text = ? ORDER BY position", (row,))
+    return "".join([lead, *(piece for (piece,) in pieces)])
+
+
+def _add(connection: sqlite3.Connection, content_hash: str, title: str, text: str) -> None:
+    language = stemmed_in(text)
+    spans = split_passages(text)
+    # What stands between passages belongs to the one before, so that all of them together are the text.
+    bounds = [*(span.start for span in spans), len(text)]
+    row = connection.execute(
+        "INSERT INTO texts (content_hash, title, language, lead) VALUES (?, ?, ?, ?)",
+        (content_hash, title, language, text[: bounds[0]]),
+    ).lastrowid
+    assert row is not None
+    connection.executemany(
+        "INSERT INTO spans (text, position, start, stop, heading, piece) VALUES (?, ?, ?, ?, ?, ?)",
+        (
+            (row, position, span.start, span.end, span.heading, text[start:stop])
+            for position, (span, (start, stop)) in enumerate(zip(spans, pairwise(bounds), strict=True))
+        ),
+    )
+    _count(connection, len(spans))
+    _write(connection, _Row(row, title, language), "")
+
+
+def _forget(connection: sqlite3.Connection, row: _Row) -> None:
+    _write(connection, row, "delete")
+    _count(connection, -connection.execute("DELETE FROM spans WHERE text = ?", (row.id,)).rowcount)
+    connection.execute("DELETE FROM texts WHERE id = ?", (row.id,))
+
+
+def _count(connection: sqlite3.Connection, more: int) -> None:
+    connection.execute("UPDATE totals SET passages = passages + ?", (more,))
+
+
+def _rename(connection: sqlite3.Connection, row: _Row, title: str) -> None:
+    _write(connection, row, "delete")
+    connection.execute("UPDATE texts SET title = ? WHERE id = ?", (title, row.id))
+    _write(connection, row._replace(title=title), "")
+
+
+def _write(connection: sqlite3.Connection, row: _Row, command: str) -> None:
+    """Add the passages of a text to what is searched, or delete them from it, for which FTS5 needs the same words."""
+    title = _counted(row.title, row.language)
+    passages = connection.execute(
+        "SELECT id, heading, substr (piece, 1, stop - start) FROM spans WHERE text = ? ORDER BY id", (row.id,)
+    ).fetchall()
+    names, marks = ("passages, ", "?, ") if command else ("", "")
+    given = (command,) if command else ()
+    connection.executemany(
+        f"INSERT INTO passages ({names}rowid, title, heading, text) VALUES ({marks}?, ?, ?, ?)",  # noqa: S608
+        (
+            (*given, passage, title, _counted(heading, row.language), _counted(text, row.language))
+            for passage, heading, text in passages
+        ),
+    )
+
+
+def _counted(text: str, language: str) -> str:
+    return " ".join(tokens_of(text, language))
