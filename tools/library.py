@@ -27,9 +27,11 @@ from deep_research.tools.questions import mentions, terms_of
 from deep_research.tools.ranking import Passage, rarity, scores
 from deep_research.tools.refresh import Outdated, compare, update
 from deep_research.tools.roots import SCHEME, Root, open_roots, unreadable
-from deep_research.tools.wording import bare
+from deep_research.tools.wording import bare, sought_words
 
 CANDIDATES = 150
+FEWEST_WORDS = 5
+"""Words from which on a query counts as a question."""
 TRAILED = 10
 """Passages that are taken from the trails through the documents; the others are those that hold the words best."""
 
@@ -96,9 +98,12 @@ class Library:
         return [passage for _, passage in best[:limit]]
 
     def follow(self, question: str, limit: int) -> list[Passage]:
-        """The passages that answer a question together, those of the best trail first, and others that may help."""
-        if not terms_of(question):
-            return []
+        """The passages that answer a question together, those of the best trail first, and others that may help.
+
+        A few words are no question: they get what holds them.
+        """
+        if len(sought_words(question)) < FEWEST_WORDS:
+            return self.search(question, limit)
         self._complete()
         try:
             trailed = self._trailed(question)

@@ -26,6 +26,10 @@ NAMED = 0.15
 UNRELATED = -0.15
 LOOSE = 0.03
 """Links up to which two passages count as unrelated."""
+BRIDGE = 0.15
+"""The most that a step which adds less than that by its words is worth by its links."""
+LEAST = 0.02
+"""What a trail's last step must add by its words: a passage that only shares a name leads on, or to nothing."""
 OPEN = 0.5
 """Share up to which a word of the question counts as still open."""
 
@@ -37,6 +41,8 @@ class Trail(NamedTuple):
     known: Mapping[str, float] = {}
     """How well the steps hold each stem of the question."""
     worth: float = 0.0
+    adds: float = 0.0
+    """What the last step adds by its words alone."""
 
 
 class _Option(NamedTuple):
@@ -75,7 +81,7 @@ class _Search:
         for _ in range(LONGEST):
             best = self._best(sorted(self._options(beam, first), key=lambda one: -one.most))
             beam = best[:WIDTH]
-            found += best
+            found += [trail for trail in best if trail.adds >= LEAST]
         return sorted(found, key=_order)
 
     def _options(self, beam: Sequence[Trail], first: Sequence[Candidate]) -> Iterator[_Option]:
@@ -99,11 +105,12 @@ class _Search:
 
     def _trails(self, options: Sequence[_Option]) -> Iterator[Trail]:
         for trail, candidate, adds, _ in options:
-            worth = adds + self._relation(trail.steps, candidate)
+            relation = self._relation(trail.steps, candidate)
+            worth = adds + (relation if adds >= LEAST else min(relation, BRIDGE))
             if worth > 0:
                 found = self._held_by(candidate).items()
                 known = {**trail.known, **{stem: max(share, trail.known.get(stem, 0.0)) for stem, share in found}}
-                yield Trail((*trail.steps, candidate), known, trail.worth + worth)
+                yield Trail((*trail.steps, candidate), known, trail.worth + worth, adds)
 
     def _relation(self, steps: Sequence[Candidate], candidate: Candidate) -> float:
         named = NAMED * self._is_named(candidate)
