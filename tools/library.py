@@ -25,7 +25,7 @@ from deep_research.tools.refresh import Outdated, compare, update
 from deep_research.tools.roots import SCHEME, Root, open_roots, unreadable
 from deep_research.tools.wording import bare
 
-CANDIDATES = 150
+CANDIDATES = 100
 
 Result = TypeVar("Result")
 
