@@ -26,17 +26,14 @@ EACH_CHANGED = 99
 @click.option("--documents", default=100_000, show_default=True, type=click.IntRange(1), help="Documents to index.")
 @click.option("--queries", default=200, show_default=True, type=click.IntRange(5), help="Questions to ask.")
 @click.option("--seed", default=1, show_default=True, help="Other numbers make other documents and questions.")
-@click.option(
-    "--folder", type=click.Path(path_type=Path), help="Keep documents and index here, and take them up again."
-)
+@click.option("--folder", type=click.Path(path_type=Path), help="Leave documents and index in this new folder.")
 def main(documents: int, queries: int, seed: int, folder: Path | None) -> None:
     """Write made-up documents, index and search them, and tell how long that takes."""
     click.echo(_machine())
     with _place(folder) as place:
         _row("", "seconds", "of a processor", "MB of memory", "and of a child")
-        docs, data = place / f"documents-{documents}-{seed}", place / f"index-{documents}-{seed}"
-        if not docs.exists():
-            _run("documents", docs, documents, seed)
+        docs, data = place / "documents", place / "index"
+        _run("documents", docs, documents, seed)
         _refresh("build", docs, data)
         _refresh("nothing changed", docs, data)
         _run("documents", docs, documents, seed + 1, EACH_CHANGED)
@@ -54,6 +51,8 @@ def _machine() -> str:
 @contextmanager
 def _place(folder: Path | None) -> Iterator[Path]:
     if folder:
+        if folder.exists():
+            raise click.UsageError(f"--folder {folder} is there already: name a new one.")
         yield folder
         return
     with TemporaryDirectory() as made:
