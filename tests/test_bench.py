@@ -12,13 +12,15 @@ from deep_research.bench.queries import KINDS, queries
 
 def test_a_small_measurement_tells_times_memory_and_sizes(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "deep_research.bench.index", "--documents", "20", "--queries", "10"]
-    result = subprocess.run(
-        [*command, "--folder", str(tmp_path)], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+    command += ["--folder", str(tmp_path / "kept")]
+    result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
     for name in ("build", "nothing changed", "1 % changed", "documents on disk", "index on disk", *KINDS, "all"):
         assert name in result.stdout
     assert len(list(tmp_path.rglob("*.sqlite"))) == 1
+    again = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert again.returncode == 2
+    assert "name a new one" in again.stderr
 
 
 def test_the_same_seed_gives_the_same_documents_and_questions(tmp_path: Path) -> None:

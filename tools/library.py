@@ -29,7 +29,7 @@ from deep_research.tools.refresh import Outdated, compare, update
 from deep_research.tools.roots import SCHEME, Root, open_roots, unreadable
 from deep_research.tools.wording import bare, sought_words
 
-CANDIDATES = 150
+CANDIDATES = 100
 FEWEST_WORDS = 5
 """Words from which on a query counts as a question."""
 TRAILED = 10
