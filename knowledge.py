@@ -40,6 +40,8 @@ class Source(Record):
     """Date of the source as it states it (ISO 8601); empty if it states none."""
     content_hash: str = ""
     """SHA-256 (hex) of the full text in the store; empty as long as only an excerpt was seen."""
+    superseded_by: str = ""
+    """Key of the version of this document that is in force; empty if it is this one, or none is known."""
     read_at: str = ""
     """When the text was read (ISO 8601); empty as long as it was not."""
     excerpts: tuple[str, ...] = ()
@@ -254,4 +256,11 @@ def _richer(one: Source, other: Source) -> Source:
     best = max(one, other, key=lambda source: (source.read_at, source.content_hash, source.model_dump_json()))
     number = min((s.number for s in (one, other) if s.number), default=0)
     excerpts = tuple(sorted({*one.excerpts, *other.excerpts}))
-    return best.model_copy(update={"number": number, "date": max(one.date, other.date), "excerpts": excerpts})
+    return best.model_copy(
+        update={
+            "number": number,
+            "date": max(one.date, other.date),
+            "superseded_by": max(one.superseded_by, other.superseded_by),
+            "excerpts": excerpts,
+        }
+    )

@@ -21,6 +21,7 @@ def read_body(document: str) -> str:
     headings = list(_SECTION.finditer(document))
     while headings and headings[-1].group() in _endings():
         document = document[: headings.pop().start()]
+    document = _comparisons().sub("", document)
     return _CITATION.sub("", without_marks(document)).strip()
 
 
@@ -35,14 +36,15 @@ def write_document(
     """The report in Markdown.
 
     `cited` are its sources in the order of their numbers, `notes` what a reader should know about the run, `table` one
-    of claims that contradict each other. `was_researched` tells whether any source was found at all; a text without
-    citations says which of the two it is.
+    of claims that contradict each other, which stands right behind the answer if the report is an extract.
+    `was_researched` tells whether any source was found at all; a text without citations says which of the two it is.
     """
     links = {number: source.location for number, source in enumerate(cited, 1)}
-    parts = [link_citations(report.text, links)]
+    answer, line, rest = report.text.partition(labels.is_extract)
+    texts = [answer.strip(), table, f"{line}{rest}"] if line else [report.text, table]
+    parts = [part if part is table else link_citations(part, links) for part in texts]
     if not cited:
         parts.insert(0, f"*{labels.no_citation if was_researched else labels.no_source}*")
-    parts.append(table)
     parts.append(source_list(cited, labels.sources).strip())
     if notes:
         parts.append("\n".join([f"## {labels.notes}", "", *(f"- {plain_line(note)}" for note in notes)]))
@@ -57,7 +59,14 @@ def _endings() -> frozenset[str]:
 
 
 @cache
+def _comparisons() -> re.Pattern[str]:
+    """Tables of contradictions behind the answer, in any language."""
+    headings = "|".join(sorted(re.escape(labels.contradictions) for labels in LANGUAGES.values()))
+    return re.compile(rf"^## (?:{headings})\n\n(?:\|.*(?:\n|$))+\n?", re.MULTILINE)
+
+
+@cache
 def _marks() -> re.Pattern[str]:
     """The marks behind sentences, in any language."""
-    marks = {words for own in LANGUAGES.values() for words in (own.not_verified, own.partly)}
+    marks = {words for own in LANGUAGES.values() for words in (own.not_verified, own.partly, own.outdated)}
     return re.compile(rf" \*\((?:{'|'.join(map(re.escape, sorted(marks)))})\)\*")

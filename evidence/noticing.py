@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from deep_research.evidence.contradictions import contradicting
 from deep_research.evidence.learned import gaps_in, learnings_of
 from deep_research.evidence.memory import answers, open_gaps, relevance
-from deep_research.knowledge import Learning, Observation
+from deep_research.evidence.versions.contrast import may_contradict
+from deep_research.knowledge import Learning, Observation, Source
 from deep_research.state import Finding
 
 ANSWERED = 0.6
@@ -31,7 +32,11 @@ def notice_findings(
 
 
 def notice_contradictions(
-    learnings: Mapping[str, Learning], memory: Mapping[str, Observation], question_id: str, round: int
+    learnings: Mapping[str, Learning],
+    memory: Mapping[str, Observation],
+    sources: Mapping[str, Source],
+    question_id: str,
+    round: int,
 ) -> dict[str, Observation]:
     """The pairs of this question's learnings that cannot both hold, less those that the memory has."""
     known = {frozenset(found.learnings) for found in memory.values() if found.kind == "contradiction"}
@@ -39,7 +44,8 @@ def notice_contradictions(
     noticed: dict[str, Observation] = {}
     times: Counter[str] = Counter()
     for one, other in contradicting(own):
-        if {one.id, other.id} not in known and max(times[one.id], times[other.id]) < MOST_PAIRS:
+        is_new = {one.id, other.id} not in known and max(times[one.id], times[other.id]) < MOST_PAIRS
+        if is_new and may_contradict(sources[one.source], sources[other.source]):
             times.update((one.id, other.id))
             contradiction = _contradiction(one, other, round)
             noticed[contradiction.key] = contradiction

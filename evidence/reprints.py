@@ -25,9 +25,8 @@ def reprints(texts: Mapping[str, str]) -> list[tuple[str, ...]]:
     """
     if len(texts) < 2:
         return []
-    runs = {key: _runs(text[:LONGEST]) for key, text in texts.items()}
-    long = [key for key, own in runs.items() if len(own) >= _FEWEST]
-    groups = components(long, lambda one, other: _contained(runs[one], runs[other]) >= REPRINT)
+    runs = {key: runs_of(text) for key, text in texts.items()}
+    groups = components(runs, lambda one, other: overlap(runs[one], runs[other]) >= REPRINT)
     return sorted(tuple(sorted(group)) for group in groups if len(group) > 1)
 
 
@@ -37,12 +36,14 @@ def independent(sources: Iterable[str], groups: Iterable[Collection[str]]) -> in
     return len({named.get(source, source) for source in sources})
 
 
-def _runs(text: str) -> frozenset[int]:
-    """Checksums of the runs of words, which take far less room than these."""
-    words = tokens(text)
+def runs_of(text: str) -> frozenset[int]:
+    """The runs of words of a text by their checksums, which take far less room."""
+    words = tokens(text[:LONGEST])
     runs = zip(*(words[start:] for start in range(SHINGLE)), strict=False)
     return frozenset(crc32(" ".join(run).encode("utf-8", "surrogatepass")) for run in runs)
 
 
-def _contained(one: frozenset[int], other: frozenset[int]) -> float:
-    return len(one & other) / min(len(one), len(other))
+def overlap(one: frozenset[int], other: frozenset[int]) -> float:
+    """Share of the shorter text's runs that the longer one holds, from 0 to 1; 0 if one is too short to tell."""
+    fewest = min(len(one), len(other))
+    return len(one & other) / fewest if fewest >= _FEWEST else 0.0

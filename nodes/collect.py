@@ -31,7 +31,9 @@ async def collect(state: ResearchState) -> CollectUpdate:
     researched = [] if state.steps else list(findings.values())
     learnings, memory = notice_findings(researched, state.memory)
     last = max((finding.cycle for finding in findings.values()), default=0)
-    memory |= notice_contradictions({**state.learnings, **learnings}, state.memory, run.id, last)
+    memory |= notice_contradictions(
+        {**state.learnings, **learnings}, state.memory, {**state.sources, **sources}, run.id, last
+    )
     return {
         "run": run,
         "tasks": [],

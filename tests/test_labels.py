@@ -23,7 +23,7 @@ def test_labels_are_translated(code: str) -> None:
 
 @pytest.mark.parametrize("code", ["ar", "ja", "ko", "ru", "zh"])
 def test_labels_of_other_scripts_are_written_in_them(code: str) -> None:
-    assert not any(set(words) & set(string.ascii_letters) for words in labels(code))
+    assert not any(set(words.replace("{names}", "")) & set(string.ascii_letters) for words in labels(code))
 
 
 @pytest.mark.parametrize("code", LANGUAGES)

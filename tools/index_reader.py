@@ -8,9 +8,15 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from deep_research.tools.index_search import PASSAGES, TITLED, Counter, FoundPassage, known_titles, languages, ranked
-from deep_research.tools.narrowing import narrowed, quoted
+from deep_research.tools.narrowing import MOST, narrowed, quoted
 from deep_research.tools.stems import forms_of, token
 from deep_research.tools.wording import sought_words
+
+_AKIN = """
+SELECT spans.id FROM (SELECT rowid AS id FROM passages WHERE passages MATCH :match LIMIT :most) AS found
+JOIN spans ON spans.id = found.id JOIN texts ON texts.id = spans.text
+WHERE spans.position = 0 ORDER BY length (texts.title), texts.content_hash LIMIT :limit
+"""
 
 _COUNT = "SELECT count (*) FROM (SELECT 1 FROM passages WHERE passages MATCH ? LIMIT ?)"
 
@@ -41,6 +47,13 @@ class IndexReader:
         """The first passages of documents with one of these titles, as `title_key` writes them."""
         known = known_titles(self._connection, titles)
         return [row for title in known for (row,) in self._connection.execute(TITLED, (title, limit))]
+
+    def akin(self, words: Sequence[str], limit: int) -> list[int]:
+        """The first passages of documents whose titles hold all these words, those with short titles first."""
+        forms = forms_of(words, self._languages)
+        match = " AND ".join(f"title : ({' OR '.join(map(quoted, of_word))})" for of_word in forms)
+        given = {"match": match, "most": MOST, "limit": limit}
+        return [row for (row,) in self._connection.execute(_AKIN, given)] if match else []
 
     def holders(self, name: str, bound: int) -> int:
         """How many passages hold the words of a name in a row, up to a bound."""

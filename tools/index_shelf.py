@@ -15,6 +15,7 @@ from deep_research.tools.ranking import Passage
 MOST_HOLDERS = 2_000
 """Holders of a name up to which they are counted: one with more hardly tells passages apart."""
 MOST_TITLED = 5
+MOST_AKIN = 10
 
 
 class OpenIndex(NamedTuple):
@@ -54,6 +55,11 @@ class IndexShelf:
         """The first passages of documents whose titles stand in this text."""
         titles = mentions(text)
         return self._once(text, lambda reader: reader.titled(titles, MOST_TITLED))
+
+    def akin(self, words: Sequence[str]) -> list[Candidate]:
+        """The first passages of documents whose titles hold all these words."""
+        sought = tuple(dict.fromkeys(words))
+        return self._once(("title", sought), lambda reader: reader.akin(sought, MOST_AKIN))
 
     def holders(self, name: str) -> int:
         """How many passages hold the words of this name in a row, up to 2 000 an index."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from functools import cached_property, partial
 from itertools import chain
 from typing import NamedTuple, TypeVar
@@ -18,6 +18,7 @@ from deep_research.knowledge import Source
 from deep_research.reading.extract import WORKERS, Parser
 from deep_research.reading.folder import LeftOut
 from deep_research.run.context import Context
+from deep_research.tools.editions import in_force_first
 from deep_research.tools.index import Entry
 from deep_research.tools.index_file import Foreign
 from deep_research.tools.index_reader import IndexReader
@@ -100,24 +101,35 @@ class Library:
     def follow(self, question: str, limit: int) -> list[Passage]:
         """The passages that answer a question together, those of the best trail first, and others that may help.
 
-        A few words are no question: they get what holds them.
+        A few words are no question: they get what holds them. Outdated versions come last, and tell which document is in
+        force; that one is among the passages.
         """
-        if len(sought_words(question)) < FEWEST_WORDS:
-            return self.search(question, limit)
+        if not terms_of(question):
+            return []
         self._complete()
-        try:
-            trailed = self._trailed(question)
-        except Foreign:
-            # The plain search mends the damaged index.
-            trailed = []
-        return _each_text_once([*trailed, *self.search(question, limit)])[:limit]
+        trailed = self._trailed(question) if len(sought_words(question)) >= FEWEST_WORDS else []
+        found = _each_text_once([*trailed, *self.search(question, limit)])[:limit]
+        with self._shelf() as shelf:
+            return in_force_first(question, found, shelf, self._text)[:limit]
+
+    def _text(self, source: Source) -> str:
+        document = self.read(source.address)
+        return document.text if document else ""
 
     def _trailed(self, question: str) -> list[Passage]:
+        try:
+            with self._shelf() as shelf:
+                return [shelf.passages[one] for one in passages_of(find_trails(question, shelf), TRAILED)]
+        except Foreign:
+            # The plain search mends the damaged index.
+            return []
+
+    @contextmanager
+    def _shelf(self) -> Iterator[IndexShelf]:
         read_at = self._now()
         with ExitStack() as stack:
             indexes = [self._opened(root, stack.enter_context(root.store.reading()), read_at) for root in self._roots]
-            shelf = IndexShelf(indexes)
-            return [shelf.passages[one] for one in passages_of(find_trails(question, shelf), TRAILED)]
+            yield IndexShelf(indexes)
 
     def _opened(self, root: Root, reader: IndexReader, read_at: str) -> OpenIndex:
         def passage(number: int) -> Passage:

@@ -11,6 +11,7 @@ from deep_research.evidence.reprints import independent, reprints
 from deep_research.evidence.sentences import sentences_of
 from deep_research.evidence.unread import not_read
 from deep_research.evidence.verification import SourceText, plain_words
+from deep_research.evidence.versions.contrast import may_contradict
 from deep_research.run.spending import total
 from deep_research.state import ResearchState
 from deep_research.tools.disagreement import disagreement
@@ -62,5 +63,9 @@ def _disagreements(state: ResearchState, report: Examined) -> list[Disagreement]
         for pair in disagreement(state)
     ]
     known = {frozenset(one.claims) for one in confirmed}
-    found = disagreements(report.claims, state.run.id)
+    found = [
+        one
+        for one in disagreements(report.claims, state.run.id)
+        if may_contradict(*(state.sources[key] for key in one.sources))
+    ]
     return confirmed + [one for one in found if frozenset(one.claims) not in known]

@@ -29,6 +29,8 @@ class Result(TypedDict):
     title: str
     address: str
     date: NotRequired[str]
+    superseded_by: NotRequired[int]
+    """Number of the document that is in force in place of this one, which is outdated."""
     is_whole: NotRequired[bool]
     """Whether the text is all that the source says, so that opening it would bring nothing more."""
     text: str
@@ -38,22 +40,25 @@ class Result(TypedDict):
 
 def write_results(outcome: Outcome, numbers: Mapping[str, int]) -> str:
     """The results of a tool call for the model; `numbers` by source key."""
-    return _write([_result(hit, numbers[hit.source.key]) for hit in outcome.hits], list(outcome.problems))
+    return _write([_result(hit, numbers) for hit in outcome.hits], list(outcome.problems))
 
 
-def _result(hit: Hit, number: int) -> Result:
+def _result(hit: Hit, numbers: Mapping[str, int]) -> Result:
     # What tells whether a text is worth reading stands before it.
     result = Result(
-        document=number,
+        document=numbers[hit.source.key],
         title=hit.source.title,
         address=hit.source.address,
         date=hit.source.date,
+        superseded_by=numbers.get(hit.source.superseded_by, 0),
         is_whole=bool(hit.text) and hit.excerpt.strip() == hit.text.strip(),
         text=hit.excerpt,
         links=[_link(words, address) for words, address in hit.links],
     )
     if not result["date"]:
         del result["date"]
+    if not result["superseded_by"]:
+        del result["superseded_by"]
     if not result["is_whole"]:
         del result["is_whole"]
     if not result["links"]:

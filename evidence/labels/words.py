@@ -58,6 +58,10 @@ class Labels(NamedTuple):
     """Heading of passages that do not answer the question, but come near it."""
     related: str
     """Heading of passages that have to do with the answer."""
+    old_versions: str
+    """Heading of what outdated versions of the documents say."""
+    outdated: str
+    """Mark behind such a sentence."""
     supported: str
     """Verdict: the source says so."""
     partly: str

@@ -10,10 +10,11 @@ from langchain_core.messages import BaseMessage
 from deep_research.evidence.labels import labels_of_named
 from deep_research.models.extractive.chains import best_chain
 from deep_research.models.extractive.comparison import said_of_sides, sides_of
+from deep_research.models.extractive.editions import meant, outdated
 from deep_research.models.extractive.leading import absent_names, leading
 from deep_research.models.extractive.listing import asks_for_list, items
 from deep_research.models.extractive.pool import Pool, Sentence, pool_of
-from deep_research.models.extractive.reading import documents_in, heading_of, language_in, question_in
+from deep_research.models.extractive.reading import OUTDATED, documents_in, heading_of, language_in, question_in
 from deep_research.models.extractive.tables import telling_tables
 from deep_research.models.extractive.topics import topic_of
 
@@ -34,17 +35,18 @@ class Choice(NamedTuple):
 
 
 def write_finding(messages: Sequence[BaseMessage]) -> str:
-    """The answer as one paragraph, rows of tables, the evidence, a paragraph a document; or that nothing was found."""
+    """The answer in a paragraph, rows of tables, the evidence, what is outdated; or that nothing was found."""
     topic = topic_of(question_in(messages))
     documents = documents_in(messages)
-    best = leading(documents, topic.whole)
+    best = leading(meant(documents, topic.whole), topic.whole)
     pool = pool_of(best, topic.whole)
     answer, evidence = choose(pool, topic.text)
     tables = telling_tables(best, pool, labels_of_named(language_in(messages)).source)
+    old = [f"{OUTDATED}{_cited(one)}" for one in outdated(documents, topic.whole, answer)]
     absent = [f"Nothing was found on “{name}”." for name in absent_names(documents, topic.text)]
     if not answer and not tables:
         return " ".join([f"Nothing was found that fits the task: {' '.join(topic.text.split())}", *absent])
-    return "\n\n".join([*_paragraph(answer), *tables, *_documents(pool, (*answer, *evidence), evidence), *absent])
+    return "\n\n".join([*_paragraph(answer), *tables, *_documents(pool, (*answer, *evidence), evidence), *old, *absent])
 
 
 def choose(pool: Pool, task: str) -> Choice:
@@ -69,7 +71,11 @@ def _documents(pool: Pool, quoted: Sequence[Sentence], evidence: Sequence[Senten
 
 
 def _paragraph(sentences: Sequence[Sentence]) -> list[str]:
-    return [" ".join(f"{one.text} [{one.number}]" for one in sentences)] if sentences else []
+    return [" ".join(map(_cited, sentences))] if sentences else []
+
+
+def _cited(sentence: Sentence) -> str:
+    return f"{sentence.text} [{sentence.number}]"
 
 
 def _of_document(pool: Pool, number: int, chain: Sequence[Sentence]) -> Iterator[Sentence]:

@@ -11,11 +11,12 @@ from deep_research.evidence.trails.candidate import Candidate
 from deep_research.evidence.trails.memory_shelf import MemoryShelf
 from deep_research.evidence.trails.trails import find_trails, passages_of
 from deep_research.evidence.vocabulary import GENERIC_WORDS
-from deep_research.evidence.words import names, stems
+from deep_research.evidence.words import names, stems, tokens
 from deep_research.models.extractive.reading import Document
 
 MOST_SOURCES = 5
 """Documents that an answer quotes."""
+_GERMAN_OPENINGS = frozenset({"wie", "wer", "wann", "wo", "welche", "welcher", "welches", "warum", "wem", "wen"})
 LEAST_OF_NAME = 0.8
 """Share of a name's words that one document must hold for the name to count as found."""
 
@@ -32,9 +33,17 @@ def leading(documents: Sequence[Document], question: str) -> list[Document]:
 
 
 def sure_names(question: str) -> list[str]:
-    """Where capitals tell names: in no script without them, and in German only in a row, since all nouns have them."""
-    is_german = evident_language(question) == "de"
-    return [name for name in names(_without_order(question)) if name != name.lower() and (" " in name or not is_german)]
+    """Where capitals tell names: in no script without them, in German only in a row, since all nouns have them.
+
+    Nor does the capital of the first word tell anything.
+    """
+    is_german = evident_language(question) == "de" or set(tokens(question)[:1]) <= _GERMAN_OPENINGS
+    opening = question.lstrip(' \n¿¡"“„«(')
+    return [
+        name
+        for name in names(_without_order(question))
+        if name != name.lower() and (" " in name or not (is_german or opening.startswith(name)))
+    ]
 
 
 def absent_names(documents: Sequence[Document], question: str) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any
 from langchain_core.messages import BaseMessage
 
 from deep_research.models.extractive.coverage import is_answered
+from deep_research.models.extractive.editions import meant
 from deep_research.models.extractive.finding import choose
 from deep_research.models.extractive.leading import leading
 from deep_research.models.extractive.leads import queries_in
@@ -35,7 +36,8 @@ def choose_queries(messages: Sequence[BaseMessage]) -> dict[str, Any]:
 def record_learnings(messages: Sequence[BaseMessage]) -> dict[str, Any]:
     """The sentences of the results that serve the task best, and the open questions that they answer."""
     topic = topic_of(question_in(messages))
-    answer, evidence = choose(pool_of(leading(documents_in(messages), topic.whole), topic.whole), topic.text)
+    documents = meant(documents_in(messages), topic.whole)
+    answer, evidence = choose(pool_of(leading(documents, topic.whole), topic.whole), topic.text)
     found = [(sentence.text, sentence.number) for sentence in (*answer, *evidence)[:MOST_LEARNED]]
     gaps = enumerate(knowledge_in(messages).gaps, start=1)
     return {

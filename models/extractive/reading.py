@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -17,6 +17,8 @@ REMINDER = "<reminder>"
 FENCED = re.compile(r"<(data-[0-9a-f]+)>\s*(\{.*?\})\s*</\1>", re.DOTALL)
 PLAN = re.compile(r"<plan>(.*?)</plan>", re.DOTALL)
 STEP = re.compile(r"^\s*\d+[.)]\s+(.+?)\s*$", re.MULTILINE)
+OUTDATED = "Outdated: "
+"""What stands before a sentence of an outdated version."""
 ABSENT = re.compile(r"Nothing was found on “([^”]+)”\.")
 LANGUAGE = re.compile(r"^- Write in (.+)\.$", re.MULTILINE)
 TABLE = re.compile(r"(?:^\|.*\|[ \t]*$\n?)+", re.MULTILINE)
@@ -35,6 +37,10 @@ class Document(NamedTuple):
     address: str
     texts: tuple[str, ...]
     """Its excerpts, each once."""
+    date: str = ""
+    """Its date as it states it; may be empty."""
+    superseded_by: int = 0
+    """The number of the version that is in force; 0 if it is this one."""
 
 
 class Exchange(NamedTuple):
@@ -64,6 +70,8 @@ class Found(NamedTuple):
     """The titles of documents by their numbers, as far as it tells them."""
     absent: tuple[str, ...] = ()
     """Names of which it says that nothing was found on them."""
+    outdated: tuple[Quotation, ...] = ()
+    """What it quotes from outdated versions."""
 
 
 class Learned(NamedTuple):
@@ -133,10 +141,12 @@ def documents_in(messages: Sequence[BaseMessage]) -> list[Document]:
     found: dict[int, Document] = {}
     for result in _results(messages):
         number, text = int(result["document"]), str(result.get("text", ""))
-        known = found.get(number) or Document(number, str(result.get("title", "")), str(result.get("address", "")), ())
+        title, address, date = (str(result.get(name, "")) for name in ("title", "address", "date"))
+        known = found.get(number) or Document(number, title, address, (), date)
         if text not in known.texts:
             known = known._replace(texts=(*known.texts, text))
-        found[number] = known
+        # A document that was opened is shown without what the search has told of it.
+        found[number] = known._replace(superseded_by=int(result.get("superseded_by", 0)) or known.superseded_by)
     return [found[number] for number in sorted(found)]
 
 
@@ -173,9 +183,21 @@ def _found(text: str) -> Found:
     tables = tuple(match.group().strip() for match in TABLE.finditer(text))
     titles = {int(match.group(2)): match.group(1) for match in HEADING.finditer(text)}
     lines = HEADING.sub("", TABLE.sub("", text)).splitlines()
-    paragraphs = [quoted for line in lines if (quoted := tuple(_quotations(line)))]
-    rest = tuple(quotation for paragraph in paragraphs[1:] for quotation in paragraph)
-    return Found(paragraphs[0] if paragraphs else (), rest, tables, titles, tuple(ABSENT.findall(text)))
+    outdated = [line.removeprefix(OUTDATED) for line in lines if line.startswith(OUTDATED)]
+    paragraphs = [tuple(_quotations(line)) for line in lines if not line.startswith(OUTDATED)]
+    answer, *evidence = [quoted for quoted in paragraphs if quoted] or [()]
+    return Found(
+        answer=answer,
+        evidence=_flat(evidence),
+        tables=tables,
+        titles=titles,
+        absent=tuple(ABSENT.findall(text)),
+        outdated=_flat(map(_quotations, outdated)),
+    )
+
+
+def _flat(lines: Iterable[Iterable[Quotation]]) -> tuple[Quotation, ...]:
+    return tuple(quotation for line in lines for quotation in line)
 
 
 def _quotations(line: str) -> Iterator[Quotation]:

@@ -15,6 +15,7 @@ from deep_research.models.extractive.comparison import sides_of
 from deep_research.models.extractive.coverage import LEAST_OF_NAME, share_of_name
 from deep_research.models.extractive.leading import MOST_SOURCES, sure_names
 from deep_research.models.extractive.listing import asks_for_list
+from deep_research.models.extractive.old_versions import old_versions
 from deep_research.models.extractive.pool import Pool, Sentence
 from deep_research.models.extractive.quotations import pool_of_findings
 from deep_research.models.extractive.reading import (
@@ -35,7 +36,7 @@ LEAST_SHARE = 0.4
 
 
 def write_report(messages: Sequence[BaseMessage]) -> str:
-    """The body of the report in Markdown: the answer, that it is an extract, the evidence in sections."""
+    """The body of the report in Markdown: the answer, that it is an extract, the evidence, what is outdated."""
     question = " ".join(question_in(messages).split())
     words = labels_of_named(language_in(messages))
     steps, findings = plan_in(messages), findings_in(messages)
@@ -47,7 +48,8 @@ def write_report(messages: Sequence[BaseMessage]) -> str:
     lead = _lead(findings, pool, question, is_in_parts=len(steps) > 1)
     rest = [sentence for sentence in pool.sentences if sentence not in lead]
     sections = _by_step(rest, steps) if len(steps) > 1 else _by_nearness(rest, lead, words)
-    return "\n\n".join([*_laid_out(lead, question), *tables, words.is_extract, *sections])
+    old = old_versions(findings, lead, words)
+    return "\n\n".join([*_laid_out(lead, question), *tables, words.is_extract, *sections, *old])
 
 
 def _share(pool: Pool) -> float:

@@ -1,0 +1,157 @@
+"""Which version of a document a question means: the one in force, unless it asks for another one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from deep_research.evidence.versions.dates import dates_in
+from deep_research.evidence.versions.names import folded, marks_in, read_path, read_title
+from deep_research.evidence.versions.vocabulary import DRAFT, DRAFT_SIGNS
+from deep_research.evidence.words import tokens
+
+_KIND = (
+    r"(?:edition|version|issue|draft|release|revision|policy|rules?|regulations?|guide|handbook|manual|statutes?|plan|"
+    r"timetable|schedule|tariffs?|prices?|fees?|charges?|rates?|hours|values?|figures?|limits?|\w*fassung|ausgabe|auflage|"
+    r"\w*ordnung|\w*satzung|\w*tarif\w*|\w*preise?|\w*gebuhr(?:en)?|\w*entgelte?|\w*zeiten|\w*plan|\w*wert|reglement|"
+    r"tarifs?|prix|horaires?|version|reglamento|tarifas?|precios?|horarios?|edicion|norma)"
+)
+_PAST = re.compile(
+    r"\b(?:previously|formerly|used to|fruher|damals|ehemals|auparavant|autrefois|precedemment|anteriormente|"
+    r"antiguamente)\b|以前|过去|原来|かつて"
+    rf"|\b(?:previous|former|older?|earlier|prior|superseded|outdated|obsolete|vorherige|fruhere|alte|bisherige|vorige|"
+    rf"veraltete|ancien|ancienne|precedente?|antigu[oa]|anterior)[nrsm]?s? (?:\w+ ){{0,2}}{_KIND}\b"
+    rf"|\b{_KIND} (?:precedente?s?|anterior(?:es)?|antigu[oa]s?|obsoleta?s?)\b|旧版|上一版"
+)
+_PRESENT = re.compile(
+    r"\b(?:currently|now(?:adays)?|today|at present|at the moment|latest|aktuell\w*|derzeit|zurzeit|momentan|heute|"
+    r"heutzutage|jetzt|actuellement|aujourd'hui|actualmente|hoy|ahora)\b|目前|现在|如今|現在"
+)
+_SPAN = re.compile(
+    r"\b(?:since|between|after|from|before|until|seit|zwischen|nach|vor|bis|depuis|entre|apres|avant|jusqu|desde|despues|"
+    r"antes|hasta)\b|以来|之间|之后|之前"
+)
+_BEFORE = re.compile(
+    r"\b(?:before|prior to|until|vor|bis|avant|jusqu'en|antes de|hasta)(?: (?:the|dem|der|den|le|el|la))?$"
+)
+
+
+class Dated(NamedTuple):
+    """A version, as far as it matters to a question."""
+
+    key: str
+    title: str
+    path: str
+    date: str
+    """Its date as it states it; may be empty."""
+
+
+class _Version(NamedTuple):
+    key: str
+    date: str
+    number: tuple[int, ...]
+    is_draft: bool
+
+
+def unwanted(question: str, documents: Sequence[Dated], newer: Mapping[str, str]) -> set[str]:
+    """The keys of the documents that the question does not mean, of each group of versions and of each series.
+
+    Args:
+        question: The question.
+        documents: The documents, those without versions too.
+        newer: The key of the version in force by the key of each that is not, as `superseded` tells it.
+    """
+    by_key = {one.key: one for one in documents}
+    groups: dict[str, list[Dated]] = {}
+    for old, current in newer.items():
+        if old in by_key:
+            groups.setdefault(current, []).append(by_key[old])
+    asked = folded(question)
+    versions_of_one = newer.keys() | set(newer.values())
+    found = _of_other_times(asked, [one for one in documents if one.key not in versions_of_one])
+    for current, outdated in groups.items():
+        versions = [_version(one) for one in outdated]
+        present = [_version(by_key[current])] if current in by_key else []
+        meant = _meant(asked, versions, present)
+        found |= {one.key for one in (*versions, *present)} - meant
+    return found
+
+
+def _of_other_times(question: str, documents: Sequence[Dated]) -> set[str]:
+    """Of each series, as of yearly reports, the parts that are not of the time that the question names."""
+    times = [asked.iso for asked in dates_in(question)]
+    is_of_present = not times and _PRESENT.search(question) is not None
+    if _SPAN.search(question) or not (times or is_of_present):
+        return set()
+    found: set[str] = set()
+    for series in _series(documents):
+        last = max(series.values())
+        meant = {key for key, date in series.items() if (date == last if is_of_present else _is_of(date, times))}
+        found |= series.keys() - meant if meant else set()
+    return found
+
+
+def _series(documents: Sequence[Dated]) -> list[dict[str, str]]:
+    """The dates of documents whose titles, or paths, are alike but for the date, by their keys."""
+    series: dict[tuple[str, ...], dict[str, str]] = {}
+    for one in documents:
+        for kind, name in (("title", read_title(one.title)), ("path", read_path(one.path))):
+            if name.base and name.date:
+                series.setdefault((kind, *name.base), {})[one.key] = name.date
+    return [dates for dates in series.values() if len(dates) > 1]
+
+
+def _is_of(date: str, times: Sequence[str]) -> bool:
+    return any(date.startswith(time) or time.startswith(date) for time in times)
+
+
+def _version(one: Dated) -> _Version:
+    title, path = read_title(one.title), read_path(one.path)
+    status = title.status or path.status
+    date = title.date or path.date or one.date[:10]
+    return _Version(one.key, date, title.number or path.number, status == "draft")
+
+
+def _meant(question: str, old: Sequence[_Version], present: Sequence[_Version]) -> set[str]:
+    every = [*old, *present]
+    named = _by_number(question, every) | _by_date(question, every)
+    if not named and _PAST.search(question):
+        named = _keys(_newest(old))
+    return named or _keys(present)
+
+
+def _by_number(question: str, versions: Sequence[_Version]) -> set[str]:
+    numbers = marks_in(question).numbers
+    found = {one.key for one in versions if one.number in numbers}
+    if not DRAFT.isdisjoint(tokens(question)) or any(sign in question for sign in DRAFT_SIGNS):
+        found |= {one.key for one in versions if one.is_draft}
+    return found
+
+
+def _by_date(question: str, versions: Sequence[_Version]) -> set[str]:
+    """The versions that were in force at the times that the question names, and the present one if that is not sure."""
+    found: set[str] = set()
+    dated = [one for one in versions if one.date]
+    for asked in dates_in(question):
+        is_before = _BEFORE.search(question[: asked.start].rstrip()) is not None
+        earlier = [one for one in dated if _is_by(one.date, asked.iso, is_before=is_before)]
+        if earlier:
+            found |= _keys(_newest(earlier))
+            is_exact = is_before or any(one.date.startswith(asked.iso) for one in earlier)
+            found |= set() if is_exact else _keys(_newest(dated))
+    return found
+
+
+def _is_by(date: str, asked: str, *, is_before: bool) -> bool:
+    length = min(len(date), len(asked))
+    return date[:length] < asked[:length] or (not is_before and date[:length] == asked[:length])
+
+
+def _newest(versions: Sequence[_Version]) -> list[_Version]:
+    last = max(((one.date, one.number) for one in versions), default=("", ()))
+    return [one for one in versions if (one.date, one.number) == last]
+
+
+def _keys(versions: Iterable[_Version]) -> set[str]:
+    return {one.key for one in versions}

@@ -1,0 +1,23 @@
+"""Whether two documents that say different things contradict each other, or speak of different times."""
+
+from __future__ import annotations
+
+from deep_research.evidence.sources import DOCUMENT_SCHEME
+from deep_research.evidence.versions.names import Name, read_path, read_title
+from deep_research.knowledge import Source
+
+
+def may_contradict(one: Source, other: Source) -> bool:
+    """Not if one of them is outdated, nor if they are versions or parts of a series by their names."""
+    if one.superseded_by or other.superseded_by:
+        return False
+    return not any(_differ_in_time(*names) for names in zip(_names(one), _names(other), strict=True))
+
+
+def _names(source: Source) -> tuple[Name, Name]:
+    path = source.address.removeprefix(DOCUMENT_SCHEME) if source.kind == "document" else ""
+    return read_title(source.title), read_path(path)
+
+
+def _differ_in_time(one: Name, other: Name) -> bool:
+    return bool(one.base) and one.base == other.base and one[1:] != other[1:]

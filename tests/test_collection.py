@@ -1,0 +1,162 @@
+"""Questions in three languages over a collection with versions, reprints and a conflict, each asked by a whole run."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from collection_files import QUESTIONS, write_collection
+from shelf import Place
+
+from deep_research import Answer, research
+from deep_research.evaluation.wording import cited_numbers, holds, lead
+from deep_research.evidence.labels import LANGUAGES
+from deep_research.reading.language import language_of
+
+ASKED: list[dict[str, Any]] = [json.loads(line) for line in QUESTIONS.read_text("utf-8").splitlines()]
+UNCITED = {"how-many-de": "words are compared by English endings: Einwohner, Einwohnern"}
+"""Why some questions are not solved yet, by their ids: the document is not cited."""
+UNANSWERED = {
+    **UNCITED,
+    "why": "a sentence behind the greeting of a letter begins in lower case and is not quoted",
+    "unanswerable-logo": "a question counts as answered by the names in it alone",
+}
+"""The answer is not in the lead, or what is no answer is."""
+OLD = re.compile("|".join(f"## {re.escape(words.old_versions)}\n" for words in LANGUAGES.values()))
+CONFLICT = re.compile("|".join(f"## {re.escape(words.contradictions)}\n" for words in LANGUAGES.values()))
+
+
+class Collection(NamedTuple):
+    """The collection, indexed, and the reports on its questions."""
+
+    place: Place
+    answers: dict[str, Answer]
+
+    def ask(self, question: str) -> Answer:
+        return research(question, docs=(self.place.docs,), models="extractive", engines=(), data_dir=self.place.data)
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
+    folder = tmp_path_factory.mktemp("collection")
+    place = Place(write_collection(folder / "documents"), folder / "data")
+    asked = Collection(place, {})
+    asked.answers.update((question["id"], asked.ask(question["question"])) for question in ASKED)
+    return asked
+
+
+def questions(unsolved: Mapping[str, str], **wanted: bool) -> list[Any]:
+    """The questions that have, or have not, these fields; those that are not solved yet are expected to fail."""
+    chosen = [one for one in ASKED if all(bool(one.get(name)) == has for name, has in wanted.items())]
+    return [pytest.param(one, id=one["id"], marks=_marks(unsolved.get(one["id"]))) for one in chosen]
+
+
+def _marks(reason: str | None) -> list[pytest.MarkDecorator]:
+    return [pytest.mark.xfail(strict=True, reason=reason)] if reason else []
+
+
+def cited(answer: Answer, text: str) -> list[str]:
+    """The documents that a part of a report cites, by their paths in the collection."""
+    paths = [source.location.rpartition("/documents/")[2] for source in answer.sources]
+    return [paths[number - 1] for number in sorted(cited_numbers(text))]
+
+
+def test_the_collection_has_thirty_documents_in_six_formats_and_three_languages(collection: Collection) -> None:
+    library = collection.place.library()
+    assert library.refresh().documents >= 30
+    documents = list(library.documents())
+    assert len({document.source.key.rpartition(".")[2] for document in documents}) >= 6
+    assert {language_of(document.text) for document in documents} >= {"en", "de", "es"}
+    assert len(ASKED) >= 20
+
+
+@pytest.mark.parametrize("question", questions(UNANSWERED, answers=True))
+def test_a_report_begins_with_the_answer(collection: Collection, question: dict[str, Any]) -> None:
+    text = collection.answers[question["id"]].report.text
+    if question.get("wants_all"):
+        assert [answer for answer in question["answers"] if not holds(text, [answer])] == []
+    else:
+        assert holds(lead(text), question["answers"])
+
+
+@pytest.mark.parametrize("question", questions(UNCITED, answers=True))
+def test_a_report_cites_the_documents_that_are_needed(collection: Collection, question: dict[str, Any]) -> None:
+    answer = collection.answers[question["id"]]
+    assert set(question.get("gold_docs", ())) <= set(cited(answer, answer.report.text))
+
+
+@pytest.mark.parametrize("question", questions(UNANSWERED, answers=False))
+def test_a_question_that_the_documents_do_not_answer_is_not_answered(
+    collection: Collection, question: dict[str, Any]
+) -> None:
+    text = collection.answers[question["id"]].report.text
+    assert text.startswith(tuple(words.unanswered for words in LANGUAGES.values()))
+
+
+@pytest.mark.parametrize("question", questions({}, outdated=True))
+def test_a_value_of_another_version_stands_nowhere_but_among_the_outdated_ones(
+    collection: Collection, question: dict[str, Any]
+) -> None:
+    body, *old = OLD.split(collection.answers[question["id"]].report.text)
+    assert not holds(body, question["outdated"])
+    lines = [line for part in old for line in part.strip().splitlines()]
+    assert [line for line in lines if not re.search(r"\[\d+\] \*\(\w+\)\*$", line)] == []
+    if question["kind"] == "version":
+        assert holds("".join(old), question["outdated"])
+
+
+@pytest.mark.parametrize("question", questions({}, outdated=True))
+def test_versions_are_no_contradiction(collection: Collection, question: dict[str, Any]) -> None:
+    assert not CONFLICT.search(collection.answers[question["id"]].markdown)
+
+
+def test_a_part_of_a_series_neither_contradicts_another_one_nor_is_it_outdated(collection: Collection) -> None:
+    markdown = collection.answers["series-de"].markdown
+    assert "203 Tagen" not in markdown
+    assert not CONFLICT.search(markdown)
+    assert not OLD.search(markdown)
+
+
+def test_a_conflict_between_current_documents_is_said_once_right_behind_the_answer(collection: Collection) -> None:
+    answer = collection.answers["conflict"]
+    _, heading, table, extract, *_ = answer.markdown.split("\n\n")
+    [row] = table.splitlines()[2:]
+    assert heading == "## Contradictions"
+    assert "The core store holds 1,240 sediment cores. | The core store holds 1,310 sediment cores." in row
+    assert "2026-01-12 / 2026-02-16" in row
+    assert extract == LANGUAGES["en"].is_extract
+    assert len(CONFLICT.findall(answer.markdown)) == 1
+
+
+def test_of_two_reprints_one_is_cited(collection: Collection) -> None:
+    answer = collection.answers["reprint"]
+    reprints = {"web/press-release-multibeam.html", "web/harbour-gazette.html"}
+    assert len(reprints.intersection(cited(answer, answer.report.text))) == 1
+
+
+@pytest.mark.parametrize("name", ["version-statement", "three-hops", "conflict"])
+def test_the_same_question_gets_the_same_report(collection: Collection, name: str) -> None:
+    question = next(one["question"] for one in ASKED if one["id"] == name)
+    assert collection.ask(question).markdown == collection.answers[name].markdown
+
+
+def test_the_order_in_which_the_files_were_added_changes_nothing(collection: Collection, tmp_path: Path) -> None:
+    whole = collection.place.docs
+    place = Place(tmp_path / "documents", tmp_path / "data")
+    files = sorted((file for file in whole.rglob("*") if file.is_file()), key=lambda file: file.name[::-1])
+    for part in (files[::2], files[1::2]):
+        for file in part:
+            copy = place.docs / file.relative_to(whole)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(file, copy)
+        place.indexed()
+    other, own = place.library(), collection.place.library()
+    for question in ASKED[::3]:
+        found = [other.follow(question["question"], 25), own.follow(question["question"], 25)]
+        first, second = ([(one.source.address, one.start, one.text) for one in passages] for passages in found)
+        assert first == second

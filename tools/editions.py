@@ -1,0 +1,113 @@
+"""Puts what was found into the order of its versions: what is in force, or what the question means, comes first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from deep_research.evidence.likeness import likeness
+from deep_research.evidence.mixing import distinct
+from deep_research.evidence.repeated import without_repeated
+from deep_research.evidence.sources import DOCUMENT_SCHEME
+from deep_research.evidence.versions.asked import Dated, unwanted
+from deep_research.evidence.versions.names import base_words, read_title
+from deep_research.evidence.versions.versions import Edition, superseded
+from deep_research.evidence.versions.vocabulary import REPLACING
+from deep_research.evidence.words import stems, tokens
+from deep_research.knowledge import Source
+from deep_research.tools.index_shelf import IndexShelf
+from deep_research.tools.passages import split_passages
+from deep_research.tools.ranking import Passage
+
+MOST_NAMING = 10
+"""Passages that hold the title of a document and may say that it is replaced."""
+MOST_AKIN = 50
+"""Documents that are compared with those that were found."""
+
+
+class _Versions(NamedTuple):
+    """The documents that were found and those akin to them, by key."""
+
+    sources: dict[str, Source]
+    """With what supersedes them."""
+    texts: dict[str, str]
+    groups: dict[str, list[str]]
+    """All versions of a document, the one in force first, by the key of each of them."""
+    left_out: set[str]
+    """Those that the question does not mean."""
+
+
+def in_force_first(
+    question: str, found: Sequence[Passage], shelf: IndexShelf, text_of: Callable[[Source], str]
+) -> list[Passage]:
+    """The passages with their versions, each text once; those of versions that the question does not mean come last.
+
+    The version in force is added where only an outdated one was found, and the one that the question asks for where
+    only another one was.
+    """
+    versions = _versions(question, found, shelf, text_of)
+    known = {passage.source.key for passage in found}
+    every = [one for passage in found for one in _with_counterparts(passage, versions, known)]
+    first = [one for one in every if one.source.key not in versions.left_out]
+    behind = [one for one in every if one.source.key in versions.left_out]
+    return without_repeated(distinct([*first, *behind], lambda one: (one.source.key, one.start)), lambda one: one.text)
+
+
+def _versions(
+    question: str, found: Sequence[Passage], shelf: IndexShelf, text_of: Callable[[Source], str]
+) -> _Versions:
+    sources = {passage.source.key: passage.source for passage in found}
+    akin = distinct(_akin(shelf, sources.values()), lambda source: source.key)
+    near = {source.key: source for source in (*akin[:MOST_AKIN], *sources.values())}
+    texts = {key: text_of(source) for key, source in near.items()}
+    newer = superseded(_edition(source, texts[key]) for key, source in near.items())
+    left_out = unwanted(question, [_dated(source) for source in near.values()], newer)
+    marked = {key: one.model_copy(update={"superseded_by": newer.get(key, "")}) for key, one in near.items()}
+    return _Versions(marked, texts, _groups(newer), left_out)
+
+
+def _with_counterparts(passage: Passage, versions: _Versions, known: Collection[str]) -> Iterator[Passage]:
+    """The passage, and what versions that were not found say in its place: the one in force, and those meant."""
+    yield passage._replace(source=versions.sources[passage.source.key])
+    for place, key in enumerate(versions.groups.get(passage.source.key, ())):
+        if key not in known and (place == 0 or key not in versions.left_out):
+            yield _counterpart(passage, versions.sources[key], versions.texts[key])
+
+
+def _akin(shelf: IndexShelf, sources: Iterable[Source]) -> Iterator[Source]:
+    """The documents with the title of one of these, but for the version, and those that say that they replace one."""
+    for source in sources:
+        own = read_title(source.title).base
+        for one in shelf.akin(base_words(source.title)):
+            if read_title(one.title).base == own:
+                yield shelf.passages[one].source
+        for one in shelf.holding(" ".join(tokens(source.title)), sorted(REPLACING), MOST_NAMING):
+            if not REPLACING.isdisjoint(tokens(one.text)):
+                yield shelf.passages[one].source
+
+
+def _edition(source: Source, text: str) -> Edition:
+    return Edition(source.key, source.title, _path(source), source.date, text)
+
+
+def _dated(source: Source) -> Dated:
+    return Dated(source.key, source.title, _path(source), source.date)
+
+
+def _path(source: Source) -> str:
+    return source.address.removeprefix(DOCUMENT_SCHEME)
+
+
+def _groups(newer: Mapping[str, str]) -> dict[str, list[str]]:
+    groups: dict[str, list[str]] = {}
+    for old, current in newer.items():
+        groups.setdefault(current, [current]).append(old)
+    return {key: group for group in groups.values() for key in group}
+
+
+def _counterpart(passage: Passage, source: Source, text: str) -> Passage:
+    """The passage of another version that is most like this one."""
+    wanted = frozenset(stems(passage.text))
+    spans = split_passages(text)
+    best = max(spans, key=lambda span: (likeness(wanted, frozenset(stems(text[span.start : span.end]))), -span.start))
+    return passage._replace(source=source, start=best.start, heading=best.heading, text=text[best.start : best.end])
