@@ -101,8 +101,8 @@ class Library:
     def follow(self, question: str, limit: int) -> list[Passage]:
         """The passages that answer a question together, those of the best trail first, and others that may help.
 
-        A few words are no question: they get what holds them. Outdated versions come last, and tell which document is in
-        force; that one is among the passages.
+        A few words are no question: they get what holds them. Outdated versions come last, and tell which document is
+        in force; that one is among the passages.
         """
         if not terms_of(question):
             return []
