@@ -76,7 +76,7 @@ async def test_documents_that_a_found_name_leads_to_come_behind_it(place: Place)
     outcome = await search_tool(place).run(
         InternalSearchArguments(queries=["Who deepened the harbour at which salt was traded?"])
     )
-    assert [hit.source.title for hit in outcome.hits] == ["Porto Alto harbour", "Salt"]
+    assert [hit.source.title for hit in outcome.hits] == ["Salt", "Porto Alto harbour"]
 
 
 async def test_queries_above_the_limit_are_not_searched_and_that_is_said(place: Place) -> None:
