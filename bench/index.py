@@ -8,7 +8,7 @@ import platform
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
@@ -26,17 +26,14 @@ EACH_CHANGED = 99
 @click.option("--documents", default=100_000, show_default=True, type=click.IntRange(1), help="Documents to index.")
 @click.option("--queries", default=200, show_default=True, type=click.IntRange(5), help="Questions to ask.")
 @click.option("--seed", default=1, show_default=True, help="Other numbers make other documents and questions.")
-@click.option(
-    "--folder", type=click.Path(path_type=Path), help="Keep documents and index here, and take them up again."
-)
+@click.option("--folder", type=click.Path(path_type=Path), help="Leave documents and index in this new folder.")
 def main(documents: int, queries: int, seed: int, folder: Path | None) -> None:
     """Write made-up documents, index and search them, and tell how long that takes."""
     click.echo(_machine())
     with _place(folder) as place:
-        _row("", "seconds", "MB of memory", "and of a child")
-        docs, data = place / f"documents-{documents}-{seed}", place / f"index-{documents}-{seed}"
-        if not docs.exists():
-            _run("documents", docs, documents, seed)
+        _row("", "seconds", "of a processor", "MB of memory", "and of a child")
+        docs, data = place / "documents", place / "index"
+        _run("documents", docs, documents, seed)
         _refresh("build", docs, data)
         _refresh("nothing changed", docs, data)
         _run("documents", docs, documents, seed + 1, EACH_CHANGED)
@@ -47,12 +44,15 @@ def main(documents: int, queries: int, seed: int, folder: Path | None) -> None:
 
 def _machine() -> str:
     versions = f"Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}"
-    return f"{date.today():%Y-%m-%d}, {os.cpu_count()} cores, {platform.machine()}, {platform.system()}, {versions}\n"
+    cores = f"{os.cpu_count()} cores ({platform.machine()}), of which {os.getloadavg()[0]:.1f} at work already"
+    return f"{date.today():%Y-%m-%d}, {platform.system()}, {cores}, {versions}\n"
 
 
 @contextmanager
 def _place(folder: Path | None) -> Iterator[Path]:
     if folder:
+        if folder.exists():
+            raise click.UsageError(f"--folder {folder} is there already: name a new one.")
         yield folder
         return
     with TemporaryDirectory() as made:
@@ -67,7 +67,8 @@ def _run(module: str, *arguments: object) -> str:
 
 def _refresh(name: str, docs: Path, data: Path) -> None:
     seen: dict[str, Any] = json.loads(_run("measure", "refresh", docs, data))
-    _row(name, f"{seen['seconds']:.1f}", f"{seen['own_megabytes']:.0f}", f"{seen['child_megabytes']:.0f}")
+    seconds = [f"{seen[key]:.1f}" for key in ("seconds", "processor")]
+    _row(name, *seconds, *(f"{seen[key]:.0f}" for key in ("own_megabytes", "child_megabytes")))
 
 
 def _tell_sizes(docs: Path, data: Path) -> None:
@@ -79,11 +80,15 @@ def _tell_sizes(docs: Path, data: Path) -> None:
 def _search(docs: Path, data: Path, count: int, seed: int) -> None:
     seen: dict[str, Any] = json.loads(_run("measure", "search", docs, data, count, seed))
     click.echo(f"{seen['found']} of {count} questions find something; {seen['own_megabytes']:.0f} MB of memory\n")
-    _row("search", "median ms", "95th percentile", "longest")
+    _row("search", "median ms", "95th percentile", "of a processor", "95th percentile")
     for name in (*dict.fromkeys(seen["kinds"]), "all"):
-        times = [time for time, kind in zip(seen["times"], seen["kinds"], strict=True) if name in (kind, "all")]
-        highest = quantiles(times, n=20, method="inclusive")[-1] if len(times) > 1 else times[0]
-        _row(name, f"{median(times):.1f}", f"{highest:.1f}", f"{max(times):.1f}")
+        places = [place for place, kind in enumerate(seen["kinds"]) if name in (kind, "all")]
+        _row(name, *(cell for key in ("times", "worked") for cell in _spread([seen[key][place] for place in places])))
+
+
+def _spread(times: Sequence[float]) -> tuple[str, str]:
+    highest = quantiles(times, n=20, method="inclusive")[-1] if len(times) > 1 else times[0]
+    return f"{median(times):.1f}", f"{highest:.1f}"
 
 
 def _row(*cells: str) -> None:

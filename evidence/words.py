@@ -50,9 +50,11 @@ def stems(text: str) -> list[str]:
 def names(text: str) -> list[str]:
     """Phrases in quotation marks and runs of capitalised words, in order, each once."""
     quoted = [match.group(1).strip(" ,.?!") for match in QUOTED.finditer(text)]
-    runs = [_trimmed(match.group()) for match in NAME.finditer(POSSESSIVE.sub(" ; ", QUOTED.sub(" ; ", text)))]
+    matches = NAME.finditer(POSSESSIVE.sub(" ; ", QUOTED.sub(" ; ", text)))
+    runs = dict.fromkeys(_trimmed(match.group()) for match in matches)
     telling = [name for name in runs if set(tokens(name)) - STOP_WORDS - GENERIC_WORDS]
-    return list(dict.fromkeys(name for name in [*quoted, *telling] if len(name) > 1 and stems(name)))
+    found = [*(name for name in quoted if stems(name)), *telling]
+    return list(dict.fromkeys(name for name in found if len(name) > 1))
 
 
 def _trimmed(run: str) -> str:

@@ -10,6 +10,7 @@ from pptx import Presentation
 
 from deep_research.reading.office import open_office
 from deep_research.reading.records import Extract
+from deep_research.reading.slide_charts import chart_blocks
 from deep_research.reading.tables import table_of, up_to_limit
 
 _EMU_PER_LINE = 200_000
@@ -52,27 +53,10 @@ def _shape(shape: Any) -> Iterator[str]:
         rows = ([" ".join(cell.text_frame.text.split()) for cell in row.cells] for row in shape.table.rows)
         yield from table_of([row for row in rows if any(row)])
     elif getattr(shape, "has_chart", False):
-        yield from _chart(shape.chart)
+        yield from chart_blocks(shape.chart.element)
 
 
 def _paragraphs(frame: Any) -> Iterator[str]:
     for paragraph in frame.paragraphs:
         if text := " ".join(paragraph.text.split()):
             yield f"- {text}" if paragraph.level else text
-
-
-def _chart(chart: Any) -> Iterator[str]:
-    """Its title, and a table with a column for each series."""
-    if chart.has_title and chart.chart_title.has_text_frame:
-        yield from _paragraphs(chart.chart_title.text_frame)
-    for plot in chart.plots:
-        series = list(plot.series)
-        rows = [[str(label), *(_value(one, place) for one in series)] for place, label in enumerate(plot.categories)]
-        if rows:
-            yield from table_of([["", *(one.name for one in series)], *rows])
-
-
-def _value(series: Any, place: int) -> str:
-    values = series.values
-    value = values[place] if place < len(values) else None
-    return "" if value is None else f"{value:g}"

@@ -77,6 +77,11 @@ def test_a_title_is_the_same_after_latex_has_read_it(title: str) -> None:
     assert latex2text.latex_to_text(entry["title"]) == title
 
 
+def test_a_day_of_reading_that_is_none_is_left_out() -> None:
+    (entry,) = entries([SOURCES[0].model_copy(update={"read_at": "yesterday"})])
+    assert "urldate" not in entry
+
+
 def test_a_circumflex_in_a_title_is_no_accent() -> None:
     assert r"10\textasciicircum{}2" in bibtex([titled("10^2")])
 

@@ -200,6 +200,12 @@ def test_passages_cover_the_text_and_know_their_headings() -> None:
     assert split_passages("") == []
 
 
+@pytest.mark.parametrize("sentence", ["港口很深。", "港口很深！", "港は深い？", "बंदरगाह गहरा है। ", "ဆိပ်ကမ်းသည်။ "])
+def test_a_long_text_is_cut_at_the_ends_of_sentences_in_any_script(sentence: str) -> None:
+    text = (sentence * 1000).strip()
+    assert {text[span.start : span.end].strip()[-1] for span in split_passages(text)} == {sentence.strip()[-1]}
+
+
 @given(st.text("ab #=\n.。", max_size=300))
 def test_no_character_of_a_text_is_outside_its_passages(text: str) -> None:
     covered = {place for span in split_passages(text) for place in range(span.start, span.end)}

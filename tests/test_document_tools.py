@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -66,17 +65,18 @@ async def test_results_of_several_queries_are_mixed_once_each_and_grouped_by_doc
     tool = search_tool(place, desk, max_results=6)
     outcome = await tool.run(InternalSearchArguments(queries=["chapter ship cargo", "Velm bridge", "velm BRIDGE"]))
     titles = [hit.source.address.rpartition("/")[2] for hit in outcome.hits]
-    assert sorted(titles) == ["Velm bridge.txt", "harbour.md", *["long.txt"] * 3, "page.html"]
-    assert len(list(groupby(titles))) == 4
+    assert titles == ["long.txt"] * 5 + ["Velm bridge.txt"]
     assert len({hit.excerpt for hit in outcome.hits}) == 6
     assert (desk.meter, outcome.problems) == (Meter(searches=2), ())
     assert all(hit.excerpt in hit.text for hit in outcome.hits)
-    assert BRIDGE.strip() in [hit.text for hit in outcome.hits]
+    assert outcome.hits[-1].text == BRIDGE.strip()
 
 
 async def test_documents_that_a_found_name_leads_to_come_behind_it(place: Place) -> None:
-    outcome = await search_tool(place).run(InternalSearchArguments(queries=["salt trade"]))
-    assert [hit.source.title for hit in outcome.hits] == ["Salt", "Porto Alto harbour", "Velm bridge"]
+    outcome = await search_tool(place).run(
+        InternalSearchArguments(queries=["Who deepened the harbour at which salt was traded?"])
+    )
+    assert [hit.source.title for hit in outcome.hits] == ["Salt", "Porto Alto harbour"]
 
 
 async def test_queries_above_the_limit_are_not_searched_and_that_is_said(place: Place) -> None:

@@ -219,6 +219,15 @@ def test_a_file_that_takes_too_long_is_given_up_and_the_next_is_read() -> None:
         assert time.monotonic() - start < 3
 
 
+def test_several_files_are_read_in_one_go_and_each_has_its_own_answer(parser: Parser) -> None:
+    files = [(b"Deep.", "a.md"), (b"%PDF-1.4 no more", "b.pdf"), (b"", "c.txt"), ("tiefß".encode(), "d.txt")]
+    answers = parser.parse_all(files)
+    assert [one.reason if isinstance(one, Unreadable) else one.text for one in answers] == [
+        *("Deep.", "broken", "empty", "tiefß")
+    ]
+    assert parser.parse_all([]) == []
+
+
 def test_many_threads_share_a_few_children_and_all_are_ended() -> None:
     with Parser(seconds=15, max_bytes=1000, workers=2) as shared, ThreadPoolExecutor(8) as threads:
         texts = list(threads.map(lambda number: shared.parse(f"n{number}".encode(), "a.txt").text, range(40)))

@@ -148,6 +148,8 @@ async def test_a_section_that_is_cut_off_is_continued() -> None:
         MENDED.replace("[3]", ""),
         MENDED.replace("[3]", "[4]"),
         MENDED.replace("1932", "1933"),
+        f"{MENDED} [Mehr](https://evil.example/)",
+        f"{MENDED}\n\n```",
         MENDED.replace("1.844", "vielen"),
         "",
         ModelFailed("it fell silent"),

@@ -133,6 +133,20 @@ async def test_calls_for_a_report_are_bounded_however_often_it_is_cut_off(tmp_pa
     assert len(run.calls("writer")) == 2 * 5
 
 
+async def test_an_outline_that_is_cut_off_behind_all_sections_that_there_may_be_is_whole(tmp_path: Path) -> None:
+    def write(messages: list[BaseMessage], _: dict[str, Any]) -> Any:
+        is_outline = "List now" in messages[-1].text
+        text = "- The light [1]\n- Its keeper [1]\n- The harb" if is_outline else f"Call {len(messages[-2].text)}. [1]"
+        return calls(text=text, finish_reason="length" if is_outline else "stop")
+
+    limits = {"max_sections": 2, "max_continuations": 0, "report_tokens": 60}
+    run = lab(tmp_path, writer=[write] * 9, verify="off", limits=limits)
+    run.models["writer"].profile = ModelProfile(max_input_tokens=100_000, max_output_tokens=TINY)
+    state = await run.ask()
+    assert state.run and (state.run.stop_reason, state.run.status) == ("", "completed")
+    assert "in 20 words at most" in run.calls("writer")[1].messages[-1].text
+
+
 async def test_a_report_that_fills_what_it_may_have_gets_no_sections(tmp_path: Path) -> None:
     writer = CappedWriter(TINY)
     state = await capped(tmp_path, writer, limits={"report_tokens": TINY, "max_continuations": 1}).ask()

@@ -13,7 +13,8 @@ from lab import write_documents
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 SCRIPTS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-EMBEDDED = [script for script in SCRIPTS if "langgraph_sdk" not in script]
+SEARCHES = [script for script in SCRIPTS if "Library(" in script]
+EMBEDDED = [script for script in SCRIPTS if "langgraph_sdk" not in script and script not in SEARCHES]
 IN_A_LOOP = """
 import asyncio, sys
 async def notebook():
@@ -41,6 +42,11 @@ def test_the_readme_shows_all_ways_of_embedding() -> None:
     assert any("graph.stream(" in script for script in EMBEDDED)
     assert any("graph.astream(" in script for script in EMBEDDED)
     assert any("deep_research_tool(" in script for script in EMBEDDED)
+
+
+def test_the_readme_shows_how_documents_are_searched_without_a_question(tmp_path: Path) -> None:
+    (script,) = SEARCHES
+    assert run_script(script, tmp_path).startswith("Skerry Light")
 
 
 @pytest.mark.parametrize("number", range(len(EMBEDDED)))

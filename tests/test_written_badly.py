@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from lab import REPORT, Lab, lab, research, search
@@ -11,6 +12,7 @@ from verified import BOTH, audited
 from deep_research.models.scripted import call, calls
 from deep_research.run.errors import RateLimited
 from deep_research.state import ResearchState
+from deep_research.tools.one_language import LONGEST
 
 TRUE = "The Skerry Light was lit for the first time in 1844. [1] Ada Moran kept the Skerry Light from 1901 to 1932. [2]"
 HABITS = {
@@ -78,7 +80,7 @@ MENDED = (
 ASKED = "Wann wurde der Leuchtturm von Skerry zum ersten Mal angezündet, und wer hat ihn gehütet?"
 
 
-def german_lab(tmp_path: Path, *written: object, opinions: int = 0) -> Lab:
+def german_lab(tmp_path: Path, *written: object, rewrites: int = 2, **settings: Any) -> Lab:
     """A lab over German documents, whose writer says this."""
     folder = tmp_path / "german"
     folder.mkdir()
@@ -91,7 +93,8 @@ def german_lab(tmp_path: Path, *written: object, opinions: int = 0) -> Lab:
         orchestrator=[research("Der Leuchtturm von Skerry"), REPORT],
         researcher=[search("Leuchtturm Skerry angezündet", "Ada Moran"), REPORT, found],
         writer=[*written],
-        limits={"max_opinions": opinions},
+        limits={"max_opinions": 0, "max_rewrites": rewrites},
+        **settings,
     )
     run.folder = folder
     return run
@@ -105,6 +108,20 @@ async def test_a_section_that_drifts_to_another_language_is_written_anew(tmp_pat
     assert MENDED in state.report.text
     assert "## Quellen" in state.messages[-1].text
     assert [call for call in run.calls("writer") if "German" in call.text] == run.calls("writer")
+
+
+@pytest.mark.parametrize(("verify", "rewrites"), [("repair", 0), ("check", 2)])
+async def test_a_section_in_another_language_that_is_not_written_anew_is_named(
+    tmp_path: Path, verify: str, rewrites: int
+) -> None:
+    heading = "The keeper who looked after the light for longer than anybody before her or after her on the island"
+    drifted = DRIFTED.replace("The keeper", heading)
+    run = german_lab(tmp_path, f"{FIRST}\n\n{drifted}", rewrites=rewrites, verify=verify)
+    state = await run.ask(ASKED)
+    assert state.report and heading in state.report.text
+    assert len(run.calls("writer")) == 1
+    [notice] = [note for note in state.run.notices if note.startswith("This part")] if state.run else []
+    assert notice == f"This part is not in German: {heading[: LONGEST - 1].rstrip()}…"
 
 
 async def test_a_section_is_not_paid_again_when_the_check_is_stopped_behind_it(tmp_path: Path) -> None:

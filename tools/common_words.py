@@ -22,13 +22,13 @@ _COMMON = {
         nach werden wird wurde wurden über wann wer wie wo welche""",
     "nl": """de het een en van is was niet met voor op te dat die aan zijn werd ook naar uit bij worden om door over
         wanneer wie waar hoe""",
-    "fr": """le la les des et est une du dans pour qui que par sur avec au aux ce cette sont pas plus ont il elle était
-        quand où quel quelle comment""",
-    "es": """el la los las y es en del una para que por con se su fue como más al lo sus son entre pero también había
+    "fr": """le la les de des et est une du dans pour qui que par sur avec au aux ce cette sont pas plus ont il elle
+        était quand où quel quelle comment""",
+    "es": """el la los las y es en de del una para que por con se su fue como más al lo sus son entre pero también había
         qué quién cuándo dónde cuál cómo""",
     "it": """il la di e che è un una per con non del della dei delle gli nel nella si sono come più anche alla dal era
         quando dove chi quale""",
-    "pt": """o a os as e é do da dos das em um uma para que por com não na nos se foi mais como ao pela pelo são
+    "pt": """o a os as e é de do da dos das em um uma para que por com não na nos se foi mais como ao pela pelo são
         quando onde quem qual""",
     "sv": "och att det som en är på av för med den till i har inte om ett var från men de vid efter sin blev vad vem",
     "da": "og at det som en er på af for med den til i har ikke om et var fra men de ved efter sin blev hvad hvornår",

@@ -35,7 +35,7 @@ class IndexReader:
 
     def counted(self, words: Sequence[str]) -> int:
         """In how many passages these words stand, as a sum over all that they are indexed by."""
-        forms = dict.fromkeys(form for of_word in forms_of(words, self._languages) for form in of_word)
+        forms = list(dict.fromkeys(form for of_word in forms_of(words, self._languages) for form in of_word))
         return sum(self._counter.count(self._connection, self._state, forms).values())
 
     def best(self, words: Sequence[str], limit: int) -> list[int]:

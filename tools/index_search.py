@@ -11,7 +11,7 @@ from deep_research.tools.narrowing import MOST, narrowed, quoted
 from deep_research.tools.stems import forms_of
 
 _BEST = """
-WITH scored AS MATERIALIZED (
+WITH scored AS (
     SELECT rowid AS id, bm25 (passages, 4.0, 2.0, 1.0) AS score FROM passages WHERE passages MATCH :match LIMIT :most
 )
 SELECT scored.id FROM scored JOIN spans ON spans.id = scored.id JOIN texts ON texts.id = spans.text
@@ -65,18 +65,19 @@ class Counter:
     """Tells in how many passages a word stands; a common one takes long to count, so the numbers are kept."""
 
     def __init__(self) -> None:
-        self._state = 0
-        self._counts: dict[str, int] = {}
+        self._known: tuple[int, dict[str, int]] = (0, {})
 
-    def count(self, connection: sqlite3.Connection, state: int, stems: Iterable[str]) -> dict[str, int]:
-        """The numbers for those of these stems that there are."""
-        if state != self._state:
-            self._state, self._counts = state, {}
-        known = self._counts
-        found = {stem: known[stem] if stem in known else _count(connection, stem) for stem in stems}
-        if state == self._state:
-            known.update(found)
-        return {stem: count for stem, count in found.items() if count}
+    def count(self, connection: sqlite3.Connection, state: int, stems: Sequence[str]) -> dict[str, int]:
+        """The numbers for those of these stems that there are, in an index of this state."""
+        if self._known[0] != state:
+            self._known = (state, {})
+        of_state, counts = self._known
+        # Another thread may have seen another state meanwhile.
+        known = counts if of_state == state else {}
+        for stem in stems:
+            if stem not in known:
+                known[stem] = _count(connection, stem)
+        return {stem: known[stem] for stem in stems if known[stem]}
 
 
 def find(

@@ -19,12 +19,15 @@ from deep_research.tools.ranking import Passage
 
 
 class InternalSearchArguments(BaseModel):
-    """Search the user's own documents by words. Returns passages, the best first, with addresses for `open_url`."""
+    """Search the user's own documents by words. Returns passages, the best first, with addresses for `open_url`.
+
+    A whole question also finds the documents to which names in the first ones lead.
+    """
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
     queries: Lines
-    """Short queries of a few telling words, no common ones, each about one thing; names as the documents write them."""
+    """Questions, or queries of up to four telling words, each about one thing; names as the documents write them."""
 
 
 class InternalSearch:

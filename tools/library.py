@@ -28,9 +28,11 @@ from deep_research.tools.questions import mentions, terms_of
 from deep_research.tools.ranking import Passage, rarity, scores
 from deep_research.tools.refresh import Outdated, compare, update
 from deep_research.tools.roots import SCHEME, Root, open_roots, unreadable
-from deep_research.tools.wording import bare
+from deep_research.tools.wording import bare, sought_words
 
-CANDIDATES = 150
+CANDIDATES = 100
+FEWEST_WORDS = 5
+"""Words from which on a query counts as a question."""
 TRAILED = 10
 """Passages that are taken from the trails through the documents; the others are those that hold the words best."""
 
@@ -99,16 +101,13 @@ class Library:
     def follow(self, question: str, limit: int) -> list[Passage]:
         """The passages that answer a question together, those of the best trail first, and others that may help.
 
-        Outdated versions come last, and tell which document is in force; that one is among the passages.
+        A few words are no question: they get what holds them. Outdated versions come last, and tell which document is
+        in force; that one is among the passages.
         """
         if not terms_of(question):
             return []
         self._complete()
-        try:
-            trailed = self._trailed(question)
-        except Foreign:
-            # The plain search mends the damaged index.
-            trailed = []
+        trailed = self._trailed(question) if len(sought_words(question)) >= FEWEST_WORDS else []
         found = _each_text_once([*trailed, *self.search(question, limit)])[:limit]
         with self._shelf() as shelf:
             return in_force_first(question, found, shelf, self._text)[:limit]
@@ -118,8 +117,12 @@ class Library:
         return document.text if document else ""
 
     def _trailed(self, question: str) -> list[Passage]:
-        with self._shelf() as shelf:
-            return [shelf.passages[one] for one in passages_of(find_trails(question, shelf), TRAILED)]
+        try:
+            with self._shelf() as shelf:
+                return [shelf.passages[one] for one in passages_of(find_trails(question, shelf), TRAILED)]
+        except Foreign:
+            # The plain search mends the damaged index.
+            return []
 
     @contextmanager
     def _shelf(self) -> Iterator[IndexShelf]:

@@ -7,7 +7,7 @@ from itertools import accumulate
 from math import prod
 from typing import NamedTuple
 
-MOST = 5_000
+MOST = 3_000
 """Passages that one search compares; each takes some microseconds, and a question makes many searches."""
 TOGETHER = 3
 """Common words that are sought together, at most: to look for one takes the longer the more passages hold it."""

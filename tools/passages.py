@@ -12,7 +12,7 @@ MOST = 1200
 _GAP = re.compile(r"\n[ \t]*\n\s*|\Z")
 _HEADING = re.compile(r"(#{1,6})[ \t]+(.+)|([^\n]+)\n(?:=+|-+|~+)[ \t]*\Z")
 _MARKED_LINE = re.compile(r"#{1,6}[ \t].*(?=\n)")
-_BREAKS = (re.compile(r"[.!?。!?][\"'”’)\]]*(?:\s+|(?<=[。!?]))"), re.compile(r"\s+"))
+_BREAKS = (re.compile(r"[.!?。！？।။។][\"'”’)\]]*(?:\s+|(?<=[。！？]))"), re.compile(r"\s+"))
 
 
 class Span(NamedTuple):

@@ -11,6 +11,7 @@ from deep_research.evidence.vocabulary import MONTHS, STOP_WORDS
 from deep_research.evidence.words import names, stem, stems, tokens
 
 SHORTEST_NAME = 3
+UNTELLING = STOP_WORDS | MONTHS
 _REMARK = re.compile(r"\s*(?:\([^)]*\)|,.*)$")
 _JOINT = re.compile(r"\s+(?:of|the|in|at|de|von|van)\s+")
 
@@ -52,6 +53,11 @@ class Candidate:
         return sum(self.counts.values())
 
     @cached_property
+    def words(self) -> frozenset[str]:
+        """The different words of title and text."""
+        return frozenset((*self.title_run.split(), *self._tokens))
+
+    @cached_property
     def title_run(self) -> str:
         """The title's words, between spaces."""
         return plain_run(self.title)
@@ -75,10 +81,18 @@ class Candidate:
     def names(self) -> tuple[str, ...]:
         """The names in title and text by which a trail can go on, as plain words."""
         found = [self.title, self.subject, *names(self.text)]
-        parts = [part for name in found for part in (name, *_JOINT.split(name))]
+        parts = dict.fromkeys(part for name in found for part in (name, *_JOINT.split(name)))
         plain = (" ".join(tokens(part)) for part in parts)
         return tuple(dict.fromkeys(name for name in plain if _is_telling(name)))
 
+    @cached_property
+    def names_by_word(self) -> dict[str, list[str]]:
+        """These names by their first words."""
+        found: dict[str, list[str]] = {}
+        for name in self.names:
+            found.setdefault(name.split(" ", 1)[0], []).append(name)
+        return found
+
 
 def _is_telling(name: str) -> bool:
-    return len(name) >= SHORTEST_NAME and not name.isdigit() and not set(name.split()) <= STOP_WORDS | MONTHS
+    return len(name) >= SHORTEST_NAME and not name.isdigit() and not UNTELLING.issuperset(name.split())

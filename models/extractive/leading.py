@@ -32,13 +32,7 @@ def leading(documents: Sequence[Document], question: str) -> list[Document]:
     return in_turn([own, pages])[:MOST_SOURCES]
 
 
-def absent_names(documents: Sequence[Document], question: str) -> list[str]:
-    """The names in the question that no document holds, be it in parts of its text or in its title."""
-    held = [frozenset(stems(" ".join((document.title, *document.texts)))) for document in documents]
-    return [name for name in _sure_names(question) if not _is_held(name, held)]
-
-
-def _sure_names(question: str) -> list[str]:
+def sure_names(question: str) -> list[str]:
     """Where capitals tell names: in no script without them, in German only in a row, since all nouns have them.
 
     Nor does the capital of the first word tell anything.
@@ -50,6 +44,12 @@ def _sure_names(question: str) -> list[str]:
         for name in names(_without_order(question))
         if name != name.lower() and (" " in name or not (is_german or opening.startswith(name)))
     ]
+
+
+def absent_names(documents: Sequence[Document], question: str) -> list[str]:
+    """The names in the question that no document holds, be it in parts of its text or in its title."""
+    held = [frozenset(stems(" ".join((document.title, *document.texts)))) for document in documents]
+    return [name for name in sure_names(question) if not _is_held(name, held)]
 
 
 def _without_order(question: str) -> str:

@@ -13,7 +13,7 @@ from deep_research.models.extractive.answers import is_broad
 from deep_research.models.extractive.chains import best_chain
 from deep_research.models.extractive.comparison import sides_of
 from deep_research.models.extractive.coverage import LEAST_OF_NAME, share_of_name
-from deep_research.models.extractive.leading import MOST_SOURCES
+from deep_research.models.extractive.leading import MOST_SOURCES, sure_names
 from deep_research.models.extractive.listing import asks_for_list
 from deep_research.models.extractive.old_versions import old_versions
 from deep_research.models.extractive.pool import Pool, Sentence
@@ -57,8 +57,13 @@ def _share(pool: Pool) -> float:
 
 
 def _absent(findings: Sequence[Found], pool: Pool) -> list[str]:
-    """Names that the findings say they lack, and that no quoted sentence holds."""
+    """Names that the findings say they lack, and that no quoted sentence holds.
+
+    Learnings say nothing of the kind, and do not tell titles: there names of several words are looked for.
+    """
     named = dict.fromkeys(name for found in findings for name in found.absent)
+    if not any(found.titles for found in findings):
+        named |= dict.fromkeys(name for name in sure_names(pool.question) if len(set(stems(name))) > 1)
     return [name for name in named if share_of_name(name, pool.sentences) < LEAST_OF_NAME]
 
 

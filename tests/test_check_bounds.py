@@ -1,0 +1,132 @@
+"""What the check of a report may spend, and what it does not let in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lab import REPORT, lab, search
+from langchain_core.messages import AIMessage
+from langgraph.store.memory import InMemoryStore
+from verified import audited, claim, rewritten
+
+from deep_research.audit import CitedPassage, ClaimCheck
+from deep_research.evidence.labels import labels
+from deep_research.evidence.marks import with_marks
+from deep_research.evidence.protected import unwrapped
+from deep_research.evidence.reaudit import reaudit
+from deep_research.evidence.verification import SourceText
+from deep_research.run.pages import DAMAGED, Pages, text_hash
+from deep_research.state import Report
+from deep_research.tools.second_opinion import is_unsure
+from deep_research.tools.write_unheard import LAST_CHARACTERS, last_words
+
+FALSE = "It stands 83 metres tall. [1]"
+MARKED = f"{FALSE} *(not verified)*"
+DEAR: Any = {"input_tokens": 1_000_000, "output_tokens": 1, "total_tokens": 1_000_001}
+
+
+@pytest.mark.parametrize(("limits", "writes"), [({"max_tokens": 100_000}, 1), ({"max_tokens": 9_000_000}, 2)])
+async def test_a_run_that_has_spent_all_it_may_mends_nothing(
+    tmp_path: Path, limits: dict[str, int], writes: int
+) -> None:
+    found = AIMessage("It was lit in 1844. [1]", usage_metadata=DEAR)
+    writer = [FALSE, rewritten("It stands 38 metres tall. [1]")]
+    limits = {"max_opinions": 0, **limits}
+    run = lab(tmp_path, researcher=[search("Skerry Light"), REPORT, found], writer=writer, limits=limits)
+    state = await run.ask()
+    assert len(run.calls("writer")) == writes
+    assert (audited(state).marked, audited(state).repaired) == ((1, 0) if writes == 1 else (0, 1))
+
+
+GERMAN = (
+    "Ada Moran aus Tralee hütete den Leuchtturm von Skerry neben Port Anlow und Kilrush von 1901 bis 1932, länger als "
+    "alle vor ihr."
+)
+
+
+async def test_a_repair_in_another_language_is_refused_though_a_source_says_so(tmp_path: Path) -> None:
+    (tmp_path / "german").mkdir()
+    (tmp_path / "german" / "moran.md").write_text(f"# Ada Moran\n\n{GERMAN}\n", "utf-8")
+    written = "Ada Moran of Tralee kept the lighthouse of Skerry by Port Anlow and Kilrush from 1801 to 1832. [1]"
+    run = lab(
+        tmp_path,
+        researcher=[search("Ada Moran"), REPORT, "Ada Moran. [1]"],
+        writer=[written, rewritten(f"{GERMAN} [1]")],
+        limits={"max_opinions": 0},
+    )
+    run.folder = tmp_path / "german"
+    state = await run.ask("Who kept the lighthouse of Skerry, and from when until when was that?")
+    assert len(run.calls("writer")) == 2
+    assert state.report and state.report.text.startswith(written)
+    assert claim(state).is_marked
+
+
+@pytest.mark.parametrize(
+    ("claimed", "quote", "score", "is_asked"),
+    [
+        ("The tower was built of granite in those years.", "Der Turm wurde in jenen Jahren gebaut.", 0.1, True),
+        ("The tower was built of granite in those years.", "The lamp was lit by the keeper of it.", 0.1, False),
+        ("The tower was built of granite in those years.", "The lamp was lit by the keeper of it.", 0.3, True),
+        ("The tower was built of granite in those years.", "Der Turm wurde in jenen Jahren gebaut.", 0.7, False),
+        ("The tower was built of granite in those years.", "", 0.3, False),
+    ],
+)
+def test_a_model_is_asked_where_words_cannot_be_compared(
+    claimed: str, quote: str, score: float, is_asked: bool
+) -> None:
+    passage = CitedPassage(
+        source="k", verdict="partly", score=score, quote=quote, start=0, end=len(quote), content_hash="h"
+    )
+    assert is_unsure(claimed, passage) is is_asked
+    assert not is_unsure(claimed, passage.model_copy(update={"judge": "a model"}))
+
+
+def unsupported(start: int, end: int, *, is_marked: bool = False) -> ClaimCheck:
+    return ClaimCheck(start=start, end=end, verdict="unsupported", passages=(), is_marked=is_marked)
+
+
+def test_a_mark_before_the_next_word_is_set_apart_from_it() -> None:
+    assert with_marks("塔高38米。第二座塔。", [unsupported(0, 6)], labels("en"))[0] == (
+        "塔高38米。 *(not verified)* 第二座塔。"
+    )
+
+
+def test_of_two_sentences_in_the_same_words_each_has_its_own_mark_when_they_are_checked_again() -> None:
+    text = f"{MARKED} {FALSE}"
+    claims = (unsupported(0, len(MARKED), is_marked=True), unsupported(len(MARKED) + 1, len(text)))
+    again = reaudit(Report(text=text, sources=("k",), claims=claims), {"k": [SourceText("k", "It is tall.")]})
+    assert [one.is_marked for one in again.claims] == [True, False]
+    assert len(again.unmarked) == 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        ("```\na\nb\n```", "a\nb"),
+        ("~~~md\na\n~~~", "a"),
+        ("```Markdown\na\n```", "a"),
+        ("```python\na\n```", None),
+        ("```\na\n```\nb\n```", None),
+        ("```\na", None),
+        ("a", None),
+    ],
+)
+def test_only_a_fence_around_a_whole_answer_is_taken_off(answer: str, text: str | None) -> None:
+    assert unwrapped(answer) == (answer if text is None else text)
+
+
+async def test_a_text_that_can_no_longer_be_read_is_kept_anew() -> None:
+    store, words = InMemoryStore(), "It was lit in 1844."
+    pages = Pages(store, "thread")
+    await store.aput(pages.place, text_hash(words), {DAMAGED: True})
+    assert await pages.text(await pages.keep(words)) == words
+
+
+@pytest.mark.parametrize("characters", range(LAST_CHARACTERS, LAST_CHARACTERS + 8))
+def test_a_model_is_reminded_of_whole_words(characters: int) -> None:
+    text = ("lantern " * 20)[:characters]
+    end = last_words(text)
+    assert text.endswith(end) and len(end) > LAST_CHARACTERS - 9
+    assert set(end.split()[:-1]) == {"lantern"}

@@ -1,0 +1,149 @@
+"""Documents in many languages in one folder: each is found by other forms of its words, and by its own script."""
+
+from __future__ import annotations
+
+import unicodedata
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from shelf import Place
+
+from deep_research.tools.common_words import IN_TEXT, evident
+from deep_research.tools.document_language import stemmed_in
+from deep_research.tools.library import Library
+from deep_research.tools.questions import terms_of
+from deep_research.tools.stems import TAG, forms_of, tokens_of
+from deep_research.tools.wording import words_and_pieces, words_of
+
+TEXTS = {
+    "en": "The fishermen were counting their boats. The lighthouses of the coast are older than the harbours.",
+    "de": "Die Häuser am Hafen wurden von den Kaufleuten gebaut. Sie sind nicht so alt wie die Türme der Kirche.",
+    "nl": "De oude bruggen van de stad werden in die jaren gebouwd. Het water is niet diep, en de schepen zijn klein.",
+    "fr": "Les anciens moulins de la vallée étaient dans les mains des moines. Le meunier est parti avec ses chevaux.",
+    "es": "Los pescadores de la costa llegaban con sus redes. El mercado era pequeño, pero las campanas se oían lejos.",
+    "it": "Le barche dei pescatori arrivavano nella baia. Il mercato della città era piccolo, ma non era vuoto.",
+    "pt": "Os navios não chegavam ao porto da cidade. As pontes são antigas e foram construídas com pedras da serra.",
+    "sv": "Båtarna seglade från öarna och kom inte till hamnen. Det var en kall vinter, och fiskarna blev få.",
+    "da": "Bådene sejlede ikke fra øerne den vinter. Der var mange møller i byen, og de blev bygget af købmændene.",
+    "no": "Båtene seilte ikke fra øyene den vinteren. Det var mange møller i byen, og de ble bygget av kjøpmennene.",
+    "fi": "Veneiden omistajat eivät olleet kaupungissa, mutta he tulivat sinne. Se oli kylmä vuosi, ja myllyt olivat.",
+    "ru": "Корабли не приходили в гавань зимой. Старые мельницы стояли на берегу реки, и их было много.",
+    "th": "เรือประมงออกจากท่าเรือในฤดูหนาว ชาวเมืองสร้างสะพานข้ามแม่น้ำ",
+    "lo": "ເຮືອອອກຈາກທ່າເຮືອ ຊາວເມືອງສ້າງຂົວຂ້າມແມ່ນ້ຳ",
+    "km": "ទូកចេញពីកំពង់ផែ អ្នកក្រុងសាងសង់ស្ពានឆ្លងទន្លេ",
+    "my": "လှေများသည် ဆိပ်ကမ်းမှ ထွက်ခွာသည်။ မြို့သားများသည် တံတားဆောက်သည်။",
+    "zh": "渔船冬天离开港口。市民在河上修建了一座桥。",
+    "ja": "漁船は冬に港を出る。市民は川に橋を架けた。猫もいた。",
+    "ko": "어선은 겨울에 항구를 떠난다. 시민들은 강에 다리를 놓았다.",
+    "hi": "मछली की नावें सर्दियों में बंदरगाह छोड़ती हैं। नगर के लोगों ने नदी पर पुल बनाया।",
+}
+OTHER_FORMS = {
+    "en": "fisherman boat, an old lighthouse",
+    "de": "Haus des Kaufmanns, gebaute Häusern",
+    "nl": "brug, gebouwde bruggen",
+    "fr": "moulin ancien",
+    "es": "pescador que llegaba con redes y una campana",
+    "it": "barca di un pescatore",
+    "pt": "ponte antiga, navio",
+    "sv": "båt segla",
+    "da": "mølle og båd",
+    "no": "mølle på øyene",
+    "fi": "veneet",
+    "ru": "корабль в гавани, мельница",
+    "th": "สะพาน",
+    "lo": "ຂົວ",
+    "km": "ស្ពាន",
+    "my": "တံတား",
+    "zh": "桥",
+    "ja": "猫",
+    "ko": "다리",
+    "hi": "नदी पर पुल",
+}
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
+    folder = tmp_path_factory.mktemp("languages")
+    docs = folder / "papers"
+    docs.mkdir()
+    for code, text in TEXTS.items():
+        (docs / f"{code}.txt").write_text(text, "utf-8")
+    return Place(docs, folder / "data").indexed()
+
+
+@pytest.mark.parametrize("code", OTHER_FORMS)
+def test_a_document_is_found_by_other_forms_of_its_words(library: Library, code: str) -> None:
+    found = [one.text for one in library.search(OTHER_FORMS[code], 1)]
+    assert found == [TEXTS[code]]
+
+
+@pytest.mark.parametrize("code", [code for code in TEXTS if code not in ("th", "lo", "km", "my", "zh", "ja", "ko")])
+def test_the_language_of_a_document_is_told(code: str) -> None:
+    kin = {"da": ("da", "no", "nn"), "no": ("da", "no", "nn"), "en": ("",)}
+    assert stemmed_in(f"{TEXTS[code]}\n\n{TEXTS[code]}") in kin.get(code, (code,))
+
+
+def test_the_words_of_one_language_are_not_those_of_another(tmp_path: Path) -> None:
+    place = Place.filled(tmp_path)
+    (place.docs / "fr.txt").write_text(TEXTS["fr"])
+    (place.docs / "en.txt").write_text("A new ship came to the harbour, and it was the largest of them all.")
+    # The rules of French make the same of both.
+    assert [one.text for one in place.indexed().search("news", 5)] == []
+
+
+@pytest.mark.parametrize(
+    ("question", "terms"),
+    [
+        ("When was the bridge over the Velm opened?", ["bridge", "over", "velm", "opened"]),
+        ("Wann wurde die Brücke über die Elbe gebaut?", ["brücke", "elbe", "gebaut"]),
+        ("Quand est né le maire de la ville?", ["né", "maire", "ville"]),
+        ("Who is The Who?", ["who", "is", "the"]),
+        ("", []),
+    ],
+)
+def test_common_words_of_the_question_s_own_language_are_not_sought(question: str, terms: list[str]) -> None:
+    assert terms_of(question) == terms
+
+
+def test_words_without_their_accents_and_points_are_found(tmp_path: Path) -> None:
+    place = Place.filled(tmp_path)
+    (place.docs / "a.txt").write_text("Les élèves du café étaient à la fenêtre, et le garçon était dans la cuisine.")
+    (place.docs / "b.txt").write_text("הַסְּפִינָה בַּנָּמֵל")
+    library = place.indexed()
+    assert library.search("eleve cafe", 1)[0].text.startswith("Les élèves")
+    assert library.search("ספינה הספינה", 1)[0].text.startswith("הַסְּפִינָה")
+
+
+def test_a_mark_below_or_above_a_letter_stays_with_it() -> None:
+    assert words_of("เมืองท่า") == ["เมื", "มือ", "อง", "งท่", "ท่า"]
+    assert words_of("हिन्दी में") == ["हिन्दी", "में"]
+
+
+@given(st.text(max_size=200))
+def test_a_passage_is_indexed_by_everything_that_its_own_words_are_sought_by(text: str) -> None:
+    for language in ("", "de", "ru"):
+        tokens = set(tokens_of(text, language))
+        sought = {form for forms in forms_of(terms_of(text), [language] if language else []) for form in forms}
+        assert all(tokens & set(forms) for forms in forms_of(terms_of(text), [language] if language else []))
+        assert not any(" " in form or not form for form in sought)
+
+
+@given(st.text(max_size=200))
+def test_no_word_holds_what_stands_between_a_language_and_a_stem(text: str) -> None:
+    words, pieces = words_and_pieces(text)
+    assert not any(TAG in one for one in (*words, *pieces))
+
+
+@given(st.text("abc éßДж港口เมื ", max_size=40))
+def test_composed_and_decomposed_characters_are_the_same_words(text: str) -> None:
+    assert words_of(unicodedata.normalize("NFD", text)) == words_of(unicodedata.normalize("NFC", text))
+
+
+def test_a_language_is_evident_only_by_a_clear_lead() -> None:
+    german = ["die", "der", "und", "ist"]
+    assert evident(german, IN_TEXT) == "de"
+    assert evident(german[1:], IN_TEXT) == ""
+    assert evident([*german, *["kran"] * 60], IN_TEXT) == ""
+    assert evident(["og", "det", "som", "en", "er", "på"], IN_TEXT) == ""

@@ -1,0 +1,66 @@
+"""One text in several files: found once, readable under each of their names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from shelf import HARBOUR, Place
+
+from deep_research.tools.library import Library
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place.filled(tmp_path)
+
+
+def addresses(library: Library, query: str) -> list[str]:
+    return [one.source.address for one in library.search(query, 9)]
+
+
+def test_a_text_that_several_files_hold_is_found_once_and_read_under_each_name(place: Place) -> None:
+    for name in ("copy of harbour.md", "old/harbour.md", "z.txt"):
+        (place.docs / name).write_text(HARBOUR)
+    library = place.library()
+    assert library.refresh().documents == 6
+    assert addresses(library, "deepened harbour Porto Alto") == [
+        "docs:papers/copy of harbour.md",
+        "docs:papers/page.html",
+    ]
+    documents = [library.read(f"docs:papers/{name}") for name in ("harbour.md", "old/harbour.md", "z.txt")]
+    assert [one.text for one in documents if one] == [HARBOUR.strip()] * 3
+
+
+def test_where_the_first_of_equal_files_goes_the_next_one_is_found(place: Place) -> None:
+    (place.docs / "a.md").write_text(HARBOUR)
+    library = place.indexed()
+    assert addresses(library, "deepened") == ["docs:papers/a.md"]
+    (place.docs / "a.md").unlink()
+    library.refresh()
+    assert addresses(library, "deepened") == ["docs:papers/harbour.md"]
+    (place.docs / "harbour.md").unlink()
+    library.refresh()
+    assert addresses(library, "deepened") == []
+
+
+def test_many_copies_leave_room_for_other_documents(place: Place) -> None:
+    for number in range(200):
+        (place.docs / f"copy {number}.md").write_text(HARBOUR)
+    assert "docs:papers/old/Velm bridge.txt" in addresses(place.indexed(), "Ada Lindqvist harbour")
+
+
+def test_the_same_file_in_two_folders_is_found_in_the_first_and_read_in_both(place: Place, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "same.md").write_text(HARBOUR)
+    (other / "more.md").write_text("# Tides\n\nThe harbour of Nord was deepened too.")
+    library = place.indexed(place.docs, other)
+    assert sorted(addresses(library, "deepened")) == ["docs:other/more.md", "docs:papers/harbour.md"]
+    assert library.read("docs:other/same.md")
+
+
+def test_a_text_is_also_found_by_the_title_of_its_second_file(place: Place) -> None:
+    (place.docs / "tide tables.txt").write_text("High water is at noon, low water\nis in the evening.")
+    (place.docs / "almanac.txt").write_text("High water is at noon, low water\nis in the evening.")
+    assert addresses(place.indexed(), "What do the tide tables say?") == ["docs:papers/almanac.txt"]

@@ -1,0 +1,197 @@
+"""Whatever happens to the files, and in whatever order: the index answers as one that is built afresh."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from shelf import Place
+
+from deep_research.reading.extract import Parser
+from deep_research.reading.records import Extract, Unreadable
+from deep_research.run.limits import Limits
+from deep_research.tools.index import Index
+from deep_research.tools.questions import mentions, terms_of
+from deep_research.tools.refresh import compare, update
+
+PATHS = ("a.md", "b.txt", "sub/a.md", "sub/c.txt")
+TEXTS = (
+    b"# Harbour\n\nThe harbour was deepened for the salt ships.\n",
+    b"The salt ships of the harbour\n\nThey came in 1893, and ships came again.\n",
+    "# Häuser\n\nDie Häuser am Hafen wurden von den Kaufleuten gebaut, der Hafen ist nicht gewachsen.".encode(),
+    "港\n\n港の船は塩を運んだ。".encode(),
+    b"# Harbour\n\n" + b"One ship after the other came into the harbour. " * 60,
+    b"---\ntitle: Salt\n---\nThe name of the file says nothing of the ships\nthat came for salt.",
+    b"Without a title, a text is called by the name of its file\nin the harbour.",
+    bytes(500),
+    b"",
+)
+QUERIES = ("harbour", "salt ships 1893", "Haus Hafen", "港 船", "one ship after the other", "a", "b", "Häuser")
+
+Act = Callable[[Path, Path, int], None]
+
+
+def write(one: Path, _other: Path, number: int) -> None:
+    one.write_bytes(TEXTS[number % len(TEXTS)])
+
+
+def delete(one: Path, _other: Path, _number: int) -> None:
+    one.unlink(missing_ok=True)
+
+
+def move(one: Path, other: Path, _number: int) -> None:
+    if one.exists():
+        one.replace(other)
+
+
+def copy(one: Path, other: Path, _number: int) -> None:
+    if one.exists() and one != other:
+        other.write_bytes(one.read_bytes())
+
+
+def swap_for_a_link(one: Path, other: Path, _number: int) -> None:
+    if one != other:
+        one.unlink(missing_ok=True)
+        one.symlink_to(other)
+
+
+class Step(NamedTuple):
+    act: Act
+    one: str
+    other: str
+    number: int
+    is_read: bool
+    """Whether the index is brought up to date after it."""
+
+
+STEPS = st.lists(
+    st.builds(
+        Step,
+        st.sampled_from([write, write, delete, move, move, copy, swap_for_a_link]),
+        st.sampled_from(PATHS),
+        st.sampled_from(PATHS),
+        st.integers(0, len(TEXTS) - 1),
+        st.booleans(),
+    ),
+    min_size=1,
+    max_size=20,
+)
+
+
+class Reader(NamedTuple):
+    """What an index needs to be brought up to date; started once for all examples."""
+
+    parser: Parser
+    threads: ThreadPoolExecutor
+
+    def read(self, docs: Path, index: Index) -> Index:
+        update(compare(docs, index, Limits()), self.parser, self.threads, lambda: None)
+        return index
+
+
+@pytest.fixture(scope="module")
+def reader() -> Iterator[Reader]:
+    with ThreadPoolExecutor(2) as threads, Parser(seconds=15, max_bytes=1_000_000) as parser:
+        yield Reader(parser, threads)
+
+
+def state_of(index: Index) -> dict[str, Any]:
+    """All that an index tells."""
+    stamps = index.stamps()
+    return {
+        "stamps": stamps,
+        "documents": {path: index.document(path) for path in stamps},
+        "summary": index.summary(),
+        "answers": [index.search(terms_of(query), mentions(query), 25) for query in QUERIES],
+    }
+
+
+def do(docs: Path, step: Step, tick: int) -> None:
+    one, other = docs / step.one, docs / step.other
+    step.act(one, other, step.number)
+    for path in (one, other):
+        if path.is_file() and not path.is_symlink() and step.act is not delete:
+            # The clock of the file system may tick too slowly to tell two steps apart.
+            os.utime(path, ns=(tick, tick))
+
+
+@settings(max_examples=80)
+@given(steps=STEPS)
+def test_any_changes_in_any_order_give_the_index_that_is_built_afresh(reader: Reader, steps: Sequence[Step]) -> None:
+    with TemporaryDirectory() as folder:
+        docs = Path(folder) / "docs"
+        (docs / "sub").mkdir(parents=True)
+        index = Index(Path(folder) / "kept" / "indexes" / "a.sqlite")
+        for tick, step in enumerate(steps):
+            do(docs, step, tick)
+            if step.is_read:
+                reader.read(docs, index)
+        fresh = reader.read(docs, Index(Path(folder) / "fresh" / "indexes" / "a.sqlite"))
+        assert state_of(reader.read(docs, index)) == state_of(fresh)
+
+
+class Watched(Parser):
+    """A parser that notes what it is given."""
+
+    def __init__(self) -> None:
+        super().__init__(seconds=15, max_bytes=1_000_000)
+        self.seen: list[str] = []
+
+    def parse_all(self, files: Sequence[tuple[bytes, str]]) -> list[Extract | Unreadable]:
+        self.seen += [name for _, name in files]
+        return super().parse_all(files)
+
+
+def test_only_what_is_new_is_parsed_and_not_what_was_moved_or_touched(tmp_path: Path) -> None:
+    place = Place.filled(tmp_path)
+    index = Index(tmp_path / "data" / "indexes" / "a.sqlite")
+    with ThreadPoolExecutor(2) as threads, Watched() as parser:
+        reader = Reader(parser, threads)
+        reader.read(place.docs, index)
+        assert sorted(parser.seen) == ["Velm bridge.txt", "harbour.md", "page.html"]
+        parser.seen.clear()
+        (place.docs / "harbour.md").rename(place.docs / "old" / "harbour.md")
+        (place.docs / "old" / "Velm bridge.txt").touch()
+        (place.docs / "new.md").write_text("# New")
+        reader.read(place.docs, index)
+        assert parser.seen == ["new.md"]
+        moved = index.document("old/harbour.md")
+        assert moved
+        assert moved.title == "Porto Alto harbour"
+        assert index.document("harbour.md") is None
+
+
+def test_a_document_that_is_called_by_its_name_is_called_by_its_new_one(tmp_path: Path) -> None:
+    place = Place.filled(tmp_path)
+    (place.docs / "tide tables.txt").write_text("High water is at noon, low water\nis in the evening.")
+    library = place.indexed()
+    (place.docs / "tide tables.txt").rename(place.docs / "old" / "almanac.txt")
+    library.refresh()
+    assert [one.source.title for one in library.search("high water", 1)] == ["almanac"]
+
+
+def test_a_file_that_is_replaced_by_one_of_the_same_size_a_moment_later_is_read_again(tmp_path: Path) -> None:
+    place = Place.filled(tmp_path)
+    file = place.docs / "harbour.md"
+    file.write_text("The harbour holds salt.")
+    os.utime(file, ns=(1_900_000_000_000_000_000,) * 2)
+    library = place.indexed()
+    file.write_text("The harbour holds coal.")
+    os.utime(file, ns=(1_900_000_000_000_000_001,) * 2)
+    library.refresh()
+    assert [one.text for one in library.search("harbour holds", 1)] == ["The harbour holds coal."]
+
+
+def test_nothing_is_written_where_nothing_has_changed(tmp_path: Path) -> None:
+    place = Place.filled(tmp_path)
+    library = place.indexed()
+    before = place.index_file().read_bytes()
+    library.refresh()
+    assert place.index_file().read_bytes() == before

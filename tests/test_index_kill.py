@@ -1,0 +1,92 @@
+"""Indexing that is killed or stopped, with the real command: what was stored stays, and the next run goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+from pathlib import Path
+
+import pytest
+from command import Desk
+
+from deep_research.run.context import Context
+from deep_research.tools.grouping import BATCH_FILES
+from deep_research.tools.index import Index
+from deep_research.tools.library import Library
+
+FILES = 900
+QUESTION = "How many gannets were counted on day 7?"
+ASK = ("ask", QUESTION, "--model", "extractive", "--yes", "--json", "--docs")
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    desk = Desk(tmp_path)
+    for number in range(FILES):
+        file = desk.docs / f"{number % 7}" / f"note {number}.md"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(
+            f"# Gannets {number}\n\n" + f"On day {number} the gannets of rock {number * 7} were counted. " * 40
+        )
+    return desk
+
+
+def rows_in(data: Path) -> int:
+    """Documents in the index so far."""
+    for file in (data / "indexes").glob("*.sqlite"):
+        connection = sqlite3.connect(file, timeout=60)
+        try:
+            return int(connection.execute("SELECT count(*) FROM documents").fetchone()[0])
+        except sqlite3.OperationalError:
+            return 0
+        finally:
+            connection.close()
+    return 0
+
+
+def wait_for_rows(process: subprocess.Popen[str], data: Path) -> None:
+    while not rows_in(data):
+        try:
+            process.wait(0.01)
+        except subprocess.TimeoutExpired:
+            continue
+        raise AssertionError(f"it ended before it stored anything: {process.communicate()}")
+
+
+def indexed(out: str) -> list[tuple[int, int]]:
+    """What the packets of a run tell of indexing."""
+    packets = [json.loads(line) for line in out.splitlines()]
+    found = [packet for packet in packets if packet.get("type") == "documents_indexed"]
+    return [(packet["done"], packet["total"]) for packet in found]
+
+
+@pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGINT])
+def test_indexing_that_is_ended_goes_on_where_it_was(desk: Desk, sign: signal.Signals) -> None:
+    with desk.started(*ASK, str(desk.docs)) as process:
+        wait_for_rows(process, desk.data)
+        os.killpg(process.pid, sign)
+        process.communicate()
+    kept = rows_in(desk.data)
+    assert kept % BATCH_FILES == 0
+    assert 0 < kept < FILES
+    again = desk.run(*ASK, str(desk.docs))
+    assert again.code == 0, again.err
+    assert indexed(again.out)[-1] == (FILES - kept, FILES - kept)
+    _is_as_if_built_afresh(desk)
+
+
+def _is_as_if_built_afresh(desk: Desk) -> None:
+    (kept,) = (desk.data / "indexes").glob("*.sqlite")
+    fresh = Library(Context(docs=(desk.docs,), data_dir=desk.folder / "fresh"))
+    fresh.refresh()
+    (other,) = (desk.folder / "fresh" / "indexes").glob("*.sqlite")
+    ours, theirs = Index(kept), Index(other)
+    assert ours.stamps() == theirs.stamps()
+    terms = ["gannets", "7", "rock", "700"]
+    assert ours.search(terms, ["gannets 7"], 150) == theirs.search(terms, ["gannets 7"], 150)
+    assert [ours.document(f"{n % 7}/note {n}.md") for n in range(0, FILES, 99)] == [
+        theirs.document(f"{n % 7}/note {n}.md") for n in range(0, FILES, 99)
+    ]
