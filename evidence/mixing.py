@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import chain, zip_longest
 
 from deep_research.channels import Value
+
+DAMPING = 60
+"""How little the first places differ: the constant of reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009)."""
 
 
 def distinct(values: Iterable[Value], key: Callable[[Value], object]) -> list[Value]:
@@ -19,3 +23,15 @@ def distinct(values: Iterable[Value], key: Callable[[Value], object]) -> list[Va
 def in_turn(lists: Iterable[Iterable[Value]]) -> list[Value]:
     """The first of each list, then the second of each, and so on."""
     return [value for value in chain.from_iterable(zip_longest(*lists)) if value is not None]
+
+
+def fused(rankings: Sequence[Sequence[Value]], key: Callable[[Value], Hashable]) -> list[Value]:
+    """One ranking of several that each name a value once at most; where two come out alike, the first ranking decides.
+
+    What stands at the same place of two rankings comes before what stands there in one.
+    """
+    scores: dict[Hashable, float] = defaultdict(float)
+    for ranking in rankings:
+        for place, value in enumerate(ranking, 1):
+            scores[key(value)] += 1 / (DAMPING + place)
+    return sorted(distinct(chain.from_iterable(rankings), key), key=lambda value: -scores[key(value)])

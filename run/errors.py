@@ -6,6 +6,7 @@ DeepResearchError
 │   ├── DocumentsUnreadable     folder or file of `docs` missing, empty or unreadable
 │   ├── UnknownSetting          a name or value that no setting has
 │   ├── UnknownModel            model name that nothing can resolve
+│   ├── ExtraMissing            what a setting or format asks for needs a package that is not installed
 │   ├── WindowTooSmall          model window below `min_window`
 │   ├── NoSearchTool            nothing to search: no folder, no engine
 │   ├── KeyRefused              no key, or one that the provider does not take
@@ -71,6 +72,10 @@ class UnknownSetting(UserMistake):
 
 class UnknownModel(UserMistake):
     """No model can be made from this name."""
+
+
+class ExtraMissing(UserMistake):
+    """What was asked for needs a package that is not installed, or a library of the system that it needs."""
 
 
 class WindowTooSmall(UserMistake):

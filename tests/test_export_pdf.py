@@ -11,8 +11,8 @@ import pytest
 from exported import HARM, QUESTION, QUOTE, finished, harmful
 from pypdf import PdfReader
 
-from deep_research.app.exports.extras import ExtraMissing
 from deep_research.app.exports.pdf import report_pdf
+from deep_research.run.errors import ExtraMissing
 
 try:
     import weasyprint  # noqa: F401

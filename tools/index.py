@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -14,6 +14,8 @@ from deep_research.tools.index_file import Foreign, connect, discard, is_corrupt
 from deep_research.tools.index_reader import IndexReader
 from deep_research.tools.index_search import Counter, Found, find
 from deep_research.tools.index_texts import settle, text_of
+from deep_research.tools.index_vectors import Near, keep, lacking, lacking_hashes, nearest
+from deep_research.tools.meaning import Meaning, is_english
 from deep_research.tools.wording import title_key
 
 
@@ -50,8 +52,10 @@ class Index:
     Raises `Foreign` where the file must be discarded first, and `DatabaseUnusable`.
     """
 
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path, meaning: Meaning | None = None) -> None:
+        """`meaning` makes vectors of the passages; without it there are none."""
         self.file = file
+        self._meaning = meaning
         self._counter = Counter()
 
     def stamps(self) -> dict[str, Entry]:
@@ -82,6 +86,7 @@ class Index:
                     touched[entry.content_hash] = None
                     texts[entry.content_hash] = entry.text
             settle(connection, touched, texts)
+        self.embed(touched)
 
     def restamp(self, entries: Sequence[Entry]) -> None:
         """Note a new date of files whose bytes are the same."""
@@ -100,6 +105,7 @@ class Index:
             for path in paths:
                 touched |= _remove(connection, path)
             settle(connection, touched, {})
+        self.embed(touched)
 
     def document(self, path: str) -> Entry | None:
         """One document with its text."""
@@ -115,6 +121,32 @@ class Index:
         """What there is for the words of a question, and for the titles that it may mention."""
         with self._transaction() as connection:
             return find(connection, self._counter, terms, titles, limit)
+
+    def lacking(self) -> list[str]:
+        """The hashes of texts that have no vectors yet; none if there need not be any."""
+        if self._meaning is None:
+            return []
+        with self._transaction() as connection:
+            return lacking_hashes(connection)
+
+    def embed(self, hashes: Iterable[str]) -> None:
+        """Make the vectors that these texts have not yet, if there need be any."""
+        if self._meaning is None:
+            return
+        with self._transaction("IMMEDIATE") as connection:
+            texts = lacking(connection, hashes)
+        # Between the transactions, for it takes long.
+        vectors = self._meaning.vectors([passage for text in texts for passage in text.passages])
+        with self._transaction("IMMEDIATE") as connection:
+            keep(connection, texts, vectors)
+
+    def nearest(self, question: str, limit: int) -> list[Near]:
+        """The passages that mean most nearly what a question does; none if there are no vectors."""
+        if self._meaning is None or not is_english(question):
+            return []
+        (vector,) = self._meaning.vectors([question])
+        with self._transaction() as connection:
+            return nearest(connection, vector, limit)
 
     @contextmanager
     def reading(self) -> Iterator[IndexReader]:

@@ -12,7 +12,7 @@ from functools import cached_property, partial
 from itertools import chain
 from typing import NamedTuple, TypeVar
 
-from deep_research.evidence.mixing import distinct
+from deep_research.evidence.mixing import distinct, fused
 from deep_research.evidence.trails.trails import find_trails, passages_of
 from deep_research.knowledge import Source
 from deep_research.reading.extract import WORKERS, Parser
@@ -31,6 +31,8 @@ from deep_research.tools.roots import SCHEME, Root, open_roots, unreadable
 from deep_research.tools.wording import bare, sought_words
 
 CANDIDATES = 100
+NEAREST = 50
+"""Passages that are taken for what they mean, where that is looked at."""
 FEWEST_WORDS = 5
 """Words from which on a query counts as a question."""
 TRAILED = 10
@@ -69,9 +71,12 @@ class Library:
         return tuple(open_roots(self._context))
 
     def refresh(self, on_progress: Callable[[int, int], None] | None = None) -> LibraryStatus:
-        """Index what is new or changed; tells how many of how many files are done. Raises `DocumentsUnreadable`."""
+        """Index what is new or changed; tells how many of how many documents are done.
+
+        Raises `DocumentsUnreadable`, or `ExtraMissing`.
+        """
         outdated = [self._compare(root) for root in self._roots]
-        total = sum(len(one.files) for one in outdated)
+        total = sum(one.steps for one in outdated)
         done = 0
 
         def count() -> None:
@@ -96,7 +101,21 @@ class Library:
         rarities = _rarities(terms, found)
         ranked = zip(scores(passages, _weights(rarities, found), _mentioned(titles, rarities)), passages, strict=True)
         best = sorted(ranked, key=lambda pair: (-pair[0], pair[1].source.key, pair[1].start))
-        return [passage for _, passage in best[:limit]]
+        return fused([[passage for _, passage in best], self._near(query)], _text)[:limit]
+
+    def _near(self, query: str) -> list[Passage]:
+        """The passages of all folders that mean most nearly what a query does, nearest first."""
+        if not self._context.embeddings:
+            return []
+        read_at = self._now()
+        found = [
+            (one.likeness, self._passage(root, one.passage, read_at))
+            for root in self._roots
+            for one in self._mended(root, partial(root.store.nearest, query, NEAREST))
+        ]
+        near = distinct(found, lambda pair: _text(pair[1]))
+        near.sort(key=lambda pair: (-pair[0], pair[1].source.key, pair[1].start))
+        return [passage for _, passage in near[:NEAREST]]
 
     def follow(self, question: str, limit: int) -> list[Passage]:
         """The passages that answer a question together, those of the best trail first, and others that may help.
@@ -132,11 +151,10 @@ class Library:
             yield IndexShelf(indexes)
 
     def _opened(self, root: Root, reader: IndexReader, read_at: str) -> OpenIndex:
-        def passage(number: int) -> Passage:
-            found = reader.passage(number)
-            return Passage(self._source(root, found, read_at), found.start, found.heading, found.language, found.text)
+        return OpenIndex(reader, lambda number: self._passage(root, reader.passage(number), read_at))
 
-        return OpenIndex(reader, passage)
+    def _passage(self, root: Root, found: FoundPassage, read_at: str) -> Passage:
+        return Passage(self._source(root, found, read_at), found.start, found.heading, found.language, found.text)
 
     def documents(self) -> Iterator[Document]:
         """All documents that can be read, folder by folder, in the order of their paths."""
@@ -208,7 +226,11 @@ class Library:
 
 def _each_text_once(passages: Iterable[Passage]) -> list[Passage]:
     """A text that stands in several folders is shown as that of the first."""
-    return distinct(passages, lambda one: (one.source.content_hash, one.start))
+    return distinct(passages, _text)
+
+
+def _text(passage: Passage) -> tuple[str, int]:
+    return passage.source.content_hash, passage.start
 
 
 def _rarities(terms: Sequence[str], found: Sequence[Found]) -> dict[str, float]:

@@ -8,10 +8,11 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import closing
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path, PurePath
 from typing import NamedTuple
 
+from deep_research.channels import Value
 from deep_research.reading.extract import Parser
 from deep_research.reading.folder import FoundFile, LeftOut, read_file, scan_folder
 from deep_research.reading.records import Extract, Unreadable
@@ -21,6 +22,8 @@ from deep_research.tools.index import Entry, Index
 
 AHEAD = 2
 """Batches that are under way: while one is stored, the next one is read already."""
+BATCH_TEXTS = 64
+"""Texts whose vectors are stored together."""
 NEVER = -1
 
 
@@ -37,6 +40,13 @@ class Outdated(NamedTuple):
     """Paths that are no longer there."""
     left_out: tuple[LeftOut, ...]
     """What the scan would not touch."""
+    lacking: tuple[str, ...]
+    """Hashes of texts that were indexed without the vectors that they need now."""
+
+    @property
+    def steps(self) -> int:
+        """How often the progress is told."""
+        return len(self.files) + len(self.lacking)
 
 
 def compare(root: Path, index: Index, limits: Limits) -> Outdated:
@@ -50,19 +60,23 @@ def compare(root: Path, index: Index, limits: Limits) -> Outdated:
     known = index.stamps()
     files = tuple(file for file in scan.files if not _is_known(file, known.get(file.path)))
     gone = tuple(sorted(known.keys() - {file.path for file in scan.files}))
-    return Outdated(root, index, files, known, gone, scan.left_out)
+    return Outdated(root, index, files, known, gone, scan.left_out, tuple(index.lacking()))
 
 
-def update(outdated: Outdated, parser: Parser, threads: Executor, on_file: Callable[[], None]) -> None:
+def update(outdated: Outdated, parser: Parser, threads: Executor, on_step: Callable[[], None]) -> None:
     """Read what is new or changed and store it, batch by batch, so that a kill loses one batch at most; blocks."""
     with closing(_read_ahead(outdated, parser, threads)) as batches_read:
         for futures in batches_read:
-            entries = [entry for future in futures for entry in _counted(future.result(), on_file)]
+            entries = [entry for future in futures for entry in _counted(future.result(), on_step)]
             is_same = [_is_same(entry, outdated.known.get(entry.path)) for entry in entries]
             outdated.store.put([entry for entry, same in zip(entries, is_same, strict=True) if not same])
             outdated.store.restamp([entry for entry, same in zip(entries, is_same, strict=True) if same])
     # Last, so that the text of a file that was moved is still there to be taken over.
     outdated.store.remove(outdated.gone)
+    hashes = iter(outdated.lacking)
+    while batch := list(islice(hashes, BATCH_TEXTS)):
+        outdated.store.embed(batch)
+        _counted(batch, on_step)
 
 
 def _is_known(file: FoundFile, entry: Entry | None) -> bool:
@@ -73,10 +87,10 @@ def _is_same(entry: Entry, known: Entry | None) -> bool:
     return known is not None and bool(entry.file_hash) and entry.file_hash == known.file_hash
 
 
-def _counted(entries: Sequence[Entry], on_file: Callable[[], None]) -> Sequence[Entry]:
-    for _ in entries:
-        on_file()
-    return entries
+def _counted(done: Sequence[Value], on_step: Callable[[], None]) -> Sequence[Value]:
+    for _ in done:
+        on_step()
+    return done
 
 
 def _read_ahead(outdated: Outdated, parser: Parser, threads: Executor) -> Generator[list[Future[list[Entry]]]]:

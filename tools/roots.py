@@ -15,6 +15,7 @@ from deep_research.reading.records import KINDS
 from deep_research.run.context import Context
 from deep_research.run.errors import DocumentsUnreadable
 from deep_research.tools.index import Index
+from deep_research.tools.meaning import Meaning
 
 SCHEME = "docs:"
 
@@ -51,8 +52,9 @@ def _uri(path: Path) -> str:
 
 
 def open_roots(context: Context) -> Iterator[Root]:
-    """The folders and files of `docs`, each once; blocks. Raises `DocumentsUnreadable`."""
+    """The folders and files of `docs`, each once; blocks. Raises `DocumentsUnreadable`, or `ExtraMissing`."""
     names: set[str] = set()
+    meaning = Meaning() if context.embeddings else None
     for path in dict.fromkeys(_resolved(path) for path in context.docs):
         if not path.is_dir() and path.suffix.lower() not in KINDS:
             raise unreadable(path, f"its format cannot be read; these can: {' '.join(KINDS)}")
@@ -62,7 +64,7 @@ def open_roots(context: Context) -> Iterator[Root]:
             name = f"{path.name or 'root'}-{number}"
         names.add(name)
         digest = hashlib.sha256(str(path).encode(errors="surrogateescape")).hexdigest()[:16]
-        yield Root(name, path, path.is_dir(), Index(context.data_dir / "indexes" / f"{digest}.sqlite"))
+        yield Root(name, path, path.is_dir(), Index(context.data_dir / "indexes" / f"{digest}.sqlite", meaning))
 
 
 def _resolved(path: Path) -> Path:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from deep_research.app.exports.extras import ExtraMissing
 from deep_research.app.exports.finished import Finished
 from deep_research.app.exports.page import report_page
+from deep_research.run.errors import ExtraMissing
 
 
 def report_pdf(finished: Finished) -> bytes:
