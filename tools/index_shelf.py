@@ -12,8 +12,8 @@ from deep_research.tools.index_reader import IndexReader
 from deep_research.tools.questions import mentions
 from deep_research.tools.ranking import Passage
 
-MOST_HOLDERS = 2_000
-"""Holders of a name up to which they are counted: one with more hardly tells passages apart."""
+MOST_HOLDERS = 500
+"""Holders of a name up to which they are counted: one with more hardly tells passages apart, and leads nowhere."""
 MOST_TITLED = 5
 MOST_AKIN = 10
 
@@ -62,13 +62,15 @@ class IndexShelf:
         return self._once(("title", sought), lambda reader: reader.akin(sought, MOST_AKIN))
 
     def holders(self, name: str) -> int:
-        """How many passages hold the words of this name in a row, up to 2 000 an index."""
+        """How many passages hold the words of this name in a row, up to 500 an index."""
         if name not in self._holders:
             self._holders[name] = sum(one.reader.holders(name, MOST_HOLDERS) for one in self._indexes)
         return self._holders[name]
 
     def holding(self, name: str, words: Sequence[str], limit: int) -> list[Candidate]:
         """The passages that hold this name; if they are many, those with these words or with the name in the title."""
+        if self.holders(name) >= MOST_HOLDERS:
+            return []
         if self.holders(name) <= limit:
             return self._once((name, limit), lambda reader: reader.holding(name, limit))
         titled = self._once((name, "title", limit), lambda reader: reader.holding(name, limit, in_title=True))
