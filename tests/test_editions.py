@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 from extracting import exchange, model, reminder
-from langchain_core.messages import HumanMessage, SystemMessage
+from extractive_forms import fill_in
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from shelf import Place
 
 from deep_research.evidence.noticing import notice_contradictions
@@ -128,11 +129,22 @@ def test_a_text_is_left_out_if_one_before_it_says_the_same_of_the_same_names_and
     assert without_repeated(texts, str) == list(texts[:kept])
 
 
-def finding(prices: Library, question: str) -> str:
+def searched_for(prices: Library, question: str) -> list[BaseMessage]:
     hits = [Hit(one.source, one.text, one.text) for one in prices.follow(question, 25)]
     keys = dict.fromkeys(hit.source.key for hit in hits)
     reply = write_results(Outcome(tuple(hits)), {key: number for number, key in enumerate(keys, 1)})
-    searched = exchange("internal_search", reply, queries=["x"])
+    return exchange("internal_search", reply, queries=["x"])
+
+
+def test_a_step_of_a_plan_learns_nothing_from_an_outdated_version(prices: Library) -> None:
+    learned = fill_in("record_learnings", QUESTION, searched_for(prices, QUESTION)).learnings
+    texts = [fact.text for fact in learned]
+    assert "A locker costs 3 crowns." in texts
+    assert "A locker costs 1 crown." not in texts
+
+
+def finding(prices: Library, question: str) -> str:
+    searched = searched_for(prices, question)
     messages = [SystemMessage("Write."), HumanMessage(question), *searched, reminder()]
     return str(model("researcher").invoke(messages).text)
 

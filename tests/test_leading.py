@@ -23,7 +23,9 @@ def titles(found: list[Document]) -> list[str]:
 
 
 def test_pages_of_the_web_are_put_in_order_by_the_names_that_lead_through_them() -> None:
-    others = [(name, f"{name} was born in a village.") for name in ("Ada Brandt", "Orlo Venn", "Ines Halder", "Jon Ask")]
+    others = [
+        (name, f"{name} was born in a village.") for name in ("Ada Brandt", "Orlo Venn", "Ines Halder", "Jon Ask")
+    ]
     pages = documents("https://example.org/", *others, CAPTAIN, SHIP)
     assert set(titles(leading(pages, QUESTION))[:2]) == {"Silver Heron", "Mara Ellingsen"}
 

@@ -53,11 +53,9 @@ def superseded(editions: Iterable[Edition]) -> dict[str, str]:
         if _takes_place_of(old, new):
             newer.setdefault(old.key, set()).add(new.key)
     order = {one.key: (one.date, one.number, one.key) for one in read}
-    reached = {key: _reached(key, newer) for key in newer}
-    # Documents that replace each other tell nothing.
-    sure = {key: {one for one in found if key not in reached.get(one, ())} for key, found in reached.items()}
-    last = {key: [one for one in found if not sure.get(one)] for key, found in sure.items()}
-    return {key: max(found, key=lambda one: order[one]) for key, found in sorted(last.items()) if found}
+    # Documents that replace each other lead to none that is in force.
+    last = {key: [one for one in _reached(key, newer) if one not in newer] for key in sorted(newer)}
+    return {key: max(found, key=lambda one: order[one]) for key, found in last.items() if found}
 
 
 def _reached(start: str, newer: Mapping[str, set[str]]) -> set[str]:
