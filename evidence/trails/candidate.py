@@ -8,7 +8,7 @@ from functools import cached_property
 
 from deep_research.evidence.trails.query import plain_run, stem_run
 from deep_research.evidence.vocabulary import MONTHS, STOP_WORDS
-from deep_research.evidence.words import names, stem, stems, tokens
+from deep_research.evidence.words import names, run_of, stem, stems, tokens
 
 SHORTEST_NAME = 3
 UNTELLING = STOP_WORDS | MONTHS
@@ -45,7 +45,11 @@ class Candidate:
     @cached_property
     def counts(self) -> Counter[str]:
         """How often each stem stands in the text."""
-        return Counter(stem(token) for token in self._tokens if token not in STOP_WORDS)
+        found: Counter[str] = Counter()
+        for token, count in Counter(self._tokens).items():
+            if token not in STOP_WORDS:
+                found[stem(token)] += count
+        return found
 
     @cached_property
     def length(self) -> int:
@@ -82,8 +86,7 @@ class Candidate:
         """The names in title and text by which a trail can go on, as plain words."""
         found = [self.title, self.subject, *names(self.text)]
         parts = dict.fromkeys(part for name in found for part in (name, *_JOINT.split(name)))
-        plain = (" ".join(tokens(part)) for part in parts)
-        return tuple(dict.fromkeys(name for name in plain if _is_telling(name)))
+        return tuple(dict.fromkeys(name for name in map(run_of, parts) if _is_telling(name)))
 
     @cached_property
     def names_by_word(self) -> dict[str, list[str]]:
