@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from deep_research.evidence.trails.query import plain_run, stem_run
 from deep_research.evidence.vocabulary import MONTHS, STOP_WORDS
@@ -84,9 +84,7 @@ class Candidate:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """The names in title and text by which a trail can go on, as plain words."""
-        found = [self.title, self.subject, *names(self.text)]
-        parts = dict.fromkeys(part for name in found for part in (name, *_JOINT.split(name)))
-        return tuple(dict.fromkeys(name for name in map(run_of, parts) if _is_telling(name)))
+        return _names_in(self.title, self.subject, self.text)
 
     @cached_property
     def names_by_word(self) -> dict[str, list[str]]:
@@ -95,6 +93,14 @@ class Candidate:
         for name in self.names:
             found.setdefault(name.split(" ", 1)[0], []).append(name)
         return found
+
+
+@lru_cache(maxsize=5_000)
+def _names_in(title: str, subject: str, text: str) -> tuple[str, ...]:
+    # The questions of one run lead to the same passages.
+    found = [title, subject, *names(text)]
+    parts = dict.fromkeys(part for name in found for part in (name, *_JOINT.split(name)))
+    return tuple(dict.fromkeys(name for name in map(run_of, parts) if _is_telling(name)))
 
 
 def _is_telling(name: str) -> bool:
