@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from functools import cached_property, lru_cache
 
 from deep_research.evidence.trails.query import plain_run, stem_run
@@ -82,8 +83,8 @@ class Candidate:
         return _REMARK.sub("", self.title) or self.title
 
     @cached_property
-    def names(self) -> tuple[str, ...]:
-        """The names in title and text by which a trail can go on, as plain words."""
+    def names(self) -> Mapping[str, str]:
+        """The names in title and text by which a trail can go on: their plain words, and how they are written."""
         return _names_in(self.title, self.subject, self.text)
 
     @cached_property
@@ -96,11 +97,14 @@ class Candidate:
 
 
 @lru_cache(maxsize=5_000)
-def _names_in(title: str, subject: str, text: str) -> tuple[str, ...]:
+def _names_in(title: str, subject: str, text: str) -> Mapping[str, str]:
     # The questions of one run lead to the same passages.
-    found = [title, subject, *names(text)]
-    parts = dict.fromkeys(part for name in found for part in (name, *_JOINT.split(name)))
-    return tuple(dict.fromkeys(name for name in map(run_of, parts) if _is_telling(name)))
+    written = dict.fromkeys([title, subject, *names(text)])
+    parts = dict.fromkeys(part for name in written for part in (name, *_JOINT.split(name)))
+    found: dict[str, str] = {}
+    for part in parts:
+        found.setdefault(run_of(part), part)
+    return {run: name for run, name in found.items() if _is_telling(run)}
 
 
 def _is_telling(name: str) -> bool:

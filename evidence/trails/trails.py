@@ -119,7 +119,7 @@ class _Search:
             words = [word for stem in wanted for word in self._query.words[stem]]
             found = [*self._search(wanted, NEXT), *self._shelf.search([*step.title_run.split(), *words], NEXT)]
             # The only passage with a name is this one.
-            shared = (name for name in step.names if self._shelf.holders(name) > 1)
+            shared = (name for name in step.names.values() if self._shelf.holders(name) > 1)
             found += [one for name in shared for one in self._shelf.holding(name, words, NEXT)]
             self._onward[step] = list(dict.fromkeys(found))
         return self._onward[step]
