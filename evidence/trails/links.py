@@ -19,8 +19,8 @@ ONE_WORD = 0.5
 """Share of that for a name of one word that only the texts hold."""
 SAME_DOCUMENT = 0.1
 """What it is worth that both passages belong to one document."""
-
 FIRMEST = BY_TITLE
+"""The most that a link is worth."""
 
 
 class Links:
