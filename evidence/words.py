@@ -12,6 +12,7 @@ UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
 TOKEN = re.compile(rf"[{UNSPACED}]+|[^\W_{UNSPACED}]+")
 ASCII_TOKEN = re.compile(r"[a-z0-9]+")
 QUOTED = re.compile(r'["“„«《「]([^"“”„«»《》「」]{2,80})["”»》」]')
+UNTELLING = STOP_WORDS | GENERIC_WORDS
 POSSESSIVE = re.compile(r"['’]s\b")
 CAPITALISED = r"(?:[A-Z]\.(?=[\s,;])|[^\W\d_a-zß-öø-ÿ][\w’'\-.]*\w|[A-Z])"
 NAME = re.compile(
@@ -25,7 +26,13 @@ def tokens(text: str) -> list[str]:
     plain = unicodedata.normalize("NFKC", text).replace("’", "'").lower().replace("'s ", " ")
     if plain.isascii():
         return ASCII_TOKEN.findall(plain)
-    return [piece for match in TOKEN.finditer(plain) for piece in _pieces(match.group())]
+    return [piece for run in TOKEN.findall(plain) for piece in ([run] if run.isascii() else _pieces(run))]
+
+
+@lru_cache(maxsize=20_000)
+def run_of(name: str) -> str:
+    """The words of a name with spaces between them; names come up again and again."""
+    return " ".join(tokens(name))
 
 
 @lru_cache(maxsize=100_000)
@@ -52,7 +59,7 @@ def names(text: str) -> list[str]:
     quoted = [match.group(1).strip(" ,.?!") for match in QUOTED.finditer(text)]
     matches = NAME.finditer(POSSESSIVE.sub(" ; ", QUOTED.sub(" ; ", text)))
     runs = dict.fromkeys(_trimmed(match.group()) for match in matches)
-    telling = [name for name in runs if set(tokens(name)) - STOP_WORDS - GENERIC_WORDS]
+    telling = [name for name in runs if not UNTELLING.issuperset(run_of(name).split())]
     found = [*(name for name in quoted if stems(name)), *telling]
     return list(dict.fromkeys(name for name in found if len(name) > 1))
 

@@ -32,6 +32,7 @@ class IndexShelf:
     def __init__(self, indexes: Sequence[OpenIndex]) -> None:
         self._indexes = indexes
         self._read: dict[tuple[int, int], Candidate] = {}
+        self._by_text: dict[tuple[str, int], Candidate] = {}
         self._holders: dict[str, int] = {}
         self._lists: dict[object, list[Candidate]] = {}
         self.passages: dict[Candidate, Passage] = {}
@@ -83,16 +84,21 @@ class IndexShelf:
     def _once(self, asked: object, look_up: Callable[[IndexReader], Iterable[int]]) -> list[Candidate]:
         if asked not in self._lists:
             found = [look_up(one.reader) for one in self._indexes]
-            self._lists[asked] = in_turn(
-                [self._candidate(place, row) for row in rows] for place, rows in enumerate(found)
-            )
+            mixed = in_turn([self._candidate(place, row) for row in rows] for place, rows in enumerate(found))
+            self._lists[asked] = list(dict.fromkeys(mixed))
         return self._lists[asked]
 
     def _candidate(self, place: int, number: int) -> Candidate:
         if (place, number) not in self._read:
             passage = self._indexes[place].passage(number)
-            key = (passage.source.key, passage.start)
-            candidate = Candidate(key, passage.source.key, passage.source.title, passage.text)
-            self._read[place, number] = candidate
-            self.passages[candidate] = passage
+            # Folders may lie in each other, and copies in several.
+            text = (passage.source.content_hash, passage.start)
+            self._read[place, number] = self._by_text.get(text) or self._added(text, passage)
         return self._read[place, number]
+
+    def _added(self, text: tuple[str, int], passage: Passage) -> Candidate:
+        source = passage.source
+        candidate = Candidate((source.key, passage.start), source.key, source.title, passage.text)
+        self._by_text[text] = candidate
+        self.passages[candidate] = passage
+        return candidate

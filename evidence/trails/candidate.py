@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from functools import cached_property
+from collections.abc import Mapping
+from functools import cached_property, lru_cache
 
 from deep_research.evidence.trails.query import plain_run, stem_run
 from deep_research.evidence.vocabulary import MONTHS, STOP_WORDS
-from deep_research.evidence.words import names, stem, stems, tokens
+from deep_research.evidence.words import names, run_of, stem, stems, tokens
 
 SHORTEST_NAME = 3
 UNTELLING = STOP_WORDS | MONTHS
@@ -45,7 +46,11 @@ class Candidate:
     @cached_property
     def counts(self) -> Counter[str]:
         """How often each stem stands in the text."""
-        return Counter(stem(token) for token in self._tokens if token not in STOP_WORDS)
+        found: Counter[str] = Counter()
+        for token, count in Counter(self._tokens).items():
+            if token not in STOP_WORDS:
+                found[stem(token)] += count
+        return found
 
     @cached_property
     def length(self) -> int:
@@ -78,12 +83,9 @@ class Candidate:
         return _REMARK.sub("", self.title) or self.title
 
     @cached_property
-    def names(self) -> tuple[str, ...]:
-        """The names in title and text by which a trail can go on, as plain words."""
-        found = [self.title, self.subject, *names(self.text)]
-        parts = dict.fromkeys(part for name in found for part in (name, *_JOINT.split(name)))
-        plain = (" ".join(tokens(part)) for part in parts)
-        return tuple(dict.fromkeys(name for name in plain if _is_telling(name)))
+    def names(self) -> Mapping[str, str]:
+        """The names in title and text by which a trail can go on: their plain words, and how they are written."""
+        return _names_in(self.title, self.subject, self.text)
 
     @cached_property
     def names_by_word(self) -> dict[str, list[str]]:
@@ -92,6 +94,17 @@ class Candidate:
         for name in self.names:
             found.setdefault(name.split(" ", 1)[0], []).append(name)
         return found
+
+
+@lru_cache(maxsize=5_000)
+def _names_in(title: str, subject: str, text: str) -> Mapping[str, str]:
+    # The questions of one run lead to the same passages.
+    written = dict.fromkeys([title, subject, *names(text)])
+    parts = dict.fromkeys(part for name in written for part in (name, *_JOINT.split(name)))
+    found: dict[str, str] = {}
+    for part in parts:
+        found.setdefault(run_of(part), part)
+    return {run: name for run, name in found.items() if _is_telling(run)}
 
 
 def _is_telling(name: str) -> bool:

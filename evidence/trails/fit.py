@@ -12,10 +12,12 @@ from deep_research.evidence.vocabulary import STOP_WORDS
 USUAL_LENGTH = 45
 """Words that carry meaning in a passage of usual length."""
 LENGTH_SHARE = 0.3
+"""How much of a word's weight depends on the length of its passage."""
 FULL = 1.25
 """The most that a word can count in one passage."""
 WHOLE_TITLE = 1.0
 SUBJECT_ONLY = 0.7
+"""What it counts if the question holds the title without its remark, as in "Velm" for "Velm (river)"."""
 
 
 def held(query: Query, candidate: Candidate) -> dict[str, float]:

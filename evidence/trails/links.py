@@ -19,8 +19,8 @@ ONE_WORD = 0.5
 """Share of that for a name of one word that only the texts hold."""
 SAME_DOCUMENT = 0.1
 """What it is worth that both passages belong to one document."""
-
 FIRMEST = BY_TITLE
+"""The most that a link is worth."""
 
 
 class Links:
@@ -54,7 +54,7 @@ class Links:
         is_title = run in one.title_run or (in_title and 2 * len(name) >= len(other.subject))
         worth = BY_TITLE if is_title else BY_MENTION
         worth *= 1 if in_title or " " in name else ONE_WORD
-        return worth * (IN_QUESTION if run in self._question else 1) * self._tells(name)
+        return worth * (IN_QUESTION if run in self._question else 1) * self._tells(one.names[name])
 
     def _tells(self, name: str) -> float:
         if name not in self._telling:

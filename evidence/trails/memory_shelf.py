@@ -45,4 +45,5 @@ class MemoryShelf:
         return sorted(found, key=lambda one: (-counts[one], one.key))[:limit]
 
     def _holding(self, name: str) -> Iterator[Candidate]:
-        return (one for one, run in self._runs.items() if f" {name} " in run)
+        sought = plain_run(name)
+        return (one for one, run in self._runs.items() if sought in run)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from deep_research.evidence.vocabulary import FAMILIES, GENERIC_WORDS, STOP_WORDS
@@ -12,6 +12,8 @@ from deep_research.evidence.words import names, stem, stems, tokens
 MEMBERS: dict[str, tuple[str, ...]] = {
     family: tuple(word for word, own in FAMILIES.items() if own == family) for family in set(FAMILIES.values())
 }
+MOST_STEMS = 40
+"""Stems that are sought, the rarest of a question: one that a person asks has fewer, a pasted text has hundreds."""
 
 
 class SoughtName(NamedTuple):
@@ -27,7 +29,7 @@ class Query(NamedTuple):
 
     text: str
     weights: dict[str, float]
-    """The share, from 0 to 1, of the question that each stem makes up: the rarer the heavier; together 1."""
+    """The share, from 0 to 1, of the question that each of its rarest stems makes up; together 1."""
     words: dict[str, tuple[str, ...]]
     """For each stem the words to search for."""
     names: tuple[SoughtName, ...]
@@ -48,6 +50,7 @@ def read_query(text: str, total: int, counted: Callable[[Sequence[str]], int]) -
     words = _words(text)
     counts = {own: min(total, counted(forms)) for own, forms in words.items()}
     rarities = {own: rarity(total, count) for own, count in counts.items() if count}
+    rarities = _rarest(rarities)
     whole = sum(rarities.values()) or 1.0
     weights = {own: weight / whole for own, weight in rarities.items()}
     return Query(text, weights, words, tuple(_names(text, weights)), stem_run(text), plain_run(text))
@@ -66,6 +69,11 @@ def stem_run(text: str) -> str:
 def plain_run(text: str) -> str:
     """The words of a text as they are, between spaces."""
     return f" {' '.join(tokens(text))} "
+
+
+def _rarest(rarities: Mapping[str, float]) -> dict[str, float]:
+    rarest = frozenset(sorted(rarities, key=lambda own: (-rarities[own], own))[:MOST_STEMS])
+    return {own: weight for own, weight in rarities.items() if own in rarest}
 
 
 def _words(text: str) -> dict[str, tuple[str, ...]]:

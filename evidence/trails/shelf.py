@@ -9,7 +9,7 @@ from deep_research.evidence.trails.candidate import Candidate
 
 
 class Shelf(Protocol):
-    """Passages that can be searched by words and by names; the same passage is always the same object."""
+    """Passages that can be searched by words and by names as they are written; the same passage is one object."""
 
     @property
     def size(self) -> int:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
+from deep_research.evidence.trails.beam import Option, Trail, best_first, longer_trails
 from deep_research.evidence.trails.candidate import Candidate
 from deep_research.evidence.trails.fit import gain, held, is_named
 from deep_research.evidence.trails.links import FIRMEST, Links
@@ -12,18 +12,19 @@ from deep_research.evidence.trails.query import Query, read_query
 from deep_research.evidence.trails.shelf import Shelf
 
 LONGEST = 4
+"""Passages of a trail."""
 WIDTH = 12
-"""Trails kept at each length."""
-KEPT = 60
-"""Trails of each length from which the passages are taken."""
+"""Trails of each length that are lengthened."""
 FIRST = 30
 """Passages with which a trail may begin, beside those that the question names."""
 NEXT = 10
 """Passages by which words that are still open, and those by which a name, lead on."""
 REPEATED = 0.15
+"""Share of its worth that a word keeps which an earlier passage holds."""
 NAMED = 0.15
 """What it is worth that the question names the passage's document."""
 UNRELATED = -0.15
+"""What it is worth that nothing connects the passage with the others."""
 LOOSE = 0.03
 """Links up to which two passages count as unrelated."""
 BRIDGE = 0.15
@@ -32,28 +33,6 @@ LEAST = 0.02
 """What a trail's last step must add by its words: a passage that only shares a name leads on, or to nothing."""
 OPEN = 0.5
 """Share up to which a word of the question counts as still open."""
-
-
-class Trail(NamedTuple):
-    """Passages in the order in which they were found, and what they are worth together."""
-
-    steps: tuple[Candidate, ...] = ()
-    known: Mapping[str, float] = {}
-    """How well the steps hold each stem of the question."""
-    worth: float = 0.0
-    adds: float = 0.0
-    """What the last step adds by its words alone."""
-
-
-class _Option(NamedTuple):
-    """A passage by which a trail may become longer."""
-
-    trail: Trail
-    candidate: Candidate
-    adds: float
-    """What the passage adds to what is known."""
-    most: float
-    """What the longer trail is worth at most, however firmly the passage hangs together with the others."""
 
 
 def find_trails(text: str, shelf: Shelf) -> list[Trail]:
@@ -79,12 +58,12 @@ class _Search:
         first = [*self._search(self._query.weights, FIRST), *self._shelf.titled(self._query.text)]
         beam, found = [Trail()], []
         for _ in range(LONGEST):
-            best = self._best(sorted(self._options(beam, first), key=lambda one: -one.most))
+            best = longer_trails(self._options(beam, first), self._lengthened)
             beam = best[:WIDTH]
             found += [trail for trail in best if trail.adds >= LEAST]
-        return sorted(found, key=_order)
+        return best_first(found)
 
-    def _options(self, beam: Sequence[Trail], first: Sequence[Candidate]) -> Iterator[_Option]:
+    def _options(self, beam: Sequence[Trail], first: Sequence[Candidate]) -> Iterator[Option]:
         for trail in beam:
             onward = [one for step in trail.steps for one in self._leading_on(step, trail.known)]
             firmest = FIRMEST if trail.steps else 0.0
@@ -92,25 +71,17 @@ class _Search:
                 if candidate not in trail.steps:
                     adds = gain(self._query, self._held_by(candidate), trail.known, REPEATED)
                     most = trail.worth + (adds + max(NAMED * self._is_named(candidate), firmest))
-                    yield _Option(trail, candidate, adds, most)
+                    yield Option(trail, candidate, adds, most)
 
-    def _best(self, options: Sequence[_Option]) -> list[Trail]:
-        """The trails to keep; links take long to tell, so those of options that cannot be among them are not told."""
-        best: list[Trail] = []
-        for place in range(0, len(options), KEPT):
-            if len(best) == KEPT and options[place].most < best[-1].worth:
-                break
-            best = _sorted([*best, *self._trails(options[place : place + KEPT])])[:KEPT]
-        return best
-
-    def _trails(self, options: Sequence[_Option]) -> Iterator[Trail]:
-        for trail, candidate, adds, _ in options:
-            relation = self._relation(trail.steps, candidate)
-            worth = adds + (relation if adds >= LEAST else min(relation, BRIDGE))
-            if worth > 0:
-                found = self._held_by(candidate).items()
-                known = {**trail.known, **{stem: max(share, trail.known.get(stem, 0.0)) for stem, share in found}}
-                yield Trail((*trail.steps, candidate), known, trail.worth + worth, adds)
+    def _lengthened(self, option: Option) -> Trail | None:
+        trail, candidate, adds, _ = option
+        relation = self._relation(trail.steps, candidate)
+        worth = adds + (relation if adds >= LEAST else min(relation, BRIDGE))
+        if worth <= 0:
+            return None
+        found = self._held_by(candidate).items()
+        known = {**trail.known, **{stem: max(share, trail.known.get(stem, 0.0)) for stem, share in found}}
+        return Trail((*trail.steps, candidate), known, trail.worth + worth, adds)
 
     def _relation(self, steps: Sequence[Candidate], candidate: Candidate) -> float:
         named = NAMED * self._is_named(candidate)
@@ -126,7 +97,7 @@ class _Search:
             words = [word for stem in wanted for word in self._query.words[stem]]
             found = [*self._search(wanted, NEXT), *self._shelf.search([*step.title_run.split(), *words], NEXT)]
             # The only passage with a name is this one.
-            shared = (name for name in step.names if self._shelf.holders(name) > 1)
+            shared = (name for name in step.names.values() if self._shelf.holders(name) > 1)
             found += [one for name in shared for one in self._shelf.holding(name, words, NEXT)]
             self._onward[step] = list(dict.fromkeys(found))
         return self._onward[step]
@@ -143,15 +114,3 @@ class _Search:
         if candidate not in self._named:
             self._named[candidate] = is_named(self._query, candidate)
         return self._named[candidate]
-
-
-def _sorted(trails: Sequence[Trail]) -> list[Trail]:
-    """The trails, best first; of those with the same passages only the best."""
-    best: dict[frozenset[Candidate], Trail] = {}
-    for trail in sorted(trails, key=_order):
-        best.setdefault(frozenset(trail.steps), trail)
-    return list(best.values())
-
-
-def _order(trail: Trail) -> tuple[float, int, tuple[tuple[str, int], ...]]:
-    return -trail.worth, len(trail.steps), tuple(step.key for step in trail.steps)
