@@ -54,7 +54,7 @@ def _uri(path: Path) -> str:
 def open_roots(context: Context) -> Iterator[Root]:
     """The folders and files of `docs`, each once; blocks. Raises `DocumentsUnreadable`, or `ExtraMissing`."""
     names: set[str] = set()
-    meaning = Meaning() if context.embeddings else None
+    meaning = Meaning() if context.embeddings and context.docs else None
     for path in dict.fromkeys(_resolved(path) for path in context.docs):
         if not path.is_dir() and path.suffix.lower() not in KINDS:
             raise unreadable(path, f"its format cannot be read; these can: {' '.join(KINDS)}")
