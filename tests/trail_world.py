@@ -30,7 +30,9 @@ SHARING = {
         ]
     )
 } | {
-    f"Harbours {number}": f"The harbour of a town where a founder was born carried {goods}; what ships carried paid for it."
+    f"Harbours {number}": (
+        f"The harbour of a town where a founder was born carried {goods}; what ships carried paid for it."
+    )
     for number, goods in enumerate(["timber", "wine", "tin", "wool", "coal", "iron"])
 }
 
