@@ -46,7 +46,7 @@ def test_a_whole_research_by_the_model_that_quotes(tmp_path: Path) -> None:
     [answer] = answers(agent(tool).invoke(ASKED))
     found = quotations(answer.text)
     assert found and all(map(stands_in_its_file, found))
-    assert answer.artifact["tool_calls"] > 1
+    assert answer.artifact["tool_calls"] >= 1
 
 
 @pytest.mark.behaviour("A-81")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import time
 from pathlib import Path
@@ -12,7 +13,9 @@ from typing import Any
 import pytest
 from command import Desk, Terminal, desk_in, lines_until, seconds_since, with_notes
 
-QUESTION = "What is known about the Skerry Light and its keeper?"
+QUESTION = (
+    "When was the Skerry Light lit, and who was Ada Moran, and where is Port Anlow, and how high is the spring tide?"
+)
 SECOND_ROUND = "[2.1] searching"
 
 
@@ -83,7 +86,8 @@ def test_ctrl_c_stops_within_two_seconds_while_a_slow_document_is_read(desk: Des
     again = desk.call("ask", QUESTION, "--thread", "light", "--format", "json")
     assert again.code == 0
     assert json.loads(again.out)["question"] == QUESTION, "the same words again are no second question"
-    assert "documents indexed: 54 of 54" in again.err
+    left = re.search(r"documents indexed: (\d+) of \1\n", again.err)
+    assert left and int(left.group(1)) < 154, "what was indexed before the stop is kept"
 
 
 def test_ctrl_c_at_the_question_back_leaves_it_waiting(tmp_path: Path) -> None:

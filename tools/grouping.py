@@ -8,7 +8,7 @@ from pathlib import PurePath
 from deep_research.reading.folder import FoundFile
 from deep_research.reading.records import KINDS
 
-BATCH_FILES = 200
+BATCH_FILES = 50
 BATCH_BYTES = 4_000_000
 """Stored together are so many files or bytes at most: what is lost when indexing is killed."""
 GROUP_FILES = 16

@@ -32,6 +32,11 @@ BROAD = re.compile(
     r"vergleich\w*|unterschied\w*|überblick|différences?|diferencias?)\b|[?？].*[?？]|比较|区别",
     re.IGNORECASE | re.DOTALL,
 )
+ASKING = re.compile(
+    r"\b(?:what|who|whom|whose|when|where|which|why|how|was|wer|wann|wo|wie|warum|welche[rns]?|qui|que|quel(?:le)?s?|quand|"
+    r"où|comment|pourquoi|qué|quién|cuándo|dónde|cómo|cuál)\b",
+    re.IGNORECASE,
+)
 NUMBER = re.compile(
     r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|thousand|million|billion|"
     r"once|twice|half|quarter)\b",
@@ -42,8 +47,9 @@ PLACE = re.compile(r"\b(?:in|at|from|near|of|to) (?:the )?(?:[\w-]+ of )?([A-Z][
 
 
 def is_broad(question: str) -> bool:
-    """Whether a question wants more than one answer: a comparison, a list, an overview, several questions."""
-    return BROAD.search(question) is not None
+    """Whether more than one answer is wanted: by a comparison, a list, several questions, or a subject without one."""
+    is_subject = not question.rstrip().endswith(("?", "？")) and not ASKING.search(question)
+    return is_subject or BROAD.search(question) is not None
 
 
 def kind_of(question: str) -> Kind:
