@@ -18,13 +18,15 @@ from typing import Any
 
 import click
 
+EACH_QUESTION = 5
+"""One whole question is asked for so many queries."""
 EACH_CHANGED = 99
 """Of so many documents, one is changed."""
 
 
 @click.command()
 @click.option("--documents", default=100_000, show_default=True, type=click.IntRange(1), help="Documents to index.")
-@click.option("--queries", default=200, show_default=True, type=click.IntRange(5), help="Questions to ask.")
+@click.option("--queries", default=200, show_default=True, type=click.IntRange(5), help="Queries to ask.")
 @click.option("--seed", default=1, show_default=True, help="Other numbers make other documents and questions.")
 @click.option("--folder", type=click.Path(path_type=Path), help="Leave documents and index in this new folder.")
 def main(documents: int, queries: int, seed: int, folder: Path | None) -> None:
@@ -79,11 +81,17 @@ def _tell_sizes(docs: Path, data: Path) -> None:
 
 def _search(docs: Path, data: Path, count: int, seed: int) -> None:
     seen: dict[str, Any] = json.loads(_run("measure", "search", docs, data, count, seed))
-    click.echo(f"{seen['found']} of {count} questions find something; {seen['own_megabytes']:.0f} MB of memory\n")
+    click.echo(f"{seen['found']} of {count} queries find something; {seen['own_megabytes']:.0f} MB of memory\n")
     _row("search", "median ms", "95th percentile", "of a processor", "95th percentile")
     for name in (*dict.fromkeys(seen["kinds"]), "all"):
         places = [place for place, kind in enumerate(seen["kinds"]) if name in (kind, "all")]
-        _row(name, *(cell for key in ("times", "worked") for cell in _spread([seen[key][place] for place in places])))
+        _times(name, {key: [seen[key][place] for place in places] for key in ("times", "worked")})
+    # A whole question makes many searches.
+    _times("a whole question", json.loads(_run("measure", "follow", docs, data, max(1, count // EACH_QUESTION), seed)))
+
+
+def _times(name: str, seen: dict[str, Any]) -> None:
+    _row(name, *(cell for key in ("times", "worked") for cell in _spread(seen[key])))
 
 
 def _spread(times: Sequence[float]) -> tuple[str, str]:

@@ -1,18 +1,19 @@
 """One measurement in a process of its own, as a user's run is one; the result is a line of JSON.
 
-`python -m deep_research.bench.measure refresh|search DOCUMENTS DATA [QUERIES SEED]`
+`python -m deep_research.bench.measure refresh|search|follow DOCUMENTS DATA [COUNT SEED]`
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
 
 from deep_research import Context, Library
-from deep_research.bench.queries import queries
+from deep_research.bench.queries import queries, questions
 
 RESULTS = 25
 
@@ -25,17 +26,27 @@ def refresh(library: Library) -> dict[str, Any]:
 
 
 def search(library: Library, count: int, seed: int) -> dict[str, Any]:
-    """How long each query takes, on the clock and on the processor, in milliseconds; and how many find something."""
-    asked = list(queries(count, seed))
+    """How long each query takes; and how many find something."""
+    kinds, asked = zip(*queries(count, seed), strict=True)
+    return {"kinds": kinds} | _each(asked, lambda query: library.search(query, RESULTS))
+
+
+def follow(library: Library, count: int, seed: int) -> dict[str, Any]:
+    """How long it takes to follow the names in each whole question; and how many find something."""
+    return _each(questions(count, seed), lambda question: library.follow(question, RESULTS))
+
+
+def _each(asked: Iterable[str], find: Callable[[str], object]) -> dict[str, Any]:
+    """How long each takes, on the clock and on the processor, in milliseconds; and how many find something."""
     times: list[float] = []
     worked: list[float] = []
     found = 0
-    for _, query in asked:
+    for query in asked:
         begun, worked_before = perf_counter(), process_time()
-        found += bool(library.search(query, RESULTS))
+        found += bool(find(query))
         worked.append((process_time() - worked_before) * 1000)
         times.append((perf_counter() - begun) * 1000)
-    return {"kinds": [kind for kind, _ in asked], "times": times, "worked": worked, "found": found}
+    return {"times": times, "worked": worked, "found": found}
 
 
 def used() -> dict[str, float]:
@@ -48,10 +59,13 @@ def used() -> dict[str, float]:
     return {"own_megabytes": own.ru_maxrss / unit, "child_megabytes": children.ru_maxrss / unit, "processor": worked}
 
 
+MEASURES: dict[str, Callable[..., dict[str, Any]]] = {"refresh": refresh, "search": search, "follow": follow}
+
+
 def main(what: str, documents: str, data: str, *numbers: str) -> None:
     """Measure, and write what was seen."""
     library = Library(Context(docs=(Path(documents),), data_dir=Path(data)))
-    seen = refresh(library) if what == "refresh" else search(library, *map(int, numbers))
+    seen = MEASURES[what](library, *map(int, numbers))
     sys.stdout.write(json.dumps(seen | used()) + "\n")
 
 

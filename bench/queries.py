@@ -1,4 +1,4 @@
-"""Questions to made-up documents: of rare words and of common ones, short and long."""
+"""Queries and questions to made-up documents: of rare words and of common ones, short and long."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ KINDS = {
     "a long sentence": (),
 }
 """From which ranks the words of a question of each kind are taken."""
+NAMES = range(2_000, 40_000)
+"""From which ranks the names in whole questions are taken."""
 LONG = 25
 """Words of a long sentence, which are drawn as those of documents are."""
 
@@ -29,3 +31,13 @@ def queries(count: int, seed: int) -> Iterator[tuple[str, str]]:
         ranked = words[code].ranked
         chosen = [ranked[random.choice(ranks) % len(ranked)] for ranks in KINDS[kind]]
         yield kind, TONGUES[code].gap.join(chosen or words[code].draw(LONG))
+
+
+def questions(count: int, seed: int) -> Iterator[str]:
+    """So many whole questions in English, each with a name of two words and with words common and rare."""
+    random = Random(seed)  # noqa: S311 - no secret
+    ranked = Words(TONGUES["en"], Random("en")).ranked  # noqa: S311 - no secret
+    for _ in range(count):
+        first, second, rare = (ranked[random.choice(NAMES)] for _ in range(3))
+        common = ranked[random.choice(KINDS["common words"][0])]
+        yield f"Which {common} did {first.capitalize()} {second.capitalize()} bring to the {rare}?"

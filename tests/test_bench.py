@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from deep_research.bench.documents import write
-from deep_research.bench.queries import KINDS, queries
+from deep_research.bench.queries import KINDS, queries, questions
 
 
 def test_a_small_measurement_tells_times_memory_and_sizes(tmp_path: Path) -> None:
@@ -15,7 +15,16 @@ def test_a_small_measurement_tells_times_memory_and_sizes(tmp_path: Path) -> Non
     command += ["--folder", str(tmp_path / "kept")]
     result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
-    for name in ("build", "nothing changed", "1 % changed", "documents on disk", "index on disk", *KINDS, "all"):
+    for name in (
+        "build",
+        "nothing changed",
+        "1 % changed",
+        "documents on disk",
+        "index on disk",
+        *KINDS,
+        "all",
+        "a whole question",
+    ):
         assert name in result.stdout
     assert len(list(tmp_path.rglob("*.sqlite"))) == 1
     again = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
@@ -28,4 +37,5 @@ def test_the_same_seed_gives_the_same_documents_and_questions(tmp_path: Path) ->
         write(tmp_path / name, 12, seed)
     texts = {name: [file.read_bytes() for file in sorted((tmp_path / name).rglob("*.*"))] for name in "abc"}
     assert texts["a"] == texts["b"] != texts["c"]
-    assert list(queries(10, 7)) == list(queries(10, 7))
+    assert list(queries(10, 7)) == list(queries(10, 7)) != list(queries(10, 8))
+    assert list(questions(3, 7)) == list(questions(3, 7)) != list(questions(3, 8))
