@@ -8,6 +8,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from deep_research.evidence.inflection.wording import title_key
 from deep_research.reading.folder import LeftOut
 from deep_research.run.errors import DatabaseUnusable
 from deep_research.tools.index_file import Foreign, connect, discard, is_corrupt
@@ -16,7 +17,6 @@ from deep_research.tools.index_search import Counter, Found, find
 from deep_research.tools.index_texts import settle, text_of
 from deep_research.tools.index_vectors import Near, keep, lacking, lacking_hashes, nearest
 from deep_research.tools.meaning import Meaning, is_english
-from deep_research.tools.wording import title_key
 
 
 class Entry(NamedTuple):

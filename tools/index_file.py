@@ -6,7 +6,7 @@ import os
 import sqlite3
 from pathlib import Path
 
-from deep_research.tools.stems import rules
+from deep_research.evidence.inflection.stems import rules
 
 VERSION = 4
 BUSY_SECONDS = 60

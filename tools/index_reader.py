@@ -7,10 +7,10 @@ import sqlite3
 from collections.abc import Sequence
 from functools import cached_property
 
+from deep_research.evidence.inflection.stems import forms_of, token
+from deep_research.evidence.inflection.wording import sought_words
 from deep_research.tools.index_search import PASSAGES, TITLED, Counter, FoundPassage, known_titles, languages, ranked
 from deep_research.tools.narrowing import MOST, narrowed, quoted
-from deep_research.tools.stems import forms_of, token
-from deep_research.tools.wording import sought_words
 
 _AKIN = """
 SELECT spans.id FROM (SELECT rowid AS id FROM passages WHERE passages MATCH :match LIMIT :most) AS found

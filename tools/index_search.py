@@ -7,8 +7,8 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from deep_research.evidence.inflection.stems import forms_of
 from deep_research.tools.narrowing import MOST, narrowed, quoted
-from deep_research.tools.stems import forms_of
 
 _BEST = """
 WITH scored AS (

@@ -98,7 +98,7 @@ class IndexShelf:
 
     def _added(self, text: tuple[str, int], passage: Passage) -> Candidate:
         source = passage.source
-        candidate = Candidate((source.key, passage.start), source.key, source.title, passage.text)
+        candidate = Candidate((source.key, passage.start), source.key, source.title, passage.text, passage.language)
         self._by_text[text] = candidate
         self.passages[candidate] = passage
         return candidate

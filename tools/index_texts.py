@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import NamedTuple
 
+from deep_research.evidence.inflection.stems import tokens_of
 from deep_research.tools.document_language import stemmed_in
 from deep_research.tools.passages import split_passages
-from deep_research.tools.stems import tokens_of
 
 
 class _Row(NamedTuple):

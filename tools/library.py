@@ -12,6 +12,7 @@ from functools import cached_property, partial
 from itertools import chain
 from typing import NamedTuple, TypeVar
 
+from deep_research.evidence.inflection.wording import bare, sought_words
 from deep_research.evidence.mixing import distinct, fused
 from deep_research.evidence.trails.trails import find_trails, passages_of
 from deep_research.knowledge import Source
@@ -28,7 +29,6 @@ from deep_research.tools.questions import mentions, terms_of
 from deep_research.tools.ranking import Passage, rarity, scores
 from deep_research.tools.refresh import Outdated, compare, update
 from deep_research.tools.roots import SCHEME, Root, open_roots, unreadable
-from deep_research.tools.wording import bare, sought_words
 
 CANDIDATES = 100
 NEAREST = 50

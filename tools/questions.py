@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from deep_research.tools.common_words import IN_QUESTION, common_words, evident
-from deep_research.tools.wording import sought_words, words_of
+from deep_research.evidence.inflection.common_words import IN_QUESTION, common_words, evident
+from deep_research.evidence.inflection.wording import sought_words, words_of
 
 _STOP_WORDS = """
 a about all also am an and any are as at be been being both but by can could did do does doing each for from had has

@@ -20,7 +20,7 @@ _JOINT = re.compile(r"\s+(?:of|the|in|at|de|von|van)\s+")
 class Candidate:
     """A passage that may be part of a trail; what is told of it is worked out when first asked for."""
 
-    def __init__(self, key: tuple[str, int], document: str, title: str, text: str) -> None:
+    def __init__(self, key: tuple[str, int], document: str, title: str, text: str, language: str) -> None:
         """Take a passage.
 
         Args:
@@ -28,11 +28,13 @@ class Candidate:
             document: The document that it belongs to.
             title: The document's title.
             text: The passage itself.
+            language: ISO 639-1 code of its language; may be empty.
         """
         self.key = key
         self.document = document
         self.title = title
         self.text = text
+        self.language = language
 
     @cached_property
     def title_stems(self) -> frozenset[str]:

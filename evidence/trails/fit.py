@@ -23,7 +23,9 @@ SUBJECT_ONLY = 0.7
 def held(query: Query, candidate: Candidate) -> dict[str, float]:
     """How well the passage holds each stem of the question, from 0 to 1.25; a torn name counts by its share."""
     length = 1 - LENGTH_SHARE + LENGTH_SHARE * candidate.length / USUAL_LENGTH
-    counts = {stem: candidate.counts[stem] + (stem in candidate.title_stems) for stem in query.weights}
+    inflected = query.inflections.counted(f"{candidate.title}\n{candidate.text}", candidate.language)
+    plain = {stem: candidate.counts[stem] + (stem in candidate.title_stems) for stem in query.weights}
+    counts = {stem: max(count, inflected[stem]) for stem, count in plain.items()}
     found = {stem: min(FULL, 2 * count / (count + length)) for stem, count in counts.items() if count}
     for name in query.names:
         if name.run not in candidate.stem_run:

@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
+from deep_research.evidence.inflection.inflected import Inflections
+from deep_research.evidence.inflection.wording import sought_words
 from deep_research.evidence.vocabulary import FAMILIES, GENERIC_WORDS, STOP_WORDS
 from deep_research.evidence.words import names, stem, stems, tokens
 
@@ -37,6 +39,8 @@ class Query(NamedTuple):
     """All its words in their stems, between spaces."""
     plain: str
     """All its words as they are, between spaces."""
+    inflections: Inflections
+    """Finds its words in other forms."""
 
 
 def read_query(text: str, total: int, counted: Callable[[Sequence[str]], int]) -> Query:
@@ -53,7 +57,8 @@ def read_query(text: str, total: int, counted: Callable[[Sequence[str]], int]) -
     rarities = _rarest(rarities)
     whole = sum(rarities.values()) or 1.0
     weights = {own: weight / whole for own, weight in rarities.items()}
-    return Query(text, weights, words, tuple(_names(text, weights)), stem_run(text), plain_run(text))
+    inflections = Inflections(sought_words(text))
+    return Query(text, weights, words, tuple(_names(text, weights)), stem_run(text), plain_run(text), inflections)
 
 
 def rarity(total: int, count: int) -> float:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from deep_research.evidence.function_words import evident_language
+from deep_research.evidence.inflection.common_words import IN_TEXT, evident
+from deep_research.evidence.inflection.wording import sought_words
 from deep_research.evidence.mixing import in_turn
 from deep_research.evidence.sources import DOCUMENT_SCHEME
 from deep_research.evidence.trails.candidate import Candidate
@@ -65,9 +67,13 @@ def _is_held(name: str, held: Sequence[frozenset[str]]) -> bool:
 
 def _by_trails(pages: Sequence[Document], question: str) -> list[Document]:
     candidates = {
-        Candidate((f"{page.number:09}", place), str(page.number), page.title, text): page
+        Candidate((f"{page.number:09}", place), str(page.number), page.title, text, _language_of(text)): page
         for page in pages
         for place, text in enumerate(page.texts)
     }
     found = passages_of(find_trails(question, MemoryShelf(list(candidates))), len(candidates))
     return list(dict.fromkeys([*(candidates[one] for one in found), *pages]))
+
+
+def _language_of(text: str) -> str:
+    return evident(sought_words(text), IN_TEXT)

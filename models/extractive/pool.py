@@ -6,8 +6,12 @@ import math
 import re
 from collections import Counter
 from collections.abc import Collection, Sequence
+from functools import partial
 from typing import NamedTuple
 
+from deep_research.evidence.inflection.common_words import IN_QUESTION, evident
+from deep_research.evidence.inflection.inflected import Inflections
+from deep_research.evidence.inflection.wording import sought_words
 from deep_research.evidence.vocabulary import GENERIC_WORDS
 from deep_research.evidence.words import names, stem, stems, tokens
 from deep_research.models.extractive.answers import holds, kind_of
@@ -50,7 +54,9 @@ class Pool:
         self.question = question
         self.kind = kind_of(question)
         self.titles = {text.number: text.title for text in texts}
-        self.wanted = _weights(question, texts)
+        self._inflections = Inflections(sought_words(question))
+        self._languages = {text.number: _language_of(text, question) for text in texts}
+        self.wanted = _weights(question, [self._stems_of(text) for text in texts])
         self.sentences = [sentence for text in texts for sentence in self._sentences_of(text)]
         self.named = {number for number, title in self.titles.items() if is_named(title, question)}
         self._mentioned = {sentence: self._mentions(sentence) for sentence in self.sentences}
@@ -73,12 +79,16 @@ class Pool:
         )
 
     def _sentences_of(self, text: Text) -> list[Sentence]:
-        title = frozenset(stems(text.title))
+        read = partial(self._inflections.stems, language=self._languages[text.number])
+        title = read(text.title)
         return [
             Sentence(sentence, text.number, place, found, title - found, holds(self.kind, sentence, self.question))
             for place, sentence in enumerate(text.sentences)
-            for found in [_stems_of(sentence)]
+            for found in [read(sentence) | _told_by_dates(sentence)]
         ]
+
+    def _stems_of(self, text: Text) -> frozenset[str]:
+        return self._inflections.stems("\n".join((text.title, *text.sentences)), self._languages[text.number])
 
 
 def pool_of(documents: Sequence[Document], question: str) -> Pool:
@@ -112,13 +122,17 @@ def is_named(title: str, question: str) -> bool:
     return f" {name} " in f" {' '.join(tokens(question))} " or mentions(question, subject(title))
 
 
-def _stems_of(text: str) -> frozenset[str]:
-    found = frozenset(stems(text))
-    return found | {"birth", "death"} if LIFE_DATES.search(text) else found
+def _language_of(text: Text, question: str) -> str:
+    return evident(sought_words(" ".join(text.sentences)), IN_QUESTION) or evident(sought_words(question), IN_QUESTION)
 
 
-def _weights(question: str, texts: Sequence[Text]) -> dict[str, float]:
-    counts = Counter(stem for text in texts for stem in {*stems(text.title), *stems(" ".join(text.sentences))})
+def _told_by_dates(sentence: str) -> frozenset[str]:
+    return frozenset({"birth", "death"}) if LIFE_DATES.search(sentence) else frozenset()
+
+
+def _weights(question: str, texts: Sequence[frozenset[str]]) -> dict[str, float]:
+    """The share of the question that each of its stems makes up, given the stems of the texts."""
+    counts = Counter(stem for text in texts for stem in text)
     size = len(texts) + 1
     wanted = [word for word in stems(question) if word not in GENERIC_STEMS] or stems(question)
     in_names = {stem for name in names(question) for stem in stems(name)}
