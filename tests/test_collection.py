@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,14 +18,6 @@ from deep_research.evidence.labels import LANGUAGES
 from deep_research.reading.language import language_of
 
 ASKED: list[dict[str, Any]] = [json.loads(line) for line in QUESTIONS.read_text("utf-8").splitlines()]
-UNCITED = {"how-many-de": "words are compared by English endings: Einwohner, Einwohnern"}
-"""Why some questions are not solved yet, by their ids: the document is not cited."""
-UNANSWERED = {
-    **UNCITED,
-    "why": "a sentence behind the greeting of a letter begins in lower case and is not quoted",
-    "unanswerable-logo": "a question counts as answered by the names in it alone",
-}
-"""The answer is not in the lead, or what is no answer is."""
 OLD = re.compile("|".join(f"## {re.escape(words.old_versions)}\n" for words in LANGUAGES.values()))
 CONFLICT = re.compile("|".join(f"## {re.escape(words.contradictions)}\n" for words in LANGUAGES.values()))
 
@@ -50,14 +41,10 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
     return asked
 
 
-def questions(unsolved: Mapping[str, str], **wanted: bool) -> list[Any]:
-    """The questions that have, or have not, these fields; those that are not solved yet are expected to fail."""
+def questions(**wanted: bool) -> list[Any]:
+    """The questions that have, or have not, these fields."""
     chosen = [one for one in ASKED if all(bool(one.get(name)) == has for name, has in wanted.items())]
-    return [pytest.param(one, id=one["id"], marks=_marks(unsolved.get(one["id"]))) for one in chosen]
-
-
-def _marks(reason: str | None) -> list[pytest.MarkDecorator]:
-    return [pytest.mark.xfail(strict=True, reason=reason)] if reason else []
+    return [pytest.param(one, id=one["id"]) for one in chosen]
 
 
 def cited(answer: Answer, text: str) -> list[str]:
@@ -75,7 +62,7 @@ def test_the_collection_has_thirty_documents_in_six_formats_and_three_languages(
     assert len(ASKED) >= 20
 
 
-@pytest.mark.parametrize("question", questions(UNANSWERED, answers=True))
+@pytest.mark.parametrize("question", questions(answers=True))
 def test_a_report_begins_with_the_answer(collection: Collection, question: dict[str, Any]) -> None:
     text = collection.answers[question["id"]].report.text
     if question.get("wants_all"):
@@ -84,13 +71,13 @@ def test_a_report_begins_with_the_answer(collection: Collection, question: dict[
         assert holds(lead(text), question["answers"])
 
 
-@pytest.mark.parametrize("question", questions(UNCITED, answers=True))
+@pytest.mark.parametrize("question", questions(answers=True))
 def test_a_report_cites_the_documents_that_are_needed(collection: Collection, question: dict[str, Any]) -> None:
     answer = collection.answers[question["id"]]
     assert set(question.get("gold_docs", ())) <= set(cited(answer, answer.report.text))
 
 
-@pytest.mark.parametrize("question", questions(UNANSWERED, answers=False))
+@pytest.mark.parametrize("question", questions(answers=False))
 def test_a_question_that_the_documents_do_not_answer_is_not_answered(
     collection: Collection, question: dict[str, Any]
 ) -> None:
@@ -98,7 +85,7 @@ def test_a_question_that_the_documents_do_not_answer_is_not_answered(
     assert text.startswith(tuple(words.unanswered for words in LANGUAGES.values()))
 
 
-@pytest.mark.parametrize("question", questions({}, outdated=True))
+@pytest.mark.parametrize("question", questions(outdated=True))
 def test_a_value_of_another_version_stands_nowhere_but_among_the_outdated_ones(
     collection: Collection, question: dict[str, Any]
 ) -> None:
@@ -110,7 +97,7 @@ def test_a_value_of_another_version_stands_nowhere_but_among_the_outdated_ones(
         assert holds("".join(old), question["outdated"])
 
 
-@pytest.mark.parametrize("question", questions({}, outdated=True))
+@pytest.mark.parametrize("question", questions(outdated=True))
 def test_versions_are_no_contradiction(collection: Collection, question: dict[str, Any]) -> None:
     assert not CONFLICT.search(collection.answers[question["id"]].markdown)
 

@@ -9,6 +9,7 @@ from extracting import CAPTAIN, OTHER, QUESTION, SHIP, cited, exchange, finding_
 from langchain_core.messages import HumanMessage, SystemMessage
 
 from deep_research.models.extractive import ExtractiveChatModel
+from deep_research.models.extractive.pool import Pool, Text
 from deep_research.models.extractive.reading import HEADING
 from deep_research.models.extractive.sentences import sentences
 
@@ -44,6 +45,17 @@ def test_a_finding_says_which_names_no_document_holds() -> None:
 @pytest.mark.parametrize("question", ["Wann wurde der Turm das letzte Mal gebaut?", "北京的人口是多少？"])
 def test_words_that_only_look_like_names_are_not_missed(question: str) -> None:
     assert "“" not in finding_for(question, ("Turm", "Der Turm wurde 1901 gebaut. 北京的人口是两千一百万。"))
+
+
+@pytest.mark.parametrize("greeting", ["Hello Hanne,", "Sehr geehrte Frau Doktor Brock,"])
+def test_a_sentence_behind_a_salutation_may_begin_in_lower_case(greeting: str) -> None:
+    text = f"{greeting}\n\nthe pump failed on Monday morning. It was mended on Tuesday.\n\nbest regards from the yard."
+    assert sentences(text) == ["the pump failed on Monday morning.", "It was mended on Tuesday."]
+
+
+def test_a_line_that_goes_on_in_lower_case_is_not_taken_for_a_letter() -> None:
+    text = "On Monday the pump of the forward tank failed again,\n\nwhich had been mended on Tuesday."
+    assert sentences(text) == []
 
 
 def test_bracketed_numbers_of_a_document_are_never_quoted_in_brackets() -> None:
@@ -99,6 +111,28 @@ def test_a_report_without_anything_that_fits_says_that_the_documents_do_not_answ
         report = report_on(question, *findings)
         assert report.startswith("The documents do not answer this question.")
         assert "Quillon Foundry" in report
+
+
+@pytest.mark.parametrize(
+    ("question", "is_answered"),
+    [
+        ("Who designed the logo of the Silver Heron?", False),
+        ("Which cargo did the Silver Heron carry?", True),
+        ("In which country did the owner of the Silver Heron live?", False),
+        ("What type of ship was the Silver Heron?", True),
+        ("When did the Silver Heron sink?", True),
+    ],
+)
+def test_a_name_alone_is_no_answer(question: str, is_answered: bool) -> None:
+    finding = f"{SHIP.replace('. ', '. [1] ')} [1]\n\n### Silver Heron [1]"
+    assert ("do not answer" not in report_on(question, finding)) is is_answered
+
+
+def test_inflected_words_of_the_question_are_met_in_its_language() -> None:
+    pool = Pool([Text(1, "Varn", ("Varn ist eine Stadt mit 900 Einwohnern.",))], "Wie viele Einwohner hat sie?")
+    assert "einwohner" in pool.sentences[0].stems
+    russian = Pool([Text(1, "Город", ("В городе и на острове жили рыбаки.",))], "Кто был рыбаком на этом острове?")
+    assert {"рыбаком", "острове"} <= {*russian.sentences[0].stems}
 
 
 def test_a_comparison_has_a_section_for_each_side() -> None:

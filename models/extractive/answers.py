@@ -62,6 +62,11 @@ def kind_of(question: str) -> Kind:
     return min(found)[2] if found else "any"
 
 
+def without_cues(question: str) -> str:
+    """The question without the words that tell the kind of answer: they need not stand where the answer does."""
+    return re.sub(rf"\b(?:{'|'.join(cue for _, cue in CUES)})\b", " ", question, flags=re.IGNORECASE)
+
+
 def holds(kind: Kind, sentence: str, known: str) -> bool:
     """Whether the sentence holds something of that kind that the text `known`, the question, does not."""
     checks: dict[Kind, Callable[[], bool]] = {

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from deep_research.evidence.words import names, stems
+from deep_research.evidence.inflection.common_words import IN_QUESTION, common_words, evident
+from deep_research.evidence.inflection.wording import sought_words
+from deep_research.evidence.words import names, stems, tokens
+from deep_research.models.extractive.answers import without_cues
+from deep_research.models.extractive.leading import sure_names
 from deep_research.models.extractive.pool import Pool, Sentence
 
 ENOUGH = 0.8
@@ -12,6 +16,10 @@ ENOUGH = 0.8
 LEAST_OF_NAME = 0.6
 """Share of a name's words that one sentence must hold for the name to count as found."""
 MOST_WORDS = 6
+FEWEST_UNSAID = 2
+"""Words of a question without any of which its names alone are no answer."""
+ANYTHING = frozenset({"kind", "name", "people", "person", "sort", "type"})
+"""Stems that stand for what is sought, whatever it is."""
 PUNCTUATION = " .,;:?!…\"'“”„«»()[]。？！，；：「」《》¿¡"
 
 
@@ -48,6 +56,20 @@ def missing(pool: Pool) -> list[str]:
     absent = missing_names(pool)
     known = _held(pool.sentences) | {stem for name in absent for stem in stems(name)}
     return [*absent, *words_with(pool.wanted.keys() - known, pool.question)][:MOST_WORDS]
+
+
+def unsaid(pool: Pool) -> list[str]:
+    """The words by which the question asks for something of what it names, if the sentences hold none of them.
+
+    One word may merely be worded otherwise, so a single one does not count.
+    """
+    question = without_cues(pool.question)
+    named = {stem for name in sure_names(pool.question) for stem in stems(name)}
+    function_words = common_words().get(evident(sought_words(pool.question), IN_QUESTION), frozenset())
+    asked = {stem for word in set(tokens(question)) - function_words for stem in stems(word)} & pool.wanted.keys()
+    open_words = asked - named - ANYTHING
+    held = {stem for sentence in pool.sentences for stem in sentence.stems | sentence.context}
+    return words_with(open_words, question) if len(open_words) >= FEWEST_UNSAID and not open_words & held else []
 
 
 def words_with(wanted: Collection[str], text: str) -> list[str]:

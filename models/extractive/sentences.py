@@ -15,14 +15,25 @@ COMPLETE = re.compile(rf"[.!?。！？]{CLOSERS}$")
 LINE_MARK = re.compile(r"^\s*(?:[-*+•]\s+|\d{1,3}[.)]\s+|>\s*)")
 NO_PROSE = re.compile(r"^\s*(?:#{1,6}\s|[-=*_]{3,}\s*$|\|)")
 DEBRIS = re.compile(r"\]\(|\||```|\{\{|\}\}|</?[a-zA-Z]|https?://|�|\*\*|__")
+SALUTATION = re.compile(r"\w,$")
+SALUTATION_WORDS = 6
 OPENING = re.compile(r"^[\"'“„«(¿¡「『]*(?:[^\W_a-zß-öø-ÿ])")
 
 
 def sentences(text: str) -> list[str]:
     """Whole sentences in order, white space as single spaces; headings, tables and cut-off ends are left out."""
-    found = []
+    found: list[str] = []
+    before = ""
     for block, is_item in _blocks(text):
-        found += [piece for piece in _split(block) if _is_quotable(piece, is_item)]
+        pieces = _split(block)
+        # Behind a salutation many languages go on in lower case.
+        opens_letter = SALUTATION.search(before) is not None and len(before.split()) <= SALUTATION_WORDS
+        found += [
+            piece
+            for place, piece in enumerate(pieces)
+            if _is_quotable(piece, is_item) and (OPENING.match(piece) or (opens_letter and not place))
+        ]
+        before = block
     return list(dict.fromkeys(found))
 
 
@@ -54,7 +65,7 @@ def _is_inside(block: str, match: re.Match[str]) -> bool:
 
 
 def _is_quotable(piece: str, is_item: bool) -> bool:
-    if len(piece) > LONGEST or DEBRIS.search(piece) or not OPENING.match(piece):
+    if len(piece) > LONGEST or DEBRIS.search(piece):
         return False
     words = len(piece.split())
     if COMPLETE.search(piece):

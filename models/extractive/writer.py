@@ -12,7 +12,7 @@ from deep_research.evidence.words import stems
 from deep_research.models.extractive.answers import is_broad
 from deep_research.models.extractive.chains import best_chain
 from deep_research.models.extractive.comparison import sides_of
-from deep_research.models.extractive.coverage import LEAST_OF_NAME, share_of_name
+from deep_research.models.extractive.coverage import LEAST_OF_NAME, share_of_name, unsaid
 from deep_research.models.extractive.leading import MOST_SOURCES, sure_names
 from deep_research.models.extractive.listing import asks_for_list
 from deep_research.models.extractive.old_versions import old_versions
@@ -42,7 +42,7 @@ def write_report(messages: Sequence[BaseMessage]) -> str:
     steps, findings = plan_in(messages), findings_in(messages)
     pool = pool_of_findings(findings, question, BROAD_SOURCES if is_broad(question) else MOST_SOURCES)
     tables = list(dict.fromkeys(table for found in findings for table in found.tables))
-    absent = _absent(findings, pool)
+    absent = _absent(findings, pool) or ([] if tables or is_broad(question) else unsaid(pool))
     if absent or not (tables or _share(pool) >= LEAST_SHARE):
         return _no_answer(absent or [question], _nearest(pool), words)
     lead = _lead(findings, pool, question, is_in_parts=len(steps) > 1)
