@@ -59,11 +59,11 @@ def _share(pool: Pool) -> float:
 def _absent(findings: Sequence[Found], pool: Pool) -> list[str]:
     """Names that the findings say they lack, and that no quoted sentence holds.
 
-    Learnings say nothing of the kind, and do not tell titles: there names of several words are looked for.
+    Learnings say nothing of the kind, and do not tell titles: there the names of the question are looked for.
     """
     named = dict.fromkeys(name for found in findings for name in found.absent)
     if not any(found.titles for found in findings):
-        named |= dict.fromkeys(name for name in sure_names(pool.question) if len(set(stems(name))) > 1)
+        named |= dict.fromkeys(sure_names(pool.question))
     return [name for name in named if share_of_name(name, pool.sentences) < LEAST_OF_NAME]
 
 
