@@ -50,6 +50,7 @@ def cli() -> None:
     help="Ask a random share of the questions only: 0.5 is half of them.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Which random share.")
+@click.option("--rest", is_flag=True, help="Ask those questions that --sample leaves out.")
 @click.option("--limit", type=click.IntRange(1), help="Ask the first questions only.")
 @click.option("--baseline/--no-baseline", default=True, show_default=True, help="Measure plain BM25 beside it.")
 @click.option("--fresh", is_flag=True, help="Write reports anew that are there; without it they are kept.")
@@ -63,6 +64,7 @@ def closed_corpus(
     jobs: int | None,
     sample: float,
     seed: int,
+    rest: bool,
     limit: int | None,
     baseline: bool,
     fresh: bool,
@@ -73,10 +75,13 @@ def closed_corpus(
     """
     # What researches takes long to import, and help does without it.
     from deep_research.evaluation.closed_corpus import Plan, evaluate
-    from deep_research.evaluation.questions import choose, read_questions
+    from deep_research.evaluation.mistakes import Mistake
+    from deep_research.evaluation.questions import Sample, choose, read_questions
     from deep_research.evaluation.reports import Settings
 
-    chosen = choose(read_questions(questions, unanswerable), sample, seed, limit)
+    chosen = choose(read_questions(questions, unanswerable), Sample(sample, seed, rest, limit))
+    if out.resolve().is_relative_to(corpus.resolve()):
+        raise Mistake(f"--out {out} lies in the corpus, where the reports would be taken for documents: name another.")
     settings = Settings.model_validate({"corpus": corpus.resolve(), "model": model, "strategy": strategy})
     plan = Plan(settings, out, jobs or os.cpu_count() or 1, fresh, baseline)
     return FAILED if evaluate(chosen, plan) else 0

@@ -30,18 +30,56 @@ _OF_ANYTHING = re.compile(
     r"|\bunanswerable\b|\binsufficient\s+(?:information|evidence)\b",
     re.IGNORECASE,
 )
-_SENTENCE_END = re.compile(r"(?<=[.!?])(?:\s*\[\d[\d, ]*\])*\s+|\n+")
+_ELSEWHERE = (
+    (
+        r"\b(?:dokumente?n?|quellen?|unterlagen|texte?n?)\b",
+        r"\bnichts?\b|\bkeine?\w*",
+        r"\b(?:be)?antwort|\bnenn|\bsag|\benthalt|\berwähn",
+    ),
+    (r"\b(?:documenten?|bronnen|teksten)\b", r"\bniets?\b|\bgeen\b", r"\b(?:be)?antwoord|\bnoem|\bzeg|\bvermeld"),
+    (
+        r"\b(?:documents?|sources?|textes?)\b",
+        r"\bne\b|\bn['’]|\baucun",
+        r"\brépon|\bmentionn|\bcontien|\bdi(?:t|sent)\b",
+    ),
+    (
+        r"\b(?:documentos?|fuentes?|textos?)\b",
+        r"\bno\b|\bning[uú]n|\bnada\b",
+        r"\brespond|\bmenciona|\bcontien|\bdicen?\b",
+    ),
+    (
+        r"\b(?:documentos?|fontes?|textos?)\b",
+        r"\bnão\b|\bnenhum|\bnada\b",
+        r"\brespond|\bmenciona|\bcont[eé]m|\bdizem?\b",
+    ),
+    (r"\b(?:documenti|documento|fonti|testi)\b", r"\bnon\b|\bnessun", r"\brispond|\bmenziona|\bconten|\bdic"),
+    (r"\b(?:dokument\w*|źródł\w*)\b", r"\bnie\b|\bżad", r"\bodpowiad|\bwspomina|\bzawiera|\bmówi"),
+    (r"\b(?:документ\w*|источник\w*)\b", r"\bне\b|\bнет\b|\bникак", r"\bотвеча|\bупомина|\bсодерж|\bговор"),
+    (r"مستندات|وثائق|مصادر", r"\b(?:لا|لم|ليس)\b", r"تجيب|تذكر|تحتوي"),
+    (r"文献|文档|资料|来源", r"没有|未|不", r"回答|提到|提及|说明"),
+    (r"文書|資料|出典", r"ません|ない|ず", r"答え|述べ|触れ|含ま"),
+    (r"문서|자료|출처", r"않|없", r"답|언급|포함"),
+)
+"""In other languages: what a document is called, a negation, what documents do. A sentence with all three abstains."""
+_SENTENCE_END = re.compile(r"(?<=[.!?])(?:\s*\[\d[\d, ]*\])*\s+|(?<=[。！？])(?:\s*\[\d[\d, ]*\])*|\n+")
 
 
 def abstains(text: str) -> bool:
-    """Whether the beginning of a report says, in English, that there is no answer in the documents."""
+    """Whether the beginning of a report says that there is no answer in the documents.
+
+    Said in English it may be worded in many ways; in the other languages of reports only as a plain statement.
+    """
     return any(map(_says_so, _first_sentences(text)))
 
 
 def _says_so(sentence: str) -> bool:
-    if _OF_DOCUMENTS.search(sentence):
+    if _OF_DOCUMENTS.search(sentence) or any(_has_all(parts, sentence) for parts in _ELSEWHERE):
         return True
     return not cited_numbers(sentence) and _OF_ANYTHING.search(sentence) is not None
+
+
+def _has_all(parts: tuple[str, ...], sentence: str) -> bool:
+    return all(re.search(part, sentence, re.IGNORECASE) for part in parts)
 
 
 def _first_sentences(text: str) -> list[str]:

@@ -6,7 +6,7 @@ import json
 import random
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
@@ -73,12 +73,31 @@ def read_questions(file: Path, unanswerable: Path | None) -> list[Question]:
     return [question for _, question in lines]
 
 
-def choose(questions: Sequence[Question], share: float, seed: int, limit: int | None) -> list[Question]:
-    """A random share of the questions, the same for the same seed, and of these the first ones; order is kept."""
-    count = max(1, round(len(questions) * share))
+class Sample(NamedTuple):
+    """Which of the questions are asked."""
+
+    share: float = 1.0
+    """A random share of them, more than 0;"""
+    seed: int = 0
+    """the same for the same seed;"""
+    is_rest: bool = False
+    """or those which that leaves out;"""
+    limit: int | None = None
+    """and of these the first ones."""
+
+
+def choose(questions: Sequence[Question], sample: Sample) -> list[Question]:
+    """The questions of a sample, in their order; one at least.
+
+    Raises `Mistake` where the share is all of them and its rest is wanted.
+    """
+    count = max(1, round(len(questions) * sample.share))
     # S311: this hides nothing, it has to be repeatable.
-    chosen = sorted(random.Random(seed).sample(range(len(questions)), count))  # noqa: S311
-    return [questions[place] for place in chosen][:limit]
+    chosen = set(random.Random(sample.seed).sample(range(len(questions)), count))  # noqa: S311
+    found = [one for place, one in enumerate(questions) if (place in chosen) is not sample.is_rest][: sample.limit]
+    if not found:
+        raise Mistake("--rest leaves no question: give --sample a smaller share.")
+    return found
 
 
 def _lines(file: Path, option: str, given: dict[str, Any]) -> list[tuple[str, Question]]:

@@ -212,6 +212,20 @@ def test_no_character_of_a_text_is_outside_its_passages(text: str) -> None:
     assert all(place in covered or not character.strip() for place, character in enumerate(text))
 
 
+@pytest.mark.parametrize("query", ["harbour salt ships", "Which salt did the ships bring to the harbour of Velm?"])
+def test_a_long_document_does_not_hide_the_others(tmp_path: Path, query: str) -> None:
+    place = Place(tmp_path / "papers", tmp_path / "data")
+    place.docs.mkdir()
+    ships = "Ships bring salt to the harbour of Velm. " * 20
+    (place.docs / "long.txt").write_text("\n\n".join(f"Day {day}. {ships}" for day in range(300)))
+    for number in range(6):
+        (place.docs / f"{number}.md").write_text(
+            f"# Note {number}\n\nIn year {number} ships brought salt to the harbour.\n"
+        )
+    found = place.indexed().follow(query, 25)
+    assert len({passage.source.address for passage in found[:10]}) >= 5
+
+
 @pytest.mark.skipif(not CORPUS.exists(), reason="the development data is not here")
 def test_a_search_with_the_question_alone_finds_most_documents_it_needs(tmp_path: Path) -> None:
     library = Place(CORPUS / "corpus", tmp_path).indexed()

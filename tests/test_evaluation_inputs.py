@@ -18,7 +18,7 @@ from search_api import Answer, serving
 from deep_research.evaluation.__main__ import cli
 from deep_research.evaluation.mistakes import Mistake
 from deep_research.evaluation.processes import outcomes
-from deep_research.evaluation.questions import Question, choose
+from deep_research.evaluation.questions import Question, Sample, choose
 from deep_research.evaluation.reports import Cited, Report, Settings, Shelf, claim_folder, file_name
 
 REPORT = Report(id="a/b", question="Who?", seconds=1.5, text="Ada [1].", sources=(Cited(n=1, path="a", title="A"),))
@@ -68,6 +68,7 @@ def test_what_is_not_there_is_named_by_its_option(exam: Exam) -> None:
     assert "'--questions'" in refused(exam, "--questions", "elsewhere")
     assert "'--out'" in refused(exam, "--out", str(exam.folder / "questions.jsonl"))
     assert "--unanswerable" in refused(exam, "--unanswerable", str(exam.folder / "questions.jsonl"))
+    assert "lies in the corpus" in refused(exam, "--out", str(exam.folder / "corpus" / "run"))
     (exam.folder / "questions.jsonl").write_bytes(b"\xff\xfe\xfd")
     assert "is not UTF-8 text" in refused(exam)
 
@@ -119,14 +120,23 @@ def test_two_ids_have_two_file_names(one: str, other: str) -> None:
 
 @given(st.floats(0.01, 1), st.integers(), st.one_of(st.none(), st.integers(1, 30)))
 def test_a_random_share_is_repeatable_and_keeps_the_order(share: float, seed: int, limit: int | None) -> None:
-    chosen = choose(QUESTION_LIST, share, seed, limit)
-    assert chosen == choose(QUESTION_LIST, share, seed, limit)
+    sample = Sample(share, seed, limit=limit)
+    chosen = choose(QUESTION_LIST, sample)
+    assert chosen == choose(QUESTION_LIST, sample)
     assert chosen == [one for one in QUESTION_LIST if one in chosen]
     assert len(chosen) == min(limit or 20, max(1, round(20 * share)))
 
 
+@given(st.floats(0.01, 0.97), st.integers())
+def test_a_share_and_its_rest_are_all_questions(share: float, seed: int) -> None:
+    parts = [choose(QUESTION_LIST, Sample(share, seed, is_rest)) for is_rest in (False, True)]
+    assert sorted(one.id for part in parts for one in part) == sorted(one.id for one in QUESTION_LIST)
+    with pytest.raises(Mistake, match="--sample"):
+        choose(QUESTION_LIST, Sample(is_rest=True))
+
+
 def test_another_seed_is_another_share() -> None:
-    assert len({tuple(choose(QUESTION_LIST, 0.5, seed, None)) for seed in range(5)}) == 5
+    assert len({tuple(choose(QUESTION_LIST, Sample(0.5, seed))) for seed in range(5)}) == 5
 
 
 def test_a_process_that_is_killed_at_its_work_costs_its_question_alone_and_ctrl_c_does_not_reach_it(

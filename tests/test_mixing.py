@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep_research.evidence.mixing import fused
+from deep_research.evidence.mixing import fused, spread
 
 RANKINGS = st.lists(st.lists(st.integers(0, 30), unique=True), max_size=4)
 
@@ -25,3 +25,13 @@ def test_rankings_that_agree_are_the_one_that_comes_out(ranking: list[int], time
 @given(st.lists(st.integers(), unique=True, max_size=12), st.lists(st.integers(), unique=True, max_size=12))
 def test_what_both_rankings_put_first_comes_first(one: list[int], other: list[int]) -> None:
     assert fused([[99.5, *one], [99.5, *other]], float)[0] == 99.5
+
+
+@given(st.lists(st.integers(0, 40), unique=True), st.integers(1, 4))
+def test_spreading_moves_only_what_is_too_much_of_one_kind(values: list[int], most: int) -> None:
+    result = spread(values, lambda value: value % 3, most)
+    assert sorted(result) == sorted(values)
+    for kind in range(3):
+        assert [value for value in result if value % 3 == kind] == [value for value in values if value % 3 == kind]
+    first = result[: sum(min(most, sum(value % 3 == kind for value in values)) for kind in range(3))]
+    assert all(sum(value % 3 == kind for value in first) <= most for kind in range(3))

@@ -13,11 +13,16 @@ from deep_research.tools.narrowing import MOST, narrowed, quoted
 _BEST = """
 WITH scored AS (
     SELECT rowid AS id, bm25 (passages, 4.0, 2.0, 1.0) AS score FROM passages WHERE passages MATCH :match LIMIT :most
+), placed AS (
+    SELECT scored.id, score, spans.text, spans.position,
+        row_number () OVER (PARTITION BY spans.text ORDER BY score, spans.position) > :each AS is_behind
+    FROM scored JOIN spans ON spans.id = scored.id
 )
-SELECT scored.id FROM scored JOIN spans ON spans.id = scored.id JOIN texts ON texts.id = spans.text
-WHERE score <= (SELECT max (score) FROM (SELECT score FROM scored ORDER BY score LIMIT :limit))
-ORDER BY score, texts.content_hash, spans.position LIMIT :limit
+SELECT placed.id FROM placed JOIN texts ON texts.id = placed.text
+ORDER BY is_behind, score, texts.content_hash, placed.position LIMIT :limit
 """
+OF_TEXT = 3
+"""Passages of one document that come before those of others: a long one may hold the words everywhere."""
 _KNOWN_TITLES = """
 SELECT value FROM json_each (?) WHERE EXISTS (SELECT 1 FROM documents WHERE title_key = value)
 """
@@ -100,8 +105,12 @@ def find(
 
 
 def ranked(connection: sqlite3.Connection, match: str, limit: int) -> list[int]:
-    """The passages that a search of FTS5 finds, best first; of many only the first ones are compared."""
-    return [row for (row,) in connection.execute(_BEST, {"match": match, "most": MOST, "limit": limit})]
+    """The passages that a search of FTS5 finds, best first, of each document a few and then the others.
+
+    Of many passages only the first ones are compared.
+    """
+    asked = {"match": match, "most": MOST, "each": OF_TEXT, "limit": limit}
+    return [row for (row,) in connection.execute(_BEST, asked)]
 
 
 def known_titles(connection: sqlite3.Connection, titles: Iterable[str]) -> list[str]:

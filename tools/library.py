@@ -13,7 +13,7 @@ from itertools import chain
 from typing import NamedTuple, TypeVar
 
 from deep_research.evidence.inflection.wording import bare, sought_words
-from deep_research.evidence.mixing import distinct, fused
+from deep_research.evidence.mixing import distinct, fused, spread
 from deep_research.evidence.trails.trails import find_trails, passages_of
 from deep_research.knowledge import Source
 from deep_research.reading.extract import WORKERS, Parser
@@ -23,7 +23,7 @@ from deep_research.tools.editions import in_force_first
 from deep_research.tools.index import Entry
 from deep_research.tools.index_file import Foreign
 from deep_research.tools.index_reader import IndexReader
-from deep_research.tools.index_search import Found, FoundPassage
+from deep_research.tools.index_search import OF_TEXT, Found, FoundPassage
 from deep_research.tools.index_shelf import IndexShelf, OpenIndex
 from deep_research.tools.questions import mentions, terms_of
 from deep_research.tools.ranking import Passage, rarity, scores
@@ -91,7 +91,7 @@ class Library:
         return _status([_root_status(root, one) for root, one in zip(self._roots, outdated, strict=True)])
 
     def search(self, query: str, limit: int) -> list[Passage]:
-        """The passages of all folders that answer a query best, best first."""
+        """The passages of all folders that answer a query best, best first; of each document a few, then the others."""
         terms, titles = terms_of(query), mentions(query)
         if not terms:
             return []
@@ -101,7 +101,8 @@ class Library:
         rarities = _rarities(terms, found)
         ranked = zip(scores(passages, _weights(rarities, found), _mentioned(titles, rarities)), passages, strict=True)
         best = sorted(ranked, key=lambda pair: (-pair[0], pair[1].source.key, pair[1].start))
-        return fused([[passage for _, passage in best], self._near(query)], _text)[:limit]
+        ranking = fused([[passage for _, passage in best], self._near(query)], _text)
+        return _spread(ranking)[:limit]
 
     def _near(self, query: str) -> list[Passage]:
         """The passages of all folders that mean most nearly what a query does, nearest first."""
@@ -127,7 +128,7 @@ class Library:
             return []
         self._complete()
         trailed = self._trailed(question) if len(sought_words(question)) >= FEWEST_WORDS else []
-        found = _each_text_once([*trailed, *self.search(question, limit)])[:limit]
+        found = _spread(_each_text_once([*trailed, *self.search(question, limit)]))[:limit]
         with self._shelf() as shelf:
             return in_force_first(question, found, shelf, self._text)[:limit]
 
@@ -227,6 +228,11 @@ class Library:
 def _each_text_once(passages: Iterable[Passage]) -> list[Passage]:
     """A text that stands in several folders is shown as that of the first."""
     return distinct(passages, _text)
+
+
+def _spread(passages: Iterable[Passage]) -> list[Passage]:
+    """Of each document a few, then the others."""
+    return spread(passages, lambda passage: passage.source.key, OF_TEXT)
 
 
 def _text(passage: Passage) -> tuple[str, int]:
