@@ -76,7 +76,7 @@ class Exam(NamedTuple):
             env=self.environment | environment,
             capture_output=True,
             encoding="utf-8",
-            timeout=60,
+            timeout=100,
             check=False,
         )
         return Ended(result.returncode, result.stdout, result.stderr)
