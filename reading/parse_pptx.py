@@ -14,6 +14,7 @@ from deep_research.reading.slide_charts import chart_blocks
 from deep_research.reading.tables import table_of, up_to_limit
 
 _EMU_PER_LINE = 200_000
+_SENTENCE_ENDS = (".", "!", "?", ":", "。", "！", "？", "：")
 
 
 def parse_pptx(data: bytes) -> Extract:
@@ -59,4 +60,5 @@ def _shape(shape: Any) -> Iterator[str]:
 def _paragraphs(frame: Any) -> Iterator[str]:
     for paragraph in frame.paragraphs:
         if text := " ".join(paragraph.text.split()):
-            yield f"- {text}" if paragraph.level else text
+            # What is no sentence is a point of a list, at whatever level.
+            yield text if text.endswith(_SENTENCE_ENDS) and not paragraph.level else f"- {text}"

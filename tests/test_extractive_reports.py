@@ -11,7 +11,7 @@ from langchain_core.messages import HumanMessage, SystemMessage
 from deep_research.models.extractive import ExtractiveChatModel
 from deep_research.models.extractive.pool import Pool, Text
 from deep_research.models.extractive.reading import HEADING
-from deep_research.models.extractive.sentences import sentences
+from deep_research.models.extractive.sentences import Quotable, sentences
 
 
 def test_a_finding_quotes_word_for_word_with_a_marker_after_each_sentence() -> None:
@@ -129,9 +129,13 @@ def test_a_name_alone_is_no_answer(question: str, is_answered: bool) -> None:
 
 
 def test_inflected_words_of_the_question_are_met_in_its_language() -> None:
-    pool = Pool([Text(1, "Varn", ("Varn ist eine Stadt mit 900 Einwohnern.",))], "Wie viele Einwohner hat sie?")
+    pool = Pool(
+        [Text(1, "Varn", (Quotable("Varn ist eine Stadt mit 900 Einwohnern."),))], "Wie viele Einwohner hat sie?"
+    )
     assert "einwohner" in pool.sentences[0].stems
-    russian = Pool([Text(1, "Город", ("В городе и на острове жили рыбаки.",))], "Кто был рыбаком на этом острове?")
+    russian = Pool(
+        [Text(1, "Город", (Quotable("В городе и на острове жили рыбаки."),))], "Кто был рыбаком на этом острове?"
+    )
     assert {"рыбаком", "острове"} <= {*russian.sentences[0].stems}
 
 

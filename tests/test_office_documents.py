@@ -108,9 +108,9 @@ def test_slides_become_headings_with_their_text_tables_figures_and_notes() -> No
     second.shapes.add_chart(XL_CHART_TYPE.LINE, Inches(1), Inches(3), Inches(4), Inches(1), figures)
     assert parse(saved(show), "a.pptx") == Extract(
         "The Skerry Light",
-        "## The Skerry Light\n\nLit in 1844\n\nSay it slowly.\n\n## Slide 2\n\n"
+        "## The Skerry Light\n\n- Lit in 1844\n\nSay it slowly.\n\n## Slide 2\n\n"
         "| Year | Ships |\n| --- | --- |\n| 1901 | 12 |\n\n"
-        "|  | Wrecks |\n| --- | --- |\n| 1902 | 3 |\n| 1903 |  |\n\nBelow",
+        "|  | Wrecks |\n| --- | --- |\n| 1902 | 3 |\n| 1903 |  |\n\n- Below",
     )
 
 

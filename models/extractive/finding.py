@@ -8,6 +8,7 @@ from typing import NamedTuple
 from langchain_core.messages import BaseMessage
 
 from deep_research.evidence.labels import labels_of_named
+from deep_research.models.extractive.antecedents import antecedent_of, understandable
 from deep_research.models.extractive.chains import best_chain
 from deep_research.models.extractive.comparison import said_of_sides, sides_of
 from deep_research.models.extractive.editions import meant, outdated
@@ -51,7 +52,7 @@ def write_finding(messages: Sequence[BaseMessage]) -> str:
 
 def choose(pool: Pool, task: str) -> Choice:
     """What answers the task, and the sentences that serve the question best of each document that has to do with it."""
-    answer = tuple(_answer(pool, task))
+    answer = tuple(understandable(pool, _answer(pool, task)))
     return Choice(answer, tuple(sentence for number in pool.titles for sentence in _of_document(pool, number, answer)))
 
 
@@ -84,7 +85,9 @@ def _of_document(pool: Pool, number: int, chain: Sequence[Sentence]) -> Iterator
         return
     most = MAX_OF_ANSWER if any(sentence in chain for sentence in own) else MAX_OF_OTHERS
     best = sorted(own, key=lambda one: (one not in chain, -pool.weight(one.stems), one.place))[:most]
-    yield from (sentence for sentence in own if sentence in best and sentence not in chain)
+    further = [sentence for sentence in own if sentence in best and sentence not in chain]
+    # What is meant stands right before a sentence, or the sentence is left out.
+    yield from (one for one in further if (said := antecedent_of(pool, one)) is None or said in further)
 
 
 def _has_to_do(pool: Pool, sentence: Sentence, chain: Sequence[Sentence]) -> bool:

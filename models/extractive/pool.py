@@ -12,11 +12,12 @@ from typing import NamedTuple
 from deep_research.evidence.inflection.common_words import IN_QUESTION, evident
 from deep_research.evidence.inflection.inflected import Inflections
 from deep_research.evidence.inflection.wording import sought_words
+from deep_research.evidence.mixing import distinct
 from deep_research.evidence.vocabulary import GENERIC_WORDS
 from deep_research.evidence.words import names, stem, stems, tokens
 from deep_research.models.extractive.answers import holds, kind_of
 from deep_research.models.extractive.reading import Document
-from deep_research.models.extractive.sentences import sentences
+from deep_research.models.extractive.sentences import Quotable, quotables
 
 UNSEEN = 0.5
 """What a common word counts that no text holds: the question may merely be worded so."""
@@ -34,7 +35,9 @@ class Sentence(NamedTuple):
     """Place in its document, from 0."""
     stems: frozenset[str]
     context: frozenset[str]
-    """Stems that the title adds."""
+    """Stems that the title adds, the heading above, and the sentence that says who or what is meant."""
+    antecedent: str
+    """That sentence, where this one begins with a pronoun; else empty."""
     is_right: bool
     """Whether it holds the kind of thing that the question asks for."""
 
@@ -44,7 +47,7 @@ class Text(NamedTuple):
 
     number: int
     title: str
-    sentences: tuple[str, ...]
+    sentences: tuple[Quotable, ...]
 
 
 class Pool:
@@ -82,13 +85,21 @@ class Pool:
         read = partial(self._inflections.stems, language=self._languages[text.number])
         title = read(text.title)
         return [
-            Sentence(sentence, text.number, place, found, title - found, holds(self.kind, sentence, self.question))
-            for place, sentence in enumerate(text.sentences)
-            for found in [read(sentence) | _told_by_dates(sentence)]
+            Sentence(
+                text=one.text,
+                number=text.number,
+                place=place,
+                stems=found,
+                context=(title | read(one.about) | read(one.antecedent)) - found,
+                antecedent=one.antecedent,
+                is_right=holds(self.kind, one.text, self.question),
+            )
+            for place, one in enumerate(text.sentences)
+            for found in [read(one.text) | _told_by_dates(one.text)]
         ]
 
     def _stems_of(self, text: Text) -> frozenset[str]:
-        return self._inflections.stems("\n".join((text.title, *text.sentences)), self._languages[text.number])
+        return self._inflections.stems("\n".join((text.title, *_words_of(text))), self._languages[text.number])
 
 
 def pool_of(documents: Sequence[Document], question: str) -> Pool:
@@ -98,7 +109,7 @@ def pool_of(documents: Sequence[Document], question: str) -> Pool:
             Text(
                 document.number,
                 document.title,
-                tuple(dict.fromkeys(piece for text in document.texts for piece in sentences(text))),
+                tuple(distinct((one for text in document.texts for one in quotables(text)), lambda one: one.text)),
             )
             for document in documents
         ],
@@ -122,8 +133,12 @@ def is_named(title: str, question: str) -> bool:
     return f" {name} " in f" {' '.join(tokens(question))} " or mentions(question, subject(title))
 
 
+def _words_of(text: Text) -> list[str]:
+    return [one.text for one in text.sentences]
+
+
 def _language_of(text: Text, question: str) -> str:
-    return evident(sought_words(" ".join(text.sentences)), IN_QUESTION) or evident(sought_words(question), IN_QUESTION)
+    return evident(sought_words(" ".join(_words_of(text))), IN_QUESTION) or evident(sought_words(question), IN_QUESTION)
 
 
 def _told_by_dates(sentence: str) -> frozenset[str]:

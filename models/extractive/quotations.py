@@ -9,6 +9,7 @@ from deep_research.evidence.mixing import in_turn
 from deep_research.evidence.words import names
 from deep_research.models.extractive.pool import Pool, Text
 from deep_research.models.extractive.reading import ROW_MARKER, Found, Learned
+from deep_research.models.extractive.sentences import linked
 
 OPENING = 12
 """Characters within which a name must begin to be what a sentence is about."""
@@ -46,7 +47,7 @@ def pool_of_sentences(
     for text, number in dict.fromkeys(quoted):
         texts.setdefault(number, []).append(text)
     named = {number: titles.get(number) or _title_of(sentences) for number, sentences in texts.items()}
-    return Pool([Text(number, named[number], tuple(sentences)) for number, sentences in texts.items()], question)
+    return Pool([Text(number, named[number], linked(sentences)) for number, sentences in texts.items()], question)
 
 
 def _each_once(quoted: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:

@@ -1,60 +1,102 @@
-"""The sentences of a text that can be quoted as they stand."""
+"""The sentences of a text that can be quoted as they stand, and what else is needed to understand them."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from deep_research.evidence.sentences import ends_sentence
+from deep_research.models.extractive.blocks import Block, blocks
+from deep_research.models.extractive.pronouns import points_back
 
 LONGEST = 600
+LONGEST_RECORD = 300
+"""Characters up to which the fields of a record are quoted together."""
+FEWEST_WORDS = 3
+"""Words of a sentence, or of an item of a list that is understood without what leads it in."""
+SALUTATION = re.compile(r"\w,$")
+SALUTATION_WORDS = 6
 CLOSERS = r"[\"'”’»)\]」』]*"
 BOUNDARY = re.compile(rf"[.!?]{CLOSERS}(?=\s|\[\^?\d)|[。！？]{CLOSERS}")
 REFERENCE = re.compile(r"\[(\^?\d[\d,\s–-]*)\]")
 REFERENCES = re.compile(r"^(?:\s*\[\^?\d+\])+")
 COMPLETE = re.compile(rf"[.!?。！？]{CLOSERS}$")
-LINE_MARK = re.compile(r"^\s*(?:[-*+•]\s+|\d{1,3}[.)]\s+|>\s*)")
-NO_PROSE = re.compile(r"^\s*(?:#{1,6}\s|[-=*_]{3,}\s*$|\|)")
 DEBRIS = re.compile(r"\]\(|\||```|\{\{|\}\}|</?[a-zA-Z]|https?://|�|\*\*|__")
-SALUTATION = re.compile(r"\w,$")
-SALUTATION_WORDS = 6
 OPENING = re.compile(r"^[\"'“„«(¿¡「『]*(?:[^\W_a-zß-öø-ÿ])")
 
 
+class Quotable(NamedTuple):
+    """A sentence, an item of a list, or the fields of a record."""
+
+    text: str
+    about: str = ""
+    """The heading above it, and of an item what leads in its list."""
+    antecedent: str = ""
+    """Of a sentence that begins with a pronoun: the one in its paragraph that says who or what is meant."""
+
+
 def sentences(text: str) -> list[str]:
-    """Whole sentences in order, white space as single spaces; headings, tables and cut-off ends are left out."""
-    found: list[str] = []
+    """What can be quoted, in order, white space as single spaces; headings, tables and cut-off ends are left out."""
+    return [one.text for one in quotables(text)]
+
+
+def quotables(text: str) -> list[Quotable]:
+    """The same, each once, with what is needed to understand it."""
+    found: dict[str, Quotable] = {}
     before = ""
-    for block, is_item in _blocks(text):
-        pieces = _split(block)
+    for block in blocks(text):
         # Behind a salutation many languages go on in lower case.
-        opens_letter = SALUTATION.search(before) is not None and len(before.split()) <= SALUTATION_WORDS
-        found += [
-            piece
-            for place, piece in enumerate(pieces)
-            if _is_quotable(piece, is_item) and (OPENING.match(piece) or (opens_letter and not place))
-        ]
-        before = block
-    return list(dict.fromkeys(found))
+        is_letter = SALUTATION.search(before) is not None and len(before.split()) <= SALUTATION_WORDS
+        for one in _of_record(block) if block.is_record else _of_prose(block, is_letter=is_letter):
+            found.setdefault(one.text, one)
+        before = block.text
+    return list(found.values())
 
 
-def _blocks(text: str) -> list[tuple[str, bool]]:
-    blocks: list[tuple[list[str], bool]] = [([], False)]
-    for line in text.splitlines():
-        mark = LINE_MARK.match(line)
-        if not line.strip() or NO_PROSE.match(line):
-            blocks.append(([], False))
-        elif mark:
-            blocks.append(([line[mark.end() :]], True))
-        else:
-            blocks[-1][0].append(line)
-    return [(" ".join(" ".join(lines).split()), is_item) for lines, is_item in blocks if lines]
+def linked(texts: Iterable[str]) -> tuple[Quotable, ...]:
+    """Sentences that were quoted one behind the other, each with the one that it points back to."""
+    found, antecedent = list[Quotable](), ""
+    for text in texts:
+        is_back = points_back(text)
+        found.append(Quotable(text, antecedent=antecedent if is_back else ""))
+        antecedent = antecedent if is_back else text
+    return tuple(found)
+
+
+def _of_record(block: Block) -> Iterator[Quotable]:
+    whole = _plain(block.text)
+    for text in [whole] if len(whole) <= LONGEST_RECORD else map(_plain, block.lines):
+        if len(text) <= LONGEST and not DEBRIS.search(text) and not text.endswith(("…", "...")):
+            yield Quotable(text, block.heading)
+
+
+def _of_prose(block: Block, *, is_letter: bool) -> Iterator[Quotable]:
+    antecedent = ""
+    for place, piece in enumerate(_split(block.text)):
+        may_open = is_letter and not place
+        if (OPENING.match(piece) or may_open) and _is_quotable(piece, is_item=block.kind != "paragraph"):
+            is_back = points_back(piece)
+            yield Quotable(piece, f"{block.heading}\n{block.lead}".strip(), antecedent if is_back else "")
+            antecedent = antecedent if is_back else piece
+        elif block.lead and not place and (whole := f"{_plain(block.lead)} {piece}") and _is_short_item(block, piece):
+            yield Quotable(whole, block.heading)
+
+
+def _is_short_item(block: Block, piece: str) -> bool:
+    """Whether the whole item is too little to be understood without what leads it in."""
+    return piece == _plain(block.text) and len(block.lead) + len(piece) < LONGEST and not DEBRIS.search(piece)
 
 
 def _split(block: str) -> list[str]:
     ends = [match.end() for match in BOUNDARY.finditer(block) if not _is_inside(block, match)]
     pieces = [block[start:end] for start, end in zip([0, *ends], [*ends, len(block)], strict=True)]
+    return [_plain(REFERENCES.sub("", piece)) for piece in pieces]
+
+
+def _plain(text: str) -> str:
     # A number in brackets would be read as a citation of ours.
-    return [REFERENCE.sub(r"(\1)", REFERENCES.sub("", piece)).strip() for piece in pieces]
+    return REFERENCE.sub(r"(\1)", text).strip()
 
 
 def _is_inside(block: str, match: re.Match[str]) -> bool:
@@ -64,10 +106,10 @@ def _is_inside(block: str, match: re.Match[str]) -> bool:
     return not ends_sentence(block[: match.start()], following)
 
 
-def _is_quotable(piece: str, is_item: bool) -> bool:
+def _is_quotable(piece: str, *, is_item: bool) -> bool:
     if len(piece) > LONGEST or DEBRIS.search(piece):
         return False
     words = len(piece.split())
     if COMPLETE.search(piece):
-        return not piece.endswith("...") and (words >= 4 or not piece.isascii())
-    return is_item and words >= 3 and not piece.endswith(("…", ":"))
+        return not piece.endswith("...") and (words >= FEWEST_WORDS or not piece.isascii())
+    return is_item and words >= FEWEST_WORDS and not piece.endswith(("…", ":"))

@@ -1,0 +1,78 @@
+"""The paragraphs, the items of lists and the records that a text consists of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+from deep_research.evidence.vocabulary import MONTHS
+from deep_research.evidence.words import tokens
+
+_ITEM = re.compile(r"^\s*(?:[-*+•]\s+|(?P<number>\d{1,3})[.)]\s+|>\s*)")
+_HEADING = re.compile(r"^\s*#{1,6}\s+(.*?)\s*$")
+_NO_PROSE = re.compile(r"^\s*(?:#{1,6}\s|[-=*_]{3,}\s*$|\|)")
+_FIELD = re.compile(r"^\s*[^\W_][^:|]{0,40}:\s+\S")
+_SENTENCE_ENDS = re.compile(r"[.!?。！？]\W*$")
+_LINE_ENDS = re.compile(r"[.!?:;。！？：；]\W*$")
+
+
+class Block(NamedTuple):
+    """Lines that belong together, white space as single spaces."""
+
+    lines: tuple[str, ...]
+    kind: Literal["paragraph", "item", "numbered item"] = "paragraph"
+    heading: str = ""
+    """The heading above it."""
+    lead: str = ""
+    """Of an item the line that leads in its list."""
+
+    @property
+    def text(self) -> str:
+        """All lines as one."""
+        return " ".join(self.lines)
+
+    @property
+    def is_record(self) -> bool:
+        """Whether each line is a field with its value, and they are no sentences."""
+        has_fields = self.kind == "paragraph" and all(map(_FIELD.match, self.lines))
+        return has_fields and not all(map(_SENTENCE_ENDS.search, self.lines))
+
+
+def blocks(text: str) -> Iterator[Block]:
+    """The blocks of a text in their order; headings and tables are none."""
+    lead = ""
+    for block in _cut(text):
+        if block.kind == "paragraph":
+            lead = block.text if block.text.endswith((":", "：")) else ""
+        yield block._replace(lead="" if block.kind == "paragraph" else lead)
+
+
+def _cut(text: str) -> Iterator[Block]:
+    current, heading = Block(()), ""
+    for line in text.splitlines():
+        mark = _ITEM.match(line)
+        if not line.strip() or _NO_PROSE.match(line):
+            yield from [current] if current.lines else []
+            found = _HEADING.match(line)
+            heading = found.group(1) if found else heading
+            current = Block((), heading=heading)
+        elif mark and not _goes_on(current, mark.group("number"), line[mark.end() :]):
+            yield from [current] if current.lines else []
+            kind: Literal["item", "numbered item"] = "numbered item" if mark.group("number") else "item"
+            current = Block((_plain(line[mark.end() :]),), kind, heading)
+        else:
+            current = current._replace(lines=(*current.lines, _plain(line)))
+    yield from [current] if current.lines else []
+
+
+def _goes_on(current: Block, number: str | None, rest: str) -> bool:
+    """Whether a line that begins with a number goes on with the sentence before, as in "on the / 3. May"."""
+    if not number or not current.lines:
+        return False
+    is_day = not MONTHS.isdisjoint(tokens(rest)[:1])
+    return is_day or (current.kind != "numbered item" and not _LINE_ENDS.search(current.lines[-1]))
+
+
+def _plain(line: str) -> str:
+    return " ".join(line.split())

@@ -1,0 +1,133 @@
+"""What of a text can be quoted, and what a sentence needs beside it to be understood."""
+
+from __future__ import annotations
+
+import pytest
+from extracting import finding_for
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deep_research.models.extractive.antecedents import understandable
+from deep_research.models.extractive.pool import Pool, Text
+from deep_research.models.extractive.pronouns import points_back
+from deep_research.models.extractive.sentences import Quotable, linked, quotables, sentences
+
+SECTIONS = """## Skarv
+
+The Skarv carries 120 kilograms. It weighs 31 kilograms.
+
+## Lomvi
+
+The Lomvi is a tricycle for two children and a dog. It carries 210 kilograms and weighs 58 kilograms.
+"""
+MEETINGS = "The works council met in June. Its chair is Eva Lind.\n\nThe board met in May. Its chair is Ole Dahl.\n"
+GERMAN = """Das Skarv ist ein Fahrrad für eine Person. Es wiegt 31 Kilogramm.
+
+Das Lomvi ist ein Dreirad für zwei Kinder. Es wiegt 58 Kilogramm.
+"""
+
+
+def answer_of(finding: str) -> str:
+    return finding.split("\n\n")[0]
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "said", "unsaid"),
+    [
+        (
+            "How much does the Lomvi weigh?",
+            SECTIONS,
+            "a dog. [1] It carries 210 kilograms and weighs 58",
+            "31 kilograms",
+        ),
+        (
+            "How much does the Skarv weigh?",
+            SECTIONS,
+            "The Skarv carries 120 kilograms. [1] It weighs 31",
+            "58 kilograms",
+        ),
+        ("Who is the chair of the board?", MEETINGS, "The board met in May. [1] Its chair is Ole Dahl.", "Eva Lind"),
+        ("Was wiegt das Lomvi?", GERMAN, "für zwei Kinder. [1] Es wiegt 58 Kilogramm.", "31 Kilogramm"),
+    ],
+)
+def test_a_pronoun_is_quoted_behind_what_it_means(question: str, text: str, said: str, unsaid: str) -> None:
+    answer = answer_of(finding_for(question, ("Models of the year", text)))
+    assert said in answer
+    assert unsaid not in answer
+
+
+@pytest.mark.parametrize(("title", "is_told"), [("Ada Moran (keeper)", True), ("Keepers of the coast", False)])
+def test_the_subject_of_the_whole_document_is_not_said_before_each_pronoun(title: str, is_told: bool) -> None:
+    texts = ("Ada Moran kept the light.", "She liked cats.", "She was born in Tralee.")
+    pool = Pool([Text(1, title, linked(texts))], "Where was Ada Moran born?")
+    chosen = [one.text for one in understandable(pool, pool.sentences[2:])]
+    assert chosen == ([texts[2]] if is_told else [texts[0], texts[2]])
+
+
+@pytest.mark.parametrize(
+    "sentence", ["It weighs 31.", "Ihre Farbe ist rot.", "Elle pèse 3 kg.", "他住在北京。", "その船は速い。"]
+)
+def test_pronouns_of_many_languages_point_back(sentence: str) -> None:
+    assert points_back(sentence)
+    assert not points_back(f"Ole {sentence}")
+
+
+@pytest.mark.parametrize(
+    ("text", "quoted"),
+    [
+        ("Die Kaution wird am\n12. Juni 2024 fällig.", ["Die Kaution wird am 12. Juni 2024 fällig."]),
+        (
+            "The rent was raised to\n950. Since then it stayed.",
+            ["The rent was raised to 950.", "Since then it stayed."],
+        ),
+        (
+            "Steps:\n1. Open the valve of the boiler\n2. Light the small flame",
+            ["Open the valve of the boiler", "Light the small flame"],
+        ),
+        ("The pump was mended.\n2. The valve was closed.", ["The pump was mended.", "The valve was closed."]),
+    ],
+)
+def test_a_number_at_the_head_of_a_line_begins_an_item_only_where_no_sentence_goes_on(
+    text: str, quoted: list[str]
+) -> None:
+    assert sentences(text) == quoted
+
+
+@pytest.mark.parametrize(
+    ("text", "quoted"),
+    [
+        ("Payload: 180 kg\nDesigner: Yngve Fosse", [Quotable("Payload: 180 kg Designer: Yngve Fosse")]),
+        ("ticket: 5102\nmechanic: Ole\nstatus: open", [Quotable("ticket: 5102 mechanic: Ole status: open")]),
+        ("## Terne\n\nPayload: 180 kg", [Quotable("Payload: 180 kg", "Terne")]),
+        ("Excused: Henrik Dahl.", [Quotable("Excused: Henrik Dahl.")]),
+        ("Nobody was hurt.", [Quotable("Nobody was hurt.")]),
+        (
+            "They come in:\n- moss green\n- sea blue",
+            [Quotable("They come in: moss green"), Quotable("They come in: sea blue")],
+        ),
+        ("Goals\n\n- Open twelve shops in Scandinavia", [Quotable("Open twelve shops in Scandinavia")]),
+        ("- moss green", []),
+        ("Note [3]: see\nPage: [4]", [Quotable("Note (3): see Page: (4)")]),
+    ],
+)
+def test_fields_short_sentences_and_items_can_be_quoted(text: str, quoted: list[Quotable]) -> None:
+    assert list(quotables(text)) == quoted
+
+
+def test_many_fields_are_quoted_one_by_one() -> None:
+    lines = [f"field {number}: some words that take their place" for number in range(12)]
+    assert sentences("\n".join(lines)) == lines
+
+
+@given(
+    st.lists(
+        st.sampled_from(["It", "The", "a", "ship", "sank.", "\n", "\n\n", "- ", "12. ", "No: 1", "[2]", "# H\n", ":"])
+    )
+)
+def test_whatever_is_quoted_stands_in_the_text(parts: list[str]) -> None:
+    text = " ".join(parts)
+    words = " ".join(text.replace("[2]", "(2)").split())
+    for one in quotables(text):
+        assert one.text == " ".join(one.text.split())
+        # An item that says too little stands behind what leads it in, which need not be its neighbour.
+        assert one.text in words or one.text.split(": ", 1)[-1] in words
