@@ -14,7 +14,8 @@ from deep_research.evidence.inflection.inflected import Inflections
 from deep_research.evidence.inflection.wording import sought_words
 from deep_research.evidence.vocabulary import GENERIC_WORDS
 from deep_research.evidence.words import names, stem, stems, tokens
-from deep_research.models.extractive.answers import holds, kind_of
+from deep_research.models.extractive.answers import kind_of
+from deep_research.models.extractive.holding import holds
 from deep_research.models.extractive.reading import Document
 from deep_research.models.extractive.sentences import sentences
 

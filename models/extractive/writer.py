@@ -10,7 +10,7 @@ from deep_research.evidence.labels import labels_of_named
 from deep_research.evidence.labels.words import Labels
 from deep_research.evidence.words import stems
 from deep_research.models.extractive.answers import is_broad
-from deep_research.models.extractive.chains import best_chain
+from deep_research.models.extractive.chains import answer_first, best_chain
 from deep_research.models.extractive.comparison import sides_of
 from deep_research.models.extractive.coverage import LEAST_OF_NAME, share_of_name, unsaid
 from deep_research.models.extractive.leading import MOST_SOURCES, sure_names
@@ -72,7 +72,7 @@ def _lead(findings: Sequence[Found], pool: Pool, question: str, *, is_in_parts: 
     answers = [found.answer for found in findings if found.answer]
     if len(answers) > 1 and not (sides_of(question) or asks_for_list(question)):
         if not is_in_parts:
-            return list(best_chain(pool, LEAD_SENTENCES).sentences)
+            return list(answer_first(best_chain(pool, LEAD_SENTENCES), pool))
         # A plan with one part only has left the other questions to the whole.
         parts = answers[1:] if len(answers) > 2 else answers
         answers = [tuple(quoted for answer in parts for quoted in answer[:LEAD_OF_PART])]
