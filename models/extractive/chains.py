@@ -48,6 +48,16 @@ def best_chain(pool: Pool, length: int) -> Chain:
     return best
 
 
+def answer_first(chain: Chain, pool: Pool) -> tuple[Sentence, ...]:
+    """The sentences, with the one that the chain ends well by before those of its document that add nothing to it."""
+    if not chain.sentences or not chain.sentences[-1].is_right:
+        return chain.sentences
+    *before, last = chain.sentences
+    held = [(one, (one.stems | one.context) & pool.wanted.keys()) for one in chain.sentences]
+    fillers = [one for one, own in held[:-1] if one.number == last.number and own <= held[-1][1]]
+    return (*(one for one in before if one not in fillers), last, *fillers)
+
+
 def _continued(chain: Chain, pool: Pool, candidates: Sequence[Sentence]) -> Iterator[Chain]:
     known = frozenset(stem for earlier in chain.sentences for stem in earlier.stems | earlier.context)
     for sentence in candidates:

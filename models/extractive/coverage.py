@@ -35,8 +35,11 @@ def share_of_name(name: str, sentences: Iterable[Sentence]) -> float:
 
 
 def lacks_its_kind(pool: Pool) -> bool:
-    """Whether the question asks for a kind of thing that no sentence holds beside a word of the question."""
-    return pool.kind != "any" and not any(
+    """Whether the question asks for a kind of thing that no sentence holds beside a word of the question.
+
+    A reason may be told without any word that says so.
+    """
+    return pool.kind not in ("any", "reason") and not any(
         sentence.is_right and sentence.stems & pool.wanted.keys() for sentence in pool.sentences
     )
 

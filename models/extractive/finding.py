@@ -9,7 +9,7 @@ from langchain_core.messages import BaseMessage
 
 from deep_research.evidence.labels import labels_of_named
 from deep_research.models.extractive.antecedents import antecedent_of, understandable
-from deep_research.models.extractive.chains import best_chain
+from deep_research.models.extractive.chains import answer_first, best_chain
 from deep_research.models.extractive.comparison import said_of_sides, sides_of
 from deep_research.models.extractive.editions import meant, outdated
 from deep_research.models.extractive.leading import absent_names, leading
@@ -60,7 +60,7 @@ def _answer(pool: Pool, task: str) -> Sequence[Sentence]:
     """What is said of each side of a comparison, the items of a list, or the sentences that together fit best."""
     compared = said_of_sides(pool, sides_of(task))
     listed = items(pool) if not compared and asks_for_list(task) else []
-    return compared or listed or best_chain(pool, CHAIN_LENGTH).sentences
+    return compared or listed or answer_first(best_chain(pool, CHAIN_LENGTH), pool)
 
 
 def _documents(pool: Pool, quoted: Sequence[Sentence], evidence: Sequence[Sentence]) -> Iterator[str]:

@@ -15,14 +15,17 @@ from deep_research.evidence.inflection.wording import sought_words
 from deep_research.evidence.mixing import distinct
 from deep_research.evidence.vocabulary import GENERIC_WORDS
 from deep_research.evidence.words import names, stem, stems, tokens
-from deep_research.models.extractive.answers import holds, kind_of
+from deep_research.models.extractive.answers import kind_of
+from deep_research.models.extractive.holding import holds
 from deep_research.models.extractive.reading import Document
 from deep_research.models.extractive.sentences import Quotable, quotables
 
 UNSEEN = 0.5
 """What a common word counts that no text holds: the question may merely be worded so."""
 GENERIC_STEMS = GENERIC_WORDS | {stem(word) for word in GENERIC_WORDS}
-LIFE_DATES = re.compile(r"\([^()]*\d{3,4}[^()]*[–-][^()]*\d{3,4}[^()]*\)")
+BRACKET = re.compile(r"\([^()]*\)")
+YEAR = re.compile(r"\d{3,}")
+DASH = re.compile(r"[–-]")
 
 
 class Sentence(NamedTuple):
@@ -142,7 +145,13 @@ def _language_of(text: Text, question: str) -> str:
 
 
 def _told_by_dates(sentence: str) -> frozenset[str]:
-    return frozenset({"birth", "death"}) if LIFE_DATES.search(sentence) else frozenset()
+    return frozenset({"birth", "death"}) if any(map(_is_span, BRACKET.findall(sentence))) else frozenset()
+
+
+def _is_span(bracket: str) -> bool:
+    """Whether a dash stands between two years; looked for in steps, since one pattern for it all may take seconds."""
+    years = [*YEAR.finditer(bracket)]
+    return len(years) > 1 and DASH.search(bracket, years[0].end(), years[-1].start()) is not None
 
 
 def _weights(question: str, texts: Sequence[frozenset[str]]) -> dict[str, float]:

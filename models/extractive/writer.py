@@ -10,11 +10,11 @@ from deep_research.evidence.labels import labels_of_named
 from deep_research.evidence.labels.words import Labels
 from deep_research.evidence.words import stems
 from deep_research.models.extractive.answers import is_broad
-from deep_research.models.extractive.chains import best_chain
+from deep_research.models.extractive.chains import answer_first, best_chain
 from deep_research.models.extractive.comparison import sides_of
 from deep_research.models.extractive.coverage import LEAST_OF_NAME, share_of_name, unsaid
 from deep_research.models.extractive.leading import MOST_SOURCES, sure_names
-from deep_research.models.extractive.listing import asks_for_list
+from deep_research.models.extractive.listing import asks_for_list, items
 from deep_research.models.extractive.old_versions import old_versions
 from deep_research.models.extractive.pool import Pool, Sentence
 from deep_research.models.extractive.quotations import pool_of_findings
@@ -49,7 +49,8 @@ def write_report(messages: Sequence[BaseMessage]) -> str:
     rest = [sentence for sentence in pool.sentences if sentence not in lead]
     sections = _by_step(rest, steps) if len(steps) > 1 else _by_nearness(rest, lead, words)
     old = old_versions(findings, lead, words)
-    return "\n\n".join([*_laid_out(lead, question), *tables, words.is_extract, *sections, *old])
+    is_list = asks_for_list(question) and len([one for one in items(pool) if one in lead]) > 1
+    return "\n\n".join([*_laid_out(lead, is_list=is_list), *tables, words.is_extract, *sections, *old])
 
 
 def _share(pool: Pool) -> float:
@@ -72,7 +73,7 @@ def _lead(findings: Sequence[Found], pool: Pool, question: str, *, is_in_parts: 
     answers = [found.answer for found in findings if found.answer]
     if len(answers) > 1 and not (sides_of(question) or asks_for_list(question)):
         if not is_in_parts:
-            return list(best_chain(pool, LEAD_SENTENCES).sentences)
+            return list(answer_first(best_chain(pool, LEAD_SENTENCES), pool))
         # A plan with one part only has left the other questions to the whole.
         parts = answers[1:] if len(answers) > 2 else answers
         answers = [tuple(quoted for answer in parts for quoted in answer[:LEAD_OF_PART])]
@@ -80,10 +81,10 @@ def _lead(findings: Sequence[Found], pool: Pool, question: str, *, is_in_parts: 
     return sorted((one for one in pool.sentences if one.text in texts), key=lambda one: texts.index(one.text))
 
 
-def _laid_out(lead: Sequence[Sentence], question: str) -> list[str]:
+def _laid_out(lead: Sequence[Sentence], *, is_list: bool) -> list[str]:
     """The items of a list one by one, anything else as a paragraph; nothing without sentences."""
     cited = list(map(_cited, lead))
-    if asks_for_list(question):
+    if is_list:
         return ["\n".join(f"- {one}" for one in cited)] if cited else []
     return [" ".join(cited)] if cited else []
 
