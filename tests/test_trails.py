@@ -15,7 +15,7 @@ from deep_research.evidence.trails.beam import Trail
 from deep_research.evidence.trails.candidate import Candidate
 from deep_research.evidence.trails.links import FIRMEST, Links, telling
 from deep_research.evidence.trails.memory_shelf import MemoryShelf
-from deep_research.evidence.trails.query import read_query
+from deep_research.evidence.trails.query import plain_run, read_query
 from deep_research.evidence.trails.trails import LONGEST, find_trails, passages_of
 
 THE_TRAIL = ["Velm Observatory", "Ada Lindqvist", "Porto Alto"]
@@ -155,6 +155,21 @@ def test_passages_hang_together_both_ways(texts: dict[str, str]) -> None:
     for one in found:
         for other in found:
             assert 0.0 <= between(one, other) == backwards(other, one) <= FIRMEST
+
+
+@given(WORLDS_OF_WORDS, st.lists(WORDS, min_size=1, max_size=6))
+def test_passages_in_memory_are_found_as_if_each_was_read(texts: dict[str, str], names: list[str]) -> None:
+    runs = {title: f"{plain_run(title)}|{plain_run(text)}" for title, text in texts.items()}
+    words = [word for name in names for word in name.lower().split()]
+    holders = {word: {title for title, run in runs.items() if f" {word} " in run} for word in words}
+    shelf = memory_shelf(texts)
+    assert shelf.counted(words) == len(set().union(*holders.values()))
+    assert {one.title for one in shelf.search(words, 50)} == set().union(*holders.values())
+    for name in names:
+        holding = [one.title for one in shelf.holding(name, words, 50)]
+        assert set(holding) == {title for title, run in runs.items() if plain_run(name) in run}
+        assert len(holding) == shelf.holders(name)
+        assert holding == sorted(holding, key=lambda title: (-sum(f" {word} " in runs[title] for word in words), title))
 
 
 @given(st.dictionaries(st.text(max_size=20), st.text(max_size=80), max_size=5), st.text(max_size=80))
