@@ -17,6 +17,9 @@ from deep_research.evidence.trails.links import FIRMEST, Links, telling
 from deep_research.evidence.trails.memory_shelf import MemoryShelf
 from deep_research.evidence.trails.query import plain_run, read_query
 from deep_research.evidence.trails.trails import LONGEST, find_trails, passages_of
+from deep_research.tools.index import Index
+from deep_research.tools.index_shelf import IndexShelf, OpenIndex
+from deep_research.tools.ranking import Passage
 
 THE_TRAIL = ["Velm Observatory", "Ada Lindqvist", "Porto Alto"]
 WORLDS = {
@@ -43,6 +46,10 @@ WORDS = st.sampled_from(
 )
 TEXTS = st.lists(WORDS, min_size=1, max_size=12).map(lambda words: " ".join(words) + ".")
 WORLDS_OF_WORDS = st.dictionaries(st.sampled_from("ABCDEFGH").map("Paper {}".format) | WORDS, TEXTS, max_size=8)
+
+
+def unread(number: int) -> Passage:
+    raise AssertionError(f"passage {number} was read")
 
 
 def titles(trail: Trail) -> list[str]:
@@ -123,6 +130,14 @@ def test_what_is_no_question_leads_to_what_holds_it_or_nowhere(question: str) ->
     assert held <= {"Porto Alto"}
 
 
+def test_a_word_is_counted_alike_in_memory_and_in_an_index(tmp_path: Path) -> None:
+    place = Folder.of(NAMESAKES | SHARING | LINKED, tmp_path).place
+    with Index(place.index_file()).reading() as reader:
+        for words in (["harbour"], ["harbour", "founder"], ["salt", "salt", "voice"], ["unheard"]):
+            in_index = IndexShelf([OpenIndex(reader, unread)]).counted(words)
+            assert memory_shelf(NAMESAKES | SHARING | LINKED).counted(words) == in_index
+
+
 def test_nothing_leads_anywhere_without_documents() -> None:
     assert find_trails(QUESTION, memory_shelf({})) == []
 
@@ -163,7 +178,7 @@ def test_passages_in_memory_are_found_as_if_each_was_read(texts: dict[str, str],
     words = [word for name in names for word in name.lower().split()]
     holders = {word: {title for title, run in runs.items() if f" {word} " in run} for word in words}
     shelf = memory_shelf(texts)
-    assert shelf.counted(words) == len(set().union(*holders.values()))
+    assert shelf.counted(words) == sum(len(titles) for titles in holders.values())
     assert {one.title for one in shelf.search(words, 50)} == set().union(*holders.values())
     for name in names:
         holding = [one.title for one in shelf.holding(name, words, 50)]

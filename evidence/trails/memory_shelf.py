@@ -24,8 +24,8 @@ class MemoryShelf:
                 self._by_word[word].add(one)
 
     def counted(self, words: Sequence[str]) -> int:
-        """How many passages hold at least one of these words."""
-        return len(set().union(*(self._with(word) for word in words)))
+        """In how many passages each of these words stands, added up."""
+        return sum(len(self._with(word)) for word in dict.fromkeys(words))
 
     def search(self, words: Sequence[str], limit: int) -> list[Candidate]:
         """The passages that hold the most and rarest of these words."""

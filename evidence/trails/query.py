@@ -49,9 +49,10 @@ def read_query(text: str, total: int, counted: Callable[[Sequence[str]], int]) -
     Args:
         text: The question, or the words to search for.
         total: How many passages there are.
-        counted: Tells in how many passages at least one of some words stands.
+        counted: Tells in how many passages each of some words stands, added up, as `Shelf.counted` does.
     """
     words = _words(text)
+    # A passage that holds several forms of a word is counted for each: to look it up as one costs more than it tells.
     counts = {own: min(total, counted(forms)) for own, forms in words.items()}
     rarities = {own: rarity(total, count) for own, count in counts.items() if count}
     rarities = _rarest(rarities)
