@@ -15,8 +15,9 @@ from deep_research.evidence.trails.beam import Trail
 from deep_research.evidence.trails.candidate import Candidate
 from deep_research.evidence.trails.links import FIRMEST, Links, telling
 from deep_research.evidence.trails.memory_shelf import MemoryShelf
-from deep_research.evidence.trails.query import plain_run, read_query
+from deep_research.evidence.trails.query import read_query
 from deep_research.evidence.trails.trails import LONGEST, find_trails, passages_of
+from deep_research.evidence.words import plain_run
 from deep_research.tools.index import Index
 from deep_research.tools.index_shelf import IndexShelf, OpenIndex
 from deep_research.tools.ranking import Passage

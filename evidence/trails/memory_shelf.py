@@ -6,8 +6,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from deep_research.evidence.mixing import distinct
+from deep_research.evidence.rarity import rarity
 from deep_research.evidence.trails.candidate import Candidate
-from deep_research.evidence.trails.query import plain_run, rarity
+from deep_research.evidence.words import plain_run
 
 
 class MemoryShelf:
