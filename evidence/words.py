@@ -8,7 +8,16 @@ from functools import lru_cache
 
 from deep_research.evidence.vocabulary import FAMILIES, GENERIC_WORDS, STOP_WORDS
 
-UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
+UNSPACED = (
+    "\u0e00-\u0e3e\u0e40-\u0e4e\u0e50-\u0e59\u0e80-\u0eff\u1000-\u1049\u1050-\u109d\u1780-\u17d3\u17d7\u17dc-\u17ff"
+    "\u1950-\u19dd\u1a20-\u1a9f\u1aa7\ua9e0-\ua9ff\uaa60-\uaa76\uaa7a-\uaadd"
+    "\u3005-\u3007\u3040-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+    "\U00020000-\U0003134f"
+)
+"""The letters, marks and digits of scripts that put no spaces between words, which are read as pairs of neighbours.
+
+Thai, Lao, Burmese, Khmer, Tai, Japanese, Chinese and, as its words are long, Korean.
+"""
 TOKEN = re.compile(rf"[{UNSPACED}]+|[^\W_{UNSPACED}]+")
 ASCII_TOKEN = re.compile(r"[a-z0-9]+")
 QUOTED = re.compile(r'["“„«《「]([^"“”„«»《》「」]{2,80})["”»》」]')
@@ -33,6 +42,16 @@ def tokens(text: str) -> list[str]:
 def run_of(name: str) -> str:
     """The words of a name with spaces between them; names come up again and again."""
     return " ".join(tokens(name))
+
+
+def plain_run(text: str) -> str:
+    """The words of a text as they are, between spaces, so that a run of them can be looked for."""
+    return f" {' '.join(tokens(text))} "
+
+
+def stem_run(text: str) -> str:
+    """The words of a text in their stems, between spaces."""
+    return f" {' '.join(map(stem, tokens(text)))} "
 
 
 @lru_cache(maxsize=100_000)

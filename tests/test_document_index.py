@@ -17,10 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from shelf import LONG, Place
 
+from deep_research.evidence.passages import MOST, split_passages
 from deep_research.run.errors import DatabaseUnusable
 from deep_research.tools.index import Entry, Index
 from deep_research.tools.library import Library
-from deep_research.tools.passages import MOST, split_passages
 
 CORPUS = Path(__file__).resolve().parents[2] / "shared" / "data" / "multihop"
 

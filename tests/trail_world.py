@@ -1,4 +1,4 @@
-"""Small folders of documents for questions that need several of them, and what is found there."""
+"""Small worlds of documents for a question that needs three of them, in memory and as folders."""
 
 from __future__ import annotations
 
@@ -8,15 +8,26 @@ from typing import NamedTuple
 
 from shelf import Place
 
+from deep_research.evidence.trails.candidate import Candidate
+from deep_research.evidence.trails.memory_shelf import MemoryShelf
+
+QUESTION = (
+    "What did the ships carry for which the harbour was deepened in the town where the founder of the Velm Observatory "
+    "was born?"
+)
+"""Its answer stands in the last of the linked documents, to which only the two before it lead."""
+
 LINKED = {
     "Velm Observatory": "The Velm Observatory stands on a hill above the river. It was founded by Ada Lindqvist.",
     "Ada Lindqvist": "Ada Lindqvist was an engineer. She was born at Porto Alto, where her mother built boats.",
     "Porto Alto": "Porto Alto is a town on the coast. Its harbour was deepened for ships that carried salt.",
 }
+"""Each names the next."""
 NAMESAKES = {
     "Lindqvist Street": "Lindqvist Street leads from the market to the station. It was paved in a dry summer.",
     "Alto": "An alto is a voice between soprano and tenor. Few choirs have enough of them.",
 }
+"""They share parts of names with the linked ones, and nothing else."""
 SHARING = {
     f"Founders {number}": f"{who} founded an observatory. The founder was born in a year of plague, {where}."
     for number, (who, where) in enumerate(
@@ -35,23 +46,42 @@ SHARING = {
     )
     for number, goods in enumerate(["timber", "wine", "tin", "wool", "coal", "iron"])
 }
+"""They hold more words of the question than the linked ones do, and lead nowhere."""
+
+
+def memory_shelf(texts: Mapping[str, str]) -> MemoryShelf:
+    """Documents of one passage each, by their titles."""
+    return MemoryShelf([Candidate((title, 0), title, title, text, "en") for title, text in texts.items()])
 
 
 class Folder(NamedTuple):
-    """An indexed folder of short documents, each of which is known by its title."""
+    """A folder of short documents, each of which is known by its title."""
 
     place: Place
 
     @classmethod
+    def at(cls, path: Path) -> Folder:
+        """A folder without documents."""
+        (path / "docs").mkdir(parents=True)
+        return cls(Place(path / "docs", path / "data"))
+
+    @classmethod
     def of(cls, texts: Mapping[str, str], path: Path) -> Folder:
-        docs = path / "docs"
-        docs.mkdir(parents=True)
-        for number, (title, text) in enumerate(texts.items()):
-            (docs / f"{number:03}.md").write_text(f"# {title}\n\n{text}\n", "utf-8")
-        place = Place(docs, path / "data")
-        place.indexed()
-        return cls(place)
+        """An indexed folder of these documents."""
+        folder = cls.at(path)
+        folder.add(texts)
+        return folder
+
+    def add(self, texts: Mapping[str, str]) -> None:
+        """Put documents into the folder, and into its index."""
+        for title, text in texts.items():
+            (self.place.docs / f"{title}.md").write_text(f"# {title}\n\n{text}\n", "utf-8")
+        self.place.indexed()
 
     def titles(self, question: str) -> list[str]:
         """The titles of the documents that a question leads to, best first."""
         return list(dict.fromkeys(one.source.title for one in self.place.library().follow(question, 25)))
+
+    def searched(self, question: str) -> list[str]:
+        """The titles of the documents that hold the words of a question, best first."""
+        return list(dict.fromkeys(one.source.title for one in self.place.library().search(question, 25)))

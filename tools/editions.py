@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from deep_research.evidence.likeness import likeness
 from deep_research.evidence.mixing import distinct
+from deep_research.evidence.passages import split_passages
 from deep_research.evidence.repeated import without_repeated
 from deep_research.evidence.sources import DOCUMENT_SCHEME
 from deep_research.evidence.versions.asked import Dated, unwanted
@@ -16,7 +17,6 @@ from deep_research.evidence.versions.vocabulary import REPLACING
 from deep_research.evidence.words import stems, tokens
 from deep_research.knowledge import Source
 from deep_research.tools.index_shelf import IndexShelf
-from deep_research.tools.passages import split_passages
 from deep_research.tools.ranking import Passage
 
 MOST_NAMING = 10

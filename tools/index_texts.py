@@ -8,8 +8,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from deep_research.evidence.inflection.stems import tokens_of
+from deep_research.evidence.passages import split_passages
 from deep_research.tools.document_language import stemmed_in
-from deep_research.tools.passages import split_passages
 
 
 class _Row(NamedTuple):

@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeVar
 
 from deep_research.evidence.inflection.wording import bare, sought_words
 from deep_research.evidence.mixing import distinct, fused, spread
+from deep_research.evidence.rarity import rarity
 from deep_research.evidence.trails.trails import find_trails, passages_of
 from deep_research.knowledge import Source
 from deep_research.reading.extract import WORKERS, Parser
@@ -26,7 +27,7 @@ from deep_research.tools.index_reader import IndexReader
 from deep_research.tools.index_search import OF_TEXT, Found, FoundPassage
 from deep_research.tools.index_shelf import IndexShelf, OpenIndex
 from deep_research.tools.questions import mentions, terms_of
-from deep_research.tools.ranking import Passage, rarity, scores
+from deep_research.tools.ranking import Passage, scores
 from deep_research.tools.refresh import Outdated, compare, update
 from deep_research.tools.roots import SCHEME, Root, open_roots, unreadable
 

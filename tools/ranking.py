@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -30,11 +29,6 @@ class Passage(NamedTuple):
     language: str
     """By whose rules its words are stemmed (ISO 639-1); empty if by those of English."""
     text: str
-
-
-def rarity(total: int, count: int) -> float:
-    """Weight of a word that stands in `count` of `total` passages."""
-    return math.log(1 + (total - count + 0.5) / (count + 0.5))
 
 
 def scores(candidates: Sequence[Passage], weights: Mapping[str, float], mentioned: Mapping[str, float]) -> list[float]:

@@ -8,17 +8,14 @@ from functools import cache
 from itertools import chain
 from operator import add
 
-# Scripts that put no spaces between words are indexed as pairs of neighbouring characters, which take the marks above,
-# below and beside them along: Thai, Lao, Burmese, Khmer, Chinese, Japanese and (as its words are long) Korean.
-_UNSPACED = (
-    r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u1950-\u19df\u1a20-\u1aaf\ua9e0-\ua9ff\uaa60-\uaadf"
-    r"\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f"
-)
+from deep_research.evidence.words import UNSPACED
+
 _ACCENTS = re.compile(
     r"[\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670"
     r"\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
 )
-_FIRST = re.compile(f"[{_UNSPACED}]")
+# Characters of these scripts take the marks above, below and beside them along.
+_FIRST = re.compile(f"[{UNSPACED}]")
 _MARKED = (0x300, 0xFE30)
 _IN_BRACKETS = re.compile(r"\s*\([^()]*\)\s*$")
 
@@ -93,7 +90,7 @@ def _word() -> re.Pattern[str]:
 
 @cache
 def _run() -> re.Pattern[str]:
-    return re.compile(rf"[{_UNSPACED}][{_UNSPACED}{_marks()}]*")
+    return re.compile(rf"[{UNSPACED}][{UNSPACED}{_marks()}]*")
 
 
 @cache

@@ -7,13 +7,12 @@ from collections import Counter
 from collections.abc import Mapping
 from functools import cached_property, lru_cache
 
-from deep_research.evidence.trails.query import plain_run, stem_run
+from deep_research.evidence.titles import subject_of
 from deep_research.evidence.vocabulary import MONTHS, STOP_WORDS
-from deep_research.evidence.words import names, run_of, stem, stems, tokens
+from deep_research.evidence.words import names, plain_run, run_of, stem, stem_run, stems, tokens
 
 SHORTEST_NAME = 3
 UNTELLING = STOP_WORDS | MONTHS
-_REMARK = re.compile(r"\s*(?:\([^)]*\)|,.*)$")
 _JOINT = re.compile(r"\s+(?:of|the|in|at|de|von|van)\s+")
 
 
@@ -81,8 +80,8 @@ class Candidate:
 
     @cached_property
     def subject(self) -> str:
-        """The title without a remark in brackets or after a comma: the name under which others mention it."""
-        return _REMARK.sub("", self.title) or self.title
+        """The name under which others mention its document."""
+        return subject_of(self.title)
 
     @cached_property
     def names(self) -> Mapping[str, str]:

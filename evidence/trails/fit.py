@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from deep_research.evidence.trails.candidate import Candidate
-from deep_research.evidence.trails.query import Query, stem_run
-from deep_research.evidence.vocabulary import STOP_WORDS
+from deep_research.evidence.trails.query import Query
 
 USUAL_LENGTH = 45
 """Words that carry meaning in a passage of usual length."""
@@ -15,9 +13,6 @@ LENGTH_SHARE = 0.3
 """How much of a word's weight depends on the length of its passage."""
 FULL = 1.25
 """The most that a word can count in one passage."""
-WHOLE_TITLE = 1.0
-SUBJECT_ONLY = 0.7
-"""What it counts if the question holds the title without its remark, as in "Velm" for "Velm (river)"."""
 
 
 def held(query: Query, candidate: Candidate) -> dict[str, float]:
@@ -33,20 +28,6 @@ def held(query: Query, candidate: Candidate) -> dict[str, float]:
             share = sum(query.weights[stem] for stem in name.stems if stem in found) / whole
             found |= {stem: found[stem] * share for stem in name.stems if stem in found}
     return found
-
-
-def is_named(query: Query, candidate: Candidate) -> float:
-    """1 if the question holds the title of the passage's document, less if only its main part, else 0."""
-    if _is_in(stem_run(candidate.title), query.run):
-        return WHOLE_TITLE
-    found = _is_in(stem_run(candidate.subject), query.run) and re.search(
-        rf"(?<!\w){re.escape(candidate.subject)}", query.text
-    )
-    return SUBJECT_ONLY if found else 0.0
-
-
-def _is_in(title: str, question: str) -> bool:
-    return len(title) > 3 and title in question and not STOP_WORDS.issuperset(title.split())
 
 
 def gain(query: Query, found: Mapping[str, float], known: Mapping[str, float], repeated: float) -> float:

@@ -1,49 +1,64 @@
-"""A few passages in memory, as the search for trails wants them: pages of the web, that no index holds."""
+"""Some passages in memory, as the search for trails wants them: pages of the web, that no index holds."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Sequence
 
+from deep_research.evidence.mixing import distinct
+from deep_research.evidence.rarity import rarity
 from deep_research.evidence.trails.candidate import Candidate
-from deep_research.evidence.trails.query import plain_run, rarity
+from deep_research.evidence.words import plain_run
 
 
 class MemoryShelf:
-    """Passages that are gone through one by one at each look-up."""
+    """Passages by their words; the texts themselves are read for rows of words only, and once for each name."""
 
     def __init__(self, candidates: Sequence[Candidate]) -> None:
-        self._runs = {one: f"{one.title_run}| {one.run}" for one in candidates}
-
-    @property
-    def size(self) -> int:
+        self.size = len(candidates)
         """How many passages there are."""
-        return len(self._runs)
+        self._first = distinct(sorted(candidates, key=lambda one: one.key), lambda one: one.document)
+        self._by_word: dict[str, set[Candidate]] = defaultdict(set)
+        self._by_name: dict[str, list[Candidate]] = {}
+        for one in candidates:
+            for word in one.words:
+                self._by_word[word].add(one)
 
     def counted(self, words: Sequence[str]) -> int:
-        """How many passages hold at least one of these words."""
-        return sum(any(f" {word} " in run for word in words) for run in self._runs.values())
+        """In how many passages each of these words stands, added up."""
+        return sum(len(self._with(word)) for word in dict.fromkeys(words))
 
     def search(self, words: Sequence[str], limit: int) -> list[Candidate]:
         """The passages that hold the most and rarest of these words."""
-        weights = {word: rarity(self.size, self.counted([word])) for word in words}
-        worth = {one: sum(weights[word] for word in weights if f" {word} " in run) for one, run in self._runs.items()}
-        return sorted((one for one in worth if worth[one]), key=lambda one: (-worth[one], one.key))[:limit]
+        worth: dict[Candidate, float] = defaultdict(float)
+        for word in dict.fromkeys(words):
+            weight = rarity(self.size, len(self._with(word)))
+            for one in self._with(word):
+                worth[one] += weight
+        return sorted(worth, key=lambda one: (-worth[one], one.key))[:limit]
 
     def titled(self, text: str) -> list[Candidate]:
-        """The passages of documents whose titles stand in this text."""
+        """The first passages of documents whose titles stand in this text."""
         run = plain_run(text)
-        return [one for one in self._runs if one.title_run in run]
+        return [one for one in self._first if one.title_run in run]
 
     def holders(self, name: str) -> int:
         """How many passages hold the words of this name in a row."""
-        return sum(1 for _ in self._holding(name))
+        return len(self._holding(name))
 
     def holding(self, name: str, words: Sequence[str], limit: int) -> list[Candidate]:
         """The passages that hold this name, those with most of these words first."""
-        found = list(self._holding(name))
-        counts = {one: sum(f" {word} " in self._runs[one] for word in words) for one in found}
+        found = self._holding(name)
+        counts = {one: sum(word in one.words for word in words) for one in found}
         return sorted(found, key=lambda one: (-counts[one], one.key))[:limit]
 
-    def _holding(self, name: str) -> Iterator[Candidate]:
-        sought = plain_run(name)
-        return (one for one, run in self._runs.items() if sought in run)
+    def _holding(self, name: str) -> list[Candidate]:
+        if name not in self._by_name:
+            run = plain_run(name)
+            words = run.split()
+            held = set.intersection(*map(self._with, words)) if words else set()
+            self._by_name[name] = [one for one in held if run in one.title_run or run in one.run]
+        return self._by_name[name]
+
+    def _with(self, word: str) -> set[Candidate]:
+        return self._by_word.get(word, set())

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from deep_research.evidence.inflection.inflected import Inflections
 from deep_research.evidence.inflection.wording import sought_words
+from deep_research.evidence.rarity import rarity
 from deep_research.evidence.vocabulary import FAMILIES, GENERIC_WORDS, STOP_WORDS
-from deep_research.evidence.words import names, stem, stems, tokens
+from deep_research.evidence.words import names, plain_run, stem, stem_run, stems, tokens
 
 MEMBERS: dict[str, tuple[str, ...]] = {
     family: tuple(word for word, own in FAMILIES.items() if own == family) for family in set(FAMILIES.values())
@@ -49,9 +49,10 @@ def read_query(text: str, total: int, counted: Callable[[Sequence[str]], int]) -
     Args:
         text: The question, or the words to search for.
         total: How many passages there are.
-        counted: Tells in how many passages at least one of some words stands.
+        counted: Tells in how many passages each of some words stands, added up, as `Shelf.counted` does.
     """
     words = _words(text)
+    # A passage that holds several forms of a word is counted for each: to look it up as one costs more than it tells.
     counts = {own: min(total, counted(forms)) for own, forms in words.items()}
     rarities = {own: rarity(total, count) for own, count in counts.items() if count}
     rarities = _rarest(rarities)
@@ -59,21 +60,6 @@ def read_query(text: str, total: int, counted: Callable[[Sequence[str]], int]) -
     weights = {own: weight / whole for own, weight in rarities.items()}
     inflections = Inflections(sought_words(text))
     return Query(text, weights, words, tuple(_names(text, weights)), stem_run(text), plain_run(text), inflections)
-
-
-def rarity(total: int, count: int) -> float:
-    """Weight of a word that stands in `count` of `total` passages (the inverse document frequency of BM25)."""
-    return math.log(1 + (total - count + 0.5) / (count + 0.5))
-
-
-def stem_run(text: str) -> str:
-    """The words of a text in their stems, between spaces, so that a run of them can be looked for."""
-    return f" {' '.join(map(stem, tokens(text)))} "
-
-
-def plain_run(text: str) -> str:
-    """The words of a text as they are, between spaces."""
-    return f" {' '.join(tokens(text))} "
 
 
 def _rarest(rarities: Mapping[str, float]) -> dict[str, float]:

@@ -16,7 +16,7 @@ class Shelf(Protocol):
         """How many passages there are."""
 
     def counted(self, words: Sequence[str]) -> int:
-        """In how many passages, about, at least one of these words stands."""
+        """In how many passages each of these words stands, added up: no fewer than hold any of them."""
 
     def search(self, words: Sequence[str], limit: int) -> Sequence[Candidate]:
         """The passages that hold these words best, best first."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from deep_research.evidence.titles import naming
 from deep_research.evidence.trails.beam import Option, Trail, best_first, longer_trails
 from deep_research.evidence.trails.candidate import Candidate
-from deep_research.evidence.trails.fit import gain, held, is_named
+from deep_research.evidence.trails.fit import gain, held
 from deep_research.evidence.trails.links import FIRMEST, Links
 from deep_research.evidence.trails.query import Query, read_query
 from deep_research.evidence.trails.shelf import Shelf
@@ -112,5 +113,5 @@ class _Search:
 
     def _is_named(self, candidate: Candidate) -> float:
         if candidate not in self._named:
-            self._named[candidate] = is_named(self._query, candidate)
+            self._named[candidate] = naming(candidate.title, self._query.text, self._query.run)
         return self._named[candidate]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from deep_research.evidence.titles import subject_of
 from deep_research.evidence.words import stems
-from deep_research.models.extractive.pool import Pool, Sentence, subject
+from deep_research.models.extractive.pool import Pool, Sentence
 
 OF_TITLE = 0.5
 """Share of the words of a document's title from which on a sentence speaks of what the whole document is about."""
@@ -37,7 +38,7 @@ def antecedent_of(pool: Pool, sentence: Sentence) -> Sentence | None:
     """The sentence without which this one would seem to speak of something else; none if it needs none."""
     if not sentence.antecedent:
         return None
-    title = frozenset(stems(subject(pool.titles[sentence.number])))
+    title = frozenset(stems(subject_of(pool.titles[sentence.number])))
     found = next((one for one in pool.sentences if _is_about(sentence, one)), None)
     return None if found is None or (title and len(title & found.stems) >= OF_TITLE * len(title)) else found
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import count
 
 from deep_research.evidence.function_words import evident_language
 from deep_research.evidence.inflection.common_words import IN_TEXT, evident
 from deep_research.evidence.inflection.wording import sought_words
 from deep_research.evidence.mixing import in_turn
+from deep_research.evidence.passages import split_passages
 from deep_research.evidence.sources import DOCUMENT_SCHEME
 from deep_research.evidence.trails.candidate import Candidate
 from deep_research.evidence.trails.memory_shelf import MemoryShelf
@@ -66,13 +68,19 @@ def _is_held(name: str, held: Sequence[frozenset[str]]) -> bool:
 
 
 def _by_trails(pages: Sequence[Document], question: str) -> list[Document]:
-    candidates = {
-        Candidate((f"{page.number:09}", place), str(page.number), page.title, text, _language_of(text)): page
-        for page in pages
-        for place, text in enumerate(page.texts)
-    }
+    candidates = {one: page for page in pages for one in _candidates(page)}
     found = passages_of(find_trails(question, MemoryShelf(list(candidates))), len(candidates))
     return list(dict.fromkeys([*(candidates[one] for one in found), *pages]))
+
+
+def _candidates(page: Document) -> Iterator[Candidate]:
+    """The page's passages: a whole page holds so much that everything would lead to it."""
+    places = count()
+    for text in page.texts:
+        language = _language_of(text)
+        for span in split_passages(text):
+            key = (f"{page.number:09}", next(places))
+            yield Candidate(key, str(page.number), page.title, text[span.start : span.end], language)
 
 
 def _language_of(text: str) -> str:

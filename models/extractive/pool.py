@@ -13,8 +13,9 @@ from deep_research.evidence.inflection.common_words import IN_QUESTION, evident
 from deep_research.evidence.inflection.inflected import Inflections
 from deep_research.evidence.inflection.wording import sought_words
 from deep_research.evidence.mixing import distinct
+from deep_research.evidence.titles import mentions, naming, subject_of
 from deep_research.evidence.vocabulary import GENERIC_WORDS
-from deep_research.evidence.words import names, stem, stems, tokens
+from deep_research.evidence.words import names, stem, stem_run, stems
 from deep_research.models.extractive.answers import kind_of
 from deep_research.models.extractive.holding import holds
 from deep_research.models.extractive.reading import Document
@@ -64,7 +65,8 @@ class Pool:
         self._languages = {text.number: _language_of(text, question) for text in texts}
         self.wanted = _weights(question, [self._stems_of(text) for text in texts])
         self.sentences = [sentence for text in texts for sentence in self._sentences_of(text)]
-        self.named = {number for number, title in self.titles.items() if is_named(title, question)}
+        run = stem_run(question)
+        self.named = {number for number, title in self.titles.items() if naming(title, question, run)}
         self._mentioned = {sentence: self._mentions(sentence) for sentence in self.sentences}
 
     def weight(self, found: Collection[str]) -> float:
@@ -81,7 +83,7 @@ class Pool:
         return frozenset(
             number
             for number, title in self.titles.items()
-            if number != sentence.number and mentions(sentence.text, subject(title))
+            if number != sentence.number and mentions(sentence.text, subject_of(title))
         )
 
     def _sentences_of(self, text: Text) -> list[Sentence]:
@@ -118,22 +120,6 @@ def pool_of(documents: Sequence[Document], question: str) -> Pool:
         ],
         question,
     )
-
-
-def subject(title: str) -> str:
-    """The name under which other documents mention the document of this title."""
-    return re.sub(r"\s*(?:\([^)]*\)|,.*)$", "", title) or title
-
-
-def mentions(text: str, name: str) -> bool:
-    """Whether the text holds the name as whole words, capitals included."""
-    return len(name) > 2 and name in text and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
-
-
-def is_named(title: str, question: str) -> bool:
-    """Whether the question holds the title, whatever its capitals, or the name in it as it stands."""
-    name = " ".join(tokens(title))
-    return f" {name} " in f" {' '.join(tokens(question))} " or mentions(question, subject(title))
 
 
 def _words_of(text: Text) -> list[str]:

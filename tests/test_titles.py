@@ -1,0 +1,67 @@
+"""How a document is mentioned, and how words are told apart where no spaces stand between them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deep_research.evidence.inflection.wording import sought_words
+from deep_research.evidence.titles import SUBJECT_ONLY, WHOLE_TITLE, mentions, naming, subject_of
+from deep_research.evidence.words import stem_run, tokens
+from deep_research.models.extractive.pool import Pool, Text
+from deep_research.models.extractive.sentences import Quotable
+
+
+@pytest.mark.parametrize(
+    ("title", "question", "worth"),
+    [
+        ("Velm (river)", "How long is the river that Velm (river) means?", WHOLE_TITLE),
+        ("Porto Alto", "When was porto alto founded?", WHOLE_TITLE),
+        ("Velm (river)", "How long is the Velm?", SUBJECT_ONLY),
+        ("Velm, Anna", "When was Velm born?", SUBJECT_ONLY),
+        ("Salt (film)", "Who traded salt?", 0),
+        ("Velm (river)", "Who is Anvelm?", 0),
+        ("The", "Who is the mayor?", 0),
+        ("", "Who is the mayor?", 0),
+    ],
+)
+def test_a_question_names_a_document_by_its_title_or_by_the_name_in_it(title: str, question: str, worth: float) -> None:
+    assert naming(title, question, stem_run(question)) == worth
+    assert Pool([Text(1, title, (Quotable("It is."),))], question).named == ({1} if worth else set())
+
+
+def test_a_title_that_is_all_remark_is_its_own_subject() -> None:
+    assert [subject_of(title) for title in ("(untitled)", "Alto (voice)", "Alto, a town", "Alto")] == [
+        "(untitled)",
+        "Alto",
+        "Alto",
+        "Alto",
+    ]
+
+
+def test_a_text_mentions_a_name_as_whole_words() -> None:
+    assert mentions("The Velm's bank", "Velm")
+    assert not mentions("The Velmer bank", "Velm")
+    assert not mentions("the velm", "Velm")
+
+
+@pytest.mark.parametrize(
+    ("text", "pairs"),
+    [
+        ("ท่าเรือ", ["ท่", "่า", "าเ", "เร", "รื", "ือ"]),
+        ("ທ່າເຮືອ", ["ທ່", "່າ", "າເ", "ເຮ", "ຮື", "ືອ"]),
+        ("港を", ["港を"]),
+        ("アダ・リン", ["アダ", "リン"]),
+        ("𠀀𠀁𠀂", ["𠀀𠀁", "𠀁𠀂"]),
+        ("កខ។ គឃ", ["កខ", "គឃ"]),
+        ("항구는 2 m", ["항구", "구는", "2", "m"]),
+    ],
+)
+def test_words_of_scripts_without_spaces_are_pairs_of_neighbours(text: str, pairs: list[str]) -> None:
+    assert tokens(text) == pairs
+
+
+@given(st.text("港口ア항ກ၅ក𠀀 ・。x7"))
+def test_the_index_and_the_rest_tell_the_same_words(text: str) -> None:
+    assert tokens(text) == [part for word in sought_words(text) for part in word.split()]
