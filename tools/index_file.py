@@ -7,8 +7,9 @@ import sqlite3
 from pathlib import Path
 
 from deep_research.evidence.inflection.stems import rules
+from deep_research.reading.readers import readers
 
-VERSION = 4
+VERSION = 5
 BUSY_SECONDS = 60
 CACHE_KILOBYTES = 32_000
 PAGE_BYTES = 16_384
@@ -16,7 +17,7 @@ PAGE_BYTES = 16_384
 _SCHEMA = """
 CREATE TABLE documents (
     id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, size INTEGER, mtime_ns INTEGER, file_hash TEXT, reason TEXT,
-    code TEXT, is_cut INTEGER, title TEXT, title_key TEXT, date TEXT, content_hash TEXT
+    code TEXT, seconds REAL, tries INTEGER, is_cut INTEGER, title TEXT, title_key TEXT, date TEXT, content_hash TEXT
 );
 CREATE INDEX documents_by_title ON documents (title_key);
 CREATE INDEX documents_by_content ON documents (content_hash, path);
@@ -70,8 +71,9 @@ def is_corrupt(error: sqlite3.DatabaseError) -> bool:
 
 
 def _prepare(connection: sqlite3.Connection) -> None:
-    # Other rules for stems would seek words under other names than those that they are kept by.
-    wanted = (VERSION << 24 | rules() & 0xFFFFFF) & 0x7FFFFFFF
+    # Other rules for stems would seek words under other names than those that they are kept by, and what other readers
+    # made of a file need not be what it is taken for now.
+    wanted = (VERSION << 24 | (rules() ^ readers()) & 0xFFFFFF) & 0x7FFFFFFF
     if _version(connection) == wanted:
         return
     connection.execute("BEGIN IMMEDIATE")
