@@ -9,7 +9,8 @@ from pathlib import Path
 from deep_research.evidence.inflection.stems import rules
 from deep_research.reading.readers import readers
 
-VERSION = 5
+VERSION = 6
+"""Another one wherever what an index keeps is made otherwise: tables, passages, the names of documents."""
 BUSY_SECONDS = 60
 CACHE_KILOBYTES = 32_000
 PAGE_BYTES = 16_384
@@ -22,9 +23,10 @@ CREATE TABLE documents (
 CREATE INDEX documents_by_title ON documents (title_key);
 CREATE INDEX documents_by_content ON documents (content_hash, path);
 CREATE TABLE texts (
-    id INTEGER PRIMARY KEY, content_hash TEXT NOT NULL UNIQUE, title TEXT, language TEXT, lead TEXT
+    id INTEGER PRIMARY KEY, content_hash TEXT NOT NULL UNIQUE, title TEXT, base TEXT, language TEXT, lead TEXT
 );
 CREATE INDEX texts_by_language ON texts (language);
+CREATE INDEX texts_by_base ON texts (base, content_hash);
 CREATE TABLE spans (
     id INTEGER PRIMARY KEY, text INTEGER NOT NULL, position INTEGER, start INTEGER, stop INTEGER, heading TEXT,
     piece TEXT
