@@ -15,6 +15,7 @@ from deep_research.evidence.noticing import notice_contradictions
 from deep_research.evidence.repeated import without_repeated
 from deep_research.knowledge import Learning, Source, merge_sources
 from deep_research.models.extractive.reading import documents_in
+from deep_research.tools.index_shelf import MOST_AKIN
 from deep_research.tools.library import Library
 from deep_research.tools.outcome import Hit, Outcome
 from deep_research.tools.results import read_results, write_results
@@ -74,6 +75,30 @@ def test_of_a_long_document_the_passage_in_place_of_the_outdated_one_is_shown(tm
     long = PRICES["prices-2026.md"].replace("A locker", f"{filler}\n\n## Lockers\n\nA box for clothes, or a locker,")
     [first, *_] = library(tmp_path, TIDES | PRICES | {"prices-2026.md": long}).follow(QUESTION, 25)
     assert "locker, costs 3 crowns" in first.text
+
+
+def tariff(year: int) -> str:
+    berths = "Berths are let by the harbour master, who takes the money at the quay before a ship is moored."
+    return f"# Harbour tariff {year}\n\nA berth costs {year - 1900} crowns a night. {berths}\n"
+
+
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [("What does a berth cost?", 2026), ("berth", 2026), ("What did a berth cost in the edition of 1970?", 1970)],
+)
+def test_of_any_number_of_editions_the_newest_is_in_force(tmp_path: Path, question: str, first: int) -> None:
+    files = {f"tariff-{year}.md": tariff(year) for year in range(1940, 2027)}
+    found = shown(library(tmp_path, files), question)
+    assert found[0][0] == f"tariff-{first}.md"
+    assert {newest for name, newest in found if name != "tariff-2026.md"} == {"tariff-2026.md"}
+
+
+def test_of_more_editions_than_can_be_looked_at_none_is_said_to_be_in_force(tmp_path: Path) -> None:
+    files = {f"tariff-{number}.md": tariff(2026 - number % 60) for number in range(MOST_AKIN + 1)}
+    files = {name: text.replace("a night", f"at quay {number}") for number, (name, text) in enumerate(files.items())}
+    found = shown(library(tmp_path, files), "What does a berth cost?")
+    assert len(found) > 20
+    assert {newest for _, newest in found} == {""}
 
 
 def test_a_document_that_names_the_one_it_replaces_is_found_by_that_name(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -17,10 +18,12 @@ from shelf import Place
 
 from deep_research.reading.extract import Parser
 from deep_research.reading.records import Extract, Unreadable
+from deep_research.run.errors import DocumentsUnreadable
 from deep_research.run.limits import Limits
 from deep_research.tools.index import Index
+from deep_research.tools.library import LibraryStatus
 from deep_research.tools.questions import mentions, terms_of
-from deep_research.tools.refresh import compare, update
+from deep_research.tools.refresh import MOST_TRIES, compare, update
 
 PATHS = ("a.md", "b.txt", "sub/a.md", "sub/c.txt")
 TEXTS = (
@@ -169,6 +172,37 @@ def test_only_what_is_new_is_parsed_and_not_what_was_moved_or_touched(tmp_path: 
         assert moved
         assert moved.title == "Porto Alto harbour"
         assert index.document("harbour.md") is None
+
+
+class Late(Watched):
+    """A parser that has no time."""
+
+    def parse_all(self, files: Sequence[tuple[bytes, str]]) -> list[Extract | Unreadable]:
+        self.seen += [name for _, name in files]
+        return [Unreadable("timed out", "reading it takes too long") for _ in files]
+
+
+def test_a_file_that_took_too_long_is_read_again_a_few_times_and_not_for_ever(tmp_path: Path) -> None:
+    place = Place.filled(tmp_path)
+    index = Index(tmp_path / "data" / "indexes" / "a.sqlite")
+    with ThreadPoolExecutor(2) as threads, Late() as late:
+        for _ in range(MOST_TRIES + 2):
+            Reader(late, threads).read(place.docs, index)
+            (place.docs / "harbour.md").touch()
+        assert Counter(late.seen) == dict.fromkeys(["Velm bridge.txt", "harbour.md", "page.html"], MOST_TRIES)
+        assert {one.code for one in index.summary().unread} == {"timed out"}
+
+
+@pytest.mark.parametrize("tries", [1, MOST_TRIES])
+def test_a_file_that_took_too_long_is_read_once_there_is_more_time(tmp_path: Path, tries: int) -> None:
+    place = Place.filled(tmp_path)
+    for _ in range(tries):
+        with pytest.raises(DocumentsUnreadable, match="longer than 0"):
+            place.library(parse_seconds=0.001).refresh()
+    assert place.library(parse_seconds=20).refresh() == LibraryStatus(3, (), ())
+    fresh = Place(place.docs, tmp_path / "fresh")
+    fresh.indexed()
+    assert Index(place.index_file()).stamps() == Index(fresh.index_file()).stamps()
 
 
 def test_a_document_that_is_called_by_its_name_is_called_by_its_new_one(tmp_path: Path) -> None:

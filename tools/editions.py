@@ -6,12 +6,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from typing import NamedTuple
 
 from deep_research.evidence.likeness import likeness
-from deep_research.evidence.mixing import distinct
+from deep_research.evidence.mixing import distinct, in_turn
 from deep_research.evidence.passages import split_passages
 from deep_research.evidence.repeated import without_repeated
 from deep_research.evidence.sources import DOCUMENT_SCHEME
-from deep_research.evidence.versions.asked import Dated, unwanted
-from deep_research.evidence.versions.names import base_words, read_title
+from deep_research.evidence.versions.asked import Dated, unwanted, version_of
+from deep_research.evidence.versions.dates import dates_in
+from deep_research.evidence.versions.names import folded
 from deep_research.evidence.versions.versions import Edition, superseded
 from deep_research.evidence.versions.vocabulary import REPLACING
 from deep_research.evidence.words import stems, tokens
@@ -21,7 +22,9 @@ from deep_research.tools.ranking import Passage
 
 MOST_NAMING = 10
 """Passages that hold the title of a document and may say that it is replaced."""
-MOST_AKIN = 50
+MOST_OF_ONE_NAME = 10
+"""Documents of one name whose texts are read: the newest ones tell what is in force."""
+MOST_COMPARED = 50
 """Documents that are compared with those that were found."""
 
 
@@ -57,11 +60,20 @@ def _versions(
     question: str, found: Sequence[Passage], shelf: IndexShelf, text_of: Callable[[Source], str]
 ) -> _Versions:
     sources = {passage.source.key: passage.source for passage in found}
-    akin = distinct(_akin(shelf, sources.values()), lambda source: source.key)
-    near = {source.key: source for source in (*akin[:MOST_AKIN], *sources.values())}
+    times = [asked.iso for asked in dates_in(folded(question))]
+    groups = [_akin(shelf, source) for source in sources.values()]
+    # Of which some were not looked at, none may be told to be the newest.
+    untold = {key for key, akin in zip(sources, groups, strict=True) if akin is None}
+    lists = [
+        *(_worth_reading(akin or (), times) for akin in groups),
+        *(_naming(shelf, one) for one in sources.values()),
+    ]
+    akin = distinct(in_turn(lists), lambda source: source.key)
+    near = {source.key: source for source in (*akin[:MOST_COMPARED], *sources.values())}
     texts = {key: text_of(source) for key, source in near.items()}
-    newer = superseded(_edition(source, texts[key]) for key, source in near.items())
-    left_out = unwanted(question, [_dated(source) for source in near.values()], newer)
+    told = [source for key, source in near.items() if key not in untold]
+    newer = superseded(_edition(source, texts[source.key]) for source in told)
+    left_out = unwanted(question, list(map(_dated, told)), newer)
     marked = {key: one.model_copy(update={"superseded_by": newer.get(key, "")}) for key, one in near.items()}
     return _Versions(marked, texts, _groups(newer), left_out)
 
@@ -74,16 +86,25 @@ def _with_counterparts(passage: Passage, versions: _Versions, known: Collection[
             yield _counterpart(passage, versions.sources[key], versions.texts[key])
 
 
-def _akin(shelf: IndexShelf, sources: Iterable[Source]) -> Iterator[Source]:
-    """The documents with the title of one of these, but for the version, and those that say that they replace one."""
-    for source in sources:
-        own = read_title(source.title).base
-        for one in shelf.akin(base_words(source.title)):
-            if read_title(one.title).base == own:
-                yield shelf.passages[one].source
-        for one in shelf.holding(" ".join(tokens(source.title)), sorted(REPLACING), MOST_NAMING):
-            if not REPLACING.isdisjoint(tokens(one.text)):
-                yield shelf.passages[one].source
+def _akin(shelf: IndexShelf, source: Source) -> list[Source] | None:
+    """The documents with the title of this one, but for the version; none if they are too many."""
+    found = shelf.akin(source.title)
+    return None if found is None else [shelf.passages[one].source for one in found]
+
+
+def _naming(shelf: IndexShelf, source: Source) -> list[Source]:
+    """The documents that name this one, and may say that they replace it."""
+    found = shelf.holding(" ".join(tokens(source.title)), sorted(REPLACING), MOST_NAMING)
+    return [shelf.passages[one].source for one in found if not REPLACING.isdisjoint(tokens(one.text))]
+
+
+def _worth_reading(akin: Iterable[Source], times: Sequence[str]) -> list[Source]:
+    """The newest of the documents of one name, and the newest ones at each of the times that the question names."""
+    read = [(version_of(_dated(source)), source) for source in akin]
+    read.sort(key=lambda pair: (not pair[0].is_draft, pair[0].date, pair[0].number, pair[0].key), reverse=True)
+    by_time = ([source for one, source in read if one.date and one.date[: len(time)] <= time] for time in times)
+    newest = in_turn([[source for _, source in read], *by_time])
+    return distinct(newest, lambda source: source.key)[:MOST_OF_ONE_NAME]
 
 
 def _edition(source: Source, text: str) -> Edition:

@@ -18,6 +18,8 @@ from deep_research.tools.index_texts import settle, text_of
 from deep_research.tools.index_vectors import Near, keep, lacking, lacking_hashes, nearest
 from deep_research.tools.meaning import Meaning, is_english
 
+_STAMP = "path, size, mtime_ns, file_hash, reason, code, seconds, tries, is_cut"
+
 
 class Entry(NamedTuple):
     """A file as the index knows it; with a reason if it has no text."""
@@ -28,6 +30,10 @@ class Entry(NamedTuple):
     file_hash: str
     reason: str = ""
     code: str = ""
+    seconds: float = 0.0
+    """The time that its reader had and that was not enough, or in which it ended the reader."""
+    tries: int = 0
+    """How often it was read in vain, with so much time."""
     is_cut: bool = False
     title: str = ""
     date: str = ""
@@ -61,7 +67,7 @@ class Index:
     def stamps(self) -> dict[str, Entry]:
         """All known files without their texts, by path."""
         with self._transaction() as connection:
-            rows = connection.execute("SELECT path, size, mtime_ns, file_hash, reason, code, is_cut FROM documents")
+            rows = connection.execute(f"SELECT {_STAMP} FROM documents")  # noqa: S608
             return {row[0]: Entry(*row) for row in rows}
 
     def summary(self) -> Summary:
@@ -111,8 +117,7 @@ class Index:
         """One document with its text."""
         with self._transaction() as connection:
             row = connection.execute(
-                "SELECT path, size, mtime_ns, file_hash, reason, code, is_cut, title, date, content_hash"
-                " FROM documents WHERE path = ? AND reason = ''",
+                f"SELECT {_STAMP}, title, date, content_hash FROM documents WHERE path = ? AND reason = ''",  # noqa: S608
                 (path,),
             ).fetchone()
             return Entry(*row)._replace(text=text_of(connection, row[-1])) if row else None
@@ -182,7 +187,7 @@ def _remove(connection: sqlite3.Connection, path: str) -> dict[str, None]:
 
 def _add(connection: sqlite3.Connection, entry: Entry) -> None:
     connection.execute(
-        "INSERT INTO documents (path, size, mtime_ns, file_hash, reason, code, is_cut, title, date, content_hash,"
-        " title_key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        f"INSERT INTO documents ({_STAMP}, title, date, content_hash, title_key)"  # noqa: S608
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (*entry[:-1], title_key(entry.title)),
     )

@@ -7,8 +7,10 @@ import sqlite3
 from pathlib import Path
 
 from deep_research.evidence.inflection.stems import rules
+from deep_research.reading.readers import readers
 
-VERSION = 4
+VERSION = 6
+"""Another one wherever what an index keeps is made otherwise: tables, passages, the names of documents."""
 BUSY_SECONDS = 60
 CACHE_KILOBYTES = 32_000
 PAGE_BYTES = 16_384
@@ -16,14 +18,15 @@ PAGE_BYTES = 16_384
 _SCHEMA = """
 CREATE TABLE documents (
     id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, size INTEGER, mtime_ns INTEGER, file_hash TEXT, reason TEXT,
-    code TEXT, is_cut INTEGER, title TEXT, title_key TEXT, date TEXT, content_hash TEXT
+    code TEXT, seconds REAL, tries INTEGER, is_cut INTEGER, title TEXT, title_key TEXT, date TEXT, content_hash TEXT
 );
 CREATE INDEX documents_by_title ON documents (title_key);
 CREATE INDEX documents_by_content ON documents (content_hash, path);
 CREATE TABLE texts (
-    id INTEGER PRIMARY KEY, content_hash TEXT NOT NULL UNIQUE, title TEXT, language TEXT, lead TEXT
+    id INTEGER PRIMARY KEY, content_hash TEXT NOT NULL UNIQUE, title TEXT, base TEXT, language TEXT, lead TEXT
 );
 CREATE INDEX texts_by_language ON texts (language);
+CREATE INDEX texts_by_base ON texts (base, content_hash);
 CREATE TABLE spans (
     id INTEGER PRIMARY KEY, text INTEGER NOT NULL, position INTEGER, start INTEGER, stop INTEGER, heading TEXT,
     piece TEXT
@@ -70,8 +73,9 @@ def is_corrupt(error: sqlite3.DatabaseError) -> bool:
 
 
 def _prepare(connection: sqlite3.Connection) -> None:
-    # Other rules for stems would seek words under other names than those that they are kept by.
-    wanted = (VERSION << 24 | rules() & 0xFFFFFF) & 0x7FFFFFFF
+    # Other rules for stems would seek words under other names than those that they are kept by, and what other readers
+    # made of a file need not be what it is taken for now.
+    wanted = (VERSION << 24 | (rules() ^ readers()) & 0xFFFFFF) & 0x7FFFFFFF
     if _version(connection) == wanted:
         return
     connection.execute("BEGIN IMMEDIATE")

@@ -10,12 +10,12 @@ from functools import cached_property
 from deep_research.evidence.inflection.stems import forms_of, token
 from deep_research.evidence.inflection.wording import sought_words
 from deep_research.tools.index_search import PASSAGES, TITLED, Counter, FoundPassage, known_titles, languages, ranked
-from deep_research.tools.narrowing import MOST, narrowed, quoted
+from deep_research.tools.index_texts import base_of
+from deep_research.tools.narrowing import narrowed, quoted
 
 _AKIN = """
-SELECT spans.id FROM (SELECT rowid AS id FROM passages WHERE passages MATCH :match LIMIT :most) AS found
-JOIN spans ON spans.id = found.id JOIN texts ON texts.id = spans.text
-WHERE spans.position = 0 ORDER BY length (texts.title), texts.content_hash LIMIT :limit
+SELECT spans.id FROM texts JOIN spans ON spans.text = texts.id
+WHERE texts.base = ? AND texts.base <> '' AND spans.position = 0 ORDER BY texts.content_hash LIMIT ?
 """
 
 _COUNT = "SELECT count (*) FROM (SELECT 1 FROM passages WHERE passages MATCH ? LIMIT ?)"
@@ -48,12 +48,9 @@ class IndexReader:
         known = known_titles(self._connection, titles)
         return [row for title in known for (row,) in self._connection.execute(TITLED, (title, limit))]
 
-    def akin(self, words: Sequence[str], limit: int) -> list[int]:
-        """The first passages of documents whose titles hold all these words, those with short titles first."""
-        forms = forms_of(words, self._languages)
-        match = " AND ".join(f"title : ({' OR '.join(map(quoted, of_word))})" for of_word in forms)
-        given = {"match": match, "most": MOST, "limit": limit}
-        return [row for (row,) in self._connection.execute(_AKIN, given)] if match else []
+    def akin(self, title: str, limit: int) -> list[int]:
+        """The first passages of the documents with this title, but for what tells versions apart."""
+        return [row for (row,) in self._connection.execute(_AKIN, (base_of(title), limit))]
 
     def holders(self, name: str, bound: int) -> int:
         """How many passages hold the words of a name in a row, up to a bound."""

@@ -9,13 +9,15 @@ from typing import NamedTuple
 from deep_research.evidence.mixing import in_turn
 from deep_research.evidence.trails.candidate import Candidate
 from deep_research.tools.index_reader import IndexReader
+from deep_research.tools.index_texts import base_of
 from deep_research.tools.questions import mentions
 from deep_research.tools.ranking import Passage
 
 MOST_HOLDERS = 500
 """Holders of a name up to which they are counted: one with more hardly tells passages apart, and leads nowhere."""
 MOST_TITLED = 5
-MOST_AKIN = 10
+MOST_AKIN = 300
+"""Documents of one name of which is told which is in force: of all of them, the dates and numbers are compared."""
 
 
 class OpenIndex(NamedTuple):
@@ -57,10 +59,10 @@ class IndexShelf:
         titles = mentions(text)
         return self._once(text, lambda reader: reader.titled(titles, MOST_TITLED))
 
-    def akin(self, words: Sequence[str]) -> list[Candidate]:
-        """The first passages of documents whose titles hold all these words."""
-        sought = tuple(dict.fromkeys(words))
-        return self._once(("title", sought), lambda reader: reader.akin(sought, MOST_AKIN))
+    def akin(self, title: str) -> list[Candidate] | None:
+        """The first passages of the documents with this title, but for their versions; none if they are too many."""
+        found = self._once(("akin", base_of(title)), lambda reader: reader.akin(title, MOST_AKIN + 1))
+        return found if len(found) <= MOST_AKIN else None
 
     def holders(self, name: str) -> int:
         """How many passages hold the words of this name in a row, up to 500 an index."""

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from deep_research.evidence.inflection.stems import tokens_of
 from deep_research.evidence.passages import split_passages
+from deep_research.evidence.versions.names import read_title
 from deep_research.tools.document_language import stemmed_in
 
 
@@ -40,6 +41,11 @@ def settle(connection: sqlite3.Connection, hashes: Iterable[str], texts: Mapping
     connection.execute("UPDATE totals SET state = random()")
 
 
+def base_of(title: str) -> str:
+    """What all versions of a document have in common in their titles."""
+    return " ".join(read_title(title).base)
+
+
 def text_of(connection: sqlite3.Connection, content_hash: str) -> str:
     """The whole text of this hash."""
     row, lead = connection.execute("SELECT id, lead FROM texts WHERE content_hash = ?", (content_hash,)).fetchone()
@@ -53,8 +59,8 @@ def _add(connection: sqlite3.Connection, content_hash: str, title: str, text: st
     # What stands between passages belongs to the one before, so that all of them together are the text.
     bounds = [*(span.start for span in spans), len(text)]
     row = connection.execute(
-        "INSERT INTO texts (content_hash, title, language, lead) VALUES (?, ?, ?, ?)",
-        (content_hash, title, language, text[: bounds[0]]),
+        "INSERT INTO texts (content_hash, title, base, language, lead) VALUES (?, ?, ?, ?, ?)",
+        (content_hash, title, base_of(title), language, text[: bounds[0]]),
     ).lastrowid
     assert row is not None
     connection.executemany(
@@ -80,7 +86,7 @@ def _count(connection: sqlite3.Connection, more: int) -> None:
 
 def _rename(connection: sqlite3.Connection, row: _Row, title: str) -> None:
     _write(connection, row, "delete")
-    connection.execute("UPDATE texts SET title = ? WHERE id = ?", (title, row.id))
+    connection.execute("UPDATE texts SET title = ?, base = ? WHERE id = ?", (title, base_of(title), row.id))
     _write(connection, row._replace(title=title), "")
 
 

@@ -25,6 +25,10 @@ AHEAD = 2
 BATCH_TEXTS = 64
 """Texts whose vectors are stored together."""
 NEVER = -1
+UNSURE = frozenset({"timed out", "crashed"})
+"""Failures that may have other reasons than the file: a busy machine, or a limit that has been raised meanwhile."""
+MOST_TRIES = 3
+"""So often such a file is read with the same limit, once a run: whatever it costs, it costs no more often."""
 
 
 class Outdated(NamedTuple):
@@ -42,6 +46,8 @@ class Outdated(NamedTuple):
     """What the scan would not touch."""
     lacking: tuple[str, ...]
     """Hashes of texts that were indexed without the vectors that they need now."""
+    seconds: float
+    """That reading one file may take."""
 
     @property
     def steps(self) -> int:
@@ -54,13 +60,15 @@ def compare(root: Path, index: Index, limits: Limits) -> Outdated:
 
     A file is taken for unchanged if its size and its date, to the nanosecond, are what they were. What was changed
     without a trace in these is not noticed: within one tick of the file system's clock after it was indexed, or by a
-    program that sets the old date again.
+    program that sets the old date again. One whose reading took too long, or ended the reader, is tried again: a
+    few times, and whenever there is more time for it than before.
     """
     scan = scan_folder(root, limits.max_document_bytes, limits.max_documents)
     known = index.stamps()
-    files = tuple(file for file in scan.files if not _is_known(file, known.get(file.path)))
+    seconds = limits.parse_seconds
+    files = tuple(file for file in scan.files if not _is_known(file, known.get(file.path), seconds))
     gone = tuple(sorted(known.keys() - {file.path for file in scan.files}))
-    return Outdated(root, index, files, known, gone, scan.left_out, tuple(index.lacking()))
+    return Outdated(root, index, files, known, gone, scan.left_out, tuple(index.lacking()), seconds)
 
 
 def update(outdated: Outdated, parser: Parser, threads: Executor, on_step: Callable[[], None]) -> None:
@@ -68,7 +76,7 @@ def update(outdated: Outdated, parser: Parser, threads: Executor, on_step: Calla
     with closing(_read_ahead(outdated, parser, threads)) as batches_read:
         for futures in batches_read:
             entries = [entry for future in futures for entry in _counted(future.result(), on_step)]
-            is_same = [_is_same(entry, outdated.known.get(entry.path)) for entry in entries]
+            is_same = [_is_same(entry, outdated) for entry in entries]
             outdated.store.put([entry for entry, same in zip(entries, is_same, strict=True) if not same])
             outdated.store.restamp([entry for entry, same in zip(entries, is_same, strict=True) if same])
     # Last, so that the text of a file that was moved is still there to be taken over.
@@ -79,12 +87,22 @@ def update(outdated: Outdated, parser: Parser, threads: Executor, on_step: Calla
         _counted(batch, on_step)
 
 
-def _is_known(file: FoundFile, entry: Entry | None) -> bool:
-    return entry is not None and (entry.size, entry.mtime_ns) == (file.size, file.mtime_ns)
+def _is_known(file: FoundFile, entry: Entry | None, seconds: float) -> bool:
+    if entry is None or not _is_settled(entry, seconds):
+        return False
+    return (entry.size, entry.mtime_ns) == (file.size, file.mtime_ns)
 
 
-def _is_same(entry: Entry, known: Entry | None) -> bool:
-    return known is not None and bool(entry.file_hash) and entry.file_hash == known.file_hash
+def _is_same(entry: Entry, outdated: Outdated) -> bool:
+    """Whether the bytes are those that the index knows, and to read them again would bring nothing."""
+    known = outdated.known.get(entry.path)
+    if known is None or not _is_settled(known, outdated.seconds):
+        return False
+    return bool(entry.file_hash) and entry.file_hash == known.file_hash
+
+
+def _is_settled(entry: Entry, seconds: float) -> bool:
+    return entry.code not in UNSURE or (entry.tries >= MOST_TRIES and entry.seconds >= seconds)
 
 
 def _counted(done: Sequence[Value], on_step: Callable[[], None]) -> Sequence[Value]:
@@ -133,11 +151,11 @@ def _read(
         # The stamp is that of the scan: a file that changes while it is read differs from it next time.
         entry = Entry(file.path, file.size, file.mtime_ns, hashlib.sha256(data).hexdigest())
         entries[file.path] = _moved(outdated, places, entry) or entry
-        if not entries[file.path].text and not _is_same(entry, outdated.known.get(file.path)):
+        if not entries[file.path].text and not _is_same(entry, outdated):
             unknown[file.path] = data
     extracts = parser.parse_all([(data, PurePath(path).name) for path, data in unknown.items()])
     for path, extract in zip(unknown, extracts, strict=True):
-        entries[path] = _with(entries[path], extract)
+        entries[path] = _with(entries[path], extract, outdated)
     return list(entries.values())
 
 
@@ -150,10 +168,19 @@ def _moved(outdated: Outdated, places: Mapping[tuple[str, str], str], entry: Ent
     return found._replace(path=entry.path, size=entry.size, mtime_ns=entry.mtime_ns)
 
 
-def _with(entry: Entry, extract: Extract | Unreadable) -> Entry:
+def _with(entry: Entry, extract: Extract | Unreadable, outdated: Outdated) -> Entry:
     if isinstance(extract, Unreadable):
-        return entry._replace(reason=str(extract), code=extract.reason)
+        failed = entry._replace(reason=str(extract), code=extract.reason)
+        return _tried(failed, outdated) if failed.code in UNSURE else failed
     content_hash = hashlib.sha256(extract.text.encode()).hexdigest()
     return entry._replace(
         title=extract.title, text=extract.text, date=extract.date, is_cut=extract.is_cut, content_hash=content_hash
     )
+
+
+def _tried(entry: Entry, outdated: Outdated) -> Entry:
+    """The failure with the time that was given, and how often it was given in vain."""
+    known = outdated.known.get(entry.path)
+    if known is None or known.file_hash != entry.file_hash or known.seconds < outdated.seconds:
+        return entry._replace(seconds=outdated.seconds, tries=1)
+    return entry._replace(seconds=known.seconds, tries=known.tries + 1)

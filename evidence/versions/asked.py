@@ -47,7 +47,9 @@ class Dated(NamedTuple):
     """Its date as it states it; may be empty."""
 
 
-class _Version(NamedTuple):
+class Version(NamedTuple):
+    """Which version a document is, as its title, its path and itself tell."""
+
     key: str
     date: str
     number: tuple[int, ...]
@@ -71,11 +73,19 @@ def unwanted(question: str, documents: Sequence[Dated], newer: Mapping[str, str]
     versions_of_one = newer.keys() | set(newer.values())
     found = _of_other_times(asked, [one for one in documents if one.key not in versions_of_one])
     for current, outdated in groups.items():
-        versions = [_version(one) for one in outdated]
-        present = [_version(by_key[current])] if current in by_key else []
+        versions = [version_of(one) for one in outdated]
+        present = [version_of(by_key[current])] if current in by_key else []
         meant = _meant(asked, versions, present)
         found |= {one.key for one in (*versions, *present)} - meant
     return found
+
+
+def version_of(one: Dated) -> Version:
+    """The version that this document is."""
+    title, path = read_title(one.title), read_path(one.path)
+    status = title.status or path.status
+    date = title.date or path.date or one.date[:10]
+    return Version(one.key, date, title.number or path.number, status == "draft")
 
 
 def _of_other_times(question: str, documents: Sequence[Dated]) -> set[str]:
@@ -106,14 +116,7 @@ def _is_of(date: str, times: Sequence[str]) -> bool:
     return any(date.startswith(time) or time.startswith(date) for time in times)
 
 
-def _version(one: Dated) -> _Version:
-    title, path = read_title(one.title), read_path(one.path)
-    status = title.status or path.status
-    date = title.date or path.date or one.date[:10]
-    return _Version(one.key, date, title.number or path.number, status == "draft")
-
-
-def _meant(question: str, old: Sequence[_Version], present: Sequence[_Version]) -> set[str]:
+def _meant(question: str, old: Sequence[Version], present: Sequence[Version]) -> set[str]:
     every = [*old, *present]
     named = _by_number(question, every) | _by_date(question, every)
     if not named and _PAST.search(question):
@@ -121,7 +124,7 @@ def _meant(question: str, old: Sequence[_Version], present: Sequence[_Version]) 
     return named or _keys(present)
 
 
-def _by_number(question: str, versions: Sequence[_Version]) -> set[str]:
+def _by_number(question: str, versions: Sequence[Version]) -> set[str]:
     numbers = marks_in(question).numbers
     found = {one.key for one in versions if one.number in numbers}
     if not DRAFT.isdisjoint(tokens(question)) or any(sign in question for sign in DRAFT_SIGNS):
@@ -129,7 +132,7 @@ def _by_number(question: str, versions: Sequence[_Version]) -> set[str]:
     return found
 
 
-def _by_date(question: str, versions: Sequence[_Version]) -> set[str]:
+def _by_date(question: str, versions: Sequence[Version]) -> set[str]:
     """The versions that were in force at the times that the question names, and the present one if that is not sure."""
     found: set[str] = set()
     dated = [one for one in versions if one.date]
@@ -148,10 +151,10 @@ def _is_by(date: str, asked: str, *, is_before: bool) -> bool:
     return date[:length] < asked[:length] or (not is_before and date[:length] == asked[:length])
 
 
-def _newest(versions: Sequence[_Version]) -> list[_Version]:
+def _newest(versions: Sequence[Version]) -> list[Version]:
     last = max(((one.date, one.number) for one in versions), default=("", ()))
     return [one for one in versions if (one.date, one.number) == last]
 
 
-def _keys(versions: Iterable[_Version]) -> set[str]:
+def _keys(versions: Iterable[Version]) -> set[str]:
     return {one.key for one in versions}

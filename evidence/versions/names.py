@@ -75,12 +75,6 @@ def folder_of(path: str) -> tuple[str, ...]:
     return read_path(f"{PurePosixPath(path).parent}/_").base
 
 
-def base_words(title: str) -> list[str]:
-    """The words of a title that say what the document is about, as they are."""
-    words = _words(_without_signs(marks_in(folded(title)).rest))
-    return [word for word in words if word not in DRAFT | OUTDATED | SHELVED]
-
-
 def folded(text: str) -> str:
     """The text in lower case, without accents."""
     plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text).casefold())
