@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import ipaddress
 import os
 import signal
@@ -19,6 +20,8 @@ ROOT = Path(__file__).resolve().parents[1]
 FOREIGN_SETTINGS = ("DEEP_RESEARCH_", "OPENAI_", "TAVILY_", "LANGCHAIN_", "LANGSMITH_")
 NAME_LOOKUPS = {"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"}
 TRANSFERS = {"socket.connect", "socket.sendto", "socket.sendmsg"}
+NEW_OBJECTS = 10_000
+"""So many are made before the youngest are searched for garbage."""
 MEMORY = Path("/dev/shm")
 """Folder of files that are kept in memory, on Linux."""
 ROOM_BYTES = 2_000_000_000
@@ -78,6 +81,14 @@ def pytest_configure() -> None:
     # A shell lets what it starts in the background ignore Ctrl-C, and so would every command that a test starts.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.addaudithook(refuse_outside)
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage among what tests make: what was imported by now stays, and is most of all there is."""
+    gc.freeze()
+    gc.set_threshold(NEW_OBJECTS)
+    gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)
