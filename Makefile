@@ -3,6 +3,8 @@
 .DEFAULT_GOAL := help
 .PHONY: help demo test check format docs bench lock clean install install-dev
 export PYTHON
+# Tests start hundreds of commands, and pytest rewrites each test: without bytecode all of it would be compiled anew.
+export PYTHONDONTWRITEBYTECODE =
 
 UV ?= uv
 COMPILE = $(UV) pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
@@ -14,7 +16,6 @@ help: ## List the targets
 demo: install ## Show a run on example documents: no key, no network
 	@.venv/bin/deep-research demo
 
-# Tests start hundreds of commands: without bytecode each of them would compile the project anew.
 BYTECODE = .venv/bin/python -m compileall -q -x '/\.' .
 
 test: install-dev ## Run the tests

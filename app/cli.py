@@ -31,8 +31,8 @@ WAITING = 3
 """Exit code of a run that waits for an answer."""
 INTERRUPTED = 130
 """Exit code after Ctrl-C."""
-GARBAGE = 50_000
-"""New objects from which on the youngest are searched for garbage."""
+GARBAGE = (50_000, 50)
+"""New objects from which on the youngest are searched for garbage, and such searches until older ones are, too."""
 NOTHING_BEGAN = "Stopped before anything began."
 
 DATA_DIR = click.option(
@@ -254,7 +254,7 @@ def _file(out: Path | None) -> Path | None:
 def main() -> None:
     """Run the command; a mistake of the user ends in one line, never in a traceback."""
     # What is imported makes 250 000 objects and no garbage: to look for it takes a tenth of the start.
-    gc.set_threshold(GARBAGE)
+    gc.set_threshold(*GARBAGE)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             # A terminal that lacks a character shows a question mark; the report is not lost for it.

@@ -25,13 +25,14 @@ class Author:
 
     def __init__(self, seed: int) -> None:
         self._random = Random(seed)  # noqa: S311 - no secret
-        # The words are those of the languages, whoever writes.
-        self.words = {code: Words(tongue, Random(code)) for code, tongue in TONGUES.items()}  # noqa: S311
+        self._words: dict[str, Words] = {}
 
     def document(self, number: int, suffix: str) -> str:
         """One document, of a kind."""
         (code,) = self._random.choices(list(TONGUES), [tongue.share for tongue in TONGUES.values()])
-        words, gap = self.words[code], TONGUES[code].gap
+        # The words of a language take a moment to make up, and a few documents are not of all languages.
+        words = self._words.get(code) or self._words.setdefault(code, Words(code))
+        gap = TONGUES[code].gap
         title = f"{gap.join(words.draw(4)).capitalize()} {number}"
         left = int(min(MOST, max(FEWEST, self._random.lognormvariate(0, SPREAD) * USUAL_WORDS)))
         parts = [(gap.join(words.draw(3)), list(_sentences(words, gap, left // 3))) for _ in range(3)]

@@ -24,8 +24,8 @@ LONG = 25
 def queries(count: int, seed: int) -> Iterator[tuple[str, str]]:
     """So many questions, in turn of each kind, with the name of that."""
     random = Random(seed)  # noqa: S311 - no secret
-    words = {code: Words(tongue, Random(code)) for code, tongue in TONGUES.items()}  # noqa: S311 - no secret
     codes = random.choices(list(TONGUES), [tongue.share for tongue in TONGUES.values()], k=count)
+    words = {code: Words(code) for code in dict.fromkeys(codes)}
     for number, code in enumerate(codes):
         kind = list(KINDS)[number % len(KINDS)]
         ranked = words[code].ranked
@@ -36,7 +36,7 @@ def queries(count: int, seed: int) -> Iterator[tuple[str, str]]:
 def questions(count: int, seed: int) -> Iterator[str]:
     """So many whole questions in English, each with a name of two words and with words common and rare."""
     random = Random(seed)  # noqa: S311 - no secret
-    ranked = Words(TONGUES["en"], Random("en")).ranked  # noqa: S311 - no secret
+    ranked = Words("en").ranked
     for _ in range(count):
         first, second, rare = (ranked[random.choice(NAMES)] for _ in range(3))
         common = ranked[random.choice(KINDS["common words"][0])]

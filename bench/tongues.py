@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import accumulate
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 VOCABULARY = 100_000
 FLATTENING = 2.7
@@ -81,17 +82,25 @@ TONGUES = {
 }
 
 
-class Words:
-    """The words of one language, drawn by Zipf's law."""
+class Vocabulary(NamedTuple):
+    """The words of one language, the commonest first."""
 
-    def __init__(self, tongue: Tongue, random: Random) -> None:
-        self._random = random
-        starts, middles = tongue.starts.split(), tongue.middles.split()
-        made = (_made(starts, middles, random) for _ in range(VOCABULARY))
-        self.ranked = list(dict.fromkeys([*tongue.common.split(), *made]))
-        self._common = len(tongue.common.split())
-        self._endings = tongue.endings.split()
-        self._weights = list(accumulate((rank + FLATTENING) ** -STEEPNESS for rank in range(len(self.ranked))))
+    ranked: list[str]
+    weights: list[float]
+    """How often they occur, each with all before it, by Zipf's law."""
+    state: Any
+    """Where the random numbers go on that made them."""
+
+
+class Words:
+    """The words of one language, drawn by their frequency; they are the same ones whoever draws."""
+
+    def __init__(self, code: str) -> None:
+        self.ranked, self._weights, state = _vocabulary(code)
+        self._random = Random()  # noqa: S311 - no secret
+        self._random.setstate(state)
+        self._common = len(TONGUES[code].common.split())
+        self._endings = TONGUES[code].endings.split()
 
     def draw(self, count: int) -> list[str]:
         """Words as they follow each other in a text, some of them in another form."""
@@ -101,6 +110,16 @@ class Words:
     def _formed(self, rank: int) -> str:
         is_bare = rank < self._common or self._random.random() < 0.6
         return self.ranked[rank] if is_bare else self.ranked[rank] + self._random.choice(self._endings)
+
+
+@cache
+def _vocabulary(code: str) -> Vocabulary:
+    tongue, random = TONGUES[code], Random(code)  # noqa: S311 - no secret
+    starts, middles = tongue.starts.split(), tongue.middles.split()
+    made = (_made(starts, middles, random) for _ in range(VOCABULARY))
+    ranked = list(dict.fromkeys([*tongue.common.split(), *made]))
+    weights = list(accumulate((rank + FLATTENING) ** -STEEPNESS for rank in range(len(ranked))))
+    return Vocabulary(ranked, weights, random.getstate())
 
 
 def _made(starts: list[str], middles: list[str], random: Random) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import ipaddress
 import os
 import signal
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,12 @@ ROOT = Path(__file__).resolve().parents[1]
 FOREIGN_SETTINGS = ("DEEP_RESEARCH_", "OPENAI_", "TAVILY_", "LANGCHAIN_", "LANGSMITH_")
 NAME_LOOKUPS = {"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"}
 TRANSFERS = {"socket.connect", "socket.sendto", "socket.sendmsg"}
+NEW_OBJECTS = 10_000
+"""So many are made before the youngest are searched for garbage."""
+MEMORY = Path("/dev/shm")
+"""Folder of files that are kept in memory, on Linux."""
+ROOM_BYTES = 2_000_000_000
+"""What has to be free there; a whole run of the tests needs a fraction of it."""
 
 refused: list[str] = []
 
@@ -51,10 +59,21 @@ def refuse_outside(event: str, arguments: tuple[Any, ...]) -> None:
         raise OutsideConnection(f"{event} to {host!r}: tests reach loopback only")
 
 
+def write_to_memory() -> None:
+    """Let tests and their commands put their files into memory: on a disk, databases spend their time in waiting."""
+    if "TMPDIR" in os.environ or not os.access(MEMORY, os.W_OK):
+        return
+    system = os.statvfs(MEMORY)
+    # Some tests write programs and run them.
+    if not system.f_flag & os.ST_NOEXEC and system.f_bavail * system.f_frsize > ROOM_BYTES:
+        os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY)
+
+
 def pytest_configure() -> None:
     """Set up the process before any test module, and with it any library, is imported."""
     for name in [name for name in os.environ if name.startswith(FOREIGN_SETTINGS) or name.lower().endswith("_proxy")]:
         del os.environ[name]
+    write_to_memory()
     os.environ["LANGGRAPH_STRICT_MSGPACK"] = "true"
     os.environ["LANGSMITH_TRACING"] = "false"
     hypothesis.settings.register_profile("suite", deadline=None, database=None, derandomize="CI" in os.environ)
@@ -62,6 +81,14 @@ def pytest_configure() -> None:
     # A shell lets what it starts in the background ignore Ctrl-C, and so would every command that a test starts.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.addaudithook(refuse_outside)
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage among what tests make: what was imported by now stays, and is most of all there is."""
+    gc.freeze()
+    gc.set_threshold(NEW_OBJECTS)
+    gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)

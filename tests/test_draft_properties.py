@@ -172,10 +172,10 @@ HOSTILE += [
 
 
 @pytest.mark.parametrize("piece", HOSTILE)
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(10)
 def test_no_draft_takes_long(piece: str) -> None:
     # What takes the square of the length is cut off by the limit of the test.
-    text = piece * (60_000 // len(piece))
+    text = piece * (20_000 // len(piece))
     assert fix_citations(text).counts.before >= 0
     assert clean_draft(text, SOURCES).removed >= 0
 
