@@ -241,7 +241,8 @@ def test_the_row_of_a_table_that_is_asked_for_is_shown_with_its_header_and_its_s
     )
     row = "| Year | Salt in tonnes | Source |\n| --- | --- | --- |\n| 2019 | 4 870 | [2] |"
     report = report_on(question, finding)
-    assert report.startswith(f"Rain fell on the salt in 2019. [2]\n\n{row}\n\nThis report is an extract")
+    assert report.startswith(f"{row}\n\nThis report is an extract")
+    assert "Rain fell on the salt in 2019. [2]" in report
 
 
 def test_a_table_alone_answers() -> None:

@@ -61,8 +61,11 @@ def answer_first(chain: Chain, pool: Pool) -> tuple[Sentence, ...]:
 def _continued(chain: Chain, pool: Pool, candidates: Sequence[Sentence]) -> Iterator[Chain]:
     known = frozenset(stem for earlier in chain.sentences for stem in earlier.stems | earlier.context)
     for sentence in candidates:
-        if sentence not in chain.sentences:
-            worth = _fit(pool, sentence, known) + _relation(pool, sentence, chain.sentences)
+        relation = _relation(pool, sentence, chain.sentences)
+        # The kind of thing that is asked for stands in many sentences that have nothing to do with the question.
+        has_to_do = relation > 0 or not pool.wanted.keys().isdisjoint(sentence.stems | sentence.context)
+        if sentence not in chain.sentences and has_to_do:
+            worth = _fit(pool, sentence, known) + relation
             yield Chain((*chain.sentences, sentence), chain.worth + worth)
 
 

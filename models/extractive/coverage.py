@@ -17,7 +17,7 @@ LEAST_OF_NAME = 0.6
 """Share of a name's words that one sentence must hold for the name to count as found."""
 MOST_WORDS = 6
 FEWEST_UNSAID = 2
-"""Words of a question without any of which its names alone are no answer."""
+"""Words of a question without any of which its names, and things of the kind asked for, are no answer."""
 ANYTHING = frozenset({"kind", "name", "people", "person", "sort", "type"})
 """Stems that stand for what is sought, whatever it is."""
 PUNCTUATION = " .,;:?!…\"'“”„«»()[]。？！，；：「」《》¿¡"
@@ -64,7 +64,8 @@ def missing(pool: Pool) -> list[str]:
 def unsaid(pool: Pool) -> list[str]:
     """The words by which the question asks for something of what it names, if the sentences hold none of them.
 
-    One word may merely be worded otherwise, so a single one does not count.
+    One word may merely be worded otherwise, so a single one counts only where nothing of the kind asked for is said of
+    the names, either.
     """
     question = without_cues(pool.question)
     named = {stem for name in sure_names(pool.question) for stem in stems(name)}
@@ -72,7 +73,9 @@ def unsaid(pool: Pool) -> list[str]:
     asked = {stem for word in set(tokens(question)) - function_words for stem in stems(word)} & pool.wanted.keys()
     open_words = asked - named - ANYTHING
     held = {stem for sentence in pool.sentences for stem in sentence.stems | sentence.context}
-    return words_with(open_words, question) if len(open_words) >= FEWEST_UNSAID and not open_words & held else []
+    said = any(sentence.is_right and named & sentence.stems for sentence in pool.sentences)
+    fewest = FEWEST_UNSAID if said else 1
+    return words_with(open_words, question) if len(open_words) >= fewest and not open_words & held else []
 
 
 def words_with(wanted: Collection[str], text: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import count
 
@@ -14,13 +15,14 @@ from deep_research.evidence.sources import DOCUMENT_SCHEME
 from deep_research.evidence.trails.candidate import Candidate
 from deep_research.evidence.trails.memory_shelf import MemoryShelf
 from deep_research.evidence.trails.trails import find_trails, passages_of
-from deep_research.evidence.vocabulary import GENERIC_WORDS
+from deep_research.evidence.vocabulary import GENERIC_WORDS, MONTHS
 from deep_research.evidence.words import names, stems, tokens
 from deep_research.models.extractive.reading import Document
 
 MOST_SOURCES = 5
 """Documents that an answer quotes."""
 _GERMAN_OPENINGS = frozenset({"wie", "wer", "wann", "wo", "welche", "welcher", "welches", "warum", "wem", "wen"})
+_PLACED = re.compile(r"\s+(?:in|at|im)\s+")
 LEAST_OF_NAME = 0.8
 """Share of a name's words that one document must hold for the name to count as found."""
 
@@ -39,14 +41,18 @@ def leading(documents: Sequence[Document], question: str) -> list[Document]:
 def sure_names(question: str) -> list[str]:
     """Where capitals tell names: in no script without them, in German only in a row, since all nouns have them.
 
-    Nor does the capital of the first word tell anything.
+    Nor does the capital of the first word tell anything. What joins a thing to its place or time joins two names; a
+    month with its year is none.
     """
     is_german = evident_language(question) == "de" or set(tokens(question)[:1]) <= _GERMAN_OPENINGS
     opening = question.lstrip(' \n¿¡"“„«(')
+    parts = [part for name in names(_without_order(question)) for part in _PLACED.split(name)]
     return [
         name
-        for name in names(_without_order(question))
-        if name != name.lower() and (" " in name or not (is_german or opening.startswith(name)))
+        for name in dict.fromkeys(parts)
+        if not all(word in MONTHS or word.isdigit() for word in tokens(name))
+        and name != name.lower()
+        and (" " in name or not (is_german or opening.startswith(name)))
     ]
 
 

@@ -46,11 +46,20 @@ def write_report(messages: Sequence[BaseMessage]) -> str:
     if absent or not (tables or _share(pool) >= LEAST_SHARE):
         return _no_answer(absent or [question], _nearest(pool), words)
     lead = _lead(findings, pool, question, is_in_parts=len(steps) > 1)
+    if tables and _holds_more(tables[0], lead, pool):
+        lead = []
     rest = [sentence for sentence in pool.sentences if sentence not in lead]
     sections = _by_step(rest, steps) if len(steps) > 1 else _by_nearness(rest, lead, words)
     old = old_versions(findings, lead, words)
     is_list = asks_for_list(question) and len([one for one in items(pool) if one in lead]) > 1
     return "\n\n".join([*_laid_out(lead, is_list=is_list), *tables, words.is_extract, *sections, *old])
+
+
+def _holds_more(table: str, lead: Sequence[Sentence], pool: Pool) -> bool:
+    """Whether a table holds more of the question than the sentences of the answer do."""
+    return pool.weight(frozenset(stems(table))) > pool.weight(
+        {stem for one in lead for stem in one.stems | one.context}
+    )
 
 
 def _share(pool: Pool) -> float:
@@ -63,7 +72,7 @@ def _absent(findings: Sequence[Found], pool: Pool) -> list[str]:
     Learnings say nothing of the kind, and do not tell titles: there the names of the question are looked for.
     """
     named = dict.fromkeys(name for found in findings for name in found.absent)
-    if not any(found.titles for found in findings):
+    if not any(found.titles or found.tables for found in findings):
         named |= dict.fromkeys(sure_names(pool.question))
     return [name for name in named if share_of_name(name, pool.sentences) < LEAST_OF_NAME]
 
