@@ -10,7 +10,7 @@ from deep_research.models.extractive.cues import Kind, cues_of
 
 BROAD = re.compile(
     r"\b(?:compar\w+|differ\w*|versus|vs|overview|list|pros|cons|advantages?|disadvantages?|trends?|history of|"
-    r"vergleich\w*|unterschied\w*|überblick|différences?|diferencias?)\b|[?？].*[?？]|比较|区别",
+    r"vergleich\w*|unterschied\w*|überblick|différences?|diferencias?)\b|[?？].*[?？]|比较|比較|对比|區別|区别|差异|違い",
     re.IGNORECASE | re.DOTALL,
 )
 ASKING = re.compile(
