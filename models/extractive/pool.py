@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from deep_research.evidence.inflection.common_words import IN_QUESTION, evident
+from deep_research.evidence.inflection.common_words import IN_QUESTION, IN_TEXT, evident
 from deep_research.evidence.inflection.inflected import Inflections
 from deep_research.evidence.inflection.wording import sought_words
 from deep_research.evidence.titles import mentions, naming, subject_of
@@ -109,7 +109,7 @@ def pool_of(documents: Sequence[Document], question: str) -> Pool:
 
 
 def _language_of(text: Text, question: str) -> str:
-    return evident(sought_words(" ".join(text.sentences)), IN_QUESTION) or evident(sought_words(question), IN_QUESTION)
+    return evident(sought_words(" ".join(text.sentences)), IN_TEXT) or evident(sought_words(question), IN_QUESTION)
 
 
 def _told_by_dates(sentence: str) -> frozenset[str]:
