@@ -127,7 +127,9 @@ def _words_of(text: Text) -> list[str]:
 
 
 def _language_of(text: Text, question: str) -> str:
-    return evident(sought_words(" ".join(_words_of(text))), IN_QUESTION) or evident(sought_words(question), IN_QUESTION)
+    # What is quoted of a text may be one sentence; a wrong language only brings together words that are nearly alike.
+    said = evident(sought_words(" ".join(_words_of(text))), IN_QUESTION)
+    return said or evident(sought_words(question), IN_QUESTION)
 
 
 def _told_by_dates(sentence: str) -> frozenset[str]:
