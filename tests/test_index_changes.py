@@ -42,6 +42,9 @@ Act = Callable[[Path, Path, int], None]
 
 
 def write(one: Path, _other: Path, number: int) -> None:
+    if one.is_symlink():
+        # It may lead to one that leads back to it.
+        one.unlink()
     one.write_bytes(TEXTS[number % len(TEXTS)])
 
 
@@ -56,7 +59,10 @@ def move(one: Path, other: Path, _number: int) -> None:
 
 def copy(one: Path, other: Path, _number: int) -> None:
     if one.exists() and one != other:
-        other.write_bytes(one.read_bytes())
+        data = one.read_bytes()
+        if other.is_symlink():
+            other.unlink()
+        other.write_bytes(data)
 
 
 def swap_for_a_link(one: Path, other: Path, _number: int) -> None:
