@@ -18,6 +18,7 @@ from deep_research.tools.index_search import Counter, Found, find
 from deep_research.tools.index_texts import settle, text_of
 from deep_research.tools.index_vectors import Near, keep, lacking, lacking_hashes, nearest
 from deep_research.tools.meaning import Meaning, is_english
+from deep_research.tools.narrowing import MOST
 
 _STAMP = "path, size, mtime_ns, file_hash, reason, code, seconds, tries, is_cut"
 
@@ -59,10 +60,11 @@ class Index:
     Raises `Foreign` where the file must be built anew first, and `DatabaseUnusable`.
     """
 
-    def __init__(self, file: Path, meaning: Meaning | None = None) -> None:
-        """`meaning` makes vectors of the passages; without it there are none."""
+    def __init__(self, file: Path, meaning: Meaning | None = None, most: int = MOST) -> None:
+        """`meaning` makes vectors of the passages; without it there are none. One search compares `most` passages."""
         self.file = file
         self._meaning = meaning
+        self._most = most
         self._counter = Counter()
 
     def stamps(self) -> dict[str, Entry]:
@@ -126,7 +128,7 @@ class Index:
     def search(self, terms: Sequence[str], titles: Sequence[str], limit: int) -> Found:
         """What there is for the words of a question, and for the titles that it may mention."""
         with self._transaction() as connection:
-            return find(connection, self._counter, terms, titles, limit)
+            return find(connection, self._counter, terms, titles, limit, self._most)
 
     def lacking(self) -> list[str]:
         """The hashes of texts that have no vectors yet; none if there need not be any."""
@@ -158,7 +160,7 @@ class Index:
     def reading(self) -> Iterator[IndexReader]:
         """Many look-ups in one state of the index, by the thread that asks for them."""
         with self._transaction() as connection:
-            yield IndexReader(connection, self._counter)
+            yield IndexReader(connection, self._counter, self._most)
 
     @contextmanager
     def _transaction(self, mode: Literal["DEFERRED", "IMMEDIATE"] = "DEFERRED") -> Iterator[sqlite3.Connection]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from deep_research.evidence.inflection.stems import rules
 from deep_research.reading.readers import readers
 
-VERSION = 6
+VERSION = 7
 """Another one wherever what an index keeps is made otherwise: tables, passages, the names of documents."""
 BUSY_SECONDS = 60
 CACHE_KILOBYTES = 32_000
@@ -31,10 +31,9 @@ CREATE TABLE texts (
 CREATE INDEX texts_by_language ON texts (language);
 CREATE INDEX texts_by_base ON texts (base, content_hash);
 CREATE TABLE spans (
-    id INTEGER PRIMARY KEY, text INTEGER NOT NULL, position INTEGER, start INTEGER, stop INTEGER, heading TEXT,
-    piece TEXT
+    text INTEGER NOT NULL, position INTEGER, start INTEGER, stop INTEGER, heading TEXT, piece TEXT
 );
-CREATE INDEX spans_by_text ON spans (text, position);
+CREATE UNIQUE INDEX spans_by_text ON spans (text, position);
 CREATE TABLE totals (passages INTEGER, state INTEGER);
 INSERT INTO totals VALUES (0, 0);
 CREATE VIRTUAL TABLE passages USING fts5 (title, heading, text, content = '', tokenize = "ascii tokenchars '_'");
