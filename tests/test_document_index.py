@@ -19,6 +19,7 @@ from shelf import LONG, Place
 
 from deep_research.run.errors import DatabaseUnusable
 from deep_research.tools.index import Entry, Index
+from deep_research.tools.index_file import PAGE_BYTES
 from deep_research.tools.library import Library
 from deep_research.tools.passages import MOST, split_passages
 
@@ -138,17 +139,18 @@ def test_a_damaged_index_is_built_anew(place: Place) -> None:
     file = place.index_file()
     file.write_bytes(b"not a database, but long enough to be taken for one" * 100)
     assert hits(place.indexed()) == expected
-    file.write_bytes(file.read_bytes()[:4096] + b"\xff" * 40_000)
+    file.write_bytes(file.read_bytes()[:PAGE_BYTES] + b"\xff" * 40_000)
     assert hits(place.library()) == expected
 
 
-@pytest.mark.parametrize("page", range(1, 40, 9))
+@pytest.mark.parametrize("page", range(1, 14, 3))
 def test_damage_anywhere_in_the_index_is_survived(place: Place, page: int) -> None:
     (place.docs / "long.txt").write_text(LONG)
     expected = hits(place.indexed())
     file = place.index_file()
     data = bytearray(file.read_bytes())
-    data[page * 4096 : page * 4096 + 100] = b"\xff" * 100
+    assert len(data) > (page + 1) * PAGE_BYTES
+    data[page * PAGE_BYTES : page * PAGE_BYTES + 100] = b"\xff" * 100
     file.write_bytes(data)
     (place.docs / "harbour.md").touch()
     found = hits(place.indexed())
