@@ -10,10 +10,15 @@ from collections.abc import Iterator
 from pathlib import Path, PurePath
 from typing import NamedTuple
 
+from deep_research.reading.first import First
 from deep_research.reading.records import KINDS, Unreadable
 
 OTHERS = "(other files)"
 """Stands for all files of kinds that are not read, before all names in a list of them."""
+MORE = "(more files)"
+"""Stands for what is not named any more, because too much was left out."""
+MOST_NAMED = 1_000
+"""Files and folders that are named one by one with the reason why they are not read."""
 KINDS_NAMED = 5
 """Kinds of files that are not read and are named one by one."""
 
@@ -58,22 +63,20 @@ def scan_folder(root: Path, max_bytes: int, max_files: int) -> Scan:
     folder itself cannot be listed.
     """
     walk = _Walk(root)
-    files = sorted(_single(root) if root.is_file() else walk.files())
-    left_out = [*walk.other_kinds(), *sorted(walk.left_out)]
-    if len(files) > max_files:
-        left_out.append(
-            LeftOut(root.name, f"it holds {len(files)} files; only the first {max_files} are read", "too many")
-        )
+    files: First[FoundFile] = First(max_files)
+    for file in _single(root) if root.is_file() else walk.files():
+        files.add(file)
     fitting = []
-    for file in files[:max_files]:
+    for file in files.values():
         if file.size > max_bytes:
-            left_out.append(
-                LeftOut(
-                    file.path, f"{file.size} bytes are more than {max_bytes} (limit max_document_bytes)", "too large"
-                )
-            )
+            reason = f"{file.size} bytes are more than {max_bytes} (limit max_document_bytes)"
+            walk.left_out.add(LeftOut(file.path, reason, "too large"))
         else:
             fitting.append(file)
+    left_out = [*walk.other_kinds(), *walk.named()]
+    if files.count > max_files:
+        reason = f"it holds {files.count} files; only the first {max_files} are read"
+        left_out.append(LeftOut(root.name, reason, "too many"))
     return Scan(tuple(fitting), tuple(left_out))
 
 
@@ -106,7 +109,7 @@ class _Walk:
         self._root = root
         self._folders: list[str] = []
         self._others: Counter[str] = Counter()
-        self.left_out: list[LeftOut] = []
+        self.left_out: First[LeftOut] = First(MOST_NAMED)
 
     def files(self) -> Iterator[FoundFile]:
         """The files that may be read. Raises `OSError` if the first folder cannot be listed."""
@@ -117,6 +120,12 @@ class _Walk:
                 yield from self._folder_files(inner)
             except OSError as error:
                 self._leave_out(inner.rstrip("/"), f"the folder cannot be opened ({error.strerror or error})")
+
+    def named(self) -> Iterator[LeftOut]:
+        """What was left out, and one line for what is not named any more."""
+        yield from self.left_out.values()
+        if self.left_out.count > MOST_NAMED:
+            yield LeftOut(MORE, f"{self.left_out.count - MOST_NAMED} more are left out", "unreadable")
 
     def other_kinds(self) -> Iterator[LeftOut]:
         """One line for all files that are of no readable kind."""
@@ -156,7 +165,7 @@ class _Walk:
         return ""
 
     def _leave_out(self, path: str, reason: str) -> None:
-        self.left_out.append(LeftOut(_printable(path), reason, "unreadable"))
+        self.left_out.add(LeftOut(_printable(path), reason, "unreadable"))
 
 
 def _is_readable(name: str) -> bool:
@@ -195,7 +204,7 @@ def _open(root: Path, path: str) -> int:
         return os.open(root / path, os.O_RDONLY | _NO_LINK | _NO_WAIT)
     # Step by step, so that no part of the path can be swapped for a link on the way.
     *folders, name = path.split("/")
-    current = os.open(root, os.O_RDONLY)
+    current = os.open(root, os.O_RDONLY | os.O_DIRECTORY | _NO_LINK)
     for part, flags in [*((folder, os.O_DIRECTORY) for folder in folders), (name, _NO_WAIT)]:
         try:
             inner = os.open(part, os.O_RDONLY | _NO_LINK | flags, dir_fd=current)

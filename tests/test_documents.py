@@ -6,9 +6,13 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from shelf import BRIDGE, HARBOUR, Place
 
-from deep_research.reading.folder import LeftOut
+from deep_research.reading.first import First
+from deep_research.reading.folder import MOST_NAMED, LeftOut, read_file, scan_folder
+from deep_research.reading.records import Unreadable
 from deep_research.run.errors import DocumentsUnreadable
 from deep_research.tools.library import Library
 
@@ -177,6 +181,32 @@ def test_a_file_above_the_limit_of_number_is_left_out(place: Place) -> None:
     status = library.refresh()
     assert status.documents == 2
     assert [one.reason for one in status.left_out] == ["it holds 3 files; only the first 2 are read"]
+
+
+def test_of_very_many_files_that_are_left_out_the_first_are_named_and_the_others_counted(place: Place) -> None:
+    for number in range(MOST_NAMED + 5):
+        (place.docs / f"link {number:04}.txt").symlink_to(place.docs / "nothing")
+    left_out = place.library().refresh().left_out
+    assert left_out[0] == LeftOut("papers/(more files)", "5 more are left out", "unreadable")
+    assert [one.path for one in left_out[1:]] == [f"papers/link {number:04}.txt" for number in range(MOST_NAMED)]
+
+
+def test_a_folder_that_was_swapped_for_a_link_is_not_read(place: Place, tmp_path: Path) -> None:
+    (file,) = (one for one in scan_folder(place.docs, 1000, 10).files if one.path == "harbour.md")
+    assert read_file(place.docs, file, 1000) == HARBOUR.encode()
+    place.docs.rename(tmp_path / "elsewhere")
+    place.docs.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(Unreadable, match="cannot be opened"):
+        read_file(place.docs, file, 1000)
+
+
+@given(st.lists(st.integers(0, 50)), st.integers(1, 9))
+def test_the_first_of_many_are_kept_whatever_their_order(numbers: list[int], most: int) -> None:
+    first: First[tuple[object, ...]] = First(most)
+    for number in numbers:
+        first.add((number,))
+    assert first.values() == [(number,) for number in sorted(numbers)[:most]]
+    assert first.count == len(numbers)
 
 
 def test_files_of_other_kinds_are_counted_in_one_line(place: Place) -> None:

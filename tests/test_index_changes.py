@@ -6,7 +6,6 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -43,9 +42,10 @@ Act = Callable[[Path, Path, int], None]
 
 
 def write(one: Path, _other: Path, number: int) -> None:
-    with suppress(OSError):
-        # Links may lead in a circle, or nowhere.
-        one.write_bytes(TEXTS[number % len(TEXTS)])
+    if one.is_symlink():
+        # It may lead to one that leads back to it.
+        one.unlink()
+    one.write_bytes(TEXTS[number % len(TEXTS)])
 
 
 def delete(one: Path, _other: Path, _number: int) -> None:
@@ -59,7 +59,10 @@ def move(one: Path, other: Path, _number: int) -> None:
 
 def copy(one: Path, other: Path, _number: int) -> None:
     if one.exists() and one != other:
-        other.write_bytes(one.read_bytes())
+        data = one.read_bytes()
+        if other.is_symlink():
+            other.unlink()
+        other.write_bytes(data)
 
 
 def swap_for_a_link(one: Path, other: Path, _number: int) -> None:

@@ -11,12 +11,14 @@ from typing import Literal, NamedTuple
 from deep_research.evidence.inflection.wording import title_key
 from deep_research.reading.folder import LeftOut
 from deep_research.run.errors import DatabaseUnusable
-from deep_research.tools.index_file import Foreign, connect, discard, is_corrupt
+from deep_research.tools.index_file import Foreign, connect, discard, exchange, is_corrupt
+from deep_research.tools.index_lock import used
 from deep_research.tools.index_reader import IndexReader
 from deep_research.tools.index_search import Counter, Found, find
 from deep_research.tools.index_texts import settle, text_of
 from deep_research.tools.index_vectors import Near, keep, lacking, lacking_hashes, nearest
 from deep_research.tools.meaning import Meaning, is_english
+from deep_research.tools.narrowing import MOST
 
 _STAMP = "path, size, mtime_ns, file_hash, reason, code, seconds, tries, is_cut"
 
@@ -55,13 +57,14 @@ class Summary(NamedTuple):
 class Index:
     """One index file; every method opens it anew, blocks, and may be called from any thread.
 
-    Raises `Foreign` where the file must be discarded first, and `DatabaseUnusable`.
+    Raises `Foreign` where the file must be built anew first, and `DatabaseUnusable`.
     """
 
-    def __init__(self, file: Path, meaning: Meaning | None = None) -> None:
-        """`meaning` makes vectors of the passages; without it there are none."""
+    def __init__(self, file: Path, meaning: Meaning | None = None, most: int = MOST) -> None:
+        """`meaning` makes vectors of the passages; without it there are none. One search compares `most` passages."""
         self.file = file
         self._meaning = meaning
+        self._most = most
         self._counter = Counter()
 
     def stamps(self) -> dict[str, Entry]:
@@ -125,7 +128,7 @@ class Index:
     def search(self, terms: Sequence[str], titles: Sequence[str], limit: int) -> Found:
         """What there is for the words of a question, and for the titles that it may mention."""
         with self._transaction() as connection:
-            return find(connection, self._counter, terms, titles, limit)
+            return find(connection, self._counter, terms, titles, limit, self._most)
 
     def lacking(self) -> list[str]:
         """The hashes of texts that have no vectors yet; none if there need not be any."""
@@ -157,23 +160,37 @@ class Index:
     def reading(self) -> Iterator[IndexReader]:
         """Many look-ups in one state of the index, by the thread that asks for them."""
         with self._transaction() as connection:
-            yield IndexReader(connection, self._counter)
+            yield IndexReader(connection, self._counter, self._most)
 
     @contextmanager
     def _transaction(self, mode: Literal["DEFERRED", "IMMEDIATE"] = "DEFERRED") -> Iterator[sqlite3.Connection]:
         try:
-            with closing(connect(self.file)) as connection:
+            with used(self.file), closing(connect(self.file)) as connection:
                 connection.execute(f"BEGIN {mode}")
                 yield connection
                 connection.execute("COMMIT")
         except (sqlite3.DatabaseError, OSError) as error:
             if isinstance(error, sqlite3.DatabaseError) and is_corrupt(error):
-                raise Foreign from error
+                raise Foreign(self.file) from error
             raise DatabaseUnusable(f"{self.file}: the document index cannot be used ({error})") from error
 
-    def discard(self) -> None:
-        """Delete the index; the next use starts an empty one."""
-        discard(self.file)
+    def identity(self) -> object:
+        """Another one after the index was exchanged."""
+        try:
+            return self.file.stat().st_ino
+        except OSError:
+            return None
+
+    def beside(self) -> Index:
+        """An empty index to be built that takes the place of this one; only under `alone`."""
+        fresh = Index(Path(f"{self.file}.new"), self._meaning)
+        # Somebody may have been ended while he built it.
+        discard(fresh.file)
+        return fresh
+
+    def exchange(self, fresh: Index) -> None:
+        """Put an index that was made beside this one in its place; only under `alone`."""
+        exchange(self.file, fresh.file)
 
 
 def _remove(connection: sqlite3.Connection, path: str) -> dict[str, None]:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 from deep_research.evidence.inflection.stems import rules
 from deep_research.reading.readers import readers
 
-VERSION = 6
+VERSION = 7
 """Another one wherever what an index keeps is made otherwise: tables, passages, the names of documents."""
 BUSY_SECONDS = 60
 CACHE_KILOBYTES = 32_000
 PAGE_BYTES = 16_384
 
+LOCK = ".lock"
+_SIDES = ("-wal", "-shm", "-journal")
 _SCHEMA = """
 CREATE TABLE documents (
     id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, size INTEGER, mtime_ns INTEGER, file_hash TEXT, reason TEXT,
@@ -28,10 +31,9 @@ CREATE TABLE texts (
 CREATE INDEX texts_by_language ON texts (language);
 CREATE INDEX texts_by_base ON texts (base, content_hash);
 CREATE TABLE spans (
-    id INTEGER PRIMARY KEY, text INTEGER NOT NULL, position INTEGER, start INTEGER, stop INTEGER, heading TEXT,
-    piece TEXT
+    text INTEGER NOT NULL, position INTEGER, start INTEGER, stop INTEGER, heading TEXT, piece TEXT
 );
-CREATE INDEX spans_by_text ON spans (text, position);
+CREATE UNIQUE INDEX spans_by_text ON spans (text, position);
 CREATE TABLE totals (passages INTEGER, state INTEGER);
 INSERT INTO totals VALUES (0, 0);
 CREATE VIRTUAL TABLE passages USING fts5 (title, heading, text, content = '', tokenize = "ascii tokenchars '_'");
@@ -41,10 +43,14 @@ CREATE VIRTUAL TABLE passages USING fts5 (title, heading, text, content = '', to
 class Foreign(Exception):
     """The file is damaged, or an index of another version."""
 
+    def __init__(self, file: Path) -> None:
+        super().__init__(f"{file}: not an index of this version")
+        self.file = file
+
 
 def connect(file: Path) -> sqlite3.Connection:
     """Open the index, which is made if there is none. Raises `Foreign`."""
-    _create_private(file)
+    create_private(file)
     connection = sqlite3.connect(file, timeout=BUSY_SECONDS, isolation_level=None)
     try:
         # Passages are long for a page of the usual size: a fifth of it would stay empty.
@@ -52,19 +58,30 @@ def connect(file: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute(f"PRAGMA cache_size = -{CACHE_KILOBYTES}")
-        _prepare(connection)
+        _prepare(connection, file)
     except BaseException as error:
         connection.close()
         if isinstance(error, sqlite3.DatabaseError) and is_corrupt(error):
-            raise Foreign from error
+            raise Foreign(file) from error
         raise
     return connection
 
 
 def discard(file: Path) -> None:
-    """Delete the index."""
-    for suffix in ("", "-wal", "-shm", "-journal"):
+    """Delete an index that nobody uses."""
+    for suffix in ("", *_SIDES, LOCK):
         Path(f"{file}{suffix}").unlink(missing_ok=True)
+
+
+def exchange(file: Path, fresh: Path) -> None:
+    """Put one index in the place of another one; nobody may use either of them meanwhile."""
+    with closing(connect(fresh)) as connection:
+        connection.execute("PRAGMA wal_checkpoint (TRUNCATE)")
+    # What belonged to the old file would be taken for a part of the new one.
+    for suffix in _SIDES:
+        Path(f"{file}{suffix}").unlink(missing_ok=True)
+    fresh.replace(file)
+    discard(fresh)
 
 
 def is_corrupt(error: sqlite3.DatabaseError) -> bool:
@@ -72,7 +89,7 @@ def is_corrupt(error: sqlite3.DatabaseError) -> bool:
     return error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
-def _prepare(connection: sqlite3.Connection) -> None:
+def _prepare(connection: sqlite3.Connection, file: Path) -> None:
     # Other rules for stems would seek words under other names than those that they are kept by, and what other readers
     # made of a file need not be what it is taken for now.
     wanted = (VERSION << 24 | (rules() ^ readers()) & 0xFFFFFF) & 0x7FFFFFFF
@@ -82,7 +99,7 @@ def _prepare(connection: sqlite3.Connection) -> None:
     # Another process may have been faster.
     if _version(connection) != wanted:
         if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-            raise Foreign
+            raise Foreign(file)
         for statement in _SCHEMA.split(";\n"):
             connection.execute(statement)
         connection.execute(f"PRAGMA user_version = {wanted}")
@@ -94,7 +111,8 @@ def _version(connection: sqlite3.Connection) -> int:
     return version
 
 
-def _create_private(file: Path) -> None:
+def create_private(file: Path) -> None:
+    """Make an empty file that is its owner's alone, if there is none."""
     # Folder by folder: the mode of mkdir does not reach parents that it makes on the way.
     for folder in (file.parent.parent, file.parent):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

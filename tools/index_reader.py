@@ -9,14 +9,15 @@ from functools import cached_property
 
 from deep_research.evidence.inflection.stems import forms_of, token
 from deep_research.evidence.inflection.wording import sought_words
+from deep_research.tools.index_numbers import POSITION_BITS
 from deep_research.tools.index_search import PASSAGES, TITLED, Counter, FoundPassage, known_titles, languages, ranked
 from deep_research.tools.index_texts import base_of
 from deep_research.tools.narrowing import narrowed, quoted
 
-_AKIN = """
-SELECT spans.id FROM texts JOIN spans ON spans.text = texts.id
+_AKIN = f"""
+SELECT texts.id << {POSITION_BITS} FROM texts JOIN spans ON spans.text = texts.id
 WHERE texts.base = ? AND texts.base <> '' AND spans.position = 0 ORDER BY texts.content_hash LIMIT ?
-"""
+"""  # noqa: S608
 
 _COUNT = "SELECT count (*) FROM (SELECT 1 FROM passages WHERE passages MATCH ? LIMIT ?)"
 
@@ -24,7 +25,9 @@ _COUNT = "SELECT count (*) FROM (SELECT 1 FROM passages WHERE passages MATCH ? L
 class IndexReader:
     """The passages of one index, by their numbers in it, as long as it is open."""
 
-    def __init__(self, connection: sqlite3.Connection, counter: Counter) -> None:
+    def __init__(self, connection: sqlite3.Connection, counter: Counter, most: int) -> None:
+        """`most` passages are compared by one search."""
+        self._most = most
         self._connection = connection
         self._counter = counter
         self.size, self._state = connection.execute("SELECT passages, state FROM totals").fetchone()
@@ -40,7 +43,8 @@ class IndexReader:
 
     def best(self, words: Sequence[str], limit: int) -> list[int]:
         """The passages that hold these words best, best first."""
-        found = (ranked(self._connection, match, limit) for match in narrowed(self._counts(words), self.size))
+        searches = narrowed(self._counts(words), self.size, self._most)
+        found = (self._ranked(match, limit) for match in searches)
         return list(dict.fromkeys(row for rows in found for row in rows))[:limit]
 
     def titled(self, titles: Sequence[str], limit: int) -> list[int]:
@@ -63,11 +67,14 @@ class IndexReader:
         if not match:
             return []
         among = f" AND ({self._any(words)})" if words else ""
-        return ranked(self._connection, f"{'title : ' if in_title else ''}{match}{among}", limit)
+        return self._ranked(f"{'title : ' if in_title else ''}{match}{among}", limit)
 
     def passage(self, number: int) -> FoundPassage:
         """The passage of this number."""
         return FoundPassage(*self._connection.execute(PASSAGES, (json.dumps([number]),)).fetchone())
+
+    def _ranked(self, match: str, limit: int) -> list[int]:
+        return ranked(self._connection, match, limit, self._most)
 
     def _counts(self, words: Sequence[str]) -> list[dict[str, int]]:
         forms = forms_of(words, self._languages)

@@ -8,36 +8,37 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from deep_research.evidence.inflection.stems import forms_of
-from deep_research.tools.narrowing import MOST, narrowed, quoted
+from deep_research.tools.index_numbers import PLACES, POSITION_BITS
+from deep_research.tools.narrowing import narrowed, quoted
 
-_BEST = """
+_BEST = f"""
 WITH scored AS (
     SELECT rowid AS id, bm25 (passages, 4.0, 2.0, 1.0) AS score FROM passages WHERE passages MATCH :match LIMIT :most
 ), placed AS (
-    SELECT scored.id, score, spans.text, spans.position,
-        row_number () OVER (PARTITION BY spans.text ORDER BY score, spans.position) > :each AS is_behind
-    FROM scored JOIN spans ON spans.id = scored.id
+    SELECT id, score, row_number () OVER (PARTITION BY id >> {POSITION_BITS} ORDER BY score, id) > :each AS is_behind
+    FROM scored
 )
-SELECT placed.id FROM placed JOIN texts ON texts.id = placed.text
-ORDER BY is_behind, score, texts.content_hash, placed.position LIMIT :limit
-"""
+SELECT placed.id FROM placed JOIN texts ON texts.id = placed.id >> {POSITION_BITS}
+ORDER BY is_behind, score, texts.content_hash, placed.id & {PLACES} LIMIT :limit
+"""  # noqa: S608
 OF_TEXT = 3
 """Passages of one document that come before those of others: a long one may hold the words everywhere."""
 _KNOWN_TITLES = """
 SELECT value FROM json_each (?) WHERE EXISTS (SELECT 1 FROM documents WHERE title_key = value)
 """
-TITLED = """
-SELECT spans.id FROM documents JOIN texts ON texts.content_hash = documents.content_hash
+TITLED = f"""
+SELECT texts.id << {POSITION_BITS} FROM documents JOIN texts ON texts.content_hash = documents.content_hash
 JOIN spans ON spans.text = texts.id
 WHERE documents.title_key = ? AND spans.position = 0 ORDER BY documents.path LIMIT ?
-"""
-PASSAGES = """
+"""  # noqa: S608
+PASSAGES = f"""
 SELECT documents.path, spans.start, spans.heading, documents.title, documents.date, documents.content_hash,
     texts.language, substr (spans.piece, 1, spans.stop - spans.start)
-FROM spans JOIN texts ON texts.id = spans.text JOIN documents ON documents.id = (
+FROM json_each (?) AS wanted JOIN texts ON texts.id = wanted.value >> {POSITION_BITS}
+JOIN spans ON spans.text = texts.id AND spans.position = wanted.value & {PLACES} JOIN documents ON documents.id = (
     SELECT id FROM documents AS holder WHERE holder.content_hash = texts.content_hash ORDER BY holder.path LIMIT 1
-) WHERE spans.id IN (SELECT value FROM json_each (?))
-"""
+)
+"""  # noqa: S608
 
 
 class FoundPassage(NamedTuple):
@@ -86,30 +87,30 @@ class Counter:
 
 
 def find(
-    connection: sqlite3.Connection, counter: Counter, terms: Sequence[str], titles: Iterable[str], limit: int
+    connection: sqlite3.Connection, counter: Counter, terms: Sequence[str], titles: Iterable[str], limit: int, most: int
 ) -> Found:
     """The passages that match these words best, and the first ones of documents with one of these titles.
 
-    A text that several documents hold is shown as that of the first, by path.
+    One search compares `most` passages. A text that several documents hold is shown as that of the first, by path.
     """
     total, state = connection.execute("SELECT passages, state FROM totals").fetchone()
     forms = forms_of(terms, languages(connection))
     counts = [counter.count(connection, state, of_term) for of_term in forms]
     best: set[int] = set()
-    for place, match in enumerate(narrowed(counts, total)):
-        best.update(ranked(connection, match, limit // (place + 1)))
+    for place, match in enumerate(narrowed(counts, total, most)):
+        best.update(ranked(connection, match, limit // (place + 1), most))
     for title in known_titles(connection, titles):
         best.update(row for (row,) in connection.execute(TITLED, (title, limit)))
     rows = connection.execute(PASSAGES, (json.dumps(sorted(best)),))
     return Found(total, dict(zip(terms, counts, strict=True)), sorted(FoundPassage(*row) for row in rows))
 
 
-def ranked(connection: sqlite3.Connection, match: str, limit: int) -> list[int]:
+def ranked(connection: sqlite3.Connection, match: str, limit: int, most: int) -> list[int]:
     """The passages that a search of FTS5 finds, best first, of each document a few and then the others.
 
-    Of many passages only the first ones are compared.
+    Of many only so many are compared, the first by number.
     """
-    asked = {"match": match, "most": MOST, "each": OF_TEXT, "limit": limit}
+    asked = {"match": match, "most": most, "each": OF_TEXT, "limit": limit}
     return [row for (row,) in connection.execute(_BEST, asked)]
 
 

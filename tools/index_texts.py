@@ -11,6 +11,7 @@ from deep_research.evidence.inflection.stems import tokens_of
 from deep_research.evidence.passages import split_passages
 from deep_research.evidence.versions.names import read_title
 from deep_research.tools.document_language import stemmed_in
+from deep_research.tools.index_numbers import POSITION_BITS, free_number, number_of
 
 
 class _Row(NamedTuple):
@@ -24,7 +25,8 @@ def settle(connection: sqlite3.Connection, hashes: Iterable[str], texts: Mapping
 
     A text bears the title of the first document, by path, that holds it; `texts` has those that may be new.
     """
-    for content_hash in hashes:
+    # FTS5 writes what comes in the order of its numbers at one go.
+    for content_hash in sorted(hashes, key=number_of):
         title = connection.execute(
             "SELECT title FROM documents WHERE content_hash = ? ORDER BY path LIMIT 1", (content_hash,)
         ).fetchone()
@@ -58,11 +60,11 @@ def _add(connection: sqlite3.Connection, content_hash: str, title: str, text: st
     spans = split_passages(text)
     # What stands between passages belongs to the one before, so that all of them together are the text.
     bounds = [*(span.start for span in spans), len(text)]
-    row = connection.execute(
-        "INSERT INTO texts (content_hash, title, base, language, lead) VALUES (?, ?, ?, ?, ?)",
-        (content_hash, title, base_of(title), language, text[: bounds[0]]),
-    ).lastrowid
-    assert row is not None
+    row = free_number(connection, content_hash)
+    connection.execute(
+        "INSERT INTO texts (id, content_hash, title, base, language, lead) VALUES (?, ?, ?, ?, ?, ?)",
+        (row, content_hash, title, base_of(title), language, text[: bounds[0]]),
+    )
     connection.executemany(
         "INSERT INTO spans (text, position, start, stop, heading, piece) VALUES (?, ?, ?, ?, ?, ?)",
         (
@@ -94,15 +96,16 @@ def _write(connection: sqlite3.Connection, row: _Row, command: str) -> None:
     """Add the passages of a text to what is searched, or delete them from it, for which FTS5 needs the same words."""
     title = _counted(row.title, row.language)
     passages = connection.execute(
-        "SELECT id, heading, substr (piece, 1, stop - start) FROM spans WHERE text = ? ORDER BY id", (row.id,)
+        "SELECT position, heading, substr (piece, 1, stop - start) FROM spans WHERE text = ? ORDER BY position",
+        (row.id,),
     ).fetchall()
     names, marks = ("passages, ", "?, ") if command else ("", "")
     given = (command,) if command else ()
     connection.executemany(
         f"INSERT INTO passages ({names}rowid, title, heading, text) VALUES ({marks}?, ?, ?, ?)",  # noqa: S608
         (
-            (*given, passage, title, _counted(heading, row.language), _counted(text, row.language))
-            for passage, heading, text in passages
+            (*given, row.id << POSITION_BITS | position, title, *(_counted(one, row.language) for one in of_passage))
+            for position, *of_passage in passages
         ),
     )
 

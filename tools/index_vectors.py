@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
+from deep_research.tools.index_numbers import POSITION_BITS
 from deep_research.tools.index_search import PASSAGES, FoundPassage
 from deep_research.tools.meaning import NUMBERS
 
@@ -156,7 +157,5 @@ def _with_ties(found: list[_Place], limit: int) -> list[_Place]:
 
 
 def _passage(connection: sqlite3.Connection, place: _Place) -> FoundPassage:
-    (number,) = connection.execute(
-        "SELECT id FROM spans WHERE text = ? AND position = ?", (place.text, place.position)
-    ).fetchone()
+    number = place.text << POSITION_BITS | place.position
     return FoundPassage(*connection.execute(PASSAGES, (json.dumps([number]),)).fetchone())

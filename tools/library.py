@@ -6,7 +6,6 @@ Every method blocks on files and SQLite; async callers wrap it in `asyncio.to_th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from functools import cached_property, partial
 from itertools import chain
@@ -17,19 +16,18 @@ from deep_research.evidence.mixing import distinct, fused, spread
 from deep_research.evidence.rarity import rarity
 from deep_research.evidence.trails.trails import find_trails, passages_of
 from deep_research.knowledge import Source
-from deep_research.reading.extract import WORKERS, Parser
 from deep_research.reading.folder import LeftOut
 from deep_research.run.context import Context
 from deep_research.tools.editions import in_force_first
 from deep_research.tools.index import Entry
-from deep_research.tools.index_file import Foreign
 from deep_research.tools.index_reader import IndexReader
 from deep_research.tools.index_search import OF_TEXT, Found, FoundPassage
 from deep_research.tools.index_shelf import IndexShelf, OpenIndex
 from deep_research.tools.questions import mentions, terms_of
 from deep_research.tools.ranking import Passage, scores
-from deep_research.tools.refresh import Outdated, compare, update
+from deep_research.tools.refresh import Outdated
 from deep_research.tools.roots import SCHEME, Root, open_roots, unreadable
+from deep_research.tools.upkeep import Upkeep
 
 CANDIDATES = 100
 NEAREST = 50
@@ -65,7 +63,7 @@ class Library:
     def __init__(self, context: Context) -> None:
         """Take note of the settings; nothing is opened yet, so this may be called anywhere."""
         self._context = context
-        self._limits = context.limits
+        self._upkeep = Upkeep(context.limits)
 
     @cached_property
     def _roots(self) -> tuple[Root, ...]:
@@ -76,19 +74,7 @@ class Library:
 
         Raises `DocumentsUnreadable`, or `ExtraMissing`.
         """
-        outdated = [self._compare(root) for root in self._roots]
-        total = sum(one.steps for one in outdated)
-        done = 0
-
-        def count() -> None:
-            nonlocal done
-            done += 1
-            if on_progress:
-                on_progress(done, total)
-
-        with ThreadPoolExecutor(WORKERS) as threads, self._parser() as parser:
-            for root, one in zip(self._roots, outdated, strict=True):
-                self._mended(root, partial(update, one, parser, threads, count))
+        outdated = self._upkeep.refresh(self._roots, on_progress)
         return _status([_root_status(root, one) for root, one in zip(self._roots, outdated, strict=True)])
 
     def search(self, query: str, limit: int) -> list[Passage]:
@@ -125,6 +111,9 @@ class Library:
         A few words are no question: they get what holds them. Outdated versions come last, and tell which document is
         in force; that one is among the passages.
         """
+        return self._upkeep.asked(self._roots, partial(self._follow, question, limit))
+
+    def _follow(self, question: str, limit: int) -> list[Passage]:
         if not terms_of(question):
             return []
         self._complete()
@@ -138,12 +127,8 @@ class Library:
         return document.text if document else ""
 
     def _trailed(self, question: str) -> list[Passage]:
-        try:
-            with self._shelf() as shelf:
-                return [shelf.passages[one] for one in passages_of(find_trails(question, shelf), TRAILED)]
-        except Foreign:
-            # The plain search mends the damaged index.
-            return []
+        with self._shelf() as shelf:
+            return [shelf.passages[one] for one in passages_of(find_trails(question, shelf), TRAILED)]
 
     @contextmanager
     def _shelf(self) -> Iterator[IndexShelf]:
@@ -180,27 +165,9 @@ class Library:
             # The run began with another data folder.
             self.refresh()
 
-    def _parser(self) -> Parser:
-        return Parser(self._limits.parse_seconds, self._limits.max_document_bytes)
-
-    def _compare(self, root: Root) -> Outdated:
-        try:
-            return compare(root.path, root.store, self._limits)
-        except Foreign:
-            root.store.discard()
-            return self._compare(root)
-        except OSError as error:
-            raise unreadable(root.path, f"cannot be opened ({error.strerror or error})") from error
-
     def _mended(self, root: Root, ask: Callable[[], Result]) -> Result:
         """Ask an index; if it turns out to be damaged, build it anew first."""
-        try:
-            return ask()
-        except Foreign:
-            root.store.discard()
-        with ThreadPoolExecutor(WORKERS) as threads, self._parser() as parser:
-            update(self._compare(root), parser, threads, lambda: None)
-        return ask()
+        return self._upkeep.asked((root,), ask)
 
     def _passages(self, root: Root, found: Found) -> Iterator[Passage]:
         sources: dict[str, Source] = {}

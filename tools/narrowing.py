@@ -20,24 +20,25 @@ class _Word(NamedTuple):
     """What it is indexed by, as a search of FTS5."""
 
 
-def narrowed(words: Sequence[Mapping[str, int]], total: int) -> list[str]:
+def narrowed(words: Sequence[Mapping[str, int]], total: int, most: int = MOST) -> list[str]:
     """The searches, for FTS5, that find the passages for these words; none if no passage holds any of them.
 
     For each word is told what it is indexed by, and how many of all passages hold that. If those that hold any word are
-    too many, those are sought that hold one of the rare words, and those that hold the rarest of the others together.
+    more than `most`, those are sought that hold one of the rare words, and those that hold the rarest of the others
+    together.
     """
     known = sorted(_Word(sum(counts.values()), _any(map(quoted, counts))) for counts in words if counts)
-    if total <= MOST:
+    if total <= most:
         return [_any(word.match for word in known)] if known else []
-    rare = sum(so_far <= MOST for so_far in accumulate(word.passages for word in known))
-    searches = [_any(word.match for word in known[:rare]), _all(_rare_together(known[rare:], total))]
+    rare = sum(so_far <= most for so_far in accumulate(word.passages for word in known))
+    searches = [_any(word.match for word in known[:rare]), _all(_rare_together(known[rare:], total, most))]
     return list(filter(None, searches))
 
 
-def _rare_together(words: Sequence[_Word], total: int) -> Sequence[_Word]:
+def _rare_together(words: Sequence[_Word], total: int, most: int) -> Sequence[_Word]:
     """The fewest of the words that stand together rarely enough, if they had nothing to do with each other."""
     for number in range(1, min(TOGETHER, len(words))):
-        if total * prod(word.passages / total for word in words[:number]) <= MOST:
+        if total * prod(word.passages / total for word in words[:number]) <= most:
             return words[:number]
     return words[:TOGETHER]
 

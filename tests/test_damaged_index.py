@@ -1,0 +1,94 @@
+"""A damaged index is built anew, whoever finds it and however many do at the same time."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from shelf import LONG, Place
+
+from deep_research.tools.index_file import PAGE_BYTES
+from deep_research.tools.index_lock import alone, used
+from deep_research.tools.library import Library
+
+AT_ONCE = 6
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    place = Place.filled(tmp_path)
+    (place.docs / "long.txt").write_text(LONG)
+    return place
+
+
+def hits(library: Library) -> list[tuple[str, str]]:
+    queries = ("harbour", "Ada Lindqvist bridge", "chapter ship", "Who built the bridge over the Velm?")
+    return [(one.source.key, one.text) for query in queries for one in library.follow(query, 25)]
+
+
+def no_database(file: Path) -> None:
+    file.write_bytes(b"not a database, but long enough to be taken for one" * 100)
+
+
+def broken_pages(file: Path) -> None:
+    data = bytearray(file.read_bytes())
+    for start in range(PAGE_BYTES, len(data), PAGE_BYTES):
+        data[start : start + 100] = b"\xff" * 100
+    file.write_bytes(data)
+
+
+@pytest.mark.parametrize("damage", [no_database, broken_pages])
+@pytest.mark.parametrize("is_shared", [True, False])
+def test_many_searches_at_once_over_a_damaged_index_find_what_there_is(
+    place: Place, damage: Callable[[Path], None], *, is_shared: bool
+) -> None:
+    library = place.indexed()
+    expected = hits(library)
+    damage(place.index_file())
+    libraries = [library if is_shared else place.library() for _ in range(AT_ONCE)]
+    with ThreadPoolExecutor(AT_ONCE) as threads:
+        assert list(threads.map(hits, libraries)) == [expected] * AT_ONCE
+
+
+def test_damage_that_only_the_look_for_other_versions_meets_is_mended(place: Place) -> None:
+    library = place.indexed()
+    expected = library.follow("bridge", 5)
+    with closing(sqlite3.connect(place.index_file())) as connection:
+        (page,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'texts_by_base'").fetchone()
+    with place.index_file().open("r+b") as file:
+        file.seek((page - 1) * PAGE_BYTES)
+        file.write(b"\xff" * PAGE_BYTES)
+    assert library.follow("bridge", 5) == expected
+
+
+def test_an_index_that_was_left_half_built_is_begun_again(place: Place) -> None:
+    library = place.indexed()
+    expected = hits(library)
+    no_database(place.index_file())
+    no_database(Path(f"{place.index_file()}.new"))
+    assert hits(library) == expected
+    assert not Path(f"{place.index_file()}.new").exists()
+
+
+def test_an_index_is_not_exchanged_while_it_is_used(place: Place) -> None:
+    file = place.data / "indexes" / "a.sqlite"
+    seen: list[str] = []
+
+    def exchange() -> None:
+        with alone(file):
+            seen.append("exchanged")
+
+    with ThreadPoolExecutor(1) as threads:
+        with used(file), used(file):
+            waiting = threads.submit(exchange)
+            with pytest.raises(TimeoutError):
+                waiting.result(0.3)
+            # Who uses it may go on using it, although somebody waits.
+            with used(file):
+                seen.append("used")
+        waiting.result()
+    assert seen == ["used", "exchanged"]

@@ -1,0 +1,93 @@
+"""Keeps the indexes of a run right: brings them up to date, and builds anew what is damaged or of another version."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TypeVar
+
+from deep_research.reading.extract import WORKERS, Parser
+from deep_research.run.errors import DatabaseUnusable
+from deep_research.run.limits import Limits
+from deep_research.tools.index import Index
+from deep_research.tools.index_file import Foreign
+from deep_research.tools.index_lock import alone, is_using
+from deep_research.tools.refresh import Outdated, compare, update
+from deep_research.tools.roots import Root, unreadable
+
+MOST_TRIES = 3
+"""So often an index is asked that is found damaged each time."""
+
+Result = TypeVar("Result")
+
+
+class Upkeep:
+    """Looks after the indexes; may be used from several threads."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+
+    def refresh(self, roots: Sequence[Root], on_progress: Callable[[int, int], None] | None) -> list[Outdated]:
+        """Index what is new or changed, and tell what that was."""
+        outdated = [self._compared(root) for root in roots]
+        total = sum(one.steps for one in outdated)
+        done = 0
+
+        def count() -> None:
+            nonlocal done
+            done += 1
+            if on_progress:
+                on_progress(done, total)
+
+        with ThreadPoolExecutor(WORKERS) as threads, self._parser() as parser:
+            for root, one in zip(roots, outdated, strict=True):
+                self.asked((root,), partial(update, one, parser, threads, count))
+        return outdated
+
+    def asked(self, roots: Sequence[Root], ask: Callable[[], Result]) -> Result:
+        """Ask these indexes; if one turns out to be damaged, build it anew first.
+
+        Raises `Foreign` where this thread uses one already: whoever began that must end it and ask again.
+        """
+        return self._mended(roots, ask, self._build)
+
+    def _compared(self, root: Root) -> Outdated:
+        """What has to be done; a damaged index starts empty, so that one is told how it is built anew."""
+        return self._mended((root,), partial(self._compare, root, root.store), lambda _root, _fresh: None)
+
+    def _mended(self, roots: Sequence[Root], ask: Callable[[], Result], build: Callable[[Root, Index], None]) -> Result:
+        for _ in range(MOST_TRIES):
+            seen = {root.store.file: root.store.identity() for root in roots}
+            try:
+                return ask()
+            except Foreign as error:
+                if is_using():
+                    raise
+                damaged = error.file
+            for root in roots:
+                if root.store.file == damaged:
+                    _exchange(root, seen[damaged], build)
+        raise DatabaseUnusable(f"{damaged}: the document index is damaged, however often it is built anew")
+
+    def _build(self, root: Root, fresh: Index) -> None:
+        with ThreadPoolExecutor(WORKERS) as threads, self._parser() as parser:
+            update(self._compare(root, fresh), parser, threads, lambda: None)
+
+    def _compare(self, root: Root, index: Index) -> Outdated:
+        try:
+            return compare(root.path, index, self._limits)
+        except OSError as error:
+            raise unreadable(root.path, f"cannot be opened ({error.strerror or error})") from error
+
+    def _parser(self) -> Parser:
+        return Parser(self._limits.parse_seconds, self._limits.max_document_bytes)
+
+
+def _exchange(root: Root, seen: object, build: Callable[[Root, Index], None]) -> None:
+    """Put a new index in the place of a damaged one, unless another thread or process has done so already."""
+    with alone(root.store.file):
+        if root.store.identity() == seen:
+            fresh = root.store.beside()
+            build(root, fresh)
+            root.store.exchange(fresh)
