@@ -67,6 +67,9 @@ def test_a_title_tells_its_subject_its_date_its_number_and_its_status(title: str
         ("basin/old.txt", Name((), status="outdated")),
         ("basin/2024.txt", Name(("/", "basin"), "2024")),
         ("20240503_basin.txt", Name(("/", "basin"), "2024-05-03")),
+        ("docs:drafts 2024/basin.txt", Name(("docs:drafts 2024", "/", "basin"))),
+        ("docs:drafts/old/basin_v2.txt", Name(("docs:drafts", "/", "basin"), number=(2,), status="outdated")),
+        ("docs:basin-draft.txt", Name(("/", "basin"), status="draft")),
     ],
 )
 def test_a_path_tells_it_by_its_folders_and_its_file(path: str, name: Name) -> None:
