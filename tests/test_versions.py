@@ -143,8 +143,10 @@ def test_a_higher_number_is_in_force() -> None:
 def test_a_draft_gives_way_to_what_was_decided_and_replaces_nothing_itself() -> None:
     draft, final = edition("badeordnung_entwurf.md", date="2025-11"), edition("badeordnung.md", date="2026-01")
     assert outdated(draft, final) == {draft.key: final.key}
-    next_draft = edition("badeordnung-2027-entwurf.md")
-    assert outdated(next_draft, final) == {}
+    next_draft = edition(
+        "badeordnung-2027-entwurf.md", text=f"Diese Badeordnung ersetzt alle früheren Fassungen. {SAME}"
+    )
+    assert outdated(next_draft, final) == {next_draft.key: final.key}
 
 
 def test_what_is_marked_as_old_or_lies_in_an_archive_gives_way_to_its_namesake() -> None:
@@ -273,9 +275,11 @@ def test_the_order_of_documents_changes_nothing(documents: list[Edition], chance
     assert outdated(*shuffled) == outdated(*documents)
 
 
-@given(COLLECTIONS)
-def test_what_is_in_force_is_one_of_the_documents_and_is_not_outdated_itself(documents: list[Edition]) -> None:
-    found = outdated(*documents)
+@given(COLLECTIONS, st.sampled_from(["", "2023-05-01", "2025-06-30"]))
+def test_what_is_in_force_is_one_of_the_documents_and_is_not_outdated_itself(
+    documents: list[Edition], today: str
+) -> None:
+    found = superseded(documents, today)
     assert found.keys() <= {one.key for one in documents}
     assert set(found.values()) <= {one.key for one in documents} - found.keys()
 
