@@ -42,6 +42,10 @@ class Source(Record):
     """SHA-256 (hex) of the full text in the store; empty as long as only an excerpt was seen."""
     superseded_by: str = ""
     """Key of the version of this document that is in force; empty if it is this one, or none is known."""
+    is_draft: bool = False
+    """Whether it is a draft, and not what was decided."""
+    in_force_from: str = ""
+    """From when on it is in force (the beginning of an ISO date) if that was still to come; empty otherwise."""
     read_at: str = ""
     """When the text was read (ISO 8601); empty as long as it was not."""
     excerpts: tuple[str, ...] = ()
@@ -261,6 +265,8 @@ def _richer(one: Source, other: Source) -> Source:
             "number": number,
             "date": max(one.date, other.date),
             "superseded_by": max(one.superseded_by, other.superseded_by),
+            "is_draft": one.is_draft or other.is_draft,
+            "in_force_from": max(one.in_force_from, other.in_force_from),
             "excerpts": excerpts,
         }
     )

@@ -68,5 +68,6 @@ def _comparisons() -> re.Pattern[str]:
 @cache
 def _marks() -> re.Pattern[str]:
     """The marks behind sentences, in any language."""
-    marks = {words for own in LANGUAGES.values() for words in (own.not_verified, own.partly, own.outdated)}
+    every = ((own.not_verified, own.partly, own.outdated, own.draft, own.to_come) for own in LANGUAGES.values())
+    marks = {words for own in every for words in own}
     return re.compile(rf" \*\((?:{'|'.join(map(re.escape, sorted(marks)))})\)\*")

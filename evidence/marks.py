@@ -1,38 +1,54 @@
-"""Marks in the text of a report the sentences that are not verified."""
+"""Marks in the text of a report the sentences that are not verified, and those of what is not in force yet."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 from deep_research.audit import ClaimCheck
 from deep_research.evidence.citing import end_of_words, without_unknown
 from deep_research.evidence.labels.words import Labels
+from deep_research.knowledge import Source
 
 
-def with_marks(text: str, claims: Iterable[ClaimCheck], labels: Labels) -> tuple[str, tuple[ClaimCheck, ...]]:
-    """The text with a mark behind each claim that is not supported, and the claims with their places in it.
+def with_marks(
+    text: str,
+    claims: Iterable[ClaimCheck],
+    labels: Labels,
+    sources: Mapping[str, Source] = MappingProxyType({}),
+) -> tuple[str, tuple[ClaimCheck, ...]]:
+    """The text with its marks behind claims, and the claims with their places in it.
 
-    The claims are in the order of the text. Citations that name no source (`[0]`) are taken off.
+    Marked are those that are not supported, and those that nothing cited says but drafts and what is to come. The
+    claims are in the order of the text, `sources` by key. Citations that name no source (`[0]`) are taken off.
     """
     pieces, done, length, moved = list[str](), 0, 0, list[ClaimCheck]()
     for claim in claims:
-        mark, place = _mark(claim, labels), _place(text, claim)
+        doubt, place = _doubt(claim, labels), _place(text, claim)
+        mark = _standing(claim, sources, labels) + doubt
         if mark and text[place : place + 1].isalnum():
             # Without a space, the stars would be no mark but stars.
             mark += " "
         before, words = without_unknown(text[done : claim.start]), without_unknown(text[claim.start : place]) + mark
         start = length + len(before)
         end = start + len(words) + claim.end - place
-        moved.append(claim.model_copy(update={"start": start, "end": end, "is_marked": bool(mark)}))
+        moved.append(claim.model_copy(update={"start": start, "end": end, "is_marked": bool(doubt)}))
         pieces += [before, words]
         done, length = place, start + len(words)
     return "".join([*pieces, without_unknown(text[done:])]), tuple(moved)
 
 
-def _mark(claim: ClaimCheck, labels: Labels) -> str:
+def _doubt(claim: ClaimCheck, labels: Labels) -> str:
     if claim.verdict == "supported":
         return ""
     return f" *({labels.partly if claim.verdict == 'partly' else labels.not_verified})*"
+
+
+def _standing(claim: ClaimCheck, sources: Mapping[str, Source], labels: Labels) -> str:
+    cited = [sources[one.source] for one in claim.passages if one.source in sources]
+    if not cited or not all(one.is_draft or one.in_force_from for one in cited):
+        return ""
+    return f" *({labels.draft if any(one.is_draft for one in cited) else labels.to_come})*"
 
 
 def _place(text: str, claim: ClaimCheck) -> int:

@@ -89,7 +89,7 @@ def _audited(
 ) -> Report:
     """The report with its marks and its account."""
     assert state.run is not None
-    text, claims = with_marks(examined.text, examined.claims, labels(state.run.language_code))
+    text, claims = with_marks(examined.text, examined.claims, labels(state.run.language_code), state.sources)
     examined = examined._replace(claims=claims)
     audit = audit_of(state, examined, texts, failures)
     return Report(text=text, sources=examined.sources, claims=with_independence(claims, audit.reprints), audit=audit)

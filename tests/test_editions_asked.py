@@ -67,6 +67,36 @@ def test_a_version_is_meant_by_its_number_and_a_draft_by_its_name() -> None:
 
 
 @pytest.mark.parametrize(
+    ("question", "version"),
+    [
+        ("What does a ticket cost?", "current"),
+        ("What does a ticket cost now?", "current"),
+        ("What did a ticket cost previously?", "old"),
+        ("What did a ticket cost in 2024?", "old"),
+        ("What does a ticket cost from March 2027?", "next"),
+        ("What will a ticket cost in 2027?", "next"),
+        ("What will a ticket cost next year?", "next"),
+        ("Was kostet eine Karte im nächsten Jahr?", "next"),
+        ("Was kostet eine Karte künftig?", "next"),
+        ("Combien coûtera le billet l'année prochaine ?", "next"),
+        ("¿Cuánto costará la entrada el próximo año?", "next"),
+        ("What does a ticket cost by the draft?", "draft"),
+    ],
+)
+def test_what_is_not_in_force_yet_is_meant_only_if_it_is_asked_for(question: str, version: str) -> None:
+    coming = Dated("next", "Basin prices 2027", "n.md", "", in_force_from="2027-03-01")
+    documents = (*PRICES, coming, Dated("draft", "Basin prices", "x.md", "2026-11-04", is_draft=True))
+    left_out = unwanted(question, documents, {**NEWER, "next": "current", "draft": "current"})
+    assert {one.key for one in documents} - {"other"} - left_out == {version}
+
+
+def test_a_year_of_which_there_is_only_a_draft_means_it_and_what_was_decided() -> None:
+    documents = (*PRICES, Dated("draft", "Basin prices 2027 (draft)", "x.md", "", is_draft=True))
+    left_out = unwanted("What will a ticket cost in 2027?", documents, {**NEWER, "draft": "current"})
+    assert {one.key for one in documents} - {"other"} - left_out == {"draft", "current"}
+
+
+@pytest.mark.parametrize(
     ("question", "parts"),
     [
         ("Was steht im Jahresbericht 2023?", {"2023"}),

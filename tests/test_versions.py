@@ -67,6 +67,9 @@ def test_a_title_tells_its_subject_its_date_its_number_and_its_status(title: str
         ("basin/old.txt", Name((), status="outdated")),
         ("basin/2024.txt", Name(("/", "basin"), "2024")),
         ("20240503_basin.txt", Name(("/", "basin"), "2024-05-03")),
+        ("docs:drafts 2024/basin.txt", Name(("docs:drafts 2024", "/", "basin"))),
+        ("docs:drafts/old/basin_v2.txt", Name(("docs:drafts", "/", "basin"), number=(2,), status="outdated")),
+        ("docs:basin-draft.txt", Name(("/", "basin"), status="draft")),
     ],
 )
 def test_a_path_tells_it_by_its_folders_and_its_file(path: str, name: Name) -> None:
@@ -140,8 +143,10 @@ def test_a_higher_number_is_in_force() -> None:
 def test_a_draft_gives_way_to_what_was_decided_and_replaces_nothing_itself() -> None:
     draft, final = edition("badeordnung_entwurf.md", date="2025-11"), edition("badeordnung.md", date="2026-01")
     assert outdated(draft, final) == {draft.key: final.key}
-    next_draft = edition("badeordnung-2027-entwurf.md")
-    assert outdated(next_draft, final) == {}
+    next_draft = edition(
+        "badeordnung-2027-entwurf.md", text=f"Diese Badeordnung ersetzt alle früheren Fassungen. {SAME}"
+    )
+    assert outdated(next_draft, final) == {next_draft.key: final.key}
 
 
 def test_what_is_marked_as_old_or_lies_in_an_archive_gives_way_to_its_namesake() -> None:
@@ -270,9 +275,11 @@ def test_the_order_of_documents_changes_nothing(documents: list[Edition], chance
     assert outdated(*shuffled) == outdated(*documents)
 
 
-@given(COLLECTIONS)
-def test_what_is_in_force_is_one_of_the_documents_and_is_not_outdated_itself(documents: list[Edition]) -> None:
-    found = outdated(*documents)
+@given(COLLECTIONS, st.sampled_from(["", "2023-05-01", "2025-06-30"]))
+def test_what_is_in_force_is_one_of_the_documents_and_is_not_outdated_itself(
+    documents: list[Edition], today: str
+) -> None:
+    found = superseded(documents, today)
     assert found.keys() <= {one.key for one in documents}
     assert set(found.values()) <= {one.key for one in documents} - found.keys()
 

@@ -9,11 +9,11 @@ from deep_research.evidence.likeness import likeness
 from deep_research.evidence.mixing import distinct, in_turn
 from deep_research.evidence.passages import split_passages
 from deep_research.evidence.repeated import without_repeated
-from deep_research.evidence.sources import DOCUMENT_SCHEME
 from deep_research.evidence.versions.asked import Dated, unwanted, version_of
 from deep_research.evidence.versions.dates import dates_in
 from deep_research.evidence.versions.names import folded
-from deep_research.evidence.versions.versions import Edition, superseded
+from deep_research.evidence.versions.standing import Standing
+from deep_research.evidence.versions.versions import Edition, standings, superseded
 from deep_research.evidence.versions.vocabulary import REPLACING
 from deep_research.evidence.words import stems, tokens
 from deep_research.knowledge import Source
@@ -32,7 +32,7 @@ class _Versions(NamedTuple):
     """The documents that were found and those akin to them, by key."""
 
     sources: dict[str, Source]
-    """With what supersedes them."""
+    """With what supersedes them, and whether they are in force yet."""
     texts: dict[str, str]
     groups: dict[str, list[str]]
     """All versions of a document, the one in force first, by the key of each of them."""
@@ -41,14 +41,14 @@ class _Versions(NamedTuple):
 
 
 def in_force_first(
-    question: str, found: Sequence[Passage], shelf: IndexShelf, text_of: Callable[[Source], str]
+    question: str, found: Sequence[Passage], shelf: IndexShelf, text_of: Callable[[Source], str], today: str
 ) -> list[Passage]:
     """The passages with their versions, each text once; those of versions that the question does not mean come last.
 
     The version in force is added where only an outdated one was found, and the one that the question asks for where
-    only another one was.
+    only another one was. `today` is an ISO date: what is to hold from a later day is not in force.
     """
-    versions = _versions(question, found, shelf, text_of)
+    versions = _versions(question, found, shelf, text_of, today)
     known = {passage.source.key for passage in found}
     every = [one for passage in found for one in _with_counterparts(passage, versions, known)]
     first = [one for one in every if one.source.key not in versions.left_out]
@@ -57,10 +57,10 @@ def in_force_first(
 
 
 def _versions(
-    question: str, found: Sequence[Passage], shelf: IndexShelf, text_of: Callable[[Source], str]
+    question: str, found: Sequence[Passage], shelf: IndexShelf, text_of: Callable[[Source], str], today: str
 ) -> _Versions:
     sources = {passage.source.key: passage.source for passage in found}
-    times = [asked.iso for asked in dates_in(folded(question))]
+    times = [*(asked.iso for asked in dates_in(folded(question))), today]
     groups = [_akin(shelf, source) for source in sources.values()]
     # Of which some were not looked at, none may be told to be the newest.
     untold = {key for key, akin in zip(sources, groups, strict=True) if akin is None}
@@ -72,9 +72,11 @@ def _versions(
     near = {source.key: source for source in (*akin[:MOST_COMPARED], *sources.values())}
     texts = {key: text_of(source) for key, source in near.items()}
     told = [source for key, source in near.items() if key not in untold]
-    newer = superseded(_edition(source, texts[source.key]) for source in told)
-    left_out = unwanted(question, list(map(_dated, told)), newer)
-    marked = {key: one.model_copy(update={"superseded_by": newer.get(key, "")}) for key, one in near.items()}
+    editions = [_edition(source, texts[source.key]) for source in told]
+    newer = superseded(editions, today)
+    pending = standings(editions, newer, today)
+    marked = {key: _marked(one, newer.get(key, ""), pending.get(key, Standing())) for key, one in near.items()}
+    left_out = unwanted(question, [_dated(marked[source.key]) for source in told], newer)
     return _Versions(marked, texts, _groups(newer), left_out)
 
 
@@ -99,7 +101,7 @@ def _naming(shelf: IndexShelf, source: Source) -> list[Source]:
 
 
 def _worth_reading(akin: Iterable[Source], times: Sequence[str]) -> list[Source]:
-    """The newest of the documents of one name, and the newest ones at each of the times that the question names."""
+    """The newest of the documents of one name, and the newest ones at each of these times."""
     read = [(version_of(_dated(source)), source) for source in akin]
     read.sort(key=lambda pair: (not pair[0].is_draft, pair[0].date, pair[0].number, pair[0].key), reverse=True)
     by_time = ([source for one, source in read if one.date and one.date[: len(time)] <= time] for time in times)
@@ -107,16 +109,16 @@ def _worth_reading(akin: Iterable[Source], times: Sequence[str]) -> list[Source]
     return distinct(newest, lambda source: source.key)[:MOST_OF_ONE_NAME]
 
 
+def _marked(source: Source, superseded_by: str, standing: Standing) -> Source:
+    return source.model_copy(update={"superseded_by": superseded_by, **standing._asdict()})
+
+
 def _edition(source: Source, text: str) -> Edition:
-    return Edition(source.key, source.title, _path(source), source.date, text)
+    return Edition(source.key, source.title, source.address, source.date, text)
 
 
 def _dated(source: Source) -> Dated:
-    return Dated(source.key, source.title, _path(source), source.date)
-
-
-def _path(source: Source) -> str:
-    return source.address.removeprefix(DOCUMENT_SCHEME)
+    return Dated(source.key, source.title, source.address, source.date, source.is_draft, source.in_force_from)
 
 
 def _groups(newer: Mapping[str, str]) -> dict[str, list[str]]:

@@ -120,7 +120,7 @@ class Library:
         trailed = self._trailed(question) if len(sought_words(question)) >= FEWEST_WORDS else []
         found = _spread(_each_text_once([*trailed, *self.search(question, limit)]))[:limit]
         with self._shelf() as shelf:
-            return in_force_first(question, found, shelf, self._text)[:limit]
+            return in_force_first(question, found, shelf, self._text, self._now()[:10])[:limit]
 
     def _text(self, source: Source) -> str:
         document = self.read(source.address)

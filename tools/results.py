@@ -30,7 +30,11 @@ class Result(TypedDict):
     address: str
     date: NotRequired[str]
     superseded_by: NotRequired[int]
-    """Number of the document that is in force in place of this one, which is outdated."""
+    """Number of the document that is in force in place of this one, which is outdated, a draft or still to come."""
+    is_draft: NotRequired[bool]
+    """Whether it is a draft, and not what was decided."""
+    in_force_from: NotRequired[str]
+    """From when on it is in force, if that is still to come."""
     is_whole: NotRequired[bool]
     """Whether the text is all that the source says, so that opening it would bring nothing more."""
     text: str
@@ -51,6 +55,8 @@ def _result(hit: Hit, numbers: Mapping[str, int]) -> Result:
         address=hit.source.address,
         date=hit.source.date,
         superseded_by=numbers.get(hit.source.superseded_by, 0),
+        is_draft=hit.source.is_draft,
+        in_force_from=hit.source.in_force_from,
         is_whole=bool(hit.text) and hit.excerpt.strip() == hit.text.strip(),
         text=hit.excerpt,
         links=[_link(words, address) for words, address in hit.links],
@@ -59,6 +65,10 @@ def _result(hit: Hit, numbers: Mapping[str, int]) -> Result:
         del result["date"]
     if not result["superseded_by"]:
         del result["superseded_by"]
+    if not result["is_draft"]:
+        del result["is_draft"]
+    if not result["in_force_from"]:
+        del result["in_force_from"]
     if not result["is_whole"]:
         del result["is_whole"]
     if not result["links"]:

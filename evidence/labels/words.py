@@ -62,6 +62,12 @@ class Labels(NamedTuple):
     """Heading of what outdated versions of the documents say."""
     outdated: str
     """Mark behind such a sentence."""
+    pending_versions: str
+    """Heading of what drafts, and versions that are not in force yet, say."""
+    draft: str
+    """Mark behind a sentence that only a draft says."""
+    to_come: str
+    """Mark behind a sentence of what is to be in force from a later day."""
     supported: str
     """Verdict: the source says so."""
     partly: str

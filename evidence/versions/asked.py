@@ -28,6 +28,13 @@ _PRESENT = re.compile(
     r"\b(?:currently|now(?:adays)?|today|at present|at the moment|latest|aktuell\w*|derzeit|zurzeit|momentan|heute|"
     r"heutzutage|jetzt|actuellement|aujourd'hui|actualmente|hoy|ahora)\b|目前|现在|如今|現在"
 )
+_FUTURE = re.compile(
+    r"\b(?:(?:next|coming) (?:year|month|week|season)|upcoming|in (?:the )?future|future (?:\w+ ){0,2}?" + _KIND + r"|"
+    r"(?:nachste[nrs]?|kommende[nrs]?) (?:jahr\w*|monat\w*|woche|saison)|(?:zu)?kunftig\w*|"
+    r"(?:annee|mois|semaine|saison) prochaine?|prochaine? (?:annee|mois|semaine|saison)|a l'avenir|"
+    r"proxim[oa] (?:ano|mes|semana|temporada)|(?:ano|mes|semana|temporada) (?:proxim[oa]|que viene)|en el futuro)\b"
+    r"|明年|来年|下个月|将来|今後"
+)
 _SPAN = re.compile(
     r"\b(?:since|between|after|from|before|until|seit|zwischen|nach|vor|bis|depuis|entre|apres|avant|jusqu|desde|despues|"
     r"antes|hasta)\b|以来|之间|之后|之前"
@@ -45,6 +52,9 @@ class Dated(NamedTuple):
     path: str
     date: str
     """Its date as it states it; may be empty."""
+    is_draft: bool = False
+    in_force_from: str = ""
+    """The beginning of an ISO date that is still to come; may be empty."""
 
 
 class Version(NamedTuple):
@@ -54,6 +64,7 @@ class Version(NamedTuple):
     date: str
     number: tuple[int, ...]
     is_draft: bool
+    is_to_come: bool
 
 
 def unwanted(question: str, documents: Sequence[Dated], newer: Mapping[str, str]) -> set[str]:
@@ -83,9 +94,10 @@ def unwanted(question: str, documents: Sequence[Dated], newer: Mapping[str, str]
 def version_of(one: Dated) -> Version:
     """The version that this document is."""
     title, path = read_title(one.title), read_path(one.path)
-    status = title.status or path.status
-    date = title.date or path.date or one.date[:10]
-    return Version(one.key, date, title.number or path.number, status == "draft")
+    is_draft = one.is_draft or (title.status or path.status) == "draft"
+    date = one.in_force_from or title.date or path.date or one.date[:10]
+    is_to_come = bool(one.in_force_from) and not is_draft
+    return Version(one.key, date, title.number or path.number, is_draft, is_to_come)
 
 
 def _of_other_times(question: str, documents: Sequence[Dated]) -> set[str]:
@@ -118,9 +130,11 @@ def _is_of(date: str, times: Sequence[str]) -> bool:
 
 def _meant(question: str, old: Sequence[Version], present: Sequence[Version]) -> set[str]:
     every = [*old, *present]
-    named = _by_number(question, every) | _by_date(question, every)
+    named = _by_number(question, every) | _by_date(question, every, present)
     if not named and _PAST.search(question):
-        named = _keys(_newest(old))
+        named = _keys(_newest([one for one in old if not (one.is_draft or one.is_to_come)]))
+    if not named and _FUTURE.search(question):
+        named = _keys(one for one in every if one.is_to_come)
     return named or _keys(present)
 
 
@@ -132,17 +146,22 @@ def _by_number(question: str, versions: Sequence[Version]) -> set[str]:
     return found
 
 
-def _by_date(question: str, versions: Sequence[Version]) -> set[str]:
-    """The versions that were in force at the times that the question names, and the present one if that is not sure."""
+def _by_date(question: str, versions: Sequence[Version], present: Sequence[Version]) -> set[str]:
+    """The versions that were in force at the times that the question names, and the present one if that is not sure.
+
+    A draft is meant beside what was decided, if it is of that time.
+    """
     found: set[str] = set()
     dated = [one for one in versions if one.date]
     for asked in dates_in(question):
         is_before = _BEFORE.search(question[: asked.start].rstrip()) is not None
         earlier = [one for one in dated if _is_by(one.date, asked.iso, is_before=is_before)]
         if earlier:
-            found |= _keys(_newest(earlier))
-            is_exact = is_before or any(one.date.startswith(asked.iso) for one in earlier)
-            found |= set() if is_exact else _keys(_newest(dated))
+            decided = [one for one in earlier if not one.is_draft]
+            drafts = [one for one in earlier if one.is_draft and one.date.startswith(asked.iso) and not is_before]
+            found |= _keys(_newest(decided)) | _keys(drafts)
+            is_exact = is_before or any(one.date.startswith(asked.iso) for one in decided)
+            found |= set() if is_exact else _keys(present or _newest(decided))
     return found
 
 

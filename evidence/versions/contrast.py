@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from deep_research.evidence.sources import DOCUMENT_SCHEME
 from deep_research.evidence.versions.names import Name, read_path, read_title
 from deep_research.knowledge import Source
 
@@ -15,8 +14,7 @@ def may_contradict(one: Source, other: Source) -> bool:
 
 
 def _names(source: Source) -> tuple[Name, Name]:
-    path = source.address.removeprefix(DOCUMENT_SCHEME) if source.kind == "document" else ""
-    return read_title(source.title), read_path(path)
+    return read_title(source.title), read_path(source.address if source.kind == "document" else "")
 
 
 def _differ_in_time(one: Name, other: Name) -> bool:

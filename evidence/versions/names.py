@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import PurePosixPath
 from typing import Literal, NamedTuple, TypeAlias
 
+from deep_research.evidence.sources import DOCUMENT_SCHEME
 from deep_research.evidence.versions.dates import dates_in
 from deep_research.evidence.versions.vocabulary import (
     DRAFT,
@@ -56,18 +57,28 @@ def read_title(title: str) -> Name:
 
 
 def read_path(path: str) -> Name:
-    """A path, taken apart; of its folders and the file's name, what stands further behind tells more."""
-    whole = PurePosixPath(folded(path))
+    """A path, or the address of a document, taken apart; of folders and file, what stands further behind tells more.
+
+    The folder that an address begins with is where the user keeps the documents: its name says nothing of them.
+    """
+    root, inner = _rooted(path)
+    whole = PurePosixPath(folded(inner))
     file = _read_file(whole.stem)
     parts = [*map(_read_folder, whole.parent.parts), file]
     # A file that is called nothing but "old" is not the old version of whatever lies beside it.
     is_named = bool(file.base or file.date or file.number)
     return Name(
-        base=tuple(own for part in parts for own in ("/", *part.base) if part.base and is_named),
+        base=(*root, *(own for part in parts for own in ("/", *part.base) if part.base)) if is_named else (),
         date=next((part.date for part in reversed(parts) if part.date), ""),
         number=next((part.number for part in reversed(parts) if part.number), ()),
         status=next((part.status for part in reversed(parts) if part.status), ""),
     )
+
+
+def _rooted(path: str) -> tuple[tuple[str, ...], str]:
+    """The folder that an address begins with, as it is, and the path below it."""
+    folder, slash, inner = path.partition("/") if path.startswith(DOCUMENT_SCHEME) else ("", "/", path)
+    return ((folder,), inner) if slash and folder else ((), inner or folder.removeprefix(DOCUMENT_SCHEME))
 
 
 def folder_of(path: str) -> tuple[str, ...]:

@@ -110,18 +110,18 @@ def _pieces(text: str) -> Iterator[str]:
 
 def _statements(piece: str) -> Iterator[Statement]:
     if found := _PASSIVE_END.search(piece):
-        if _is_of_itself(piece[: found.start()]):
+        if is_of_itself(piece[: found.start()]):
             yield _statement(piece[: found.start()], found["object"], is_replaced=True)
         return
     for pattern in (_PASSIVE, _ACTIVE):
         if found := pattern.search(piece):
             before, behind = piece[: found.start()], piece[found.end() :][:_OBJECT]
-            if _is_of_itself(before):
+            if is_of_itself(before):
                 yield _statement(before, behind, is_replaced=pattern is _PASSIVE)
             return
 
 
-def _is_of_itself(before: str) -> bool:
+def is_of_itself(before: str) -> bool:
     """Whether what stands before the verb is the document: nothing, as in a heading, or `this edition`."""
     return not tokens(before) or _SELF.search(before) is not None
 

@@ -1,5 +1,7 @@
 """Tells which of some documents are versions of one document, and which of these is in force.
 
+A draft never takes the place of what was decided, whatever its date, nor does what is to hold from a later day.
+
 Names that are alike but for a date, a number or a status make no versions by themselves: the report of the next year
 takes nothing back. It takes a status, numbers of versions, a text that says what it replaces, or texts that are largely
 the same.
@@ -16,6 +18,7 @@ from typing import NamedTuple, TypeVar
 from deep_research.evidence.likeness import likeness
 from deep_research.evidence.reprints import REPRINT, overlap, runs_of
 from deep_research.evidence.versions.names import Status, folder_of, marks_in, read_path, read_title
+from deep_research.evidence.versions.standing import Standing, beginning_in, says_it_is_draft
 from deep_research.evidence.versions.statements import Statement, statements_in, status_in
 from deep_research.evidence.versions.vocabulary import DRAFT, RULE_ENDINGS, RULES, SERIES
 from deep_research.evidence.words import stems, tokens
@@ -36,18 +39,18 @@ class Edition(NamedTuple):
     key: str
     title: str
     path: str
-    """Its path or address."""
+    """Its path, or its address, the first folder of which is where the user keeps the documents."""
     date: str
     """Its date as it states it (the beginning of an ISO date); may be empty."""
     text: str
 
 
-def superseded(editions: Iterable[Edition]) -> dict[str, str]:
+def superseded(editions: Iterable[Edition], today: str = "") -> dict[str, str]:
     """The key of the version in force by the key of each version that is not; what is in force is left out.
 
-    The order of the documents makes no difference.
+    The order of the documents makes no difference. `today` is an ISO date; without it, all dates count as past.
     """
-    read = [_Read(edition) for edition in sorted(set(editions))]
+    read = [_Read(edition, today) for edition in sorted(set(editions))]
     newer: dict[str, set[str]] = {}
     for old, new in permutations(read, 2):
         if _takes_place_of(old, new):
@@ -56,6 +59,22 @@ def superseded(editions: Iterable[Edition]) -> dict[str, str]:
     # Documents that replace each other lead to none that is in force.
     last = {key: [one for one in _reached(key, newer) if one not in newer] for key in sorted(newer)}
     return {key: max(found, key=lambda one: order[one]) for key, found in last.items() if found}
+
+
+def standings(editions: Iterable[Edition], newer: Mapping[str, str], today: str) -> dict[str, Standing]:
+    """What a reader must know of those that are not in force yet, by key; `newer` as `superseded` tells it.
+
+    A name alone makes a draft, or what is to come, only of a version: a report may well be of next year.
+    """
+    versions = newer.keys() | set(newer.values())
+    read = {edition: _Read(edition, today) for edition in editions}
+    found = {edition.key: _standing(edition, own, edition.key in versions) for edition, own in read.items()}
+    return {key: standing for key, standing in found.items() if standing != Standing()}
+
+
+def _standing(edition: Edition, read: _Read, is_version: bool) -> Standing:
+    is_draft = read.is_draft and (is_version or says_it_is_draft(edition.title, edition.path, edition.text))
+    return Standing(is_draft, read.in_force_from if is_version or beginning_in(edition.text) else "")
 
 
 def _reached(start: str, newer: Mapping[str, set[str]]) -> set[str]:
@@ -71,8 +90,8 @@ def _reached(start: str, newer: Mapping[str, set[str]]) -> set[str]:
 class _Read:
     """A document as it is compared; what is told of it is worked out when first asked for."""
 
-    def __init__(self, edition: Edition) -> None:
-        self.key, self.text = edition.key, edition.text
+    def __init__(self, edition: Edition, today: str) -> None:
+        self.key, self.text, self._today = edition.key, edition.text, today
         self.title, self.path = read_title(edition.title), read_path(edition.path)
         self.date = self.title.date or self.path.date or edition.date[:10]
         self.number = self.title.number or self.path.number
@@ -83,6 +102,16 @@ class _Read:
     @cached_property
     def status(self) -> Status:
         return self.title.status or self.path.status or status_in(self.text)
+
+    @property
+    def is_draft(self) -> bool:
+        return self.status == "draft"
+
+    @cached_property
+    def in_force_from(self) -> str:
+        """The day or the year from which on it holds, if that is still to come."""
+        day = beginning_in(self.text) or self.date
+        return day if self._today and day > self._today[: len(day)] else ""
 
     @cached_property
     def statements(self) -> list[Statement]:
@@ -112,13 +141,25 @@ class _Read:
 
 
 def _takes_place_of(old: _Read, new: _Read) -> bool:
+    if new.is_draft and not old.is_draft:
+        return False
+    if old.is_draft:
+        return _replaces(old, new)
+    if old.in_force_from:
+        # What is to replace another version gives way to it until then.
+        return _replaces(new, old)
+    return not new.in_force_from and _replaces(old, new)
+
+
+def _replaces(old: _Read, new: _Read) -> bool:
+    """Whether the second one replaces the first, once it is in force."""
     have_one_name = _have_one_name(old, new)
     if not (have_one_name or old.statements or new.statements):
         return False
     if any(statement.is_replaced and _is_meant(statement, old, new) for statement in old.statements):
         return True
     age = _age(old, new)
-    if age < 0:
+    if age < 0 and not (old.is_draft and not new.is_draft):
         return False
     if any(not statement.is_replaced and _is_meant(statement, new, old) for statement in new.statements):
         return True
@@ -158,7 +199,7 @@ def _have_one_name(one: _Read, other: _Read) -> bool:
         return True
     if not one.title.base or one.title.base != other.title.base:
         return False
-    is_marked = one.title.is_marked or other.title.is_marked
+    is_marked = one.title.is_marked or other.title.is_marked or one.is_draft or other.is_draft
     return is_marked and (len(one.title.base) >= FEWEST_WORDS or one.folder == other.folder)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from deep_research.evidence.likeness import likeness
-from deep_research.evidence.sources import DOCUMENT_SCHEME
 from deep_research.evidence.versions.asked import Dated, unwanted
 from deep_research.models.extractive.pool import Sentence, pool_of
 from deep_research.models.extractive.reading import Document
@@ -21,8 +20,17 @@ def meant(documents: Sequence[Document], question: str) -> list[Document]:
 
 
 def outdated(documents: Sequence[Document], question: str, answer: Sequence[Sentence]) -> list[Sentence]:
-    """What outdated versions say in place of the sentences of the answer."""
-    old = [document for document in _left_out(documents, question) if document.superseded_by]
+    """What outdated versions say in place of the sentences of the answer; what is not in force yet is not outdated."""
+    return _in_place_of(answer, [one for one in _left_out(documents, question) if not one.is_pending], question)
+
+
+def pending(documents: Sequence[Document], question: str, answer: Sequence[Sentence]) -> list[Sentence]:
+    """What drafts, and versions that are not in force yet, say in place of the sentences of the answer."""
+    return _in_place_of(answer, [one for one in _left_out(documents, question) if one.is_pending], question)
+
+
+def _in_place_of(answer: Sequence[Sentence], documents: Sequence[Document], question: str) -> list[Sentence]:
+    old = [document for document in documents if document.superseded_by]
     current = {one.number: one.superseded_by for one in old}
     found = pool_of(old, question).sentences
     return [
@@ -43,7 +51,7 @@ def _counterparts(said: Sentence, found: Sequence[Sentence]) -> Iterator[Sentenc
 
 def _left_out(documents: Sequence[Document], question: str) -> list[Document]:
     dated = [
-        Dated(str(one.number), one.title, one.address.removeprefix(DOCUMENT_SCHEME), one.date) for one in documents
+        Dated(str(one.number), one.title, one.address, one.date, one.is_draft, one.in_force_from) for one in documents
     ]
     newer = {str(one.number): str(one.superseded_by) for one in documents if one.superseded_by}
     keys = unwanted(question, dated, newer)

@@ -11,11 +11,18 @@ from deep_research.evidence.labels import labels_of_named
 from deep_research.models.extractive.antecedents import antecedent_of, understandable
 from deep_research.models.extractive.chains import answer_first, best_chain
 from deep_research.models.extractive.comparison import said_of_sides, sides_of
-from deep_research.models.extractive.editions import meant, outdated
+from deep_research.models.extractive.editions import meant, outdated, pending
 from deep_research.models.extractive.leading import absent_names, leading
 from deep_research.models.extractive.listing import asks_for_list, items
 from deep_research.models.extractive.pool import Pool, Sentence, pool_of
-from deep_research.models.extractive.reading import OUTDATED, documents_in, heading_of, language_in, question_in
+from deep_research.models.extractive.reading import (
+    OUTDATED,
+    PENDING,
+    documents_in,
+    heading_of,
+    language_in,
+    question_in,
+)
 from deep_research.models.extractive.tables import telling_tables
 from deep_research.models.extractive.topics import topic_of
 
@@ -44,6 +51,7 @@ def write_finding(messages: Sequence[BaseMessage]) -> str:
     answer, evidence = choose(pool, topic.text)
     tables = telling_tables(best, pool, labels_of_named(language_in(messages)).source)
     old = [f"{OUTDATED}{_cited(one)}" for one in outdated(documents, topic.whole, answer)]
+    old += [f"{PENDING}{_cited(one)}" for one in pending(documents, topic.whole, answer)]
     absent = [f"Nothing was found on “{name}”." for name in absent_names(documents, topic.text)]
     if not answer and not tables:
         return " ".join([f"Nothing was found that fits the task: {' '.join(topic.text.split())}", *absent])

@@ -1,4 +1,4 @@
-"""The section of a report that tells what outdated versions say."""
+"""The sections of a report that tell what outdated versions, drafts and versions to come say."""
 
 from __future__ import annotations
 
@@ -13,10 +13,22 @@ from deep_research.models.extractive.reading import Found, Quotation
 
 
 def old_versions(findings: Sequence[Found], lead: Sequence[Sentence], words: Labels) -> list[str]:
-    """A heading and the sentences that were in place of those of the answer, each marked as outdated; or nothing."""
-    quoted = dict.fromkeys(one for found in findings for one in found.outdated if _is_like_any(one, lead))
-    lines = [f"- {one.text} [{one.numbers[0]}] *({words.outdated})*" for one in quoted]
-    return [f"## {words.old_versions}", "\n".join(lines)] if lines else []
+    """Headings and the sentences that stand in place of those of the answer, the outdated ones marked; or nothing.
+
+    Those that are not in force yet get their marks when the report is checked, as everywhere in it.
+    """
+    outdated = [one for found in findings for one in found.outdated]
+    pending = [one for found in findings for one in found.pending]
+    return [
+        *_section(words.old_versions, outdated, lead, f" *({words.outdated})*"),
+        *_section(words.pending_versions, pending, lead, ""),
+    ]
+
+
+def _section(heading: str, found: Sequence[Quotation], lead: Sequence[Sentence], mark: str) -> list[str]:
+    quoted = dict.fromkeys(one for one in found if _is_like_any(one, lead))
+    lines = [f"- {one.text} [{one.numbers[0]}]{mark}" for one in quoted]
+    return [f"## {heading}", "\n".join(lines)] if lines else []
 
 
 def _is_like_any(quoted: Quotation, lead: Sequence[Sentence]) -> bool:

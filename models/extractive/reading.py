@@ -19,6 +19,8 @@ PLAN = re.compile(r"<plan>(.*?)</plan>", re.DOTALL)
 STEP = re.compile(r"^\s*\d+[.)]\s+(.+?)\s*$", re.MULTILINE)
 OUTDATED = "Outdated: "
 """What stands before a sentence of an outdated version."""
+PENDING = "Not in force: "
+"""The same for a draft, and for a version that is still to come."""
 ABSENT = re.compile(r"Nothing was found on “([^”]+)”\.")
 LANGUAGE = re.compile(r"^- Write in (.+)\.$", re.MULTILINE)
 TABLE = re.compile(r"(?:^\|.*\|[ \t]*$\n?)+", re.MULTILINE)
@@ -41,6 +43,15 @@ class Document(NamedTuple):
     """Its date as it states it; may be empty."""
     superseded_by: int = 0
     """The number of the version that is in force; 0 if it is this one."""
+    is_draft: bool = False
+    """Whether it is a draft."""
+    in_force_from: str = ""
+    """From when on it is in force, if that is still to come."""
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether it is not in force yet, or may never be."""
+        return self.is_draft or bool(self.in_force_from)
 
 
 class Exchange(NamedTuple):
@@ -72,6 +83,8 @@ class Found(NamedTuple):
     """Names of which it says that nothing was found on them."""
     outdated: tuple[Quotation, ...] = ()
     """What it quotes from outdated versions."""
+    pending: tuple[Quotation, ...] = ()
+    """What it quotes from drafts, and from versions that are not in force yet."""
 
 
 class Learned(NamedTuple):
@@ -146,7 +159,11 @@ def documents_in(messages: Sequence[BaseMessage]) -> list[Document]:
         if text not in known.texts:
             known = known._replace(texts=(*known.texts, text))
         # A document that was opened is shown without what the search has told of it.
-        found[number] = known._replace(superseded_by=int(result.get("superseded_by", 0)) or known.superseded_by)
+        found[number] = known._replace(
+            superseded_by=int(result.get("superseded_by", 0)) or known.superseded_by,
+            is_draft=bool(result.get("is_draft")) or known.is_draft,
+            in_force_from=str(result.get("in_force_from", "")) or known.in_force_from,
+        )
     return [found[number] for number in sorted(found)]
 
 
@@ -183,8 +200,10 @@ def _found(text: str) -> Found:
     tables = tuple(match.group().strip() for match in TABLE.finditer(text))
     titles = {int(match.group(2)): match.group(1) for match in HEADING.finditer(text)}
     lines = HEADING.sub("", TABLE.sub("", text)).splitlines()
-    outdated = [line.removeprefix(OUTDATED) for line in lines if line.startswith(OUTDATED)]
-    paragraphs = [tuple(_quotations(line)) for line in lines if not line.startswith(OUTDATED)]
+    outdated, pending = (
+        [line.removeprefix(mark) for line in lines if line.startswith(mark)] for mark in (OUTDATED, PENDING)
+    )
+    paragraphs = [tuple(_quotations(line)) for line in lines if not line.startswith((OUTDATED, PENDING))]
     answer, *evidence = [quoted for quoted in paragraphs if quoted] or [()]
     return Found(
         answer=answer,
@@ -193,6 +212,7 @@ def _found(text: str) -> Found:
         titles=titles,
         absent=tuple(ABSENT.findall(text)),
         outdated=_flat(map(_quotations, outdated)),
+        pending=_flat(map(_quotations, pending)),
     )
 
 
