@@ -7,6 +7,7 @@ import sqlite3
 from pathlib import Path
 
 from deep_research.evidence.inflection.stems import rules
+from deep_research.tools.copies import is_copy
 
 VERSION = 4
 BUSY_SECONDS = 60
@@ -49,6 +50,7 @@ def connect(file: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute(f"PRAGMA cache_size = -{CACHE_KILOBYTES}")
+        connection.create_function("is_copy", 1, is_copy, deterministic=True)
         _prepare(connection)
     except BaseException as error:
         connection.close()

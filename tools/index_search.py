@@ -35,7 +35,10 @@ PASSAGES = """
 SELECT documents.path, spans.start, spans.heading, documents.title, documents.date, documents.content_hash,
     texts.language, substr (spans.piece, 1, spans.stop - spans.start)
 FROM spans JOIN texts ON texts.id = spans.text JOIN documents ON documents.id = (
-    SELECT id FROM documents AS holder WHERE holder.content_hash = texts.content_hash ORDER BY holder.path LIMIT 1
+    SELECT id FROM (
+        SELECT id, path FROM documents AS holder WHERE holder.content_hash = texts.content_hash
+        ORDER BY holder.path LIMIT 50
+    ) ORDER BY is_copy (path), path LIMIT 1
 ) WHERE spans.id IN (SELECT value FROM json_each (?))
 """
 
@@ -90,7 +93,7 @@ def find(
 ) -> Found:
     """The passages that match these words best, and the first ones of documents with one of these titles.
 
-    A text that several documents hold is shown as that of the first, by path.
+    A text that several documents hold is shown as that of the first, by path, whose name is not that of a copy.
     """
     total, state = connection.execute("SELECT passages, state FROM totals").fetchone()
     forms = forms_of(terms, languages(connection))
