@@ -46,6 +46,12 @@ FORMAT = click.option(
     show_default=True,
     help="Output format.",
 )
+REPORT_FORMAT = click.option(
+    "--format",
+    "output_format",
+    type=click.Choice(["md", "json"]),
+    help="Output format; without it what the name of the file says, as for `export`, else md.",
+)
 JSON = click.option(
     "--json", "as_json", is_flag=True, help="Print packets as JSON lines in place of progress and report."
 )
@@ -83,10 +89,10 @@ def cli() -> None:
 @click.option("--yes", is_flag=True, help="Never ask back; state assumptions in the report.")
 @click.option("--review-plan", is_flag=True, help="Show the plan for approval first.")
 @OUT
-@FORMAT
+@REPORT_FORMAT
 @JSON
 @DATA_DIR
-def ask(question: str, out: Path | None, output_format: Format, as_json: bool, **options: Any) -> int:
+def ask(question: str, out: Path | None, output_format: Format | None, as_json: bool, **options: Any) -> int:
     """Research QUESTION and print the report."""
     if options["yes"] and options["review_plan"]:
         raise click.UsageError("--yes and --review-plan exclude each other: one never asks, the other asks.")
@@ -101,10 +107,10 @@ def ask(question: str, out: Path | None, output_format: Format, as_json: bool, *
 @MODEL
 @LIMIT
 @OUT
-@FORMAT
+@REPORT_FORMAT
 @JSON
 @DATA_DIR
-def resume(thread: str, out: Path | None, output_format: Format, as_json: bool, **options: Any) -> int:
+def resume(thread: str, out: Path | None, output_format: Format | None, as_json: bool, **options: Any) -> int:
     """Go on with a run that was stopped, or answer one that waits."""
     from deep_research.app.commands import resume_run
 
@@ -176,9 +182,9 @@ def audit(thread: str, data_dir: Path | None) -> int:
 
 @cli.command()
 @OUT
-@FORMAT
+@REPORT_FORMAT
 @DATA_DIR
-def demo(out: Path | None, output_format: Format, data_dir: Path | None) -> int:
+def demo(out: Path | None, output_format: Format | None, data_dir: Path | None) -> int:
     """Show a run on the reference of Python; no key, no network."""
     from deep_research.app.commands import run_demo
 
@@ -227,7 +233,7 @@ def doctor(is_trial: bool, **options: Any) -> int:
     return examine(is_trial=is_trial, **options)
 
 
-def _outlet(out: Path | None, output_format: Format, as_json: bool) -> Outlet:
+def _outlet(out: Path | None, output_format: Format | None, as_json: bool) -> Outlet:
     from deep_research.app.packet_lines import PacketLines
 
     if not as_json:
@@ -241,7 +247,7 @@ def _outlet(out: Path | None, output_format: Format, as_json: bool) -> Outlet:
     return PacketLines()
 
 
-def _output(out: Path | None, output_format: Format) -> Output:
+def _output(out: Path | None, output_format: Format | None) -> Output:
     from deep_research.app.delivery import Output
 
     return Output(_file(out), output_format)

@@ -15,6 +15,7 @@ from deep_research.app.delivery import Output, check_output, deliver
 from deep_research.app.demo import QUESTION, write_documents
 from deep_research.app.embed import read_context
 from deep_research.app.endings import reported, stopped
+from deep_research.app.export import answer_content, check_format, chosen_format
 from deep_research.app.interrupt import run_interruptibly
 from deep_research.app.live_view import progress_view
 from deep_research.app.options import data_folder, settings_of
@@ -113,15 +114,17 @@ def _research(name: RunName, data_dir: Path, outlet: Outlet, step: Step) -> int:
         for packet in replay(standing.state) if not outlet.has_stopped else ():
             outlet(packet)
         return _wait(name, standing.asks) if standing.asks else DONE
+    # What cannot be written is said before the run is paid for.
+    check_format(chosen_format(outlet.format, outlet.path))
     check_output(outlet.path)
     standing = _carry_out(name, data_dir, step)
     while standing.asks and can_ask() and (answer := ask(standing.asks)):
         standing = _carry_out(name, data_dir, _going_on(name.thread, answer))
-    text = report_text(standing, outlet.format)
     if not standing.asks:
-        return DONE if deliver(text, outlet.path) else FAILED
+        content = answer_content(standing, outlet.format, outlet.path, name)
+        return DONE if deliver(content, outlet.path) else FAILED
     if outlet.format == "json":
-        put_out(text)
+        put_out(report_text(standing, "json"))
     return _wait(name, "" if can_ask() else standing.asks)
 
 

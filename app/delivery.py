@@ -20,7 +20,8 @@ class Output(NamedTuple):
 
     path: Path | None
     """The file; none: standard output."""
-    format: Format
+    format: Format | None
+    """What is asked for; none: what the name of the file says."""
 
 
 def check_output(path: Path | None) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from deep_research.app.cli import ExportFormat
+from deep_research.app.cli import ExportFormat, Format
 from deep_research.app.exports.finished import Finished, finished_report
 from deep_research.app.output import report_text, run_json
 from deep_research.app.runs import Standing
@@ -14,12 +14,16 @@ from deep_research.evidence.bibliography import bibtex, csl_json
 from deep_research.run.errors import UserMistake
 
 _SUFFIXES: dict[str, ExportFormat] = {
+    "": "md",
     ".bib": "bibtex",
     ".docx": "docx",
     ".htm": "html",
     ".html": "html",
     ".json": "json",
+    ".markdown": "md",
+    ".md": "md",
     ".pdf": "pdf",
+    ".txt": "md",
 }
 _UNPRINTABLE = {"docx", "pdf"}
 
@@ -32,9 +36,21 @@ class FileNeeded(UserMistake):
     """The format cannot be printed."""
 
 
+class UnknownEnding(UserMistake):
+    """The name of the file ends as that of no format."""
+
+
 def chosen_format(wanted: ExportFormat | None, path: Path | None) -> ExportFormat:
-    """The format that is asked for, else that of the file's name, else Markdown; raises `FileNeeded`."""
-    chosen = wanted or _SUFFIXES.get(path.suffix.lower() if path else "", "md")
+    """The format that is asked for, else that of the file's name, which without an ending is Markdown.
+
+    Raises `FileNeeded`, or `UnknownEnding`.
+    """
+    chosen = wanted or _SUFFIXES.get(path.suffix.lower() if path else "")
+    if chosen is None:
+        known = ", ".join(filter(None, _SUFFIXES))
+        raise UnknownEnding(
+            f"--out {str(path)!r}: no format has this ending; these are known: {known}; or choose by --format"
+        )
     if chosen in _UNPRINTABLE and path is None:
         raise FileNeeded(f"--format {chosen} is not for printing: name a file with --out FILE.{chosen}")
     return chosen
@@ -49,6 +65,21 @@ def export_content(standing: Standing, export_format: ExportFormat, name: RunNam
     if export_format == "json":
         return run_json(standing)
     return _written(finished_report(standing), export_format)
+
+
+def check_format(export_format: ExportFormat) -> None:
+    """Raise `ExtraMissing` if a format cannot be written here, before a run is paid for."""
+    if export_format == "pdf":
+        from deep_research.app.exports.pdf import check_pdf
+
+        check_pdf()
+
+
+def answer_content(standing: Standing, wanted: Format | None, path: Path | None, name: RunName) -> str | bytes:
+    """The report as it is given to who has asked: in the wanted format, else as `export` would write the file."""
+    if wanted or path is None:
+        return report_text(standing, wanted or "md")
+    return export_content(standing, chosen_format(None, path), name)
 
 
 def no_report_yet(standing: Standing, name: RunName) -> NoReportYet:

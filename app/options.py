@@ -40,6 +40,8 @@ def settings_of(
     """
     if "" in (*docs, *attach) or options.get("model") == "":
         raise UnknownSetting("--docs, --attach and --model take a name, not an empty text; is a variable not set?")
+    for folder in (path for path in attach if Path(path).expanduser().is_dir()):
+        raise UnknownSetting(f"--attach {folder!r}: this is a folder; --docs searches folders, --attach files.")
     given = {SETTINGS[name]: value for name, value in options.items() if value}
     if docs or attach:
         # A run may be resumed from another folder.

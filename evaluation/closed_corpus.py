@@ -15,6 +15,7 @@ from pydantic_settings import SettingsError
 from deep_research import Context, Library, errors
 from deep_research.evaluation.asking import Outcome
 from deep_research.evaluation.baseline import Baseline, markdown_of, open_baseline
+from deep_research.evaluation.gold import find_gold
 from deep_research.evaluation.measures import Figures, judge
 from deep_research.evaluation.mistakes import Mistake, first_fault
 from deep_research.evaluation.processes import outcomes
@@ -45,7 +46,7 @@ def evaluate(questions: Sequence[Question], plan: Plan) -> int:
     """
     shelf = claim_folder(plan.out, plan.settings, plan.is_fresh)
     with progress_view() as view:
-        _check_gold(questions, plan.settings.corpus, view)
+        questions = _with_gold(questions, plan.settings.corpus, view)
         library = _indexed(plan.settings.corpus, view)
         found = _reports(questions, shelf, plan, view)
         with _baseline(library, plan) as baseline:
@@ -60,13 +61,22 @@ def evaluate(questions: Sequence[Question], plan: Plan) -> int:
     return len(summary.failed)
 
 
-def _check_gold(questions: Sequence[Question], corpus: Path, view: Lines) -> None:
-    """Tell which documents can never be cited, for they are not there: perhaps this is another corpus."""
-    named = {path: one.id for one in questions for path in (*one.gold_docs, *one.answer_docs)}
-    missing = [path for path in named if not (corpus / path).is_file()]
-    if missing:
-        first = f"{cell(missing[0])} of question {cell(named[missing[0]])}"
-        view.say(f"{len(missing)} of {len(named)} gold documents are not in the corpus; the first: {first}")
+def _with_gold(questions: Sequence[Question], corpus: Path, view: Lines) -> Sequence[Question]:
+    """The questions with the documents that are there; tells which are not: perhaps this is another corpus."""
+    gold = find_gold(questions, corpus)
+    if gold.found_below:
+        name, path = next(iter(gold.found_below.items()))
+        count = len(gold.found_below)
+        view.say(
+            f"{count} of {gold.named} gold documents lie deeper than named; the first: {cell(name)} is {cell(path)}"
+        )
+    if gold.missing:
+        first = f"{cell(gold.missing[0].path)} of question {cell(gold.missing[0].question)}"
+        view.say(
+            f"{len(gold.missing)} of {gold.named} gold documents are not in the corpus; the first: {first}. What is "
+            f"cited is not measured for {gold.unmeasured} of {len(questions)} questions."
+        )
+    return gold.questions
 
 
 def _indexed(corpus: Path, view: Lines) -> Library:

@@ -8,6 +8,7 @@ from functools import cache
 
 from deep_research.evidence.labels import LANGUAGES
 from deep_research.evidence.labels.words import Labels
+from deep_research.evidence.refusal import is_refusal
 from deep_research.evidence.rendering import link_citations, plain_line, source_list
 from deep_research.knowledge import Source
 from deep_research.state import Report
@@ -37,18 +38,28 @@ def write_document(
 
     `cited` are its sources in the order of their numbers, `notes` what a reader should know about the run, `table` one
     of claims that contradict each other, which stands right behind the answer if the report is an extract.
-    `was_researched` tells whether any source was found at all; a text without citations says which of the two it is.
+    `was_researched` tells whether any source was found at all; see `said_above`.
     """
     links = {number: source.location for number, source in enumerate(cited, 1)}
     answer, line, rest = report.text.partition(labels.is_extract)
     texts = [answer.strip(), table, f"{line}{rest}"] if line else [report.text, table]
     parts = [part if part is table else link_citations(part, links) for part in texts]
-    if not cited:
-        parts.insert(0, f"*{labels.no_citation if was_researched else labels.no_source}*")
+    if above := said_above(report, labels, was_researched=was_researched):
+        parts.insert(0, f"*{above}*")
     parts.append(source_list(cited, labels.sources).strip())
     if notes:
         parts.append("\n".join([f"## {labels.notes}", "", *(f"- {plain_line(note)}" for note in notes)]))
     return "\n\n".join(part for part in parts if part)
+
+
+def said_above(report: Report, labels: Labels, *, was_researched: bool) -> str:
+    """What stands above a report without citations: whether any source was found at all; empty if that says nothing.
+
+    A report that only says that the documents do not answer has nothing to cite.
+    """
+    if report.sources or (was_researched and is_refusal(report.text)):
+        return ""
+    return labels.no_citation if was_researched else labels.no_source
 
 
 @cache

@@ -11,6 +11,8 @@ from deep_research.audit import CitedPassage, ClaimCheck, ClaimVerdict, SupportV
 from deep_research.evidence.citing import UNKNOWN
 from deep_research.evidence.learned import plain_fact
 from deep_research.evidence.pages import page_of
+from deep_research.evidence.protected import settle_fences
+from deep_research.evidence.refusal import refusals_in
 from deep_research.evidence.sentences import LINE_MARK, Sentence, sentences_of
 from deep_research.evidence.support import Evidence, check_claim, read_evidence
 from deep_research.evidence.words import stems, tokens
@@ -130,10 +132,11 @@ def claims_of(text: str, sources: Sequence[str]) -> list[Claim]:
 
     A sentence whose citation named no source (`[0]`) has claimed to be somebody's word, too.
 
-    Headings, rules and heads of tables claim nothing, nor do sentences that only lead on to a list.
+    Headings, rules and heads of tables claim nothing, nor do sentences that only lead on to a list, nor those that say
+    what was sought in vain.
     """
     claims = list[Claim]()
-    for sentence in sentences_of(text):
+    for sentence in _told(text):
         cited = tuple(sources[number - 1] for number in sentence.numbers if 0 < number <= len(sources))
         words = plain_words(sentence)
         if words and (cited or UNKNOWN in sentence.numbers or _states_figures(sentence, words)):
@@ -144,7 +147,7 @@ def claims_of(text: str, sources: Sequence[str]) -> list[Claim]:
 def bare_sentences(text: str) -> list[Claim]:
     """The sentences of running text and lists that neither cite anything nor state figures, but say enough to be looked
     for in the sources."""
-    found = [(sentence, plain_words(sentence)) for sentence in sentences_of(text) if not sentence.numbers]
+    found = [(sentence, plain_words(sentence)) for sentence in _told(text) if not sentence.numbers]
     return [
         Claim(sentence, words, ())
         for sentence, words in found
@@ -159,6 +162,12 @@ def plain_words(sentence: Sentence) -> str:
     text = sentence.text or LINE_MARK.sub("", plain_fact(sentence.raw))
     cells = [cell.strip() for cell in text.strip().strip("|").split("|")]
     return re.sub(r"[*_`]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}", "", ", ".join(cell for cell in cells if cell))
+
+
+def _told(text: str) -> list[Sentence]:
+    """The sentences in which a report tells something."""
+    refusals = refusals_in(settle_fences(text))
+    return [sentence for sentence in sentences_of(text) if not refusals.hold(sentence)]
 
 
 def _states_figures(sentence: Sentence, words: str) -> bool:

@@ -43,6 +43,7 @@ def complaint(ended: Ended, code: int = 2) -> str:
         ([WHEN, "--attach", "none.md"], "none.md: there is no such folder or file"),
         ([WHEN, "--docs", "empty"], "empty: there is no document in it that can be read"),
         ([WHEN, "--docs", "broken"], "broken.pdf: "),
+        ([WHEN, "--attach", "docs"], "--attach 'docs': this is a folder; --docs searches folders, --attach files."),
         ([WHEN, "--attach", "picture.png"], "picture.png: its format cannot be read; these can: "),
         ([WHEN, "--docs", "docs", "--limit", "nonsense=1"], "nonsense: there is no such limit; `deep-research limits`"),
         (

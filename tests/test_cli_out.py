@@ -1,4 +1,4 @@
-"""The file of `--out` is tried before a run is paid for, and left as it was."""
+"""The file of `--out` says by its name what is written, and is tried before a run is paid for."""
 
 from __future__ import annotations
 
@@ -30,3 +30,34 @@ def test_a_run_that_fails_leaves_the_file_as_it_was(desk: Desk) -> None:
         assert desk.call("ask", QUESTION, "--docs", "nowhere", "--out", str(file)).code == 2
     assert earlier.read_text("utf-8") == "earlier"
     assert not new.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "begins"),
+    [("r.html", b"<!DOCTYPE html>"), ("r.DOCX", b"PK"), ("r.bib", b"@misc{"), ("r.json", b'{\n  "thread"')],
+)
+def test_who_asks_gets_the_file_that_an_export_of_this_name_would_be(desk: Desk, name: str, begins: bytes) -> None:
+    file, exported = desk.folder / name, desk.folder / f"exported{name}"
+    ended = desk.call("ask", QUESTION, "--docs", str(desk.docs), "--thread", "light", "--out", str(file))
+    assert (ended.code, ended.out) == (0, "")
+    assert file.read_bytes().startswith(begins)
+    assert desk.call("export", "light", "--out", str(exported)).code == 0
+    assert exported.stat().st_size == file.stat().st_size
+    file.unlink()
+    assert desk.call("resume", "light", "--out", str(file)).code == 0
+    assert file.read_bytes().startswith(begins)
+
+
+@pytest.mark.parametrize(("chosen", "begins"), [("md", "The Skerry Light"), ("json", "{")])
+def test_who_asks_may_choose_a_format_against_the_name_of_the_file(desk: Desk, chosen: str, begins: str) -> None:
+    file = desk.folder / "report.xyz"
+    call = ("ask", "When was the Skerry Light lit?", "--docs", str(desk.docs), "--format", chosen, "--out", str(file))
+    assert desk.call(*call).code == 0
+    assert file.read_text("utf-8").startswith(begins)
+
+
+def test_a_name_with_an_ending_that_no_format_has_is_refused_before_the_run(desk: Desk) -> None:
+    ended = desk.call("ask", QUESTION, "--docs", str(desk.docs), "--out", str(desk.folder / "report.xyz"))
+    assert (ended.code, ended.out) == (2, "")
+    assert "report.xyz': no format has this ending; these are known: .bib, .docx, .htm, .html, .json, " in ended.err
+    assert not desk.data.exists() and not (desk.folder / "report.xyz").exists()

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from shelf import HARBOUR, Place
 
+from deep_research.tools.copies import is_copy
 from deep_research.tools.library import Library
 
 
@@ -20,16 +21,79 @@ def addresses(library: Library, query: str) -> list[str]:
 
 
 def test_a_text_that_several_files_hold_is_found_once_and_read_under_each_name(place: Place) -> None:
-    for name in ("copy of harbour.md", "old/harbour.md", "z.txt"):
+    for name in ("a.md", "old/harbour.md", "z.txt"):
         (place.docs / name).write_text(HARBOUR)
     library = place.library()
     assert library.refresh().documents == 6
     assert addresses(library, "deepened harbour Porto Alto") == [
-        "docs:papers/copy of harbour.md",
+        "docs:papers/a.md",
         "docs:papers/page.html",
     ]
     documents = [library.read(f"docs:papers/{name}") for name in ("harbour.md", "old/harbour.md", "z.txt")]
     assert [one.text for one in documents if one] == [HARBOUR.strip()] * 3
+
+
+def test_a_text_is_found_under_the_name_that_is_not_that_of_a_copy(place: Place) -> None:
+    for name in (
+        "Kopie von harbour.md",
+        "Copy of harbour.md",
+        "harbour - Copy.md",
+        "harbour (1).md",
+        "harbour copy 2.md",
+    ):
+        (place.docs / name).write_text(HARBOUR)
+    library = place.indexed()
+    assert addresses(library, "deepened harbour Porto Alto") == ["docs:papers/harbour.md", "docs:papers/page.html"]
+    assert (
+        library.follow("When was the harbour of Porto Alto deepened?", 9)[0].source.address == "docs:papers/harbour.md"
+    )
+    (place.docs / "harbour.md").unlink()
+    library.refresh()
+    assert addresses(library, "deepened") == ["docs:papers/Copy of harbour.md"]
+
+
+def test_of_documents_that_serve_equally_well_the_one_whose_name_is_that_of_a_copy_comes_last(place: Place) -> None:
+    harbour = f"{HARBOUR}\n\nSeen through by "
+    (place.docs / "harbour.md").write_text(f"{harbour}Anna.")
+    (place.docs / "Copy of harbour.md").write_text(f"{harbour}Emma.")
+    library, expected = place.indexed(), ["docs:papers/harbour.md", "docs:papers/Copy of harbour.md"]
+    assert addresses(library, "deepened") == expected
+    assert library.follow("When was the harbour of Porto Alto deepened?", 9)[0].source.address == expected[0]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Copy of x.md",
+        "Copy (2) of x.md",
+        "Kopie von x.md",
+        "Copie de x.md",
+        "Копия x.md",
+        "x - Copy.md",
+        "x - Copy (2).md",
+        "x copy.md",
+        "x copy 3.md",
+        "x (copy).md",
+        "x (another copy).md",
+        "x (1).md",
+        "x_copy.md",
+        "x – Kopie.md",
+        "x - Co\u0301pia.md",
+        "x - コヒ\u309aー.md",
+        "x的副本.md",
+        "copies/x (12).pdf",
+    ],
+)
+def test_a_name_with_the_mark_of_a_copy_is_told(name: str) -> None:
+    assert is_copy(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["x.md", "copy.md", "copyright.md", "photocopy.md", "Copy editing.md", "x (2026).md", "Copy of x/y.md", "x 2.md"],
+)
+def test_other_names_are_none_of_copies(name: str) -> None:
+    assert not is_copy(name)
 
 
 def test_where_the_first_of_equal_files_goes_the_next_one_is_found(place: Place) -> None:

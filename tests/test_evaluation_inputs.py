@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 from search_api import Answer, serving
 
 from deep_research.evaluation.__main__ import cli
+from deep_research.evaluation.gold import Named, find_gold
+from deep_research.evaluation.measures import judge
 from deep_research.evaluation.mistakes import Mistake
 from deep_research.evaluation.processes import outcomes
 from deep_research.evaluation.questions import Question, Sample, choose
@@ -79,9 +81,34 @@ def test_what_would_fail_each_question_is_said_once_and_gold_documents_that_are_
     lines = [{"id": key, "question": "Who?", "gold_docs": ["keeper.md", f"gone{key}.md"]} for key in "12"]
     write_lines(exam.folder / "questions.jsonl", lines)
     said = refused(exam, "--model", "nobody:nothing", "--jobs", "1", "--fresh")
-    assert "2 of 3 gold documents are not in the corpus; the first: gone1.md of question 1" in said
+    assert "2 of 3 gold documents are not in the corpus; the first: gone1.md of question 1. What is cited is " in said
+    assert "not measured for 2 of 2 questions" in said
     assert "nobody" in said.splitlines()[-1]
     assert "failed" not in said
+
+
+def test_a_document_that_is_named_without_its_folder_is_found_if_there_is_one_of_this_name(exam: Exam) -> None:
+    corpus = exam.folder / "corpus"
+    for name in ("deep/er/birds/terns.txt", "deep/keeper.md", "one/twin.md", "two/twin.md", ".hidden/gannets.md"):
+        (corpus / name).parent.mkdir(parents=True, exist_ok=True)
+        (corpus / name).write_text("Terns.")
+    known = {
+        "gannets.md": "birds/gannets.md",
+        "er/birds/terns.txt": "deep/er/birds/terns.txt",
+        "birds/terns.txt": "birds/terns.txt",
+        "keeper.md": "keeper.md",
+    }
+    asked = [
+        Question(id="found", question="Who?", gold_docs=tuple(known), answer_docs=("gannets.md",)),
+        Question(id="lost", question="Who?", gold_docs=("gannets.md", "twin.md"), answers=("Ada",)),
+        Question(id="free", question="Who?"),
+    ]
+    gold = find_gold(asked, corpus)
+    assert gold.questions[0].gold_docs == tuple(known.values())
+    assert gold.questions[0].answer_docs == ("birds/gannets.md",)
+    assert (gold.missing, gold.unmeasured, gold.named) == ([Named("twin.md", "lost")], 1, 5)
+    assert {"gold_recall", "precision", "answer_grounded"}.isdisjoint(judge(gold.questions[1], None))
+    assert [one.is_answerable for one in gold.questions] == [True, True, None]
 
 
 def test_a_run_of_another_model_is_not_mixed_in(exam: Exam) -> None:

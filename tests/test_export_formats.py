@@ -36,6 +36,8 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Desk:
         ("run.json", b'{\n  "thread"'),
         ("report.md", b""),
         ("report.txt", b""),
+        ("report.markdown", b""),
+        ("report", b""),
     ],
 )
 def test_the_name_of_the_file_says_what_is_written(library: Desk, name: str, begins: bytes) -> None:
@@ -44,6 +46,14 @@ def test_the_name_of_the_file_says_what_is_written(library: Desk, name: str, beg
     assert (ended.code, ended.out, ended.err) == (0, "", f"Report written to {file}\n")
     assert file.read_bytes().startswith(begins)
     assert begins or file.read_text("utf-8") == library.call("export", "light").out
+
+
+def test_a_name_with_an_ending_that_no_format_has_is_refused(library: Desk) -> None:
+    file = library.folder / "report.xyz"
+    ended = library.call("export", "light", "--out", str(file))
+    assert (ended.code, ended.out, file.exists()) == (2, "", False)
+    assert "report.xyz': no format has this ending; these are known: .bib, .docx, .htm, .html, .json, " in ended.err
+    assert library.call("export", "light", "--format", "md", "--out", str(file)).code == 0
 
 
 def test_a_format_that_is_asked_for_counts_more_than_the_name_of_the_file(library: Desk) -> None:

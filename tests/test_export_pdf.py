@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import logging
+import re
 from io import BytesIO
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from exported import HARM, QUESTION, QUOTE, finished, harmful
 from pypdf import PdfReader
 
+from deep_research.app.export import check_format
 from deep_research.app.exports.pdf import report_pdf
 from deep_research.run.errors import ExtraMissing
 
@@ -58,5 +60,7 @@ def test_a_missing_package_or_library_is_named(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setattr(builtins, "__import__", importing)
     with pytest.raises(ExtraMissing) as caught:
         report_pdf(finished())
+    with pytest.raises(ExtraMissing, match=re.escape(str(caught.value))):
+        check_format("pdf")
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)

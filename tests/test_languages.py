@@ -238,3 +238,15 @@ async def follow_up(tmp_path: Path, question: str) -> tuple[str, str]:
 async def test_a_follow_up_is_answered_in_its_own_language_or_in_that_of_before(tmp_path: Path) -> None:
     assert await follow_up(tmp_path, "And who was the first keeper of the lighthouse?") == ("English", "en")
     assert await follow_up(tmp_path, "Ada Moran?") == ("German", "de")
+
+
+def test_sentences_that_are_quoted_in_another_language_are_no_drift(tmp_path: Path) -> None:
+    desk = desk_in(tmp_path)
+    (desk.docs / "terne.md").write_text(
+        "# La Terne\n\nLa Terne fut construite en 1904 par la maison Brandt, qui la livra au port de Tromsø après deux "
+        "hivers de travail. Elle porte le nom d'un oiseau que les pêcheurs de la côte connaissent bien.\n",
+        "utf-8",
+    )
+    ended = desk.call("ask", "When was the Terne built?", "--docs", str(desk.docs), "--yes")
+    assert (ended.code, ended.out.partition(" par ")[0]) == (0, "La Terne fut construite en 1904")
+    assert "not in English" not in ended.out

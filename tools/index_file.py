@@ -9,6 +9,7 @@ from pathlib import Path
 
 from deep_research.evidence.inflection.stems import rules
 from deep_research.reading.readers import readers
+from deep_research.tools.copies import is_copy
 
 VERSION = 7
 """Another one wherever what an index keeps is made otherwise: tables, passages, the names of documents."""
@@ -58,6 +59,7 @@ def connect(file: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute(f"PRAGMA cache_size = -{CACHE_KILOBYTES}")
+        connection.create_function("is_copy", 1, is_copy, deterministic=True)
         _prepare(connection, file)
     except BaseException as error:
         connection.close()

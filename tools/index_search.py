@@ -36,7 +36,10 @@ SELECT documents.path, spans.start, spans.heading, documents.title, documents.da
     texts.language, substr (spans.piece, 1, spans.stop - spans.start)
 FROM json_each (?) AS wanted JOIN texts ON texts.id = wanted.value >> {POSITION_BITS}
 JOIN spans ON spans.text = texts.id AND spans.position = wanted.value & {PLACES} JOIN documents ON documents.id = (
-    SELECT id FROM documents AS holder WHERE holder.content_hash = texts.content_hash ORDER BY holder.path LIMIT 1
+    SELECT id FROM (
+        SELECT id, path FROM documents AS holder WHERE holder.content_hash = texts.content_hash
+        ORDER BY holder.path LIMIT 50
+    ) ORDER BY is_copy (path), path LIMIT 1
 )
 """  # noqa: S608
 
@@ -91,7 +94,8 @@ def find(
 ) -> Found:
     """The passages that match these words best, and the first ones of documents with one of these titles.
 
-    One search compares `most` passages. A text that several documents hold is shown as that of the first, by path.
+    One search compares `most` passages. A text that several documents hold is shown as that of the first, by path,
+    whose name is not that of a copy.
     """
     total, state = connection.execute("SELECT passages, state FROM totals").fetchone()
     forms = forms_of(terms, languages(connection))

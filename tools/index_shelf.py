@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from deep_research.evidence.mixing import in_turn
 from deep_research.evidence.trails.candidate import Candidate
+from deep_research.tools.copies import originals_first
 from deep_research.tools.index_reader import IndexReader
 from deep_research.tools.index_texts import base_of
 from deep_research.tools.questions import mentions
@@ -100,7 +101,8 @@ class IndexShelf:
 
     def _added(self, text: tuple[str, int], passage: Passage) -> Candidate:
         source = passage.source
-        candidate = Candidate((source.key, passage.start), source.key, source.title, passage.text, passage.language)
+        key = originals_first(source), passage.start
+        candidate = Candidate(key, source.key, source.title, passage.text, passage.language)
         self._by_text[text] = candidate
         self.passages[candidate] = passage
         return candidate

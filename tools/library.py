@@ -18,6 +18,7 @@ from deep_research.evidence.trails.trails import find_trails, passages_of
 from deep_research.knowledge import Source
 from deep_research.reading.folder import LeftOut
 from deep_research.run.context import Context
+from deep_research.tools.copies import originals_first
 from deep_research.tools.editions import in_force_first
 from deep_research.tools.index import Entry
 from deep_research.tools.index_reader import IndexReader
@@ -87,7 +88,7 @@ class Library:
         passages = _each_text_once(chain.from_iterable(map(self._passages, self._roots, found)))
         rarities = _rarities(terms, found)
         ranked = zip(scores(passages, _weights(rarities, found), _mentioned(titles, rarities)), passages, strict=True)
-        best = sorted(ranked, key=lambda pair: (-pair[0], pair[1].source.key, pair[1].start))
+        best = sorted(ranked, key=_best_first)
         ranking = fused([[passage for _, passage in best], self._near(query)], _text)
         return _spread(ranking)[:limit]
 
@@ -102,7 +103,7 @@ class Library:
             for one in self._mended(root, partial(root.store.nearest, query, NEAREST))
         ]
         near = distinct(found, lambda pair: _text(pair[1]))
-        near.sort(key=lambda pair: (-pair[0], pair[1].source.key, pair[1].start))
+        near.sort(key=_best_first)
         return [passage for _, passage in near[:NEAREST]]
 
     def follow(self, question: str, limit: int) -> list[Passage]:
@@ -191,6 +192,11 @@ class Library:
 
     def _now(self) -> str:
         return self._context.clock.now().isoformat(timespec="seconds")
+
+
+def _best_first(scored: tuple[float, Passage]) -> tuple[float, str, int]:
+    score, passage = scored
+    return -score, originals_first(passage.source), passage.start
 
 
 def _each_text_once(passages: Iterable[Passage]) -> list[Passage]:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from deep_research.evidence.citing import Edit, with_edits
 from deep_research.evidence.prose import Section
+from deep_research.models.resolve import is_extractive
 from deep_research.reading.language import foreign_sections
 from deep_research.run.context import Context
 from deep_research.run.pages import Pages, text_hash
@@ -30,8 +31,11 @@ async def in_one_language(text: str, run: Run, context: Context, teller: Teller,
     """Have the sections that are in another language than the run's written anew, if that is wanted; at most
     `max_rewrites` of them.
 
-    What was written anew is kept beside the texts of the thread, so that it is not paid again after a stop.
+    What was written anew is kept beside the texts of the thread, so that it is not paid again after a stop. A report
+    that only quotes stays as it is, and nothing is said of it: its sentences are in the languages of the documents.
     """
+    if is_extractive("writer", context):
+        return InOneLanguage(text, ())
     edits, notices = list[Edit](), list[str]()
     foreign = await asyncio.to_thread(foreign_sections, text, run.language_code)
     for place, section in enumerate(foreign):

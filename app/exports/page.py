@@ -18,6 +18,7 @@ from deep_research.app.exports.finished import Finished
 from deep_research.app.exports.markup import readable
 from deep_research.app.exports.picture import ROW, WIDTH, bars_of
 from deep_research.app.exports.quotes import quotes_of
+from deep_research.evidence.document import said_above
 from deep_research.evidence.fragments import link_to
 from deep_research.evidence.labels import is_right_to_left, labels
 from deep_research.evidence.rendering import shown_title
@@ -46,6 +47,7 @@ def report_page(finished: Finished, *, is_on_paper: bool = False) -> str:
             style=Markup(style),  # noqa: S704 - our own file
             body=Markup(lxml.html.tostring(body.tree, encoding="unicode")),  # noqa: S704 - made of allowed elements
             headings=[heading for heading in body.headings if heading.level <= _DEEPEST],
+            said_above=said_above(finished.report, words, was_researched=finished.was_researched),
             quotes=quotes,
             bars=bars_of(quotes),
             row=ROW,

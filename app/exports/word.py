@@ -13,6 +13,7 @@ from deep_research.app.exports.body import report_body
 from deep_research.app.exports.finished import Finished
 from deep_research.app.exports.quotes import Quote, quotes_of
 from deep_research.app.exports.word_parts import WordParts
+from deep_research.evidence.document import said_above
 from deep_research.evidence.fragments import link_to
 from deep_research.evidence.labels import labels
 from deep_research.evidence.rendering import shown_title
@@ -42,8 +43,8 @@ class _Writer:
         """Write them all."""
         finished, words, audit = self._finished, self._words, self._finished.report.audit
         self._parts.title(finished.question[:_LONGEST_TITLE], finished.date)
-        if not finished.cited:
-            self._parts.paragraph(words.no_citation if finished.was_researched else words.no_source)
+        if line := said_above(finished.report, words, was_researched=finished.was_researched):
+            self._parts.paragraph(line)
         self._parts.tree(report_body(finished, self._quotes, is_on_paper=True).tree)
         self._section(words.contradictions, self._contradictions if finished.contradictions else None)
         self._list(words.gaps, audit.open_gaps if audit else ())

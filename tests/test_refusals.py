@@ -1,0 +1,92 @@
+"""What a report that only quotes says where the documents do not answer is no claim about them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from command import desk_in
+from extracting import model, reminder
+from langchain_core.messages import HumanMessage, SystemMessage
+
+from deep_research.evidence.document import said_above
+from deep_research.evidence.labels import labels
+from deep_research.evidence.labels.english import ENGLISH
+from deep_research.evidence.refusal import is_refusal
+from deep_research.evidence.verification import bare_sentences, claims_of
+from deep_research.state import Report
+
+LANGUAGES = {
+    "ar": "Arabic",
+    "de": "German",
+    "en": "English",
+    "es": "Spanish",
+    "fr": "French",
+    "it": "Italian",
+    "ja": "Japanese",
+    "ko": "Korean",
+    "nl": "Dutch",
+    "pl": "Polish",
+    "pt": "Portuguese",
+    "ru": "Russian",
+    "zh": "Chinese",
+}
+
+
+def refusal(question: str, language: str = "English") -> str:
+    """What the writer says of a question on which nothing was found."""
+    prompt = [
+        SystemMessage(f"Write.\n- Write in {language}."),
+        HumanMessage(question),
+        reminder("<plan>\n1. x\n</plan>"),
+    ]
+    return str(model("writer").invoke(prompt).text)
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_a_refusal_with_figures_claims_nothing_in_any_language(code: str) -> None:
+    text = refusal("When was Hall 7 built?", LANGUAGES[code])
+    assert labels(code).unanswered in text and "Hall 7" in text
+    assert is_refusal(text)
+    assert claims_of(text, []) == bare_sentences(text) == []
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "The hall was built in 1904. Was it sold in 1910? Who bought it?",
+        "Who said “never in 1904”. And who heard it in 1905?",
+        "Which granite tower guarded the passing ships of the western coast?",
+    ],
+)
+def test_a_refusal_of_several_sentences_claims_nothing_as_a_whole(question: str) -> None:
+    text = refusal(question)
+    assert is_refusal(text)
+    assert claims_of(text, []) == bare_sentences(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The documents do not answer this question. The hall was built in 1904.",
+        f"{refusal('Hall 7?')} The hall was built in 1904.",
+        f"{refusal('Hall 7?')}\n\nThe hall was built in 1904.",
+        "Nothing that fits was found on “Hall 7” and yet it was built in 1904.",
+    ],
+)
+def test_what_else_is_said_beside_a_refusal_is_checked(text: str) -> None:
+    assert any("1904" in claim.text for claim in claims_of(text, []))
+    assert not is_refusal(text)
+    assert said_above(Report(text=text, sources=()), ENGLISH, was_researched=True) == ENGLISH.no_citation
+
+
+def test_a_refusal_stands_alone_and_without_marks(tmp_path: Path) -> None:
+    desk = desk_in(tmp_path)
+    question = "Who carved the oak ceiling of Hall 7 of Brandt, and with which light?"
+    ended = desk.call("ask", question, "--docs", str(desk.docs), "--thread", "hall", "--yes")
+    refused = "The documents do not answer this question. Nothing that fits was found on “Hall 7 of Brandt”."
+    assert (ended.code, ended.out.partition("\n\n")[0]) == (0, refused)
+    assert not any(words in ended.out for words in ("not verified", "cites no source", "Sentences marked"))
+    assert "\nUncited   0 sentences" in desk.call("audit", "hall").out
+    page = desk.call("export", "hall", "--format", "html").out
+    assert "Hall 7" in page and "cites no source" not in page
