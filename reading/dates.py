@@ -8,7 +8,8 @@ from datetime import date
 from functools import lru_cache
 from typing import NamedTuple
 
-LANGUAGES = ("en", "de", "fr", "es", "it", "pt", "nl")
+from deep_research.reading.month_names import MONTHS
+
 FIRST_YEAR, LAST_YEAR = 1900, 2100
 
 # The first day of a clock that was never set, and the day on which the template of a program was made.
@@ -75,7 +76,7 @@ def _iso(found: re.Match[str], is_day_first: bool) -> str:
 
 def _month(parts: dict[str, str]) -> int:
     if "name" in parts:
-        return month_names()[parts["name"].casefold()]
+        return MONTHS[parts["name"].casefold()]
     return int(parts.get("month") or 0)
 
 
@@ -94,22 +95,9 @@ def _day(year: int, month: int, day: int) -> str:
 
 
 @lru_cache
-def month_names() -> dict[str, int]:
-    """The names of the months, long and short, in small letters."""
-    from babel.dates import get_month_names
-
-    names = {"sept": 9}
-    for language in LANGUAGES:
-        for width in ("wide", "abbreviated"):
-            for number, name in get_month_names(width, locale=language).items():
-                names[name.casefold().rstrip(".")] = number
-    return names
-
-
-@lru_cache
 def _forms() -> tuple[re.Pattern[str], ...]:
     """The longest first, so that no date is taken for a part of itself."""
-    name = f"(?P<name>{'|'.join(sorted(map(re.escape, month_names()), key=len, reverse=True))})"
+    name = f"(?P<name>{'|'.join(sorted(map(re.escape, MONTHS), key=len, reverse=True))})"
     day, month = r"(?P<day>\d{1,2})", r"(?P<month>\d{1,2})"
     end, word_end = r"(?![.,]?\d)", r"(?![^\W_])"
     return tuple(

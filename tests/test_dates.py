@@ -5,10 +5,12 @@ from __future__ import annotations
 from datetime import date
 
 import pytest
+from babel.dates import get_month_names
 from hypothesis import given
 from hypothesis import strategies as st
 
 from deep_research.reading.dates import dates_in, iso_date
+from deep_research.reading.month_names import LANGUAGES, MONTHS
 from deep_research.reading.parse import parse
 from deep_research.reading.stated_dates import date_in_name, date_near_top
 
@@ -23,6 +25,12 @@ FORMS = (
 def test_a_day_is_read_however_it_is_written(day: date, form: str) -> None:
     (found,) = dates_in(f"on {form.format(day)}, it says")
     assert found.iso == day.isoformat()
+
+
+def test_months_have_the_names_that_babel_knows() -> None:
+    lists = [get_month_names(width, locale=one) for one in LANGUAGES for width in ("wide", "abbreviated")]
+    names = {name.casefold().rstrip("."): number for one in lists for number, name in one.items()}
+    assert names == MONTHS
 
 
 @given(st.text("0123456789-./ vMaye", max_size=30))
