@@ -90,9 +90,10 @@ def ask(question: str, out: Path | None, output_format: Format, as_json: bool, *
     """Research QUESTION and print the report."""
     if options["yes"] and options["review_plan"]:
         raise click.UsageError("--yes and --review-plan exclude each other: one never asks, the other asks.")
+    outlet = _outlet(out, output_format, as_json)
     from deep_research.app.commands import ask_question
 
-    return ask_question(question, outlet=_outlet(out, output_format, as_json), **options)
+    return ask_question(question, outlet=outlet, **options)
 
 
 @cli.command()
@@ -106,9 +107,10 @@ def ask(question: str, out: Path | None, output_format: Format, as_json: bool, *
 @DATA_DIR
 def resume(thread: str, out: Path | None, output_format: Format, as_json: bool, **options: Any) -> int:
     """Go on with a run that was stopped, or answer one that waits."""
+    outlet = _outlet(out, output_format, as_json)
     from deep_research.app.commands import resume_run
 
-    return resume_run(thread, outlet=_outlet(out, output_format, as_json), **options)
+    return resume_run(thread, outlet=outlet, **options)
 
 
 @cli.command()
@@ -228,8 +230,6 @@ def doctor(is_trial: bool, **options: Any) -> int:
 
 
 def _outlet(out: Path | None, output_format: Format, as_json: bool) -> Outlet:
-    from deep_research.app.packet_lines import PacketLines
-
     if not as_json:
         return _output(out, output_format)
     if out not in (None, STANDARD_OUTPUT):
@@ -238,6 +238,8 @@ def _outlet(out: Path | None, output_format: Format, as_json: bool) -> Outlet:
         )
     if output_format == "json":
         raise click.UsageError("--json prints packets alone; leave out --format, or --json for the report as data.")
+    from deep_research.app.packet_lines import PacketLines
+
     return PacketLines()
 
 
