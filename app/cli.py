@@ -96,9 +96,10 @@ def ask(question: str, out: Path | None, output_format: Format | None, as_json: 
     """Research QUESTION and print the report."""
     if options["yes"] and options["review_plan"]:
         raise click.UsageError("--yes and --review-plan exclude each other: one never asks, the other asks.")
+    outlet = _outlet(out, output_format, as_json)
     from deep_research.app.commands import ask_question
 
-    return ask_question(question, outlet=_outlet(out, output_format, as_json), **options)
+    return ask_question(question, outlet=outlet, **options)
 
 
 @cli.command()
@@ -112,9 +113,10 @@ def ask(question: str, out: Path | None, output_format: Format | None, as_json: 
 @DATA_DIR
 def resume(thread: str, out: Path | None, output_format: Format | None, as_json: bool, **options: Any) -> int:
     """Go on with a run that was stopped, or answer one that waits."""
+    outlet = _outlet(out, output_format, as_json)
     from deep_research.app.commands import resume_run
 
-    return resume_run(thread, outlet=_outlet(out, output_format, as_json), **options)
+    return resume_run(thread, outlet=outlet, **options)
 
 
 @cli.command()
@@ -234,8 +236,6 @@ def doctor(is_trial: bool, **options: Any) -> int:
 
 
 def _outlet(out: Path | None, output_format: Format | None, as_json: bool) -> Outlet:
-    from deep_research.app.packet_lines import PacketLines
-
     if not as_json:
         return _output(out, output_format)
     if out not in (None, STANDARD_OUTPUT):
@@ -244,6 +244,8 @@ def _outlet(out: Path | None, output_format: Format | None, as_json: bool) -> Ou
         )
     if output_format == "json":
         raise click.UsageError("--json prints packets alone; leave out --format, or --json for the report as data.")
+    from deep_research.app.packet_lines import PacketLines
+
     return PacketLines()
 
 

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from textwrap import indent
 
 import pytest
 from lab import write_documents
@@ -15,11 +16,10 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 SCRIPTS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 SEARCHES = [script for script in SCRIPTS if "Library(" in script]
 EMBEDDED = [script for script in SCRIPTS if "langgraph_sdk" not in script and script not in SEARCHES]
-IN_A_LOOP = """
-import asyncio, sys
-async def notebook():
+CELL = """
+async def cell():
 {body}
-asyncio.run(notebook())
+asyncio.run(cell())
 """
 
 
@@ -56,11 +56,12 @@ def test_a_script_of_the_readme_runs_verbatim_and_prints_a_cited_report(number: 
     assert re.search(r"\[1\]\(file://", printed)
 
 
-@pytest.mark.parametrize("number", range(len(EMBEDDED)))
-def test_a_script_of_the_readme_runs_inside_a_running_loop(number: int, tmp_path: Path) -> None:
-    cell = EMBEDDED[number].replace("asyncio.run(main())", "await main()")
-    body = "\n".join(f"    {line}" for line in cell.splitlines())
-    assert re.search(r"\[1\]\(file://", run_script(IN_A_LOOP.format(body=body), tmp_path))
+def test_each_script_of_the_readme_runs_inside_a_running_loop(tmp_path: Path) -> None:
+    bodies = [indent(script.replace("asyncio.run(main())", "await main()"), "    ") for script in EMBEDDED]
+    cells = "print('next cell')".join(CELL.format(body=body) for body in bodies)
+    printed = run_script(f"import asyncio\n{cells}", tmp_path).split("next cell\n")
+    assert len(printed) == len(EMBEDDED)
+    assert all(re.search(r"\[1\]\(file://", one) for one in printed)
 
 
 def test_the_excerpt_is_a_real_one(tmp_path: Path) -> None:
