@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import count
 
-from deep_research.evidence.function_words import evident_language
-from deep_research.evidence.inflection.common_words import IN_TEXT, evident
+from deep_research.evidence.inflection.common_words import IN_TEXT, evident, evident_language
 from deep_research.evidence.inflection.wording import sought_words
 from deep_research.evidence.mixing import in_turn
 from deep_research.evidence.passages import split_passages

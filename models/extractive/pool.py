@@ -109,6 +109,7 @@ def pool_of(documents: Sequence[Document], question: str) -> Pool:
 
 
 def _language_of(text: Text, question: str) -> str:
+    # What is quoted of a document may be a single sentence, as short as a question.
     return evident(sought_words(" ".join(text.sentences)), IN_QUESTION) or evident(sought_words(question), IN_QUESTION)
 
 

@@ -1,10 +1,17 @@
-"""A language is told by its commonest words only where that is beyond doubt."""
+"""A language is told by its commonest words, by as clear a lead as what hangs on it needs."""
 
 from __future__ import annotations
 
 import pytest
 
-from deep_research.evidence.function_words import evident_language, is_evidently
+from deep_research.evidence.inflection.common_words import (
+    IN_QUESTION,
+    IN_TEXT,
+    evident,
+    evident_language,
+    is_evidently,
+)
+from deep_research.evidence.inflection.wording import sought_words
 
 
 @pytest.mark.parametrize(
@@ -18,6 +25,7 @@ from deep_research.evidence.function_words import evident_language, is_evidently
         ("Was ist das?", ""),
         ("Hvornår blev fyrtårnet bygget, og hvem var den første fyrpasser?", ""),
         ("Quando è stato costruito il faro e chi lo ha acceso per la prima volta?", ""),
+        ("Кога е построен фарът на острова и кой го е запалил за първи път в бурята?", ""),
         ("灯塔是什么时候建的？", ""),
         ("", ""),
     ],
@@ -56,6 +64,29 @@ def test_less_is_evident_where_the_language_is_expected(text: str, is_evident: b
     assert is_evidently(text, "en") is is_evident
 
 
+@pytest.mark.parametrize(
+    ("words", "in_text", "in_question"),
+    [
+        ("the of", "", "en"),
+        ("the of and to", "en", "en"),
+        ("the of and to der die das", "", ""),
+        ("the of and to der die", "en", "en"),
+        ("the of and to" + " kvorp" * 37, "", ""),
+        ("der die kvorp kvorp kvorp", "", "de"),
+    ],
+)
+def test_words_are_cut_by_the_rules_of_a_language_that_leads_less(words: str, in_text: str, in_question: str) -> None:
+    assert [evident(words.split(), lead) for lead in (IN_TEXT, IN_QUESTION)] == [in_text, in_question]
+
+
 @pytest.mark.parametrize("code", ["de", "fr", "xx", ""])
 def test_english_is_evidently_no_other_language(code: str) -> None:
     assert not is_evidently("The tower of the light was built in 1844, and it is high.", code)
+
+
+def test_a_text_is_not_taken_for_that_of_a_language_near_to_its_own() -> None:
+    bulgarian = (
+        "Фарът на острова е построен на скалата за да не се разбиват корабите и от брега се вижда по цялата нощ."
+    )
+    assert evident(sought_words(bulgarian), IN_TEXT) == "ru"
+    assert not is_evidently(bulgarian, "ru")
