@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-_FUNCTION_WORDS = """
+_FUNCTION_WORDS = {
+    "en": """
 a about after all also am an and any are as at be because been before being between both but by can could did do
 does doing done during each for from had has have having he her hers him his how i if in into is it its itself just
 let me more most my no nor not of off on once only or other our out over own per please same shall she should so some
 such than that the their them then there these they this those through to too under until up us very was we were
 what when where whether which while who whom whose why will with within without would you your s t
+""",
+    "de": """
 aber als auch auf aus bei bin bis das dem den der des dass doch du ein eine einem einen einer eines es fur hatte ich
 ihr ihre im ist kann mein mit nach nicht noch oder sein seine sich sie sind uber um und uns unter vom von vor
 waren warum welche welcher welches wer wie wird wo wurde wurden zu zum zur zwischen
+""",
+    "fr": """
 au aux avec ce ces cette comme dans de du elle en est et etait il ils je la le les leur leurs lui mais ne nous ou
 par pas plus pour pourquoi qu que quel quelle quels quelles qui quoi sa se ses si sont sur un une vous
+""",
+    "es": """
 al como con cual cuales cuando del donde el ella ellos entre eran era esta este fue fueron los las lo mas muy
 para pero por porque quien sin sobre sus una unos y
-"""
-STOP_WORDS = frozenset(_FUNCTION_WORDS.split())
-"""Function words of English, German, French and Spanish that are no content words of another of these."""
+""",
+}
+FUNCTION_WORDS = {code: frozenset(words.split()) for code, words in _FUNCTION_WORDS.items()}
+"""Function words of some languages, without accents, that are no content words of another of these."""
+STOP_WORDS = frozenset().union(*FUNCTION_WORDS.values())
+"""All of them."""
 
 _GENERIC_WORDS = """
 analyse analyze answer anything ask asking best better check compare comparison d deep describe detail details
