@@ -10,6 +10,7 @@ from deep_research.evidence.inflection.wording import sought_words
 from deep_research.evidence.titles import SUBJECT_ONLY, WHOLE_TITLE, mentions, naming, subject_of
 from deep_research.evidence.words import stem_run, tokens
 from deep_research.models.extractive.pool import Pool, Text
+from deep_research.tools.questions import mentions as mentions_in
 
 
 @pytest.mark.parametrize(
@@ -43,6 +44,13 @@ def test_a_text_mentions_a_name_as_whole_words() -> None:
     assert mentions("The Velm's bank", "Velm")
     assert not mentions("The Velmer bank", "Velm")
     assert not mentions("the velm", "Velm")
+
+
+def test_titles_of_up_to_ten_words_are_looked_up() -> None:
+    words = [f"word{number}" for number in range(11)]
+    found = mentions_in(" ".join(words))
+    assert max(len(title.split()) for title in found) == 10
+    assert len(found) == len(set(found)) == sum(range(1, 12)) - 1
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,8 @@ from deep_research.evidence.inflection.common_words import IN_QUESTION, common_w
 from deep_research.evidence.inflection.wording import sought_words, words_of
 from deep_research.evidence.vocabulary import FUNCTION_WORDS
 
+LONGEST_TITLE = 10
+"""Words of a title that a question may mention: longer runs cost look-ups and hardly ever are one."""
 _ASKING = frozenset({"find", "following", "give", "here", "list", "many", "much", "name", "one", "tell"})
 _CONTRACTED = frozenset({"d", "ll", "m", "re", "ve"})
 _STOP_WORDS = FUNCTION_WORDS["en"] | _ASKING | _CONTRACTED
@@ -20,8 +22,8 @@ def terms_of(question: str) -> list[str]:
     return [word for word in terms if word not in stop_words] or terms
 
 
-def mentions(question: str, longest: int = 10) -> list[str]:
+def mentions(question: str) -> list[str]:
     """Every run of words in a question that might be a title, as `title_key` would write it."""
     words = words_of(question)
-    runs = (words[start:end] for start in range(len(words)) for end in range(start + 1, start + longest + 1))
+    runs = (words[start:end] for start in range(len(words)) for end in range(start + 1, start + LONGEST_TITLE + 1))
     return list(dict.fromkeys(" ".join(run) for run in runs if not _STOP_WORDS.issuperset(run)))

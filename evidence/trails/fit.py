@@ -13,6 +13,8 @@ LENGTH_SHARE = 0.3
 """How much of a word's weight depends on the length of its passage."""
 FULL = 1.25
 """The most that a word can count in one passage."""
+REPEATED = 0.15
+"""Share of its worth that a word keeps which an earlier passage holds."""
 
 
 def held(query: Query, candidate: Candidate) -> dict[str, float]:
@@ -30,9 +32,9 @@ def held(query: Query, candidate: Candidate) -> dict[str, float]:
     return found
 
 
-def gain(query: Query, found: Mapping[str, float], known: Mapping[str, float], repeated: float) -> float:
-    """What a passage adds to a question of which so much is known; what is known already counts `repeated` times."""
+def gain(query: Query, found: Mapping[str, float], known: Mapping[str, float]) -> float:
+    """What a passage adds to a question of which so much is known; what is known already counts little."""
     return sum(
-        query.weights[stem] * (max(0.0, share - known.get(stem, 0.0)) + repeated * min(share, known.get(stem, 0.0)))
+        query.weights[stem] * (max(0.0, share - known.get(stem, 0.0)) + REPEATED * min(share, known.get(stem, 0.0)))
         for stem, share in found.items()
     )

@@ -20,8 +20,6 @@ FIRST = 30
 """Passages with which a trail may begin, beside those that the question names."""
 NEXT = 10
 """Passages by which words that are still open, and those by which a name, lead on."""
-REPEATED = 0.15
-"""Share of its worth that a word keeps which an earlier passage holds."""
 NAMED = 0.15
 """What it is worth that the question names the passage's document."""
 UNRELATED = -0.15
@@ -70,7 +68,7 @@ class _Search:
             firmest = FIRMEST if trail.steps else 0.0
             for candidate in dict.fromkeys((*first, *onward)):
                 if candidate not in trail.steps:
-                    adds = gain(self._query, self._held_by(candidate), trail.known, REPEATED)
+                    adds = gain(self._query, self._held_by(candidate), trail.known)
                     most = trail.worth + (adds + max(NAMED * self._is_named(candidate), firmest))
                     yield Option(trail, candidate, adds, most)
 
