@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from deep_research.evidence.months import month_names
+
 _FUNCTION_WORDS = {
     "en": """
 a about after all also am an and any are as at be because been before being between both but by can could did do
@@ -78,5 +80,5 @@ ABBREVIATIONS = frozenset(_ABBREVIATIONS.split())
 CLOSING_ABBREVIATIONS = frozenset({"bros", "co", "corp", "etc", "inc", "jr", "ltd", "sr", "usw"})
 """Abbreviations that often do stand at the end of one."""
 
-_MONTHS = "january february march april may june july august september october november december"
-MONTHS = frozenset(_MONTHS.split())
+MONTHS = frozenset(month_names(["en"]))
+"""The months in English."""

@@ -1,14 +1,19 @@
-"""The date of a file: from its fields, its name or a line near its top."""
+"""Dates as they are written; and the date of a file: from its fields, its name or a line near its top."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from datetime import date
 
 import pytest
+from babel.dates import get_month_names
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep_research.reading.dates import dates_in, iso_date
+from deep_research.evidence.dates import WrittenDate, dates_in
+from deep_research.evidence.months import all_month_names
+from deep_research.evidence.versions.dates import dates_in as dates_of_versions
+from deep_research.reading.dates import iso_date
 from deep_research.reading.parse import parse
 from deep_research.reading.stated_dates import date_in_name, date_near_top
 
@@ -32,6 +37,66 @@ def test_what_is_read_as_a_date_is_one(words: str) -> None:
         assert date(*(*parts, 1, 1)[:3])
         assert 1900 <= parts[0] <= 2100
         assert found.start < found.end
+
+
+@pytest.mark.parametrize("read", [dates_in, dates_of_versions], ids=["in files", "of versions"])
+@pytest.mark.parametrize(
+    ("words", "iso"),
+    [
+        ("3/5/2024", "2024"),
+        ("13/5/2024", "2024-05-13"),
+        ("5-13-2024", "2024-05-13"),
+        ("3.5.2024", "2024-05-03"),
+        ("29.02.2024", "2024-02-29"),
+        ("2024_05", "2024-05"),
+        ("2024_05_03", "2024-05-03"),
+        ("2024 05 03", "2024-05-03"),
+        ("maggio 2024", "2024-05"),
+        ("3 mei 2024", "2024-05-03"),
+        ("3 de março de 2024", "2024-03-03"),
+        ("3 DE MARCO DE 2024", "2024-03-03"),
+        ("jänner 2024", "2024-01"),
+        ("12 set 2024", "2024-09-12"),
+        ("set 2024", "2024"),
+        ("2024年5月", "2024-05"),
+        ("2024", "2024"),
+        ("19240", ""),
+        ("12024", ""),
+    ],
+)
+def test_a_date_in_a_file_and_one_of_a_version_are_read_by_one_rule(
+    read: Callable[[str], Iterable[WrittenDate]], words: str, iso: str
+) -> None:
+    assert [found.iso for found in read(words)] == ([iso] if iso else [])
+
+
+@pytest.mark.parametrize("read", [dates_in, dates_of_versions], ids=["in files", "of versions"])
+def test_no_day_is_read_that_does_not_exist(read: Callable[[str], Iterable[WrittenDate]]) -> None:
+    assert not [found.iso for found in read("31.02.2024, 2023-02-29 and 31 April 2024") if len(found.iso) > 7]
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("season 2024/25 of the fleet", [("2024", "2024/25")]),
+        ("tariff 2024 - 2026", [("2024", "2024 - 2026")]),
+        ("2024年版 の料金", [("2024", "2024年版")]),
+        ("the 2020s", [("2020", "2020")]),
+        ("model 2000", []),
+        ("Typ 2000 of 2024", [("2024", "2024")]),
+        ("tool 1.2024", []),
+    ],
+)
+def test_a_version_is_dated_by_the_beginning_of_its_season(words: str, found: list[tuple[str, str]]) -> None:
+    assert [(one.iso, words[one.start : one.end]) for one in dates_of_versions(words)] == found
+
+
+def test_the_names_of_the_months_are_those_of_the_tables_for_all_languages() -> None:
+    known = all_month_names()
+    for language in ("en", "de", "fr", "es", "it", "pt", "nl"):
+        for width in ("wide", "abbreviated"):
+            for number, name in get_month_names(width, locale=language).items():
+                assert known[name.casefold().rstrip(".")] == number
 
 
 @pytest.mark.parametrize(

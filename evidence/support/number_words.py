@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from deep_research.evidence.months import month_names
+
 _SMALL = """
 2 two zwei deux dos
 3 three drei trois tres
@@ -44,22 +46,8 @@ _POWERS = """
 POWERS = {word: int(line.split()[0]) for line in _POWERS.strip().splitlines() for word in line.split()[1:]}
 """Words behind a number that multiply it, each with its power of ten."""
 
-_MONTHS = """
-january jan januar janner janvier enero
-february feb februar fevrier febrero
-march mar marz mars marzo
-april apr avril abril
-may mai mayo
-june jun juni juin junio
-july jul juli juillet julio
-august aug aout agosto
-september sep sept septembre septiembre
-october oct oktober okt octobre octubre
-november nov novembre noviembre
-december dec dezember dez decembre diciembre
-"""
-MONTHS = {word: number for number, line in enumerate(_MONTHS.strip().splitlines(), 1) for word in line.split()}
-"""Names of months in English, German, French and Spanish."""
+MONTHS = month_names(("en", "de", "fr", "es"), ("en", "de"))
+"""Names of months that a claim may write: short ones of other languages are words of these, as the Spanish "ago"."""
 
 _ORDINALS = "third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
 ORDINALS = {word: number for number, word in enumerate(_ORDINALS.split(), 3)}

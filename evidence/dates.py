@@ -1,0 +1,129 @@
+"""Dates as people and programs write them, in a few languages, to ISO 8601: a day, a month or a year."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import date
+from functools import cache
+from typing import NamedTuple
+
+from deep_research.evidence.months import AMBIGUOUS, all_month_names
+
+FIRST_YEAR, LAST_YEAR = 1900, 2100
+YEAR = r"(?P<year>(?:19|20|21)\d\d)"
+_ANY_YEAR = re.compile(YEAR)
+_GAP = r"[\s._-]*"
+_ORDINAL = r"(?:st|nd|rd|th|er|º|ª|\.)?"
+_OF = r"(?:(?:de|del|of|di)\s+)?"
+_WORD_END = r"(?![^\W_])"
+YEAR_ALONE = re.compile(rf"{YEAR}(?![-/.,]?\d){_WORD_END}")
+"""Four digits that are no part of a number or a word."""
+
+
+class WrittenDate(NamedTuple):
+    """A date, and where its words stand."""
+
+    iso: str
+    """A year, a month or a day: 2024, 2024-05, 2024-05-03."""
+    start: int
+    end: int
+
+
+def date_at(
+    words: str, place: int, is_day_first: bool = False, year_alone: re.Pattern[str] = YEAR_ALONE
+) -> WrittenDate | None:
+    """The date whose words begin at this place.
+
+    Args:
+        words: A text.
+        place: Where in it.
+        is_day_first: Whether 3/5/2024 is a day of May; else nobody can tell, and only the year is sure.
+        year_alone: How a year is written without a month; its group `year` is the year.
+    """
+    for form in (*_forms(), year_alone):
+        found = form.match(words, place)
+        if found and (iso := _iso(found, is_day_first)):
+            return WrittenDate(iso, *found.span())
+    return None
+
+
+def dates_in(words: str, year_alone: re.Pattern[str] = YEAR_ALONE) -> Iterator[WrittenDate]:
+    """All dates from left to right, none inside a longer one, number or word."""
+    # Most names and questions hold no year, and with it no date.
+    place = 0 if _ANY_YEAR.search(words) else len(words)
+    while place < len(words):
+        found = date_at(words, place, year_alone=year_alone) if _may_begin(words, place) else None
+        if found:
+            yield found
+        place = found.end if found else place + 1
+
+
+def _may_begin(words: str, place: int) -> bool:
+    """Whether a word begins here, or letters end and digits begin: IMG20240501."""
+    if not words[place].isalnum():
+        return False
+    before = words[place - 1 : place]
+    return not before.isalnum() or (words[place].isdigit() and before.isalpha())
+
+
+def _iso(found: re.Match[str], is_day_first: bool) -> str:
+    parts = found.groupdict()
+    year, month, day = parts["year"], _month(parts), int(parts.get("day") or 0)
+    if not FIRST_YEAR <= int(year) <= LAST_YEAR:
+        return ""
+    if "first" in parts:
+        return _slashed(int(year), int(parts["first"]), int(parts["second"]), is_day_first)
+    if not month:
+        return year
+    return _day(int(year), month, day) if day else _day(int(year), month, 1)[:7]
+
+
+def _month(parts: dict[str, str]) -> int:
+    if "name" in parts:
+        return all_month_names()[parts["name"].casefold()]
+    return int(parts.get("month") or 0)
+
+
+def _slashed(year: int, first: int, second: int, is_day_first: bool) -> str:
+    """03/05/2024: what it means depends on the country; where that is not known, the year is sure."""
+    if is_day_first or first > 12 or first == second:
+        return _day(year, second, first)
+    return _day(year, first, second) if second > 12 else str(year)
+
+
+def _day(year: int, month: int, day: int) -> str:
+    try:
+        return date(year, month, day).isoformat()
+    except ValueError:
+        return ""
+
+
+def _one_of(names: Sequence[str]) -> str:
+    return f"(?P<name>{'|'.join(sorted(map(re.escape, names), key=len, reverse=True))})"
+
+
+@cache
+def _forms() -> tuple[re.Pattern[str], ...]:
+    """The longest first, so that no date is taken for a part of itself; a year alone comes behind them."""
+    names = list(all_month_names())
+    name, sure_name = _one_of(names), _one_of([one for one in names if one not in AMBIGUOUS])
+    day, month = r"(?P<day>\d{1,2})", r"(?P<month>\d{1,2})"
+    end = r"(?![.,]?\d)"
+    return tuple(
+        re.compile(form, re.IGNORECASE)
+        for form in (
+            rf"{YEAR}([-/._]){month}\2{day}(?!\d)",
+            rf"{YEAR} (?P<month>0[1-9]|1[0-2]) (?P<day>[0-2]\d|3[01])(?!\d)",
+            rf"{YEAR}(?P<month>0[1-9]|1[0-2])(?P<day>[0-2]\d|3[01])(?=\d{{6}}(?!\d)|(?!\d))",
+            rf"{YEAR}\s?[年년]\s?{month}\s?[月월](?:\s?{day}\s?[日일])?",
+            rf"{day}{_ORDINAL}{_GAP}{_OF}{name}\.?,?{_GAP}{_OF}{YEAR}{end}",
+            rf"{sure_name}\.?{_GAP}{day}{_ORDINAL},?{_GAP}{YEAR}{end}",
+            rf"{sure_name}\.?,?{_GAP}{_OF}{YEAR}{end}",
+            rf"{YEAR}{_GAP}{sure_name}{_WORD_END}",
+            rf"{day}\.\s?{month}\.\s?{YEAR}{end}",
+            rf"(?P<first>\d{{1,2}})([/_-])(?P<second>\d{{1,2}})\2{YEAR}{end}",
+            rf"{YEAR}[-/_]{month}(?![-/._]?\d)",
+            rf"{month}[-/.]{YEAR}{end}",
+        )
+    )
