@@ -12,7 +12,7 @@ from deep_research.evidence.words import stems
 from deep_research.models.extractive.answers import is_broad
 from deep_research.models.extractive.chains import answer_first, best_chain
 from deep_research.models.extractive.comparison import sides_of
-from deep_research.models.extractive.coverage import LEAST_OF_NAME, share_of_name, unsaid
+from deep_research.models.extractive.coverage import LEAST_IN_SENTENCE, share_of_name, unsaid
 from deep_research.models.extractive.leading import MOST_SOURCES, sure_names
 from deep_research.models.extractive.listing import asks_for_list, items
 from deep_research.models.extractive.old_versions import old_versions
@@ -65,7 +65,7 @@ def _absent(findings: Sequence[Found], pool: Pool) -> list[str]:
     named = dict.fromkeys(name for found in findings for name in found.absent)
     if not any(found.titles for found in findings):
         named |= dict.fromkeys(sure_names(pool.question))
-    return [name for name in named if share_of_name(name, pool.sentences) < LEAST_OF_NAME]
+    return [name for name in named if share_of_name(name, pool.sentences) < LEAST_IN_SENTENCE]
 
 
 def _lead(findings: Sequence[Found], pool: Pool, question: str, *, is_in_parts: bool) -> list[Sentence]:
