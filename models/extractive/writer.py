@@ -27,12 +27,18 @@ from deep_research.models.extractive.reading import (
 )
 
 LEAD_SENTENCES = 4
+"""Sentences of the answer if it is chosen from several findings: as many as a question over four documents needs."""
 LEAD_OF_PART = 2
 """Sentences for each of several questions."""
 BROAD_SOURCES = 12
+"""Documents that are quoted where more than one answer is wanted: about two for each of six steps."""
 NEAREST_SENTENCES = 3
+"""Sentences that are shown where there is no answer, so that the reader can judge how near they come."""
 LEAST_SHARE = 0.4
-"""Share of the question's words that the leading documents must hold for it to count as answered."""
+"""Share of the question's words that the leading documents must hold for it to count as answered.
+
+Less than half, since a question may be worded otherwise than the documents; half of that makes a sentence near.
+"""
 
 
 def write_report(messages: Sequence[BaseMessage]) -> str:
