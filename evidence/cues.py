@@ -85,17 +85,11 @@ SIGNS = {"%": "percent", "$": "dollar", "€": "euro", "£": "pound", "°": "deg
 """Signs of units."""
 
 _SAME = """
-high tall height taller higher
-wide width broad breadth
-long length
-deep depth
-weigh weight heavy
-build built construct constructed erect erected construction
 open opened inaugurate inaugurated
 complete completed finish finished
 """
 SAME = FAMILIES | {stem(word): line.split()[0] for line in _SAME.strip().splitlines() for word in line.split()}
-"""Stems of words that say the same of a thing, each with the one that stands for them."""
+"""Stems of words that say the same of a thing, families included, each with the one that stands for them."""
 
 FILLERS = _set(
     "stands stand standing measures measure reaches reach rises rise total altogether overall exactly precisely "

@@ -46,7 +46,9 @@ GENERIC_WORDS = frozenset(_GENERIC_WORDS.split())
 
 _FAMILIES = """
 birth born birthday birthplace bear births
+birth geboren geburt geburtstag geburtsort nee naissance nacio nacido nacimiento
 death die died dies dead dying
+death gestorben starb tod todestag mort morte deces fallecio murio muerte
 write wrote written writes writer writers writing author authors authored
 direct directed director directors directs directing
 compose composed composer composers
@@ -64,6 +66,14 @@ make made makes making maker
 win won wins winner winners winning
 lead led leads leader leaders leading
 know known knew
+build builds built builder builders construct constructs constructed construction erect erected
+high higher highest height heights tall taller tallest
+long longer longest length lengths
+wide wider widest width widths broad broader breadth
+deep deeper deepest depth depths
+heavy heavier heaviest weigh weighs weighed weight weights
+owner owners owns owned owning ownership
+employ employs employed employee employees employer employers employing employment staff worker workers
 """
 FAMILIES = {member: line.split()[0] for line in _FAMILIES.strip().splitlines() for member in line.split()}
 """Words that endings alone do not bring together, each with the one that stands for its family."""

@@ -24,6 +24,10 @@ def test_two_years_in_a_bracket_tell_birth_and_death(bracket: str) -> None:
     assert {"birth", "death"} <= stems_of(f"Mara Ellingsen {bracket} was a sailor.")
 
 
+def test_they_tell_the_begin_and_the_end_of_other_things() -> None:
+    assert {"begin", "end"} <= stems_of("The Velm war (1870–1874) was fought at sea.")
+
+
 @pytest.mark.parametrize(
     "bracket", ["(1870)", "(1870 and 1940)", "(18–40)", "(–1870 1940–)", "(1870–1940", "(1870) – (1940)"]
 )

@@ -9,7 +9,13 @@ from typing import Any
 from langchain_core.messages import BaseMessage
 
 from deep_research.evidence.words import names
-from deep_research.models.extractive.coverage import LEAST_OF_NAME, MOST_WORDS, is_answered, share_of_name, words_with
+from deep_research.models.extractive.coverage import (
+    LEAST_IN_SENTENCE,
+    MOST_WORDS,
+    is_answered,
+    share_of_name,
+    words_with,
+)
 from deep_research.models.extractive.pool import Pool, Sentence
 from deep_research.models.extractive.prose import counted, listed
 from deep_research.models.extractive.quotations import pool_of_learnings, pool_of_sentences, sourced
@@ -48,7 +54,7 @@ def _extent(pool: Pool) -> str:
 
 def _scope(pool: Pool) -> str:
     sought = names(pool.question) or words_with(pool.wanted, pool.question)
-    found = [name for name in sought if share_of_name(name, pool.sentences) >= LEAST_OF_NAME]
+    found = [name for name in sought if share_of_name(name, pool.sentences) >= LEAST_IN_SENTENCE]
     absent = [name for name in sought if name not in found]
     said = [f"speaks of {listed(found)}"] if found else []
     said += [f"does not speak of {listed(absent)}"] if absent else []

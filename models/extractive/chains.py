@@ -14,12 +14,19 @@ CONTEXT_SHARE = 0.7
 REPEATED_SHARE = 0.2
 """What a word counts that an earlier sentence holds."""
 COST = 0.1
+"""Share of the question that a further sentence must add by its words or its relation to be worth reading."""
 LINKED = 0.25
+"""What it counts that a sentence of another document names the document of an earlier one, or is named there."""
 NAMED = 0.12
+"""What it counts, without such a link, that the question names the sentence's document: about half a link."""
 UNRELATED = -0.12
+"""What it costs that it has neither: as much as the other is worth, so that words alone must pay for it."""
 RIGHT = 0.25
+"""What it counts that the last sentence holds the kind of thing asked for: as much as a link."""
 PLACE = 0.01
+"""What each sentence before it in its document costs: it settles draws, as the beginning tells most."""
 LONG = 0.001
+"""What each of its words costs: of two sentences that serve alike the short one is taken."""
 
 
 class Chain(NamedTuple):

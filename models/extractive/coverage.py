@@ -13,8 +13,11 @@ from deep_research.models.extractive.pool import Pool, Sentence
 
 ENOUGH = 0.8
 """Share of the question's words that must be held for it to need no more research."""
-LEAST_OF_NAME = 0.6
-"""Share of a name's words that one sentence must hold for the name to count as found."""
+LEAST_IN_SENTENCE = 0.6
+"""Share of a name's words that one sentence must hold for the name to count as found.
+
+Less than of a document, which gives the name in full somewhere: its sentences often give a part of it.
+"""
 MOST_WORDS = 6
 FEWEST_UNSAID = 2
 """Words of a question without any of which its names, and things of the kind asked for, are no answer."""
@@ -51,7 +54,7 @@ def is_answered(pool: Pool) -> bool:
 
 def missing_names(pool: Pool) -> list[str]:
     """The names in the question of which the sentences say nothing."""
-    return [name for name in names(pool.question) if share_of_name(name, pool.sentences) < LEAST_OF_NAME]
+    return [name for name in names(pool.question) if share_of_name(name, pool.sentences) < LEAST_IN_SENTENCE]
 
 
 def missing(pool: Pool) -> list[str]:

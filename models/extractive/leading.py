@@ -22,7 +22,7 @@ MOST_SOURCES = 5
 """Documents that an answer quotes."""
 _GERMAN_OPENINGS = frozenset({"wie", "wer", "wann", "wo", "welche", "welcher", "welches", "warum", "wem", "wen"})
 _PLACED = re.compile(r"\s+(?:in|at|im)\s+")
-LEAST_OF_NAME = 0.8
+LEAST_IN_DOCUMENT = 0.8
 """Share of a name's words that one document must hold for the name to count as found."""
 
 
@@ -69,7 +69,7 @@ def _without_order(question: str) -> str:
 
 def _is_held(name: str, held: Sequence[frozenset[str]]) -> bool:
     parts = frozenset(stems(name))
-    return any(len(parts & own) >= LEAST_OF_NAME * len(parts) for own in held)
+    return any(len(parts & own) >= LEAST_IN_DOCUMENT * len(parts) for own in held)
 
 
 def _by_trails(pages: Sequence[Document], question: str) -> list[Document]:

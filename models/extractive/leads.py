@@ -11,11 +11,17 @@ from deep_research.models.extractive.chains import best_chain
 from deep_research.models.extractive.pool import Pool, Sentence
 
 CHAIN_LENGTH = 4
+"""Sentences of the chain whose names are preferred: one for each step of a question over four documents."""
 OPEN_WORDS = 6
+"""Words of the question that go into a query beside the name, the heaviest: more would drown the name."""
 IN_CHAIN = 0.2
+"""What it counts, as a share of the question, that the name stands in the chain that answers best so far."""
 NAMED = 0.2
+"""What it counts that it stands in a document that the question names; as much as to be in the chain."""
 SEVERAL_WORDS = 0.3
+"""By what share a name of several words is worth more: it finds one thing, where a single word finds many."""
 SHORTEST = 4
+"""Characters of the shortest name that is followed; shorter ones are mostly abbreviations."""
 
 
 class Lead(NamedTuple):

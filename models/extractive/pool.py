@@ -133,7 +133,10 @@ def _language_of(text: Text, question: str) -> str:
 
 
 def _told_by_dates(sentence: str) -> frozenset[str]:
-    return frozenset({"birth", "death"}) if any(map(_is_span, BRACKET.findall(sentence))) else frozenset()
+    """What two years in a bracket tell of: the birth and death of a person, the begin and end of anything else."""
+    return (
+        frozenset({"birth", "death", "begin", "end"}) if any(map(_is_span, BRACKET.findall(sentence))) else frozenset()
+    )
 
 
 def _is_span(bracket: str) -> bool:

@@ -12,7 +12,7 @@ from deep_research.evidence.words import stems
 from deep_research.models.extractive.answers import is_broad
 from deep_research.models.extractive.chains import answer_first, best_chain
 from deep_research.models.extractive.comparison import sides_of
-from deep_research.models.extractive.coverage import LEAST_OF_NAME, share_of_name, unsaid
+from deep_research.models.extractive.coverage import LEAST_IN_SENTENCE, share_of_name, unsaid
 from deep_research.models.extractive.leading import MOST_SOURCES, sure_names
 from deep_research.models.extractive.listing import asks_for_list, items
 from deep_research.models.extractive.old_versions import old_versions
@@ -27,12 +27,18 @@ from deep_research.models.extractive.reading import (
 )
 
 LEAD_SENTENCES = 4
+"""Sentences of the answer if it is chosen from several findings: as many as a question over four documents needs."""
 LEAD_OF_PART = 2
 """Sentences for each of several questions."""
 BROAD_SOURCES = 12
+"""Documents that are quoted where more than one answer is wanted: about two for each of six steps."""
 NEAREST_SENTENCES = 3
+"""Sentences that are shown where there is no answer, so that the reader can judge how near they come."""
 LEAST_SHARE = 0.4
-"""Share of the question's words that the leading documents must hold for it to count as answered."""
+"""Share of the question's words that the leading documents must hold for it to count as answered.
+
+Less than half, since a question may be worded otherwise than the documents; half of that makes a sentence near.
+"""
 
 
 def write_report(messages: Sequence[BaseMessage]) -> str:
@@ -74,7 +80,7 @@ def _absent(findings: Sequence[Found], pool: Pool) -> list[str]:
     named = dict.fromkeys(name for found in findings for name in found.absent)
     if not any(found.titles or found.tables for found in findings):
         named |= dict.fromkeys(sure_names(pool.question))
-    return [name for name in named if share_of_name(name, pool.sentences) < LEAST_OF_NAME]
+    return [name for name in named if share_of_name(name, pool.sentences) < LEAST_IN_SENTENCE]
 
 
 def _lead(findings: Sequence[Found], pool: Pool, question: str, *, is_in_parts: bool) -> list[Sentence]:
