@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -96,6 +97,16 @@ class Index:
                     texts[entry.content_hash] = entry.text
             settle(connection, touched, texts)
         self.embed(touched)
+
+    def note_root(self, root: Path) -> None:
+        """Note of which folder or file this is the index."""
+        # As bytes, for a path need not be text.
+        path = os.fsencode(root)
+        with self._transaction() as connection:
+            (known,) = connection.execute("SELECT root FROM totals").fetchone()
+        if known != path:
+            with self._transaction("IMMEDIATE") as connection:
+                connection.execute("UPDATE totals SET root = ?", (path,))
 
     def restamp(self, entries: Sequence[Entry]) -> None:
         """Note a new date of files whose bytes are the same."""

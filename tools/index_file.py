@@ -11,7 +11,7 @@ from deep_research.evidence.inflection.stems import rules
 from deep_research.reading.readers import readers
 from deep_research.tools.copies import is_copy
 
-VERSION = 7
+VERSION = 8
 """Another one wherever what an index keeps is made otherwise: tables, passages, the names of documents."""
 BUSY_SECONDS = 60
 CACHE_KILOBYTES = 32_000
@@ -35,8 +35,8 @@ CREATE TABLE spans (
     text INTEGER NOT NULL, position INTEGER, start INTEGER, stop INTEGER, heading TEXT, piece TEXT
 );
 CREATE UNIQUE INDEX spans_by_text ON spans (text, position);
-CREATE TABLE totals (passages INTEGER, state INTEGER);
-INSERT INTO totals VALUES (0, 0);
+CREATE TABLE totals (passages INTEGER, state INTEGER, root BLOB);
+INSERT INTO totals VALUES (0, 0, x'');
 CREATE VIRTUAL TABLE passages USING fts5 (title, heading, text, content = '', tokenize = "ascii tokenchars '_'");
 """
 
@@ -69,10 +69,16 @@ def connect(file: Path) -> sqlite3.Connection:
     return connection
 
 
-def discard(file: Path) -> None:
-    """Delete an index that nobody uses."""
-    for suffix in ("", *_SIDES, LOCK):
+def remove(file: Path) -> None:
+    """Delete an index, which nobody may use meanwhile; its lock stays, for somebody may be waiting for it."""
+    for suffix in ("", *_SIDES):
         Path(f"{file}{suffix}").unlink(missing_ok=True)
+
+
+def discard(file: Path) -> None:
+    """Delete an index that nobody else knows of."""
+    remove(file)
+    Path(f"{file}{LOCK}").unlink(missing_ok=True)
 
 
 def exchange(file: Path, fresh: Path) -> None:

@@ -64,7 +64,7 @@ class Library:
     def __init__(self, context: Context) -> None:
         """Take note of the settings; nothing is opened yet, so this may be called anywhere."""
         self._context = context
-        self._upkeep = Upkeep(context.limits)
+        self._upkeep = Upkeep(context.limits, context.clock)
 
     @cached_property
     def _roots(self) -> tuple[Root, ...]:

@@ -73,6 +73,7 @@ def compare(root: Path, index: Index, limits: Limits) -> Outdated:
 
 def update(outdated: Outdated, parser: Parser, threads: Executor, on_step: Callable[[], None]) -> None:
     """Read what is new or changed and store it, batch by batch, so that a kill loses one batch at most; blocks."""
+    outdated.store.note_root(outdated.root)
     with closing(_read_ahead(outdated, parser, threads)) as batches_read:
         for futures in batches_read:
             entries = [entry for future in futures for entry in _counted(future.result(), on_step)]

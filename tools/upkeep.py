@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from pathlib import Path
 from typing import TypeVar
 
 from deep_research.reading.extract import WORKERS, Parser
+from deep_research.run.clock import Clock
 from deep_research.run.errors import DatabaseUnusable
 from deep_research.run.limits import Limits
 from deep_research.tools.index import Index
 from deep_research.tools.index_file import Foreign
 from deep_research.tools.index_lock import alone, is_using
+from deep_research.tools.old_indexes import note_use, remove_old
 from deep_research.tools.refresh import Outdated, compare, update
 from deep_research.tools.roots import Root, unreadable
 
@@ -25,8 +28,9 @@ Result = TypeVar("Result")
 class Upkeep:
     """Looks after the indexes; may be used from several threads."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, clock: Clock) -> None:
         self._limits = limits
+        self._clock = clock
 
     def refresh(self, roots: Sequence[Root], on_progress: Callable[[int, int], None] | None) -> list[Outdated]:
         """Index what is new or changed, and tell what that was."""
@@ -43,7 +47,15 @@ class Upkeep:
         with ThreadPoolExecutor(WORKERS) as threads, self._parser() as parser:
             for root, one in zip(roots, outdated, strict=True):
                 self.asked((root,), partial(update, one, parser, threads, count))
+        self._tidy({root.store.file for root in roots})
         return outdated
+
+    def _tidy(self, files: set[Path]) -> None:
+        now = self._clock.now().timestamp()
+        for file in files:
+            note_use(file, now)
+        for folder in {file.parent for file in files}:
+            remove_old(folder, now)
 
     def asked(self, roots: Sequence[Root], ask: Callable[[], Result]) -> Result:
         """Ask these indexes; if one turns out to be damaged, build it anew first.
