@@ -66,6 +66,7 @@ make made makes making maker
 win won wins winner winners winning
 lead led leads leader leaders leading
 know known knew
+keep kept keeps keeping keeper keepers
 build builds built builder builders construct constructs constructed construction erect erected
 high higher highest height heights tall taller tallest
 long longer longest length lengths

@@ -91,7 +91,7 @@ def test_programs_read_a_run_as_json(library: Desk, light: Ended) -> None:
     shown = json.loads(library.call("show", "light", "--format", "json").out)
     assert (shown["question"], shown["status"], shown["name"], shown["asks"]) == (QUESTION, "completed", "light", "")
     assert shown["report"].startswith("The Skerry Light was lit for the first time in 1844. [1]")
-    assert [source["n"] for source in shown["sources"]] == [1, 2, 3]
+    assert [source["n"] for source in shown["sources"]] == [1, 2, 3, 4]
     assert shown["sources"][0]["title"] == "Skerry Light"
     assert Path(shown["sources"][0]["path"]).read_text("utf-8") == DOCUMENTS["lighthouse.md"]
     assert shown["plan"][0] == shown["research"][0]["task"] == QUESTION

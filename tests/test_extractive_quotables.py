@@ -56,7 +56,7 @@ def test_a_pronoun_is_quoted_behind_what_it_means(question: str, text: str, said
     assert unsaid not in answer
 
 
-@pytest.mark.parametrize(("title", "is_told"), [("Ada Moran (keeper)", True), ("Keepers of the coast", False)])
+@pytest.mark.parametrize(("title", "is_told"), [("Ada Moran (keeper)", True), ("People of the coast", False)])
 def test_the_subject_of_the_whole_document_is_not_said_before_each_pronoun(title: str, is_told: bool) -> None:
     texts = ("Ada Moran kept the light.", "She liked cats.", "She was born in Tralee.")
     pool = Pool([Text(1, title, linked(texts))], "Where was Ada Moran born?")

@@ -11,17 +11,20 @@ from deep_research.evidence.words import tokens
 
 _ITEM = re.compile(r"^\s*(?:[-*+•]\s+|(?P<number>\d{1,3})[.)]\s+|>\s*)")
 _HEADING = re.compile(r"^\s*#{1,6}\s+(.*?)\s*$")
-_NO_PROSE = re.compile(r"^\s*(?:#{1,6}\s|[-=*_]{3,}\s*$|\|)")
+_NO_PROSE = re.compile(r"^\s*(?:#{1,6}\s|[-=*_]{3,}\s*$|\||>>>|\.\.\.\s)")
 _FIELD = re.compile(r"^\s*[^\W_][^:|]{0,40}:\s+\S")
 _SENTENCE_ENDS = re.compile(r"[.!?。！？]\W*$")
 _LINE_ENDS = re.compile(r"[.!?:;。！？：；]\W*$")
+
+
+Kind = Literal["paragraph", "quotation", "item", "numbered item"]
 
 
 class Block(NamedTuple):
     """Lines that belong together, white space as single spaces."""
 
     lines: tuple[str, ...]
-    kind: Literal["paragraph", "item", "numbered item"] = "paragraph"
+    kind: Kind = "paragraph"
     heading: str = ""
     """The heading above it."""
     lead: str = ""
@@ -45,7 +48,7 @@ def blocks(text: str) -> Iterator[Block]:
     for block in _cut(text):
         if block.kind == "paragraph":
             lead = block.text if block.text.endswith((":", "：")) else ""
-        yield block._replace(lead="" if block.kind == "paragraph" else lead)
+        yield block._replace(lead=lead if block.kind in ("item", "numbered item") else "")
 
 
 def _cut(text: str) -> Iterator[Block]:
@@ -59,11 +62,16 @@ def _cut(text: str) -> Iterator[Block]:
             current = Block((), heading=heading)
         elif mark and not _goes_on(current, mark.group("number"), line[mark.end() :]):
             yield from [current] if current.lines else []
-            kind: Literal["item", "numbered item"] = "numbered item" if mark.group("number") else "item"
-            current = Block((_plain(line[mark.end() :]),), kind, heading)
+            current = Block((_plain(line[mark.end() :]),), _kind(mark), heading)
         else:
             current = current._replace(lines=(*current.lines, _plain(line)))
     yield from [current] if current.lines else []
+
+
+def _kind(mark: re.Match[str]) -> Kind:
+    if mark.group().lstrip().startswith(">"):
+        return "quotation"
+    return "numbered item" if mark.group("number") else "item"
 
 
 def _goes_on(current: Block, number: str | None, rest: str) -> bool:

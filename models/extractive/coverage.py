@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable
 
 from deep_research.evidence.inflection.common_words import IN_QUESTION, common_words, evident
@@ -19,6 +20,8 @@ LEAST_IN_SENTENCE = 0.6
 Less than of a document, which gives the name in full somewhere: its sentences often give a part of it.
 """
 MOST_WORDS = 6
+ABOUT = re.compile(r"\b(?:about|über|sur|sobre|su|over|om|о|об)\b|关于|について", re.IGNORECASE)
+"""What asks for whatever there is."""
 FEWEST_UNSAID = 2
 """Words of a question without any of which its names, and things of the kind asked for, are no answer."""
 ANYTHING = frozenset({"kind", "name", "people", "person", "sort", "type"})
@@ -67,16 +70,18 @@ def missing(pool: Pool) -> list[str]:
 def unsaid(pool: Pool) -> list[str]:
     """The words by which the question asks for something of what it names, if the sentences hold none of them.
 
-    One word may merely be worded otherwise, so a single one counts only where nothing of the kind asked for is said of
-    the names, either.
+    One word may merely be worded otherwise, so a single one counts only where nothing of the kind asked for is said,
+    either.
     """
+    if ABOUT.search(pool.question):
+        return []
     question = without_cues(pool.question)
     named = {stem for name in sure_names(pool.question) for stem in stems(name)}
     function_words = common_words().get(evident(sought_words(pool.question), IN_QUESTION), frozenset())
     asked = {stem for word in set(tokens(question)) - function_words for stem in stems(word)} & pool.wanted.keys()
     open_words = asked - named - ANYTHING
     held = {stem for sentence in pool.sentences for stem in sentence.stems | sentence.context}
-    said = any(sentence.is_right and named & sentence.stems for sentence in pool.sentences)
+    said = any(sentence.is_right for sentence in pool.sentences)
     fewest = FEWEST_UNSAID if said else 1
     return words_with(open_words, question) if len(open_words) >= fewest and not open_words & held else []
 
