@@ -16,6 +16,7 @@ from deep_research.models.extractive.pool import pool_of
 from deep_research.models.extractive.quotations import pool_of_learnings, pool_of_sentences
 from deep_research.models.extractive.reading import documents_in, knowledge_in, question_in
 from deep_research.models.extractive.researcher import MAX_QUERIES, first_queries
+from deep_research.models.extractive.tables import telling_rows
 from deep_research.models.extractive.topics import topic_of
 
 MOST_LEARNED = 4
@@ -34,11 +35,13 @@ def choose_queries(messages: Sequence[BaseMessage]) -> dict[str, Any]:
 
 
 def record_learnings(messages: Sequence[BaseMessage]) -> dict[str, Any]:
-    """The sentences of the results that serve the task best, and the open questions that they answer."""
+    """The sentences and rows of tables in the results that serve the task best, and the open questions they answer."""
     topic = topic_of(question_in(messages))
     documents = meant(documents_in(messages), topic.whole)
-    answer, evidence = choose(pool_of(leading(documents, topic.whole), topic.whole), topic.text)
-    found = [(sentence.text, sentence.number) for sentence in (*answer, *evidence)[:MOST_LEARNED]]
+    best = leading(documents, topic.whole)
+    pool = pool_of(best, topic.whole)
+    answer, evidence = ([(one.text, one.number) for one in part] for part in choose(pool, topic.text))
+    found = [*answer, *telling_rows(best, pool), *evidence][:MOST_LEARNED]
     gaps = enumerate(knowledge_in(messages).gaps, start=1)
     return {
         "learnings": [{"text": text, "document": number} for text, number in found],

@@ -6,6 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from deep_research.evidence.dates import dates_in
+from deep_research.evidence.inflection.wording import sought_words
+from deep_research.evidence.months import all_month_names
 from deep_research.evidence.words import stems
 from deep_research.models.extractive.pool import Pool
 from deep_research.models.extractive.reading import Document
@@ -37,9 +40,12 @@ class Extract(NamedTuple):
 
 def telling_tables(documents: Sequence[Document], pool: Pool, source: str) -> list[str]:
     """The rows that hold words of the question, as Markdown; `source` heads the column with the markers."""
-    found = [extract for document in documents for table in tables_of(document) if (extract := _telling(table, pool))]
-    best = sorted(found, key=lambda one: (-one.worth, one.table.number))[:MOST_TABLES]
-    return [_markdown(extract.table, source) for extract in best]
+    return [_markdown(table, source) for table in _best(documents, pool)]
+
+
+def telling_rows(documents: Sequence[Document], pool: Pool) -> list[tuple[str, int]]:
+    """The same rows in words, each cell behind its heading, with the numbers of their documents."""
+    return [(_in_words(table.header, row), table.number) for table in _best(documents, pool) for row in table.rows]
 
 
 def tables_of(document: Document) -> Iterator[Table]:
@@ -50,6 +56,17 @@ def tables_of(document: Document) -> Iterator[Table]:
             if place and _RULE.fullmatch(line.strip()):
                 header, rows = _cells(lines[place - 1]), tuple(_rows(lines[place + 1 :]))
                 yield Table(document.number, document.title, header, rows)
+
+
+def _best(documents: Sequence[Document], pool: Pool) -> list[Table]:
+    found = [extract for document in documents for table in tables_of(document) if (extract := _telling(table, pool))]
+    best = sorted(found, key=lambda one: (-one.worth, one.table.number))[:MOST_TABLES]
+    return [extract.table for extract in best]
+
+
+def _in_words(header: Sequence[str], row: Sequence[str]) -> str:
+    cells = [f"{name}: {cell}" if name else cell for name, cell in zip(header, row, strict=False) if cell]
+    return f"{', '.join(cells)}."
 
 
 def _rows(lines: Sequence[str]) -> Iterator[tuple[str, ...]]:
@@ -66,11 +83,20 @@ def _cells(line: str) -> tuple[str, ...]:
 
 def _telling(table: Table, pool: Pool) -> Extract | None:
     around = frozenset(stems(" ".join((table.title, *table.header))))
-    weights = [pool.weight(frozenset(stems(" ".join(row))) - around) for row in table.rows]
+    weights = [pool.weight(_stems_of(row, pool.question) - around) for row in table.rows]
     best = max(weights, default=0.0)
     rows = [row for row, weight in zip(table.rows, weights, strict=True) if weight == best > 0]
     worth = best + pool.weight(around)
     return Extract(worth, table._replace(rows=tuple(rows[:MOST_ROWS]))) if rows and worth >= ENOUGH else None
+
+
+def _stems_of(row: Sequence[str], question: str) -> frozenset[str]:
+    """The stems in a row, and of the question's months those that the row writes as numbers, as in 2026-03."""
+    text = " ".join(row)
+    months = {int(date.iso[5:7]) for date in dates_in(text) if len(date.iso) > len("2026")}
+    asked = [word for word in sought_words(question) if all_month_names().get(word) in months]
+    years = [date.iso[:4] for date in dates_in(text)]
+    return frozenset(stems(" ".join((text, *asked, *years))))
 
 
 def _markdown(table: Table, source: str) -> str:
