@@ -11,15 +11,20 @@ from deep_research.evidence.inflection.stems import forms_of
 from deep_research.tools.index_numbers import PLACES, POSITION_BITS
 from deep_research.tools.narrowing import narrowed, quoted
 
+BEHIND = 1e6
+"""What is added to the score of a passage, which is negative and the smaller the better, to put it behind all others."""
+# Looking up the texts of all that was scored would take ten times as long as scoring it.
 _BEST = f"""
 WITH scored AS (
     SELECT rowid AS id, bm25 (passages, 4.0, 2.0, 1.0) AS score FROM passages WHERE passages MATCH :match LIMIT :most
-), placed AS (
-    SELECT id, score, row_number () OVER (PARTITION BY id >> {POSITION_BITS} ORDER BY score, id) > :each AS is_behind
+), placed AS MATERIALIZED (
+    SELECT id, score + {BEHIND} * (row_number () OVER (PARTITION BY id >> {POSITION_BITS} ORDER BY score, id) > :each)
+        AS score
     FROM scored
 )
 SELECT placed.id FROM placed JOIN texts ON texts.id = placed.id >> {POSITION_BITS}
-ORDER BY is_behind, score, texts.content_hash, placed.id & {PLACES} LIMIT :limit
+WHERE score <= (SELECT max (score) FROM (SELECT score FROM placed ORDER BY score LIMIT :limit))
+ORDER BY score, texts.content_hash, placed.id & {PLACES} LIMIT :limit
 """  # noqa: S608
 OF_TEXT = 3
 """Passages of one document that come before those of others: a long one may hold the words everywhere."""

@@ -1,4 +1,4 @@
-"""Sentences that begin with a pronoun."""
+"""Pronouns, and sentences that begin with one."""
 
 from __future__ import annotations
 
@@ -13,6 +13,11 @@ egli essa essi suo sua suoi sue ele eles elas seu seus hij zij ze zijn haar hun
 """
 _PRONOUNS = frozenset(_WORDS.split())
 _UNSPACED = ("他", "她", "它", "其", "彼", "それ", "この", "その")
+
+
+def is_pronoun(word: str) -> bool:
+    """Whether a word, as `evidence.words.tokens` gives it, stands for somebody or something."""
+    return word in _PRONOUNS
 
 
 def points_back(sentence: str) -> bool:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolCall, ToolMessage
 
+from deep_research.models.extractive.follow_up import understood
 from deep_research.run.conversation import mark_of
 from deep_research.run.plans import is_approval
 
@@ -115,18 +116,20 @@ def is_reminder(message: BaseMessage) -> bool:
 
 
 def question_in(messages: Sequence[BaseMessage]) -> str:
-    """The user's words since the last report, or the task of a researcher."""
+    """The user's words since the last report, with those before where they need them; or the task of a researcher."""
     words: list[str] = []
+    earlier = ""
     is_about_plan = False
     for message in messages:
         if isinstance(message, AIMessage):
             is_about_plan = mark_of(message) == "plan"
-            words = [] if mark_of(message) == "report" else words
+            if mark_of(message) == "report":
+                words, earlier = [], understood("\n".join(words), earlier)
         elif isinstance(message, HumanMessage) and not is_reminder(message):
             # A yes or no to the plan, or a plan of the user's own, is no part of the question.
             says_nothing_new = is_about_plan and (is_approval(message.text) or STEP.search(message.text))
             words += [] if says_nothing_new else [message.text.strip()]
-    return "\n".join(words)
+    return understood("\n".join(words), earlier)
 
 
 def plan_in(messages: Sequence[BaseMessage]) -> list[str]:
