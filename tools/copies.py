@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 from pathlib import PurePosixPath
 
 from deep_research.knowledge import Source
@@ -19,6 +20,7 @@ _MARK = re.compile(
 """What Windows, macOS, Linux and browsers write: "Copy of x", "x - Copy (2)", "x copy 2", "x (1)"."""
 
 
+@lru_cache(maxsize=50_000)
 def is_copy(path: str) -> bool:
     """Whether the name of a file has the mark of a copy.
 

@@ -11,21 +11,25 @@ from deep_research.evidence.inflection.stems import forms_of
 from deep_research.tools.index_numbers import PLACES, POSITION_BITS
 from deep_research.tools.narrowing import narrowed, quoted
 
-BEHIND = 1e6
-"""What is added to the score of a passage, which is negative and the smaller the better, to put it behind all others."""
-# Looking up the texts of all that was scored would take ten times as long as scoring it.
-_BEST = f"""
+_SCORED = """
 WITH scored AS (
     SELECT rowid AS id, bm25 (passages, 4.0, 2.0, 1.0) AS score FROM passages WHERE passages MATCH :match LIMIT :most
-), placed AS MATERIALIZED (
-    SELECT id, score + {BEHIND} * (row_number () OVER (PARTITION BY id >> {POSITION_BITS} ORDER BY score, id) > :each)
+)"""
+_BEHIND = 1e6
+"""What is added to the score of a passage, which is negative and the smaller the better, to put it behind others."""
+_SPREAD = f""", placed AS MATERIALIZED (
+    SELECT id, score + {_BEHIND} * (row_number () OVER (PARTITION BY id >> {POSITION_BITS} ORDER BY score, id) > :each)
         AS score
     FROM scored
-)
-SELECT placed.id FROM placed JOIN texts ON texts.id = placed.id >> {POSITION_BITS}
-WHERE score <= (SELECT max (score) FROM (SELECT score FROM placed ORDER BY score LIMIT :limit))
-ORDER BY score, texts.content_hash, placed.id & {PLACES} LIMIT :limit
-"""  # noqa: S608
+)"""
+# Looking up the texts of all that was scored would take ten times as long as scoring it.
+_BEST = """
+SELECT {from_}.id FROM {from_} JOIN texts ON texts.id = {from_}.id >> {bits}
+WHERE score <= (SELECT max (score) FROM (SELECT score FROM {from_} ORDER BY score LIMIT :limit))
+ORDER BY score, texts.content_hash, {from_}.id & {places} LIMIT :limit
+"""
+_RANKED = _SCORED + _BEST.format(from_="scored", bits=POSITION_BITS, places=PLACES)
+_RANKED_SPREAD = _SCORED + _SPREAD + _BEST.format(from_="placed", bits=POSITION_BITS, places=PLACES)
 OF_TEXT = 3
 """Passages of one document that come before those of others: a long one may hold the words everywhere."""
 _KNOWN_TITLES = """
@@ -107,7 +111,7 @@ def find(
     counts = [counter.count(connection, state, of_term) for of_term in forms]
     best: set[int] = set()
     for place, match in enumerate(narrowed(counts, total, most)):
-        best.update(ranked(connection, match, limit // (place + 1), most))
+        best.update(_spread(connection, match, limit // (place + 1), most))
     for title in known_titles(connection, titles):
         best.update(row for (row,) in connection.execute(TITLED, (title, limit)))
     rows = connection.execute(PASSAGES, (json.dumps(sorted(best)),))
@@ -115,12 +119,14 @@ def find(
 
 
 def ranked(connection: sqlite3.Connection, match: str, limit: int, most: int) -> list[int]:
-    """The passages that a search of FTS5 finds, best first, of each document a few and then the others.
+    """The passages that a search of FTS5 finds, best first; of many only so many are compared, the first by number."""
+    return [row for (row,) in connection.execute(_RANKED, {"match": match, "most": most, "limit": limit})]
 
-    Of many only so many are compared, the first by number.
-    """
+
+def _spread(connection: sqlite3.Connection, match: str, limit: int, most: int) -> list[int]:
+    """The same, of each document a few and then the others."""
     asked = {"match": match, "most": most, "each": OF_TEXT, "limit": limit}
-    return [row for (row,) in connection.execute(_BEST, asked)]
+    return [row for (row,) in connection.execute(_RANKED_SPREAD, asked)]
 
 
 def known_titles(connection: sqlite3.Connection, titles: Iterable[str]) -> list[str]:
