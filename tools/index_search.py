@@ -21,7 +21,7 @@ _SPREAD = f""", placed AS MATERIALIZED (
     SELECT id, score + {_BEHIND} * (row_number () OVER (PARTITION BY id >> {POSITION_BITS} ORDER BY score, id) > :each)
         AS score
     FROM scored
-)"""
+)"""  # noqa: S608
 # Looking up the texts of all that was scored would take ten times as long as scoring it.
 _BEST = """
 SELECT {from_}.id FROM {from_} JOIN texts ON texts.id = {from_}.id >> {bits}
