@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from deep_research.evidence.vocabulary import MONTHS
-from deep_research.evidence.words import tokens
+from deep_research.evidence.inflection.wording import sought_words
+from deep_research.evidence.months import all_month_names
 
 _ITEM = re.compile(r"^\s*(?:[-*+•]\s+|(?P<number>\d{1,3})[.)]\s+|>\s*)")
 _HEADING = re.compile(r"^\s*#{1,6}\s+(.*?)\s*$")
@@ -15,8 +15,8 @@ _NO_PROSE = re.compile(r"^\s*(?:#{1,6}\s|[-=*_]{3,}\s*$|\||>>>|\.\.\.\s)")
 _FIELD = re.compile(r"^\s*[^\W_][^:|]{0,40}:\s+\S")
 _SENTENCE_ENDS = re.compile(r"[.!?。！？]\W*$")
 _LINE_ENDS = re.compile(r"[.!?:;。！？：；]\W*$")
-
-
+LAST = 20
+"""Characters of a line that tell how it ends: a line may be nothing but dots."""
 Kind = Literal["paragraph", "quotation", "item", "numbered item"]
 
 
@@ -39,7 +39,7 @@ class Block(NamedTuple):
     def is_record(self) -> bool:
         """Whether each line is a field with its value, and they are no sentences."""
         has_fields = self.kind == "paragraph" and all(map(_FIELD.match, self.lines))
-        return has_fields and not all(map(_SENTENCE_ENDS.search, self.lines))
+        return has_fields and not all(_SENTENCE_ENDS.search(line[-LAST:]) for line in self.lines)
 
 
 def blocks(text: str) -> Iterator[Block]:
@@ -78,8 +78,8 @@ def _goes_on(current: Block, number: str | None, rest: str) -> bool:
     """Whether a line that begins with a number goes on with the sentence before, as in "on the / 3. May"."""
     if not number or not current.lines:
         return False
-    is_day = not MONTHS.isdisjoint(tokens(rest)[:1])
-    return is_day or (current.kind != "numbered item" and not _LINE_ENDS.search(current.lines[-1]))
+    is_day = any(word in all_month_names() for word in sought_words(rest[:LAST])[:1])
+    return is_day or (current.kind != "numbered item" and not _LINE_ENDS.search(current.lines[-1][-LAST:]))
 
 
 def _plain(line: str) -> str:
