@@ -17,6 +17,10 @@ KILN = "# Halls\n\nThe kiln in Hall 7 is fired on Mondays. The paint is kept in 
 SHOWROOM = "# Showroom\n\nThe showroom of Bergen was opened on 1 June 2024. It closed in 2025.\n"
 
 
+BUDGETS = "# Budgets\n\n| Department | Budget |\n| --- | --- |\n| Workshop | 120 |\n| Research | 340 |\n"
+POLICY = "# Policy\n\nThe policy was issued by the IT department.\n"
+
+
 def ask(folder: Path, question: str, strategy: Strategy = "orchestrated", **files: str) -> str:
     """The text of the report on files that are named by their suffixes."""
     docs = folder / "documents"
@@ -65,6 +69,11 @@ def test_a_sentence_that_only_holds_a_date_is_no_part_of_the_answer(tmp_path: Pa
     text = ask(tmp_path, "When is the kiln in Hall 7 fired?", halls_md=KILN, showroom_md=SHOWROOM)
     assert text.startswith("The kiln in Hall 7 is fired on Mondays. [1]")
     assert "1 June 2024" not in text.partition("This report is an extract")[0]
+
+
+def test_a_word_of_asking_may_be_part_of_what_is_asked_for(tmp_path: Path) -> None:
+    text = ask(tmp_path, "What is the budget of the research department?", budgets_md=BUDGETS, policy_md=POLICY)
+    assert "| Research | 340 | [" in text.partition("This report is an extract")[0]
 
 
 def test_code_of_a_console_is_not_quoted_as_a_list(tmp_path: Path) -> None:

@@ -23,6 +23,12 @@ from deep_research.models.extractive.sentences import Quotable, quotables
 
 UNSEEN = 0.5
 """What a common word counts that no text holds: the question may merely be worded so."""
+_NAMING = re.compile(
+    r"(?<=\w )(?:the|an?|de[rmns]|die|das|les?|la|el|los|las) (\w+)"
+    r"(?= (?!(?:of|between|with|on|about|for|to|in|zwischen|von|über|mit|de|du|des|entre|sur|con|sobre)\b)\w)",
+    re.IGNORECASE,
+)
+"""A word before the one that it describes: in "the research department" it asks for nothing, but names something."""
 GENERIC_STEMS = GENERIC_WORDS | {stem(word) for word in GENERIC_WORDS}
 BRACKET = re.compile(r"\([^()]*\)")
 YEAR = re.compile(r"\d{3,}")
@@ -149,7 +155,8 @@ def _weights(question: str, texts: Sequence[frozenset[str]]) -> dict[str, float]
     """The share of the question that each of its stems makes up, given the stems of the texts."""
     counts = Counter(stem for text in texts for stem in text)
     size = len(texts) + 1
-    wanted = [word for word in stems(question) if word not in GENERIC_STEMS] or stems(question)
+    named = frozenset(stems(" ".join(_NAMING.findall(question))))
+    wanted = [word for word in stems(question) if word not in GENERIC_STEMS or word in named] or stems(question)
     in_names = {stem for name in names(question) for stem in stems(name)}
     rarities = {
         stem: math.log(1 + size / (counts[stem] + 0.5)) * (1 if counts[stem] or stem in in_names else UNSEEN)
