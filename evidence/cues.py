@@ -37,10 +37,15 @@ UNSURE = _set(
 )
 """Words of statements that are not meant as certain, or not of all."""
 
-PRONOUNS = _set(
-    "several various it he she they this these that those its his her their we i you our my one both all such "
-    "here er sie es ihr dieser diese dieses il elle ils elles ce cette cet son sa leur el ella este esta"
+THIRD_PERSONS = _set(
+    "he she it they his her its their him them this these those er sie es sein seine seinem seinen seiner ihr ihre "
+    "ihrem ihren ihrer dieser diese dieses diesem diesen il elle ils elles son sa ses leur leurs celui celle ceci ce "
+    "cette cet ella ellos ellas su sus este esta estos estas egli essa essi suo sua suoi sue ele eles elas seu seus "
+    "hij zij ze zijn haar hun"
 )
+"""Words for somebody or something that was named before."""
+
+PRONOUNS = THIRD_PERSONS | _set("several various that we i you our my one both all such here el")
 """Words that at the head of a sentence point to something outside it."""
 
 INDEFINITE = _set("a an another new again also ein eine einen einem einer un une una uno")

@@ -20,7 +20,7 @@ LEAST_IN_SENTENCE = 0.6
 Less than of a document, which gives the name in full somewhere: its sentences often give a part of it.
 """
 MOST_WORDS = 6
-ABOUT = re.compile(r"\b(?:about|über|sur|sobre|su|over|om|о|об)\b|关于|について", re.IGNORECASE)
+ABOUT = re.compile(r"\b(?:about|über|sur|sobre|over|om|о|об)\b|关于|について", re.IGNORECASE)
 """What asks for whatever there is."""
 FEWEST_UNSAID = 2
 """Words of a question without any of which its names, and things of the kind asked for, are no answer."""

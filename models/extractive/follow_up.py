@@ -6,8 +6,8 @@ from itertools import chain
 
 from deep_research.evidence.inflection.common_words import common_words
 from deep_research.evidence.vocabulary import GENERIC_WORDS
-from deep_research.evidence.words import names, stems, tokens
-from deep_research.models.extractive.pronouns import is_pronoun
+from deep_research.evidence.words import names, stems
+from deep_research.models.extractive.pronouns import has_pronoun
 
 _QUESTION_MARKS = str.maketrans("", "", "?？")
 
@@ -23,6 +23,5 @@ def understood(question: str, earlier: str) -> str:
 def _stands_alone(question: str) -> bool:
     common = frozenset(chain.from_iterable(common_words().values())) | GENERIC_WORDS
     says_something = any(stem not in common for stem in stems(question))
-    has_pronoun = any(map(is_pronoun, tokens(question)))
     first, _, rest = question.partition(" ")
-    return says_something and not (has_pronoun and not names(rest or first))
+    return says_something and not (has_pronoun(question) and not names(rest or first))
