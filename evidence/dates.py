@@ -69,19 +69,20 @@ def _may_begin(words: str, place: int) -> bool:
 
 def _iso(found: re.Match[str], is_day_first: bool) -> str:
     parts = found.groupdict()
-    year, month, day = parts["year"], _month(parts), int(parts.get("day") or 0)
-    if not FIRST_YEAR <= int(year) <= LAST_YEAR:
+    year, month, day = int(parts["year"]), _month(parts), int(parts.get("day") or 0)
+    if not FIRST_YEAR <= year <= LAST_YEAR:
         return ""
     if "first" in parts:
-        return _slashed(int(year), int(parts["first"]), int(parts["second"]), is_day_first)
+        return _slashed(year, int(parts["first"]), int(parts["second"]), is_day_first)
     if not month:
-        return year
-    return _day(int(year), month, day) if day else _day(int(year), month, 1)[:7]
+        return str(year)
+    return _day(year, month, day) if day else _day(year, month, 1)[:7]
 
 
 def _month(parts: dict[str, str]) -> int:
     if "name" in parts:
-        return all_month_names()[parts["name"].casefold()]
+        # Without regard to case, the pattern takes a dotless "ı" for an "i", which the table does not.
+        return all_month_names().get(parts["name"].casefold(), 0)
     return int(parts.get("month") or 0)
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import random
+import re
 from typing import Literal
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from deep_research.evidence.versions.contrast import may_contradict
@@ -115,6 +116,10 @@ def test_a_text_that_says_what_replaces_it_is_understood(text: str) -> None:
         "The Harbour Bridge replaced the Old Ferry in 1911.",
         "Das neue Becken ersetzt das Becken von 1962.",
         "Steam was superseded by diesel.",
+        "- Replace the water filter every six months.",
+        "## Replacing the bilge pump",
+        "# Lost property rules",
+        "Den Filter ersetzen und die Pumpe prüfen.",
     ],
 )
 def test_what_is_replaced_in_the_world_is_no_document(text: str) -> None:
@@ -222,6 +227,16 @@ def test_documents_of_one_title_on_different_things_are_no_versions() -> None:
     assert outdated(one, other) == {}
 
 
+@pytest.mark.parametrize("is_beside", [False, True])
+def test_titles_of_one_word_make_versions_in_one_folder_only(is_beside: bool) -> None:
+    folders = ("sauna", "sauna" if is_beside else "library")
+    one, other = (
+        edition(f"{folder}/rules-{year}.md", title=f"Rules {year}", text=SAME)
+        for folder, year in zip(folders, (2024, 2025), strict=True)
+    )
+    assert outdated(one, other) == ({one.key: other.key} if is_beside else {})
+
+
 def source(title: str, address: str, superseded_by: str = "") -> Source:
     kind: Literal["document", "web"] = "document" if address.startswith("docs:") else "web"
     return Source(key=address, title=title, location=address, address=address, kind=kind, superseded_by=superseded_by)
@@ -284,8 +299,13 @@ def test_what_is_in_force_is_one_of_the_documents_and_is_not_outdated_itself(
     assert set(found.values()) <= {one.key for one in documents} - found.keys()
 
 
-@given(st.text(max_size=80), st.text(max_size=200))
+DATES = st.lists(st.sampled_from(["3 ", "aprıl", "APRİL", "Sıyım", " 2024", " 20٢٤", "v2 ", "rules ", "/", "."]))
+
+
+@given(st.text(max_size=80) | DATES.map("".join), st.text(max_size=200) | DATES.map("".join))
+@example("3 aprıl 2024", "")
 def test_any_title_and_text_can_be_read(title: str, text: str) -> None:
+    assert re.fullmatch(r"(?:[0-9]{4}(?:-[0-9]{2}){0,2})?", read_title(title).date)
     read_title(title)
     read_path(title)
     status_in(text)

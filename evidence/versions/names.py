@@ -64,11 +64,12 @@ def read_path(path: str) -> Name:
     root, inner = _rooted(path)
     whole = PurePosixPath(folded(inner))
     file = _read_file(whole.stem)
-    parts = [*map(_read_folder, whole.parent.parts), file]
+    folders = _folders(whole)
+    parts = [*folders, file]
     # A file that is called nothing but "old" is not the old version of whatever lies beside it.
     is_named = bool(file.base or file.date or file.number)
     return Name(
-        base=(*root, *(own for part in parts for own in ("/", *part.base) if part.base)) if is_named else (),
+        base=(*root, *_base(parts)) if is_named else (),
         date=next((part.date for part in reversed(parts) if part.date), ""),
         number=next((part.number for part in reversed(parts) if part.number), ()),
         status=next((part.status for part in reversed(parts) if part.status), ""),
@@ -83,7 +84,16 @@ def _rooted(path: str) -> tuple[tuple[str, ...], str]:
 
 def folder_of(path: str) -> tuple[str, ...]:
     """What the folders of a path say the document is about."""
-    return read_path(f"{PurePosixPath(path).parent}/_").base
+    root, inner = _rooted(path)
+    return (*root, *_base(_folders(PurePosixPath(folded(inner)))))
+
+
+def _folders(whole: PurePosixPath) -> list[Name]:
+    return list(map(_read_folder, whole.parent.parts))
+
+
+def _base(parts: Iterable[Name]) -> tuple[str, ...]:
+    return tuple(own for part in parts for own in ("/", *part.base) if part.base)
 
 
 def folded(text: str) -> str:

@@ -17,8 +17,9 @@ BEGINNING, ENDING = 4000, 2000
 _OBJECT = 160
 _LONGEST_LINE = 80
 _ACTIVE = re.compile(
-    r"\b(?:supersedes?|superseding|(?:has|have) superseded|replaces?|replacing|(?:has|have) replaced|"
-    r"ersetzt(?! durch)|ersetzen(?! durch)|tritt an die stelle|lost|remplace(?:nt)?|abroge|"
+    r"\b(?:(?P<ordered>supersede|superseding|replac(?:e|ing)|ersetzen(?! durch)|lost(?!.*\bab\s*$))|"
+    r"supersedes|(?:has|have) superseded|replaces|(?:has|have) replaced|lost|"
+    r"ersetzt(?! durch)|tritt an die stelle|remplace(?:nt)?|abroge|"
     r"sustituyen?|reemplazan?|deroga|substitui|"
     r"sostituisce|vervangt)\b|(?<!被)(?:取代|替代|代替)(?!为)|に代わる"
 )
@@ -116,7 +117,8 @@ def _statements(piece: str) -> Iterator[Statement]:
     for pattern in (_PASSIVE, _ACTIVE):
         if found := pattern.search(piece):
             before, behind = piece[: found.start()], piece[found.end() :][:_OBJECT]
-            if is_of_itself(before):
+            # "Replace the filter" and "Replacing the filter" tell the reader what to do.
+            if _SELF.search(before) if found.groupdict().get("ordered") else is_of_itself(before):
                 yield _statement(before, behind, is_replaced=pattern is _PASSIVE)
             return
 
