@@ -60,7 +60,8 @@ _ELSEWHERE = (
     (r"文書|資料|出典", r"ません|ない|ず", r"答え|述べ|触れ|含ま"),
     (r"문서|자료|출처", r"않|없", r"답|언급|포함"),
 )
-"""In other languages: what a document is called, a negation, what documents do. A sentence with all three abstains."""
+"""In other languages: what a document is called, a negation, what documents do. A sentence with all three abstains,
+unless it cites one."""
 _SENTENCE_END = re.compile(r"(?<=[.!?])(?:\s*\[\d[\d, ]*\])*\s+|(?<=[。！？])(?:\s*\[\d[\d, ]*\])*|\n+")
 
 
@@ -73,9 +74,11 @@ def abstains(text: str) -> bool:
 
 
 def _says_so(sentence: str) -> bool:
-    if _OF_DOCUMENTS.search(sentence) or any(_has_all(parts, sentence) for parts in _ELSEWHERE):
+    if _OF_DOCUMENTS.search(sentence):
         return True
-    return not cited_numbers(sentence) and _OF_ANYTHING.search(sentence) is not None
+    if cited_numbers(sentence):
+        return False
+    return _OF_ANYTHING.search(sentence) is not None or any(_has_all(parts, sentence) for parts in _ELSEWHERE)
 
 
 def _has_all(parts: tuple[str, ...], sentence: str) -> bool:

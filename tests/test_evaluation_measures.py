@@ -148,6 +148,11 @@ def test_a_report_abstains_in_its_own_language(words: Labels) -> None:
     "text",
     [
         "Das Dokument nennt den 3. März [1]. Nichts davon ist neu.",
+        "Die Quellen nennen das Jahr 1912 und nicht 1911 als Baujahr [1].",
+        "Les sources disent que le port n'est pas ouvert le dimanche [1].",
+        "Los documentos dicen que el museo no abre los lunes [1].",
+        "De bronnen zeggen dat de brug niet open is [2].",
+        "文献提到灯塔没有关闭[1]。",
         "该文献回答了这个问题。[1] 没有别的。",
         "The light was lit in 1844 [1].",
         "The cause of the fire could not be determined [1].",
