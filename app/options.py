@@ -40,12 +40,13 @@ def settings_of(
     """
     if "" in (*docs, *attach) or options.get("model") == "":
         raise UnknownSetting("--docs, --attach and --model take a name, not an empty text; is a variable not set?")
-    for folder in (path for path in attach if Path(path).expanduser().is_dir()):
-        raise UnknownSetting(f"--attach {folder!r}: this is a folder; --docs searches folders, --attach files.")
+    folders, files = [_expanded(path) for path in docs], [_expanded(path) for path in attach]
+    for folder in (file for file in files if file.is_dir()):
+        raise UnknownSetting(f"--attach {str(folder)!r}: this is a folder; --docs searches folders, --attach files.")
     given = {SETTINGS[name]: value for name, value in options.items() if value}
     if docs or attach:
         # A run may be resumed from another folder.
-        given["docs"] = tuple(Path(path).expanduser().absolute() for path in (*docs, *attach))
+        given["docs"] = tuple(path.absolute() for path in (*folders, *files))
     if no_web and engine:
         raise UnknownSetting("--no-web and --engine exclude each other.")
     if no_web or engine:
@@ -55,6 +56,13 @@ def settings_of(
     if limit:
         given["limits"] = dict(_pair(pair) for pair in limit)
     return given
+
+
+def _expanded(path: str) -> Path:
+    try:
+        return Path(path).expanduser()
+    except RuntimeError as error:
+        raise UnknownSetting(f"{path!r}: there is no such user; write the path in full.") from error
 
 
 def data_folder(data_dir: Path | None) -> Path:

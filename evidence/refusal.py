@@ -11,6 +11,9 @@ from deep_research.evidence.labels.words import Labels
 from deep_research.evidence.sentences import Sentence
 
 
+_QUOTED = "“[^”]+”"
+
+
 class Refusals(NamedTuple):
     """Where such paragraphs stand in a text."""
 
@@ -39,4 +42,4 @@ def _refusal() -> re.Pattern[str]:
 
 def _line(labels: Labels) -> str:
     before, _, behind = labels.nothing_on.partition("{names}")
-    return rf"{re.escape(labels.unanswered)}\s?{re.escape(before)}“.+”{re.escape(behind)}"
+    return rf"{re.escape(labels.unanswered)}\s?{re.escape(before)}{_QUOTED}(?:, {_QUOTED})*{re.escape(behind)}"

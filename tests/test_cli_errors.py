@@ -44,6 +44,10 @@ def complaint(ended: Ended, code: int = 2) -> str:
         ([WHEN, "--docs", "empty"], "empty: there is no document in it that can be read"),
         ([WHEN, "--docs", "broken"], "broken.pdf: "),
         ([WHEN, "--attach", "docs"], "--attach 'docs': this is a folder; --docs searches folders, --attach files."),
+        (
+            [WHEN, "--docs", "~nobody-of-this-name/f"],
+            "'~nobody-of-this-name/f': there is no such user; write the path in full.",
+        ),
         ([WHEN, "--attach", "picture.png"], "picture.png: its format cannot be read; these can: "),
         ([WHEN, "--docs", "docs", "--limit", "nonsense=1"], "nonsense: there is no such limit; `deep-research limits`"),
         (

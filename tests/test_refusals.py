@@ -71,6 +71,7 @@ def test_a_refusal_of_several_sentences_claims_nothing_as_a_whole(question: str)
         "The documents do not answer this question. The hall was built in 1904.",
         f"{refusal('Hall 7?')} The hall was built in 1904.",
         f"{refusal('Hall 7?')}\n\nThe hall was built in 1904.",
+        f"{refusal('Hall 7?')} The hall was built in 1904 [1]. See also “y”.",
         "Nothing that fits was found on “Hall 7” and yet it was built in 1904.",
     ],
 )

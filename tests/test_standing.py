@@ -64,6 +64,8 @@ def test_a_reader_is_told_of_drafts_and_of_what_is_to_come() -> None:
         ("Hut rules", "docs:drafts/hut.md", "", False),
         ("Hut rules", "hut.md", "# Hut rules\n\nDraft of 2 May 2031", True),
         ("Hut rules", "hut.md", "Status: draft", True),
+        ("Règlement", "r.md", "Statut : brouillon", True),
+        ("规则", "r.md", "状态：草案", True),
         ("Reglamento", "r.md", "BORRADOR\n\nLos perros", True),
         ("Draft horses", "horses.md", "Draft horses pull logs.", False),
         ("The heron's draft", "heron.md", "Draft: 3 m. Built in 1902.", False),

@@ -8,17 +8,17 @@ from typing import NamedTuple
 
 from deep_research.evidence.versions.dates import dates_in
 from deep_research.evidence.versions.names import folded
-from deep_research.evidence.versions.statements import HEAD, is_of_itself
+from deep_research.evidence.versions.statements import HEAD, LONGEST_LINE, is_of_itself, told_status
 from deep_research.evidence.versions.vocabulary import DRAFT, DRAFT_SIGNS
+from deep_research.evidence.words import tokens
 
 _DRAFT = rf"(?:{'|'.join(sorted(DRAFT))})"
 _SET_APART = re.compile(rf"[(\[（【]\s*{_DRAFT}\b|(?:\s[–—-]|[,:])\s+{_DRAFT}\W*$|^\W*{_DRAFT}\s*[:–—]")
 _SAID = re.compile(
-    rf"^\W*{_DRAFT}\s*(?:$|[,.;!–—(])|^\W*(?:document )?(?:status|zustand|etat|estado|stato)\s*:\s*{_DRAFT}\b"
+    rf"^\W*{_DRAFT}\s*(?:$|[,.;!–—(])"
     rf"|^\W*{_DRAFT} (?:of|from|dated|vom|du|del?|van|z|от)\b.{{0,20}}\b(?:19|20)\d\d\b"
 )
 _IN_CAPITALS = re.compile(rf"(?<![^\W_]){_DRAFT.upper()}(?![^\W_])")
-_LONGEST_LINE = 80
 _BEGINNING = re.compile(
     r"\b(?:(?:valid|effective|in force|in effect|applicable|appl(?:y|ies))(?: date)?"
     r"(?: (?:from|as (?:of|from)|of|on))?"
@@ -50,7 +50,12 @@ def says_it_is_draft(title: str, path: str, text: str) -> bool:
     file = PurePosixPath(path)
     if any(map(_is_name_of_draft, (title, file.stem))) or not DRAFT.isdisjoint(map(folded, file.parts[:-1])):
         return True
-    return any(_SAID.search(line) for line in folded(text[:HEAD]).splitlines() if len(line) <= _LONGEST_LINE)
+    lines = [line for line in folded(text[:HEAD]).splitlines() if len(line) <= LONGEST_LINE]
+    return any(_SAID.search(line) or _names_draft(told_status(line)) for line in lines)
+
+
+def _names_draft(words: str) -> bool:
+    return not DRAFT.isdisjoint(tokens(words)) or any(sign in words for sign in DRAFT_SIGNS)
 
 
 def _is_name_of_draft(name: str) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from deep_research.evidence.versions.names import Status, folded
-from deep_research.evidence.versions.vocabulary import DRAFT, OUTDATED
+from deep_research.evidence.versions.vocabulary import DRAFT, DRAFT_SIGNS, OUTDATED
 from deep_research.evidence.words import tokens
 
 HEAD = 800
@@ -15,7 +15,8 @@ HEAD = 800
 BEGINNING, ENDING = 4000, 2000
 """Characters at both ends of a text in which it says what it replaces."""
 _OBJECT = 160
-_LONGEST_LINE = 80
+LONGEST_LINE = 80
+"""Characters of a line that may be a heading, or tell the status."""
 _ACTIVE = re.compile(
     r"\b(?:(?P<ordered>supersede|superseding|replac(?:e|ing)|ersetzen(?! durch)|lost(?!.*\bab\s*$))|"
     r"supersedes|(?:has|have) superseded|replaces|(?:has|have) replaced|lost|"
@@ -86,12 +87,20 @@ def statements_in(text: str) -> list[Statement]:
     return [statement for piece in _pieces(ends) for statement in _statements(piece)]
 
 
+def told_status(line: str) -> str:
+    """What stands behind "Status:" in a folded line; empty if it is no such line."""
+    told = _STATUS_LINE.match(line)
+    return told["words"] if told else ""
+
+
 def status_in(text: str) -> Status:
     """What the first lines of a text say of its status."""
     for line in folded(text[:HEAD]).splitlines():
-        told = _STATUS_LINE.match(line)
-        words = set(tokens(told["words"])) if told else set(tokens(line)[:1])
-        if told or len(line.strip()) <= _LONGEST_LINE:
+        told = told_status(line)
+        words = set(tokens(told)) if told else set(tokens(line)[:1])
+        if any(sign in told for sign in DRAFT_SIGNS):
+            return "draft"
+        if told or len(line.strip()) <= LONGEST_LINE:
             if not OUTDATED.isdisjoint(words):
                 return "outdated"
             if not DRAFT.isdisjoint(words):

@@ -34,6 +34,8 @@ BROAD_SOURCES = 12
 """Documents that are quoted where more than one answer is wanted: about two for each of six steps."""
 NEAREST_SENTENCES = 3
 """Sentences that are shown where there is no answer, so that the reader can judge how near they come."""
+# Inner ones would end the quotation.
+_NO_QUOTES = str.maketrans("", "", "“”")
 LEAST_SHARE = 0.4
 """Share of the question's words that the leading documents must hold for it to count as answered.
 
@@ -115,7 +117,7 @@ def _nearest(pool: Pool) -> list[Sentence]:
 
 
 def _no_answer(sought: Sequence[str], nearest: Sequence[Sentence], words: Labels) -> str:
-    names = ", ".join(f"“{name}”" for name in sought)
+    names = ", ".join(f"“{name.translate(_NO_QUOTES)}”" for name in sought)
     parts = [f"{words.unanswered} {words.nothing_on.format(names=names)}"]
     if nearest:
         parts += [f"## {words.nearest}", *map(_cited, nearest), words.is_extract]
