@@ -10,7 +10,6 @@ from deep_research.evidence.labels import LANGUAGES
 from deep_research.evidence.labels.words import Labels
 from deep_research.evidence.sentences import Sentence
 
-
 _QUOTED = "“[^”]+”"
 
 
