@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -46,6 +46,8 @@ class Source(Record):
     """Whether it is a draft, and not what was decided."""
     in_force_from: str = ""
     """From when on it is in force (the beginning of an ISO date) if that was still to come; empty otherwise."""
+    judged_at: str = ""
+    """When it was told which of these three hold (ISO 8601); empty if nobody looked, as where it is only opened."""
     read_at: str = ""
     """When the text was read (ISO 8601); empty as long as it was not."""
     excerpts: tuple[str, ...] = ()
@@ -248,6 +250,10 @@ def short_hash(*parts: str) -> str:
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
+_JUDGEMENT = ("judged_at", "superseded_by", "is_draft", "in_force_from")
+"""What is told of a source's place among its versions."""
+
+
 def merge_sources(current: Mapping[str, Source], update: Mapping[str, Source]) -> dict[str, Source]:
     """Add new sources; a text that was read wins over an excerpt, the newer over the older, and a number stays."""
     merged = dict(current)
@@ -260,13 +266,11 @@ def _richer(one: Source, other: Source) -> Source:
     best = max(one, other, key=lambda source: (source.read_at, source.content_hash, source.model_dump_json()))
     number = min((s.number for s in (one, other) if s.number), default=0)
     excerpts = tuple(sorted({*one.excerpts, *other.excerpts}))
-    return best.model_copy(
-        update={
-            "number": number,
-            "date": max(one.date, other.date),
-            "superseded_by": max(one.superseded_by, other.superseded_by),
-            "is_draft": one.is_draft or other.is_draft,
-            "in_force_from": max(one.in_force_from, other.in_force_from),
-            "excerpts": excerpts,
-        }
-    )
+    # The later judgement is the greater one.
+    judged = dict(zip(_JUDGEMENT, max(map(_judgement, (one, other))), strict=True))
+    update = {"number": number, "date": max(one.date, other.date), "excerpts": excerpts, **judged}
+    return best.model_copy(update=update)
+
+
+def _judgement(source: Source) -> tuple[Any, ...]:
+    return tuple(getattr(source, name) for name in _JUDGEMENT)

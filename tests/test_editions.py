@@ -212,7 +212,7 @@ def test_an_outdated_sentence_that_has_nothing_to_do_with_the_answer_is_left_out
 
 def test_a_document_that_was_opened_stays_outdated_to_its_reader_and_in_the_list_of_sources(prices: Library) -> None:
     old = next(one.source for one in prices.follow(QUESTION, 25) if one.source.superseded_by)
-    opened = old.model_copy(update={"superseded_by": "", "read_at": "2099-01-01"})
+    opened = old.model_copy(update={"superseded_by": "", "judged_at": "", "read_at": "2099-01-01"})
     assert merge_sources({old.key: old}, {old.key: opened})[old.key].superseded_by == old.superseded_by
     found = [Hit(one.source, one.text, one.text) for one in prices.follow(QUESTION, 25)]
     numbers = {key: number for number, key in enumerate(dict.fromkeys(hit.source.key for hit in found), 1)}
@@ -220,6 +220,23 @@ def test_a_document_that_was_opened_stays_outdated_to_its_reader_and_in_the_list
     read = exchange("open_url", write_results(Outcome((Hit(opened, "All of it.", ""),)), numbers), "s2", urls=["y"])
     documents = {one.number: one.superseded_by for one in documents_in([*searched, *read])}
     assert documents[numbers[old.key]] == numbers[old.superseded_by]
+
+
+def test_what_was_decided_since_is_no_draft_any_more_in_a_thread_that_goes_on(tmp_path: Path) -> None:
+    place = Place(tmp_path / "papers", tmp_path / "data")
+    place.docs.mkdir()
+    question = "How much is refunded for meals on a journey?"
+    rules = "# Travel rules\n\n{status}\n\nMeals are refunded up to 480 kroner a day on each journey.\n"
+
+    def found(status: str, at: str) -> dict[str, Source]:
+        (place.docs / "rules.md").write_text(rules.format(status=status))
+        [one, *_] = place.indexed().follow(question, 5)
+        return {one.source.key: one.source.model_copy(update={"read_at": at, "judged_at": at})}
+
+    draft, decided = found("Status: draft", "2031-05-06"), found("Status: decided", "2031-05-07")
+    assert [one.is_draft for sources in (draft, decided) for one in sources.values()] == [True, False]
+    for sources in (merge_sources(draft, decided), merge_sources(decided, draft)):
+        assert [one.is_draft for one in sources.values()] == [False]
 
 
 def test_an_outdated_claim_is_no_contradiction_of_a_current_one() -> None:

@@ -110,7 +110,8 @@ def _worth_reading(akin: Iterable[Source], times: Sequence[str]) -> list[Source]
 
 
 def _marked(source: Source, superseded_by: str, standing: Standing) -> Source:
-    return source.model_copy(update={"superseded_by": superseded_by, **standing._asdict()})
+    told = {"superseded_by": superseded_by, "judged_at": source.read_at, **standing._asdict()}
+    return source.model_copy(update=told)
 
 
 def _edition(source: Source, text: str) -> Edition:
