@@ -101,9 +101,11 @@ def test_of_more_editions_than_can_be_looked_at_none_is_said_to_be_in_force(tmp_
     assert {newest for _, newest in found} == {""}
 
 
-def test_a_document_that_names_the_one_it_replaces_is_found_by_that_name(tmp_path: Path) -> None:
-    new = "# A visit to the basin\n\nA cupboard is 3 crowns. This leaflet replaces the Basin prices 2024.\n"
-    files = TIDES | {"prices-2024.md": PRICES["prices-2024.md"], "visit.md": new}
+@pytest.mark.parametrize("title", ["Basin prices 2024", "The basin's prices 2024"])
+def test_a_document_that_names_the_one_it_replaces_is_found_by_that_name(tmp_path: Path, title: str) -> None:
+    new = f"# A visit to the basin\n\nA cupboard is 3 crowns. This leaflet replaces {title}.\n"
+    old = PRICES["prices-2024.md"].replace("Basin prices 2024", title)
+    files = TIDES | {"prices-2024.md": old, "visit.md": new}
     found = shown(library(tmp_path, files), "locker")
     assert found == [("visit.md", ""), ("prices-2024.md", "visit.md")]
 

@@ -4,24 +4,34 @@ from __future__ import annotations
 
 import pytest
 
+from deep_research.evidence.versions.names import folded
 from deep_research.evidence.versions.statements import statements_in, status_in
+from deep_research.evidence.versions.vocabulary import REPLACING
+from deep_research.evidence.words import tokens
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "This price list supersedes the 2024 edition.",
-        "Intro.\n\nReplaces: the 2024 edition\n\nMore.",
-        "Diese Badeordnung ersetzt die Fassung von 2024.",
-        "Die vorliegende Fassung tritt an die Stelle der Ausgabe 2024.",
-        "Este reglamento sustituye al de 2024.",
-        "Cette édition annule et remplace le tarif de 2024.",
-        "本价目取代2024年版。",
-    ],
-)
+SAYING = [
+    "This price list supersedes the 2024 edition.",
+    "Intro.\n\nReplaces: the 2024 edition\n\nMore.",
+    "Diese Badeordnung ersetzt die Fassung von 2024.",
+    "Die vorliegende Fassung tritt an die Stelle der Ausgabe 2024.",
+    "Este reglamento sustituye al de 2024.",
+    "Cette édition annule et remplace le tarif de 2024.",
+    "This edition has replaced the one of 2024.",
+    "Diese Ordnung löst die Fassung von 2024 ab.",
+    "本规定代替2024年版。",
+]
+
+
+@pytest.mark.parametrize("text", SAYING)
 def test_a_text_that_says_what_it_replaces_is_understood(text: str) -> None:
     [statement] = statements_in(text)
     assert (statement.is_replaced, statement.is_of_document, "2024" in statement.which) == (False, True, True)
+
+
+@pytest.mark.parametrize("text", SAYING)
+def test_a_text_that_says_what_it_replaces_is_found_by_its_words(text: str) -> None:
+    assert set(tokens(text)) & {folded(word) for word in REPLACING}
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,10 @@ from deep_research.evidence.versions.asked import Dated, unwanted, version_of
 from deep_research.evidence.versions.dates import dates_in
 from deep_research.evidence.versions.names import folded
 from deep_research.evidence.versions.standing import Standing
+from deep_research.evidence.versions.statements import replaces_another
 from deep_research.evidence.versions.versions import Edition, standings, superseded
 from deep_research.evidence.versions.vocabulary import REPLACING
-from deep_research.evidence.words import stems, tokens
+from deep_research.evidence.words import stems
 from deep_research.knowledge import Source
 from deep_research.tools.index_shelf import IndexShelf
 from deep_research.tools.ranking import Passage
@@ -96,8 +97,8 @@ def _akin(shelf: IndexShelf, source: Source) -> list[Source] | None:
 
 def _naming(shelf: IndexShelf, source: Source) -> list[Source]:
     """The documents that name this one, and may say that they replace it."""
-    found = shelf.holding(" ".join(tokens(source.title)), sorted(REPLACING), MOST_NAMING)
-    return [shelf.passages[one].source for one in found if not REPLACING.isdisjoint(tokens(one.text))]
+    found = shelf.holding(source.title, sorted(REPLACING), MOST_NAMING)
+    return [shelf.passages[one].source for one in found if replaces_another(one.text)]
 
 
 def _worth_reading(akin: Iterable[Source], times: Sequence[str]) -> list[Source]:

@@ -22,7 +22,7 @@ _ACTIVE = re.compile(
     r"supersedes|(?:has|have) superseded|replaces|(?:has|have) replaced|lost|"
     r"ersetzt(?! durch)|tritt an die stelle|remplace(?:nt)?|abroge|"
     r"sustituyen?|reemplazan?|deroga|substitui|"
-    r"sostituisce|vervangt)\b|(?<!被)(?:取代|替代|代替)(?!为)|に代わる"
+    r"sostituisce|vervangt)\b|(?<!被)(?:取代|替代|代替)(?!为)"
 )
 _PASSIVE = re.compile(
     r"\b(?:superseded by|replaced by|ersetzt durch|abgelost durch|remplacee?s? par|abrogee?s? par|"
@@ -85,6 +85,11 @@ def statements_in(text: str) -> list[Statement]:
     """What a text says, at its beginning or end, of what it replaces and of what it is replaced by."""
     ends = text if len(text) <= BEGINNING + ENDING else f"{text[:BEGINNING]}\n\n{text[-ENDING:]}"
     return [statement for piece in _pieces(ends) for statement in _statements(piece)]
+
+
+def replaces_another(text: str) -> bool:
+    """Whether a text says at its beginning or end that it replaces a document."""
+    return any(not statement.is_replaced for statement in statements_in(text))
 
 
 def told_status(line: str) -> str:

@@ -44,8 +44,12 @@ IDLE = _set(
 NEWER = _set("new neu neue nouveau nouvelle nuevo nueva")
 """The same at the end of a file's name."""
 
-REPLACING = _set("supersedes supersede replaces replace ersetzt remplace sustituye reemplaza 取代 替代")
-"""Words of a text that says which document it replaces."""
+REPLACING = _set(
+    "supersede supersedes superseded superseding replace replaces replaced replacing ersetzt ersetzen tritt löst "
+    "remplace remplacent abroge sustituye sustituyen reemplaza reemplazan deroga substitui sostituisce vervangt "
+    "取代 替代 代替"
+)
+"""Words by which the texts are found that say which document they replace; `statements` tells whether they do."""
 
 SERIES = _stems(
     "report annual yearly yearbook almanac minutes newsletter bulletin magazine journal diary log budget accounts "
