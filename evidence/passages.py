@@ -12,7 +12,11 @@ MOST = 1200
 _GAP = re.compile(r"\n[ \t]*\n\s*|\Z")
 _HEADING = re.compile(r"(#{1,6})[ \t]+(.+)|([^\n]+)\n(?:=+|-+|~+)[ \t]*\Z")
 _MARKED_LINE = re.compile(r"#{1,6}[ \t].*(?=\n)")
-_BREAKS = (re.compile(r"[.!?。！？।။។][\"'”’)\]]*(?:\s+|(?<=[。！？]))"), re.compile(r"\s+"))
+SENTENCE_ENDS = ".!?…。！？।။។"
+"""What ends a sentence, in any script."""
+CLOSERS = "\"'”’»)]"
+"""What may stand behind it."""
+_BREAKS = (re.compile(rf"[{SENTENCE_ENDS}][{re.escape(CLOSERS)}]*(?:\s+|(?<=[。！？]))"), re.compile(r"\s+"))
 
 
 class Span(NamedTuple):

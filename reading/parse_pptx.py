@@ -8,13 +8,14 @@ from typing import Any
 
 from pptx import Presentation
 
+from deep_research.evidence.passages import CLOSERS, SENTENCE_ENDS
 from deep_research.reading.office import open_office
 from deep_research.reading.records import Extract
 from deep_research.reading.slide_charts import chart_blocks
 from deep_research.reading.tables import table_of, up_to_limit
 
 _EMU_PER_LINE = 200_000
-_SENTENCE_ENDS = (".", "!", "?", ":", "。", "！", "？", "：")
+_ENDS = (*SENTENCE_ENDS, ":", "：")
 
 
 def parse_pptx(data: bytes) -> Extract:
@@ -61,4 +62,5 @@ def _paragraphs(frame: Any) -> Iterator[str]:
     for paragraph in frame.paragraphs:
         if text := " ".join(paragraph.text.split()):
             # What is no sentence is a point of a list, at whatever level.
-            yield text if text.endswith(_SENTENCE_ENDS) and not paragraph.level else f"- {text}"
+            is_sentence = text.rstrip(CLOSERS).endswith(_ENDS)
+            yield text if is_sentence and not paragraph.level else f"- {text}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -12,6 +13,7 @@ from deep_research.reading.archives import local_name
 from deep_research.reading.tables import table_of
 
 DIGITS = 12
+_WHOLE = re.compile(r"[+-]?\d+")
 
 
 class _Series(NamedTuple):
@@ -22,7 +24,8 @@ class _Series(NamedTuple):
 
 def chart_blocks(chart: etree._Element) -> Iterator[str]:
     """Its title, and a table with a column for each series; of any kind of chart, also those that no library knows."""
-    title = next(_all(chart, "title"), None)
+    # Axes have titles too.
+    title = next((one for one in _all(chart, "title") if local_name(one.getparent()) == "chart"), None)
     if title is not None and (words := " ".join("".join(one.text or "" for one in _all(title, "t")).split())):
         yield words
     alike: dict[tuple[str, ...], list[_Series]] = defaultdict(list)
@@ -50,15 +53,19 @@ def _points(part: etree._Element | None) -> dict[int, str]:
     found: dict[int, str] = {}
     for point in _all(part, "pt") if part is not None else ():
         for value in _all(point, "v"):
-            found.setdefault(int(point.get("idx", "0")), _shown(value.text or ""))
+            words = " ".join((value.text or "").split())
+            is_number = local_name(point.getparent()).startswith("num")
+            found.setdefault(int(point.get("idx", "0")), _rounded(words) if is_number else words)
     return found
 
 
-def _shown(value: str) -> str:
+def _rounded(number: str) -> str:
+    """A number without the last figures, which come from reckoning in binary; a whole one as it is."""
     try:
-        return f"{float(value):.{DIGITS}g}"
+        return number if _WHOLE.fullmatch(number) else f"{float(number):.{DIGITS}g}"
     except ValueError:
-        return " ".join(value.split())
+        # Sheets write "#N/A" where there is none.
+        return number
 
 
 def _all(parent: etree._Element, name: str) -> Iterator[etree._Element]:

@@ -114,6 +114,14 @@ def test_slides_become_headings_with_their_text_tables_figures_and_notes() -> No
     )
 
 
+def test_what_is_no_sentence_on_a_slide_is_a_point_of_a_list() -> None:
+    show = pptx.Presentation()
+    slide = show.slides.add_slide(show.slide_layouts[1])
+    lines = ["The keeper said: “It burns.”", "दीप जलता है।", "Three lamps:", "Oil (whale)", "灯亮了。"]
+    slide.placeholders[1].text = "\n".join(lines)
+    assert parse(saved(show), "a.pptx").text.split("\n\n")[1:] == [*lines[:3], "- Oil (whale)", lines[4]]
+
+
 def test_the_figures_of_any_kind_of_chart_are_read() -> None:
     show = pptx.Presentation()
     slide = show.slides.add_slide(show.slide_layouts[6])
@@ -124,6 +132,21 @@ def test_the_figures_of_any_kind_of_chart_are_read() -> None:
     # The library makes none of these, and has no name for some of them.
     solid = edited(saved(show), {CHART: lambda chart: chart.replace(b"c:barChart", b"c:bar3DChart")})
     assert parse(solid, "a.pptx").text.endswith("|  | Wrecks |\n| --- | --- |\n| 1902 | 0.3 |")
+
+
+def test_a_chart_keeps_its_labels_and_whole_numbers_as_they_are_and_its_axes_name_it_not() -> None:
+    show = pptx.Presentation()
+    slide = show.slides.add_slide(show.slide_layouts[6])
+    figures = CategoryChartData()  # type: ignore[no-untyped-call]  # the library is typed in part
+    figures.categories = ["007", "1.10", "2E5"]
+    figures.add_series("Codes", (1234567890123, 2.50, -3))  # type: ignore[no-untyped-call]  # as above
+    chart = slide.shapes.add_chart(XL_CHART_TYPE.COLUMN_CLUSTERED, 0, 0, Inches(4), Inches(1), figures).chart
+    chart.value_axis.axis_title.text_frame.text = "Tons"
+    text = parse(saved(show), "a.pptx").text
+    assert text.endswith("|  | Codes |\n| --- | --- |\n| 007 | 1234567890123 |\n| 1.10 | 2.5 |\n| 2E5 | -3 |")
+    assert "Tons" not in text
+    chart.chart_title.text_frame.text = "Lamps"
+    assert "Lamps\n\n|  | Codes" in parse(saved(show), "a.pptx").text
 
 
 def test_sheets_become_headings_and_their_values_look_as_in_the_sheet() -> None:

@@ -9,7 +9,6 @@ from deep_research.evidence.versions.statements import statements_in, status_in
 from deep_research.evidence.versions.vocabulary import REPLACING
 from deep_research.evidence.words import tokens
 
-
 SAYING = [
     "This price list supersedes the 2024 edition.",
     "Intro.\n\nReplaces: the 2024 edition\n\nMore.",

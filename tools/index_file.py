@@ -11,7 +11,7 @@ from deep_research.evidence.inflection.stems import rules
 from deep_research.reading.readers import readers
 from deep_research.tools.copies import is_copy
 
-VERSION = 8
+VERSION = 9
 """Another one wherever what an index keeps is made otherwise: tables, passages, the names of documents."""
 BUSY_SECONDS = 60
 CACHE_KILOBYTES = 32_000
