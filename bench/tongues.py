@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from itertools import accumulate
 from random import Random
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 VOCABULARY = 100_000
 FLATTENING = 2.7
@@ -88,17 +88,14 @@ class Vocabulary(NamedTuple):
     ranked: list[str]
     weights: list[float]
     """How often they occur, each with all before it, by Zipf's law."""
-    state: Any
-    """Where the random numbers go on that made them."""
 
 
 class Words:
     """The words of one language, drawn by their frequency; they are the same ones whoever draws."""
 
     def __init__(self, code: str) -> None:
-        self.ranked, self._weights, state = _vocabulary(code)
-        self._random = Random()  # noqa: S311 - no secret
-        self._random.setstate(state)
+        self.ranked, self._weights = _vocabulary(code)
+        self._random = Random(f"words drawn of {code}")  # noqa: S311 - no secret
         self._common = len(TONGUES[code].common.split())
         self._endings = TONGUES[code].endings.split()
 
@@ -119,7 +116,7 @@ def _vocabulary(code: str) -> Vocabulary:
     made = (_made(starts, middles, random) for _ in range(VOCABULARY))
     ranked = list(dict.fromkeys([*tongue.common.split(), *made]))
     weights = list(accumulate((rank + FLATTENING) ** -STEEPNESS for rank in range(len(ranked))))
-    return Vocabulary(ranked, weights, random.getstate())
+    return Vocabulary(ranked, weights)
 
 
 def _made(starts: list[str], middles: list[str], random: Random) -> str:

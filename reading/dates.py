@@ -11,7 +11,7 @@ _OF_A_PROGRAM = {
 }  # fmt: skip
 
 
-def iso_date(words: str, is_day_first: bool = False) -> str:
+def iso_date(words: str) -> str:
     """The date that a field begins with; empty if there is none, or one that a program put there by itself."""
-    found = date_at(words.strip(), 0, is_day_first)
+    found = date_at(words.strip(), 0)
     return found.iso if found and found.iso not in _OF_A_PROGRAM else ""

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from shelf import LONG, Place
 
+from deep_research.run.errors import DatabaseUnusable
 from deep_research.tools.index_file import PAGE_BYTES
 from deep_research.tools.index_lock import alone, used
 from deep_research.tools.library import Library
@@ -72,6 +73,14 @@ def test_an_index_that_was_left_half_built_is_begun_again(place: Place) -> None:
     no_database(Path(f"{place.index_file()}.new"))
     assert hits(library) == expected
     assert not Path(f"{place.index_file()}.new").exists()
+
+
+def test_a_damaged_index_that_cannot_be_built_anew_ends_with_a_clear_error(place: Place) -> None:
+    library = place.indexed()
+    no_database(place.index_file())
+    Path(f"{place.index_file()}.new").mkdir()
+    with pytest.raises(DatabaseUnusable, match="the document index cannot be used"):
+        hits(library)
 
 
 def test_an_index_is_not_exchanged_while_it_is_used(place: Place) -> None:

@@ -26,24 +26,24 @@ LARGE = 100 * MOST
 
 
 def test_in_a_small_index_every_word_is_sought() -> None:
-    assert narrowed([{"ship": MOST}, {"salt": 2, "de_salz": 1}, {}], MOST) == ['"salt" OR "de_salz" OR "ship"']
+    assert narrowed([{"ship": MOST}, {"salt": 2, "de_salz": 1}, {}], MOST, MOST) == ['"salt" OR "de_salz" OR "ship"']
 
 
 def test_in_a_large_one_the_rare_words_are_sought_and_common_ones_only_together() -> None:
     counts = [{"ship": LARGE // 4}, {"velm": 3}, {"harbour": LARGE // 20}, {"salt": MOST - 3}]
-    assert narrowed(counts, LARGE) == ['"velm" OR "salt"', '("harbour") AND ("ship")']
+    assert narrowed(counts, LARGE, MOST) == ['"velm" OR "salt"', '("harbour") AND ("ship")']
 
 
 @pytest.mark.parametrize("words", [1, 2, 3, 4, 9])
 def test_where_all_words_are_common_they_are_sought_together(words: int) -> None:
     counts = [{f"w{number}": LARGE // 2} for number in range(words)]
-    (search,) = narrowed(counts, LARGE)
+    (search,) = narrowed(counts, LARGE, MOST)
     assert search.count("AND") == min(words, 3) - 1
 
 
 def test_where_no_word_is_known_nothing_is_sought() -> None:
-    assert narrowed([{}, {}], LARGE) == []
-    assert narrowed([], MOST) == []
+    assert narrowed([{}, {}], LARGE, MOST) == []
+    assert narrowed([], MOST, MOST) == []
 
 
 STEMS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=6)
@@ -54,7 +54,7 @@ COUNTS = st.lists(st.dictionaries(STEMS, st.integers(1, LARGE), max_size=3), max
 def test_something_is_sought_wherever_a_word_is_known_and_it_is_no_syntax_error(
     counts: list[dict[str, int]], total: int
 ) -> None:
-    searches = narrowed(counts, total)
+    searches = narrowed(counts, total, MOST)
     assert bool(searches) == any(counts)
     assert len(searches) <= 2
     connection = sqlite3.connect(":memory:")
@@ -66,7 +66,7 @@ def test_something_is_sought_wherever_a_word_is_known_and_it_is_no_syntax_error(
 
 @given(st.lists(st.integers(1, MOST), min_size=1, max_size=12))
 def test_rare_words_are_sought_up_to_what_can_be_compared(counts: list[int]) -> None:
-    first = narrowed([{f"w{place}": count} for place, count in enumerate(counts)], LARGE)[0]
+    first = narrowed([{f"w{place}": count} for place, count in enumerate(counts)], LARGE, MOST)[0]
     chosen = [count for place, count in enumerate(counts) if f'"w{place}"' in first]
     assert sum(chosen) <= MOST
     assert sorted(counts)[: len(chosen)] == sorted(chosen)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from deep_research.evidence.likeness import likeness
@@ -19,6 +19,7 @@ from deep_research.evidence.versions.vocabulary import REPLACING
 from deep_research.evidence.words import stems
 from deep_research.knowledge import Source
 from deep_research.tools.index_shelf import IndexShelf
+from deep_research.tools.index_texts import base_of
 from deep_research.tools.ranking import Passage
 
 MOST_NAMING = 10
@@ -41,15 +42,13 @@ class _Versions(NamedTuple):
     """Those that the question does not mean."""
 
 
-def in_force_first(
-    question: str, found: Sequence[Passage], shelf: IndexShelf, text_of: Callable[[Source], str], today: str
-) -> list[Passage]:
+def in_force_first(question: str, found: Sequence[Passage], shelf: IndexShelf, today: str) -> list[Passage]:
     """The passages with their versions, each text once; those of versions that the question does not mean come last.
 
     The version in force is added where only an outdated one was found, and the one that the question asks for where
     only another one was. `today` is an ISO date: what is to hold from a later day is not in force.
     """
-    versions = _versions(question, found, shelf, text_of, today)
+    versions = _versions(question, found, shelf, today)
     known = {passage.source.key for passage in found}
     every = [one for passage in found for one in _with_counterparts(passage, versions, known)]
     first = [one for one in every if one.source.key not in versions.left_out]
@@ -57,21 +56,19 @@ def in_force_first(
     return without_repeated(distinct([*first, *behind], lambda one: (one.source.key, one.start)), lambda one: one.text)
 
 
-def _versions(
-    question: str, found: Sequence[Passage], shelf: IndexShelf, text_of: Callable[[Source], str], today: str
-) -> _Versions:
+def _versions(question: str, found: Sequence[Passage], shelf: IndexShelf, today: str) -> _Versions:
     sources = {passage.source.key: passage.source for passage in found}
     times = [*(asked.iso for asked in dates_in(folded(question))), today]
-    groups = [_akin(shelf, source) for source in sources.values()]
+    groups = {base_of(source.title): _akin(shelf, source) for source in sources.values()}
     # Of which some were not looked at, none may be told to be the newest.
-    untold = {key for key, akin in zip(sources, groups, strict=True) if akin is None}
+    untold = {key for key, source in sources.items() if groups[base_of(source.title)] is None}
     lists = [
-        *(_worth_reading(akin or (), times) for akin in groups),
+        *(_worth_reading(akin or (), times) for akin in groups.values()),
         *(_naming(shelf, one) for one in sources.values()),
     ]
     akin = distinct(in_turn(lists), lambda source: source.key)
     near = {source.key: source for source in (*akin[:MOST_COMPARED], *sources.values())}
-    texts = {key: text_of(source) for key, source in near.items()}
+    texts = {key: shelf.text(source) for key, source in near.items()}
     told = [source for key, source in near.items() if key not in untold]
     editions = [_edition(source, texts[source.key]) for source in told]
     newer = superseded(editions, today)

@@ -11,8 +11,7 @@ from typing import Literal, NamedTuple
 
 from deep_research.evidence.inflection.wording import title_key
 from deep_research.reading.folder import LeftOut
-from deep_research.run.errors import DatabaseUnusable
-from deep_research.tools.index_file import Foreign, connect, discard, exchange, is_corrupt
+from deep_research.tools.index_file import NEW, connect, discard, exchange, usable
 from deep_research.tools.index_lock import used
 from deep_research.tools.index_reader import IndexReader
 from deep_research.tools.index_search import Counter, Found, find
@@ -175,15 +174,10 @@ class Index:
 
     @contextmanager
     def _transaction(self, mode: Literal["DEFERRED", "IMMEDIATE"] = "DEFERRED") -> Iterator[sqlite3.Connection]:
-        try:
-            with used(self.file), closing(connect(self.file)) as connection:
-                connection.execute(f"BEGIN {mode}")
-                yield connection
-                connection.execute("COMMIT")
-        except (sqlite3.DatabaseError, OSError) as error:
-            if isinstance(error, sqlite3.DatabaseError) and is_corrupt(error):
-                raise Foreign(self.file) from error
-            raise DatabaseUnusable(f"{self.file}: the document index cannot be used ({error})") from error
+        with usable(self.file), used(self.file), closing(connect(self.file)) as connection:
+            connection.execute(f"BEGIN {mode}")
+            yield connection
+            connection.execute("COMMIT")
 
     def identity(self) -> object:
         """Another one after the index was exchanged."""
@@ -194,7 +188,7 @@ class Index:
 
     def beside(self) -> Index:
         """An empty index to be built that takes the place of this one; only under `alone`."""
-        fresh = Index(Path(f"{self.file}.new"), self._meaning)
+        fresh = Index(Path(f"{self.file}{NEW}"), self._meaning, self._most)
         # Somebody may have been ended while he built it.
         discard(fresh.file)
         return fresh

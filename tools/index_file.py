@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from deep_research.evidence.inflection.stems import rules
 from deep_research.reading.readers import readers
+from deep_research.run.errors import DatabaseUnusable
 from deep_research.tools.copies import is_copy
 
 VERSION = 9
@@ -18,6 +20,8 @@ CACHE_KILOBYTES = 32_000
 PAGE_BYTES = 16_384
 
 LOCK = ".lock"
+NEW = ".new"
+"""Behind the name of an index: its lock, and the one that is being built to take its place."""
 _SIDES = ("-wal", "-shm", "-journal")
 _SCHEMA = """
 CREATE TABLE documents (
@@ -47,6 +51,17 @@ class Foreign(Exception):
     def __init__(self, file: Path) -> None:
         super().__init__(f"{file}: not an index of this version")
         self.file = file
+
+
+@contextmanager
+def usable(file: Path) -> Iterator[None]:
+    """Tell what goes wrong with an index as what it means: `Foreign`, or `DatabaseUnusable`."""
+    try:
+        yield
+    except (sqlite3.DatabaseError, OSError) as error:
+        if isinstance(error, sqlite3.DatabaseError) and is_corrupt(error):
+            raise Foreign(file) from error
+        raise DatabaseUnusable(f"{file}: the document index cannot be used ({error})") from error
 
 
 def connect(file: Path) -> sqlite3.Connection:

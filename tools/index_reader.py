@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Sequence
 from functools import cached_property
@@ -10,8 +9,8 @@ from functools import cached_property
 from deep_research.evidence.inflection.stems import forms_of, token
 from deep_research.evidence.inflection.wording import sought_words
 from deep_research.tools.index_numbers import POSITION_BITS
-from deep_research.tools.index_search import PASSAGES, TITLED, Counter, FoundPassage, known_titles, languages, ranked
-from deep_research.tools.index_texts import base_of
+from deep_research.tools.index_search import TITLED, Counter, FoundPassage, known_titles, languages, passage_of, ranked
+from deep_research.tools.index_texts import base_of, text_of
 from deep_research.tools.narrowing import narrowed, quoted
 
 _AKIN = f"""
@@ -71,7 +70,11 @@ class IndexReader:
 
     def passage(self, number: int) -> FoundPassage:
         """The passage of this number."""
-        return FoundPassage(*self._connection.execute(PASSAGES, (json.dumps([number]),)).fetchone())
+        return passage_of(self._connection, number)
+
+    def text(self, content_hash: str) -> str:
+        """The whole text of this hash; empty if it is not in this index."""
+        return text_of(self._connection, content_hash)
 
     def _ranked(self, match: str, limit: int) -> list[int]:
         return ranked(self._connection, match, limit, self._most)

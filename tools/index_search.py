@@ -40,7 +40,7 @@ SELECT texts.id << {POSITION_BITS} FROM documents JOIN texts ON texts.content_ha
 JOIN spans ON spans.text = texts.id
 WHERE documents.title_key = ? AND spans.position = 0 ORDER BY documents.path LIMIT ?
 """  # noqa: S608
-PASSAGES = f"""
+_PASSAGES = f"""
 SELECT documents.path, spans.start, spans.heading, documents.title, documents.date, documents.content_hash,
     texts.language, substr (spans.piece, 1, spans.stop - spans.start)
 FROM json_each (?) AS wanted JOIN texts ON texts.id = wanted.value >> {POSITION_BITS}
@@ -98,6 +98,11 @@ class Counter:
         return {stem: known[stem] for stem in stems if known[stem]}
 
 
+def passage_of(connection: sqlite3.Connection, number: int) -> FoundPassage:
+    """The passage of this number."""
+    return FoundPassage(*connection.execute(_PASSAGES, (json.dumps([number]),)).fetchone())
+
+
 def find(
     connection: sqlite3.Connection, counter: Counter, terms: Sequence[str], titles: Iterable[str], limit: int, most: int
 ) -> Found:
@@ -114,7 +119,7 @@ def find(
         best.update(_spread(connection, match, limit // (place + 1), most))
     for title in known_titles(connection, titles):
         best.update(row for (row,) in connection.execute(TITLED, (title, limit)))
-    rows = connection.execute(PASSAGES, (json.dumps(sorted(best)),))
+    rows = connection.execute(_PASSAGES, (json.dumps(sorted(best)),))
     return Found(total, dict(zip(terms, counts, strict=True)), sorted(FoundPassage(*row) for row in rows))
 
 

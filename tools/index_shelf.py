@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from deep_research.evidence.mixing import in_turn
 from deep_research.evidence.trails.candidate import Candidate
+from deep_research.knowledge import Source
 from deep_research.tools.copies import originals_first
 from deep_research.tools.index_reader import IndexReader
 from deep_research.tools.index_texts import base_of
@@ -83,6 +84,10 @@ class IndexShelf:
         sought = tuple(dict.fromkeys(words))
         found = self._once((name, sought, limit), lambda reader: reader.holding(name, limit, sought))
         return list(dict.fromkeys([*found, *titled]))
+
+    def text(self, source: Source) -> str:
+        """The whole text of a document."""
+        return next(filter(None, (one.reader.text(source.content_hash) for one in self._indexes)), "")
 
     def _once(self, asked: object, look_up: Callable[[IndexReader], Iterable[int]]) -> list[Candidate]:
         if asked not in self._lists:

@@ -49,8 +49,9 @@ def base_of(title: str) -> str:
 
 
 def text_of(connection: sqlite3.Connection, content_hash: str) -> str:
-    """The whole text of this hash."""
-    row, lead = connection.execute("SELECT id, lead FROM texts WHERE content_hash = ?", (content_hash,)).fetchone()
+    """The whole text of this hash; empty if there is none."""
+    found = connection.execute("SELECT id, lead FROM texts WHERE content_hash = ?", (content_hash,)).fetchone()
+    row, lead = found or (0, "")
     pieces = connection.execute("SELECT piece FROM spans WHERE text = ? ORDER BY position", (row,))
     return "".join([lead, *(piece for (piece,) in pieces)])
 

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from deep_research.tools.index_numbers import POSITION_BITS
-from deep_research.tools.index_search import PASSAGES, FoundPassage
+from deep_research.tools.index_search import FoundPassage, passage_of
 from deep_research.tools.meaning import NUMBERS
 
 BLOCK = 2_048
@@ -157,5 +157,4 @@ def _with_ties(found: list[_Place], limit: int) -> list[_Place]:
 
 
 def _passage(connection: sqlite3.Connection, place: _Place) -> FoundPassage:
-    number = place.text << POSITION_BITS | place.position
-    return FoundPassage(*connection.execute(PASSAGES, (json.dumps([number]),)).fetchone())
+    return passage_of(connection, place.text << POSITION_BITS | place.position)

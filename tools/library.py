@@ -121,11 +121,7 @@ class Library:
         trailed = self._trailed(question) if len(sought_words(question)) >= FEWEST_WORDS else []
         found = _spread(_each_text_once([*trailed, *self.search(question, limit)]))[:limit]
         with self._shelf() as shelf:
-            return in_force_first(question, found, shelf, self._text, self._now()[:10])[:limit]
-
-    def _text(self, source: Source) -> str:
-        document = self.read(source.address)
-        return document.text if document else ""
+            return in_force_first(question, found, shelf, self._now()[:10])[:limit]
 
     def _trailed(self, question: str) -> list[Passage]:
         with self._shelf() as shelf:
@@ -171,11 +167,8 @@ class Library:
         return self._upkeep.asked((root,), ask)
 
     def _passages(self, root: Root, found: Found) -> Iterator[Passage]:
-        sources: dict[str, Source] = {}
         read_at = self._now()
-        for one in found.passages:
-            source = sources[one.path] = sources.get(one.path) or self._source(root, one, read_at)
-            yield Passage(source, one.start, one.heading, one.language, one.text)
+        return (self._passage(root, one, read_at) for one in found.passages)
 
     def _source(self, root: Root, found: Entry | FoundPassage, read_at: str) -> Source:
         uri = root.uri(found.path)

@@ -20,7 +20,7 @@ class _Word(NamedTuple):
     """What it is indexed by, as a search of FTS5."""
 
 
-def narrowed(words: Sequence[Mapping[str, int]], total: int, most: int = MOST) -> list[str]:
+def narrowed(words: Sequence[Mapping[str, int]], total: int, most: int) -> list[str]:
     """The searches, for FTS5, that find the passages for these words; none if no passage holds any of them.
 
     For each word is told what it is indexed by, and how many of all passages hold that. If those that hold any word are

@@ -7,7 +7,7 @@ import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
 
-from deep_research.tools.index_file import LOCK, is_corrupt, remove
+from deep_research.tools.index_file import LOCK, NEW, discard, is_corrupt, remove
 from deep_research.tools.index_lock import alone
 
 KEPT_SECONDS = 90 * 24 * 3600
@@ -26,6 +26,10 @@ def remove_old(folder: Path, now: float) -> None:
         with suppress(OSError, sqlite3.Error):
             if _is_old(file, now):
                 _remove_unless_wanted(file, now)
+    for file in sorted(folder.glob(f"*.sqlite{NEW}")):
+        with suppress(OSError):
+            if _is_old(file, now):
+                discard(file)
 
 
 def _remove_unless_wanted(file: Path, now: float) -> None:

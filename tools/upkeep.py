@@ -13,7 +13,7 @@ from deep_research.run.clock import Clock
 from deep_research.run.errors import DatabaseUnusable
 from deep_research.run.limits import Limits
 from deep_research.tools.index import Index
-from deep_research.tools.index_file import Foreign
+from deep_research.tools.index_file import Foreign, usable
 from deep_research.tools.index_lock import alone, is_using
 from deep_research.tools.old_indexes import note_use, remove_old
 from deep_research.tools.refresh import Outdated, compare, update
@@ -98,7 +98,7 @@ class Upkeep:
 
 def _exchange(root: Root, seen: object, build: Callable[[Root, Index], None]) -> None:
     """Put a new index in the place of a damaged one, unless another thread or process has done so already."""
-    with alone(root.store.file):
+    with usable(root.store.file), alone(root.store.file):
         if root.store.identity() == seen:
             fresh = root.store.beside()
             build(root, fresh)
