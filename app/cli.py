@@ -50,7 +50,8 @@ REPORT_FORMAT = click.option(
     "--format",
     "output_format",
     type=click.Choice(["md", "json"]),
-    help="Output format; without it what the name of the file says, as for `export`, else md.",
+    help="Output format: the report as text, or with its sources as data. Without it, what the name of the file says,"
+    " as for `export` (there .json is the whole run), else md.",
 )
 JSON = click.option(
     "--json", "as_json", is_flag=True, help="Print packets as JSON lines in place of progress and report."

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable, Mapping
 from functools import cache
+
+from deep_research.evidence.accents import without_accents
 
 _NAMES = {
     "en": "january february march april may june july august september october november december",
@@ -37,14 +38,15 @@ def month_names(full: Iterable[str], short: Iterable[str] = ()) -> Mapping[str, 
     """
     lists = [*(_NAMES[code] for code in full), *(_SHORT[code] for code in short)]
     numbered = [pair for names in lists for pair in enumerate(names.split(), 1)]
-    return {form: number for number, names in numbered for name in names.split("/") for form in (name, _plain(name))}
+    return {
+        form: number
+        for number, names in numbered
+        for name in names.split("/")
+        for form in (name, without_accents(name))
+    }
 
 
 @cache
 def all_month_names() -> Mapping[str, int]:
     """The numbers of the months by all names that are known."""
     return month_names(_NAMES, _SHORT)
-
-
-def _plain(name: str) -> str:
-    return "".join(sign for sign in unicodedata.normalize("NFD", name) if not unicodedata.combining(sign))

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from functools import lru_cache
 
+from deep_research.evidence.accents import without_accents
 from deep_research.evidence.vocabulary import FAMILIES, GENERIC_WORDS, STOP_WORDS
 
 UNSPACED = (
@@ -94,8 +95,7 @@ def _trimmed(run: str) -> str:
 
 def _pieces(run: str) -> list[str]:
     if not re.match(rf"[{UNSPACED}]", run):
-        decomposed = unicodedata.normalize("NFKD", run)
-        return ["".join(character for character in decomposed if not unicodedata.combining(character))]
+        return [without_accents(run)]
     return [run[start : start + 2] for start in range(max(1, len(run) - 1))]
 
 

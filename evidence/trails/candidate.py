@@ -12,7 +12,8 @@ from deep_research.evidence.vocabulary import MONTHS, STOP_WORDS
 from deep_research.evidence.words import names, plain_run, run_of, stem, stem_run, stems, tokens
 
 SHORTEST_NAME = 3
-UNTELLING = STOP_WORDS | MONTHS
+NO_NAMES = STOP_WORDS | MONTHS
+"""Words that are no name by themselves."""
 _JOINT = re.compile(r"\s+(?:of|the|in|at|de|von|van)\s+")
 
 
@@ -109,4 +110,4 @@ def _names_in(title: str, subject: str, text: str) -> Mapping[str, str]:
 
 
 def _is_telling(name: str) -> bool:
-    return len(name) >= SHORTEST_NAME and not name.isdigit() and not UNTELLING.issuperset(name.split())
+    return len(name) >= SHORTEST_NAME and not name.isdigit() and not NO_NAMES.issuperset(name.split())

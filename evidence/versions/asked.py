@@ -6,16 +6,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from deep_research.evidence.versions.dates import dates_in
-from deep_research.evidence.versions.names import folded, marks_in, read_path, read_title
-from deep_research.evidence.versions.vocabulary import DRAFT, DRAFT_SIGNS
-from deep_research.evidence.words import tokens
+from deep_research.evidence.versions.dates import NEAR, agree, dates_in
+from deep_research.evidence.versions.names import folded, marks_in, names_draft, read_path, read_title
+from deep_research.evidence.versions.vocabulary import KINDS_OF_DOCUMENTS
 
 _KIND = (
-    r"(?:edition|version|issue|draft|release|revision|policy|rules?|regulations?|guide|handbook|manual|statutes?|plan|"
-    r"timetable|schedule|tariffs?|prices?|fees?|charges?|rates?|hours|values?|figures?|limits?|\w*fassung|ausgabe|auflage|"
-    r"\w*ordnung|\w*satzung|\w*tarif\w*|\w*preise?|\w*gebuhr(?:en)?|\w*entgelte?|\w*zeiten|\w*plan|\w*wert|reglement|"
-    r"tarifs?|prix|horaires?|version|reglamento|tarifas?|precios?|horarios?|edicion|norma)"
+    rf"(?:{KINDS_OF_DOCUMENTS}|rule|price|fee|charge|rate|values?|figures?|limits?|\w*preis|\w*gebuhr(?:en)?|\w*entgelte?|"
+    r"\w*wert|prix|precios?)"
 )
 _PAST = re.compile(
     r"\b(?:previously|formerly|used to|fruher|damals|ehemals|auparavant|autrefois|precedemment|anteriormente|"
@@ -109,7 +106,7 @@ def _of_other_times(question: str, documents: Sequence[Dated]) -> set[str]:
     found: set[str] = set()
     for series in _series(documents):
         last = max(series.values())
-        meant = {key for key, date in series.items() if (date == last if is_of_present else _is_of(date, times))}
+        meant = {key for key, date in series.items() if (date == last if is_of_present else agree([date], times))}
         found |= series.keys() - meant if meant else set()
     return found
 
@@ -122,10 +119,6 @@ def _series(documents: Sequence[Dated]) -> list[dict[str, str]]:
             if name.base and name.date:
                 series.setdefault((kind, *name.base), {})[one.key] = name.date
     return [dates for dates in series.values() if len(dates) > 1]
-
-
-def _is_of(date: str, times: Sequence[str]) -> bool:
-    return any(date.startswith(time) or time.startswith(date) for time in times)
 
 
 def _meant(question: str, old: Sequence[Version], present: Sequence[Version]) -> set[str]:
@@ -141,7 +134,7 @@ def _meant(question: str, old: Sequence[Version], present: Sequence[Version]) ->
 def _by_number(question: str, versions: Sequence[Version]) -> set[str]:
     numbers = marks_in(question).numbers
     found = {one.key for one in versions if one.number in numbers}
-    if not DRAFT.isdisjoint(tokens(question)) or any(sign in question for sign in DRAFT_SIGNS):
+    if names_draft(question):
         found |= {one.key for one in versions if one.is_draft}
     return found
 
@@ -154,7 +147,7 @@ def _by_date(question: str, versions: Sequence[Version], present: Sequence[Versi
     found: set[str] = set()
     dated = [one for one in versions if one.date]
     for asked in dates_in(question):
-        is_before = _BEFORE.search(question[: asked.start].rstrip()) is not None
+        is_before = _BEFORE.search(question[max(0, asked.start - NEAR) : asked.start].rstrip()) is not None
         earlier = [one for one in dated if _is_by(one.date, asked.iso, is_before=is_before)]
         if earlier:
             decided = [one for one in earlier if not one.is_draft]

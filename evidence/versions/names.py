@@ -102,6 +102,11 @@ def folded(text: str) -> str:
     return unicodedata.normalize("NFC", _ACCENTS.sub("", plain))
 
 
+def names_draft(plain: str) -> bool:
+    """Whether a folded text speaks of a draft."""
+    return not DRAFT.isdisjoint(tokens(plain)) or any(sign in plain for sign in DRAFT_SIGNS)
+
+
 class Marks(NamedTuple):
     """What a text tells of versions."""
 

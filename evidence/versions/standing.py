@@ -7,10 +7,9 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from deep_research.evidence.versions.dates import dates_in
-from deep_research.evidence.versions.names import folded
+from deep_research.evidence.versions.names import folded, names_draft
 from deep_research.evidence.versions.statements import HEAD, LONGEST_LINE, is_of_itself, told_status
 from deep_research.evidence.versions.vocabulary import DRAFT, DRAFT_SIGNS
-from deep_research.evidence.words import tokens
 
 _DRAFT = rf"(?:{'|'.join(sorted(DRAFT))})"
 _SET_APART = re.compile(rf"[(\[（【]\s*{_DRAFT}\b|(?:\s[–—-]|[,:])\s+{_DRAFT}\W*$|^\W*{_DRAFT}\s*[:–—]")
@@ -51,11 +50,7 @@ def says_it_is_draft(title: str, path: str, text: str) -> bool:
     if any(map(_is_name_of_draft, (title, file.stem))) or not DRAFT.isdisjoint(map(folded, file.parts[:-1])):
         return True
     lines = [line for line in folded(text[:HEAD]).splitlines() if len(line) <= LONGEST_LINE]
-    return any(_SAID.search(line) or _names_draft(told_status(line)) for line in lines)
-
-
-def _names_draft(words: str) -> bool:
-    return not DRAFT.isdisjoint(tokens(words)) or any(sign in words for sign in DRAFT_SIGNS)
+    return any(_SAID.search(line) or names_draft(told_status(line)) for line in lines)
 
 
 def _is_name_of_draft(name: str) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from deep_research.evidence.versions.names import Status, folded
-from deep_research.evidence.versions.vocabulary import DRAFT, DRAFT_SIGNS, OUTDATED
+from deep_research.evidence.versions.vocabulary import DRAFT, DRAFT_SIGNS, KINDS_OF_DOCUMENTS, OUTDATED
 from deep_research.evidence.words import tokens
 
 HEAD = 800
@@ -29,14 +29,7 @@ _PASSIVE = re.compile(
     r"(?:sustituid|reemplazad|derogad)[oa]s? por|substituid[oa] por|sostituit[oa] da|vervangen door)\b|被|由"
 )
 _PASSIVE_END = re.compile(r"\bdurch\b(?P<object>[^;]{3,120})\b(?:ersetzt|abgelost)\b")
-_DOCUMENT = (
-    r"(?:document|version|edition|issue|release|revision|policy|list|sheet|rules|regulations?|guide|guidelines?|"
-    r"handbook|manual|notice|statutes?|ordinance|procedure|plan|schedule|timetable|page|instructions?|directive|circular|leaflet|"
-    r"brochure|terms|tariffs?|prices|fees|charges|rates|hours|text|draft|dokument|fassung|ausgabe|auflage|version|"
-    r"liste|preisliste|\w*ordnung|\w*satzung|\w*tarif\w*|\w*richtlinie|\w*handbuch|\w*anweisung|\w*plan|\w*blatt|"
-    r"\w*preise|\w*zeiten|regelung|leitfaden|entwurf|edition|reglement|tarifs?|horaires|consigne|notice|texte|version|"
-    r"documento|edicion|reglamento|tarifas?|horario|norma|normativa|guia|manual|procedimiento|texto|lista|borrador)"
-)
+_DOCUMENT = rf"(?:{KINDS_OF_DOCUMENTS})"
 _SELF = re.compile(
     rf"\b(?:this|these|the present|diese[rs]?|(?:der|die|das) vorliegende[rs]?|cet?|cette|ces|l[ea]s? presente?s?|"
     rf"est[aeo]s?|el presente|questo|questa|dit|deze)(?: [\w-]+){{0,3}}? {_DOCUMENT}\b"

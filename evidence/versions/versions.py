@@ -12,11 +12,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from itertools import permutations, product
+from itertools import permutations
 from typing import NamedTuple, TypeVar
 
 from deep_research.evidence.likeness import likeness
 from deep_research.evidence.reprints import REPRINT, overlap, runs_of
+from deep_research.evidence.versions.dates import agree
 from deep_research.evidence.versions.names import Status, folder_of, marks_in, read_path, read_title
 from deep_research.evidence.versions.standing import Standing, beginning_in, says_it_is_draft
 from deep_research.evidence.versions.statements import Statement, statements_in, status_in
@@ -174,7 +175,7 @@ def _is_meant(statement: Statement, own: _Read, other: _Read) -> bool:
     """Whether the other document is the one of which the own one says that it replaces it, or is replaced by it."""
     marks, words = marks_in(statement.which), set(tokens(statement.which))
     is_dated = bool(marks.dates or marks.numbers)
-    if is_dated and other.number not in marks.numbers and not _agree(marks.dates, other.dates):
+    if is_dated and other.number not in marks.numbers and not agree(marks.dates, other.dates):
         return False
     if len(other.title_words) >= FEWEST_WORDS and other.title_words <= words:
         return True
@@ -187,11 +188,6 @@ def _is_meant(statement: Statement, own: _Read, other: _Read) -> bool:
     if statement.is_replaced:
         return statement.is_of_newer and _age(own, other) > 0
     return statement.is_of_earlier and statement.is_of_document and _age(other, own) > 0
-
-
-def _agree(dates: Iterable[str], others: Iterable[str]) -> bool:
-    """Whether one of the dates is, or lies within, one of the others, or the other way round."""
-    return any(one.startswith(other) or other.startswith(one) for one, other in product(dates, others))
 
 
 def _have_one_name(one: _Read, other: _Read) -> bool:

@@ -74,5 +74,14 @@ RULES = _stems(
     "指南 制度 章程 条例 料金 規程 規則"
 )
 """What holds until another one of its kind does."""
+KINDS_OF_DOCUMENTS = (
+    r"document|version|edition|issue|release|revision|policy|list|sheet|rules|regulations?|guide|guidelines?|handbook|"
+    r"manual|notice|statutes?|ordinance|procedure|plan|schedule|timetable|page|instructions?|directive|circular|leaflet|"
+    r"brochure|terms|tariffs?|prices|fees|charges|rates|hours|text|draft|dokument|\w*fassung|ausgabe|auflage|liste|"
+    r"preisliste|\w*ordnung|\w*satzung|\w*tarif\w*|\w*richtlinie|\w*handbuch|\w*anweisung|\w*plan|\w*blatt|\w*preise|"
+    r"\w*zeiten|regelung|leitfaden|entwurf|reglement|horaires?|consigne|texte|documento|edicion|reglamento|tarifas?|"
+    r"horarios?|norma|normativa|guia|procedimiento|texto|lista|borrador"
+)
+"""What versions there are of, as alternatives of a pattern for folded texts."""
 RULE_ENDINGS = ("ordnung", "satzung", "tarif", "preise", "preisliste", "gebuhren", "zeiten", "richtlinie", "anweisung")
 """The same as the last part of German words."""
