@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
-from extracting import finding_for
+from extracting import finding_for, report_on
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep_research.models.extractive.antecedents import understandable
-from deep_research.models.extractive.pool import Pool, Text
 from deep_research.models.extractive.pronouns import points_back
-from deep_research.models.extractive.sentences import Quotable, linked, quotables, sentences
+from deep_research.models.extractive.sentences import Quotable, quotables, sentences
 
 SECTIONS = """## Skarv
 
@@ -56,12 +56,53 @@ def test_a_pronoun_is_quoted_behind_what_it_means(question: str, text: str, said
     assert unsaid not in answer
 
 
-@pytest.mark.parametrize(("title", "is_told"), [("Ada Moran (keeper)", True), ("People of the coast", False)])
-def test_the_subject_of_the_whole_document_is_not_said_before_each_pronoun(title: str, is_told: bool) -> None:
-    texts = ("Ada Moran kept the light.", "She liked cats.", "She was born in Tralee.")
-    pool = Pool([Text(1, title, linked(texts))], "Where was Ada Moran born?")
-    chosen = [one.text for one in understandable(pool, pool.sentences[2:])]
-    assert chosen == ([texts[2]] if is_told else [texts[0], texts[2]])
+def test_of_two_that_are_asked_for_both_are_quoted() -> None:
+    answer = answer_of(finding_for("How much do the Skarv and the Lomvi weigh?", ("Models of the year", SECTIONS)))
+    assert "It weighs 31 kilograms" in answer
+    assert "weighs 58 kilograms" in answer
+
+
+def test_what_is_meant_may_stand_in_the_paragraph_before_but_under_no_other_heading() -> None:
+    said = quotables("## Tarn\n\nThe kiln is red.\n\nIt burns oil.\n\n## Osk\n\nIt burns wood.")
+    assert [(one.text, one.antecedent) for one in said] == [
+        ("The kiln is red.", ""),
+        ("It burns oil.", "The kiln is red."),
+        ("It burns wood.", ""),
+    ]
+
+
+def test_behind_what_cannot_be_quoted_nobody_knows_what_a_pronoun_means() -> None:
+    said = quotables("The kiln is red. The oven **is blue. It burns oil.")
+    assert [(one.text, one.antecedent) for one in said] == [("The kiln is red.", ""), ("It burns oil.", "")]
+
+
+THINGS = ("Skarv", "Lomvi", "Terne")
+STATED = st.tuples(*(st.lists(st.sampled_from(("31", "58", "12")), min_size=2, max_size=2) for _ in THINGS))
+ASKED = (
+    "How much does the {} weigh?",
+    "How much does the {} carry?",
+    "What does the {} weigh, and what does it carry?",
+)
+
+
+def _paragraph(thing: str, figures: list[str]) -> str:
+    return f"The {thing} is a bike of type {len(thing)}. It weighs {figures[0]} kilograms. It carries {figures[1]} men."
+
+
+@given(STATED, st.sampled_from(ASKED), st.permutations(THINGS))
+def test_no_pronoun_in_a_report_means_another_thing_than_in_its_document(
+    figures: tuple[list[str], ...], question: str, things: list[str]
+) -> None:
+    paragraphs = list(map(_paragraph, things, figures))
+    document = ("Models of the year", "\n\n".join(paragraphs))
+    tasks = [question.format(thing) for thing in things[:2]]
+    findings = [finding_for(f"{task} (for the question: {' '.join(tasks)})", document) for task in tasks]
+    for finding in (*findings, report_on(" ".join(tasks), *findings)):
+        thing = ""
+        for sentence in re.split(r" \[1\]\s*", finding):
+            thing = next((one for one in things if f"The {one} is" in sentence), thing)
+            if sentence.startswith("It "):
+                assert sentence in paragraphs[things.index(thing)]
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,16 @@ KILN = "# Halls\n\nThe kiln in Hall 7 is fired on Mondays. The paint is kept in 
 SHOWROOM = "# Showroom\n\nThe showroom of Bergen was opened on 1 June 2024. It closed in 2025.\n"
 
 
+STAFF = """# Staff of the yard
+
+Ada Brandt is the manager. She joined the yard in 1998.
+
+Per Moen is the cook. He joined the yard in 2016.
+"""
+BIKES = """The Skarv is a bike for one person. It weighs {} kilograms.
+
+The Lomvi is a tricycle for two children. It weighs {} kilograms.
+"""
 BUDGETS = "# Budgets\n\n| Department | Budget |\n| --- | --- |\n| Workshop | 120 |\n| Research | 340 |\n"
 POLICY = "# Policy\n\nThe policy was issued by the IT department.\n"
 
@@ -79,3 +89,20 @@ def test_a_word_of_asking_may_be_part_of_what_is_asked_for(tmp_path: Path) -> No
 def test_code_of_a_console_is_not_quoted_as_a_list(tmp_path: Path) -> None:
     text = "# Clauses\n\nA finally clause drops what was raised:\n\n>>> def f():\n...     return 42\n>>> f()\n42\n"
     assert "42" not in ask(tmp_path, "What does a finally clause do with what was raised?", clauses_md=text)
+
+
+@pytest.mark.parametrize("strategy", ["orchestrated", "planned"])
+def test_who_is_meant_by_a_pronoun_stands_before_it(tmp_path: Path, strategy: Strategy) -> None:
+    text = ask(tmp_path, "When did Per Moen join the yard?", strategy, staff_md=STAFF)
+    assert text.startswith("Per Moen is the cook. [1]")
+    assert text.index("He joined the yard in 2016.") < text.find("She joined the yard in 1998.") % len(text)
+
+
+def test_an_outdated_value_is_that_of_the_thing_that_is_asked_for(tmp_path: Path) -> None:
+    new = f"# Bike data 2026\n\n{BIKES.format(31, 58)}\nThis data sheet supersedes the 2024 edition.\n"
+    old = f"# Bike data 2024\n\n{BIKES.format(30, 57)}"
+    text = ask(tmp_path, "How much does the Lomvi weigh?", data2024_md=old, data2026_md=new)
+    _, _, outdated = text.partition("## Outdated versions")
+    assert "58 kilograms" in text
+    assert "57 kilograms" in outdated
+    assert "30 kilograms" not in outdated

@@ -18,7 +18,7 @@ from deep_research.models.extractive.coverage import (
 )
 from deep_research.models.extractive.pool import Pool, Sentence
 from deep_research.models.extractive.prose import counted, listed
-from deep_research.models.extractive.quotations import pool_of_learnings, pool_of_sentences, sourced
+from deep_research.models.extractive.quotations import pool_of_learnings, pool_of_quotations, quoted_in
 from deep_research.models.extractive.reading import knowledge_in, question_in
 from deep_research.models.extractive.topics import topic_of
 
@@ -30,7 +30,7 @@ NOTHING = "Nothing was learned from a source that could be thought over."
 
 def record_analysis(messages: Sequence[BaseMessage]) -> dict[str, Any]:
     """How much was learned, what of the question it speaks of, and where its sources are alike."""
-    pool = pool_of_sentences(sourced(knowledge_in(messages).learnings), topic_of(question_in(messages)).question)
+    pool = pool_of_quotations(quoted_in(knowledge_in(messages).learnings), topic_of(question_in(messages)).question)
     if not pool.sentences:
         return {"statements": [NOTHING]}
     statements = [_extent(pool), _scope(pool), _likeness(pool)]

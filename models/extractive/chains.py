@@ -45,7 +45,7 @@ def best_chain(pool: Pool, length: int) -> Chain:
     candidates = [
         sentence
         for sentence in pool.sentences
-        if sentence.is_right or any(stem in pool.wanted for stem in sentence.stems | sentence.context)
+        if sentence.is_right or any(stem in pool.wanted for stem in sentence.held)
     ]
     best, beam = Chain(), [Chain()]
     for _ in range(length):
@@ -60,25 +60,27 @@ def answer_first(chain: Chain, pool: Pool) -> tuple[Sentence, ...]:
     if not chain.sentences or not chain.sentences[-1].is_right:
         return chain.sentences
     *before, last = chain.sentences
-    held = [(one, (one.stems | one.context) & pool.wanted.keys()) for one in chain.sentences]
+    held = [(one, one.held & pool.wanted.keys()) for one in chain.sentences]
     fillers = [one for one, own in held[:-1] if one.number == last.number and own <= held[-1][1]]
     return (*(one for one in before if one not in fillers), last, *fillers)
 
 
 def _continued(chain: Chain, pool: Pool, candidates: Sequence[Sentence]) -> Iterator[Chain]:
-    known = frozenset(stem for earlier in chain.sentences for stem in earlier.stems | earlier.context)
+    known = frozenset(stem for earlier in chain.sentences for stem in earlier.held)
     for sentence in candidates:
         relation = _relation(pool, sentence, chain.sentences)
         # The kind of thing that is asked for stands in many sentences that have nothing to do with the question.
-        has_to_do = relation > 0 or not pool.wanted.keys().isdisjoint(sentence.stems | sentence.context)
+        has_to_do = relation > 0 or not pool.wanted.keys().isdisjoint(sentence.held)
         if sentence not in chain.sentences and has_to_do:
             worth = _fit(pool, sentence, known) + relation
             yield Chain((*chain.sentences, sentence), chain.worth + worth)
 
 
 def _fit(pool: Pool, sentence: Sentence, known: frozenset[str]) -> float:
-    worth = pool.weight(sentence.stems - known) + CONTEXT_SHARE * pool.weight(sentence.context - known)
-    worth += REPEATED_SHARE * pool.weight((sentence.stems | sentence.context) & known)
+    worth = pool.weight(sentence.meaning - known) + CONTEXT_SHARE * pool.weight(
+        sentence.context - known - sentence.meant
+    )
+    worth += REPEATED_SHARE * pool.weight(sentence.held & known)
     return worth - COST - PLACE * sentence.place - LONG * len(sentence.text.split())
 
 

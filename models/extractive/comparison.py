@@ -61,13 +61,13 @@ def said_of_sides(pool: Pool, sides: Sequence[str]) -> list[Sentence]:
 
 
 def _said_of(pool: Pool, side: frozenset[str], of_sides: frozenset[str]) -> list[Sentence]:
-    own = [one for one in pool.sentences if len(side & (one.stems | one.context)) >= OF_SIDE * len(side)]
+    own = [one for one in pool.sentences if len(side & one.held) >= OF_SIDE * len(side)]
     others = of_sides - side
     ranked = sorted(
         own,
         key=lambda one: (
-            -pool.weight((one.stems | one.context) - of_sides),
-            len(others & (one.stems | one.context)),
+            -pool.weight(one.held - of_sides),
+            len(others & one.held),
             not one.is_right,
             one.place,
         ),

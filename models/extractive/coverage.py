@@ -80,7 +80,7 @@ def unsaid(pool: Pool) -> list[str]:
     function_words = common_words().get(evident(sought_words(pool.question), IN_QUESTION), frozenset())
     asked = {stem for word in set(tokens(question)) - function_words for stem in stems(word)} & pool.wanted.keys()
     open_words = asked - named - ANYTHING
-    held = {stem for sentence in pool.sentences for stem in sentence.stems | sentence.context}
+    held = {stem for sentence in pool.sentences for stem in sentence.held}
     said = any(sentence.is_right for sentence in pool.sentences)
     fewest = FEWEST_UNSAID if said else 1
     return words_with(open_words, question) if len(open_words) >= fewest and not open_words & held else []

@@ -44,8 +44,8 @@ def _counterparts(said: Sentence, found: Sequence[Sentence]) -> Iterator[Sentenc
     """Of each outdated version the sentence that is most like this one, unless that is the same or none is like it."""
     for number in dict.fromkeys(one.number for one in found):
         own = [one for one in found if one.number == number]
-        best = max(own, key=lambda one: (likeness(one.stems, said.stems), -one.place))
-        if best.text != said.text and likeness(best.stems, said.stems) >= ALIKE:
+        best = max(own, key=lambda one: (likeness(one.meaning, said.meaning), -one.place))
+        if best.text != said.text and likeness(best.meaning, said.meaning) >= ALIKE:
             yield best
 
 

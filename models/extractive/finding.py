@@ -8,7 +8,7 @@ from typing import NamedTuple
 from langchain_core.messages import BaseMessage
 
 from deep_research.evidence.labels import labels_of_named
-from deep_research.models.extractive.antecedents import antecedent_of, understandable
+from deep_research.models.extractive.antecedents import understandable
 from deep_research.models.extractive.chains import answer_first, best_chain
 from deep_research.models.extractive.comparison import said_of_sides, sides_of
 from deep_research.models.extractive.editions import meant, outdated, pending
@@ -50,17 +50,21 @@ def write_finding(messages: Sequence[BaseMessage]) -> str:
     pool = pool_of(best, topic.whole)
     answer, evidence = choose(pool, topic.text)
     tables = telling_tables(best, pool, labels_of_named(language_in(messages)).source)
-    old = [f"{OUTDATED}{_cited(one)}" for one in outdated(documents, topic.whole, answer)]
-    old += [f"{PENDING}{_cited(one)}" for one in pending(documents, topic.whole, answer)]
+    old = [f"{OUTDATED}{_in_full(one)}" for one in outdated(documents, topic.whole, answer)]
+    old += [f"{PENDING}{_in_full(one)}" for one in pending(documents, topic.whole, answer)]
     absent = [f"Nothing was found on “{name}”." for name in absent_names(documents, topic.text)]
     if not answer and not tables:
         return " ".join([f"Nothing was found that fits the task: {' '.join(topic.text.split())}", *absent])
-    return "\n\n".join([*_paragraph(answer), *tables, *_documents(pool, (*answer, *evidence), evidence), *old, *absent])
+    further = _documents(pool, (*answer, *evidence), evidence)
+    return "\n\n".join([*_paragraph(pool, answer, is_answer=True), *tables, *further, *old, *absent])
 
 
 def choose(pool: Pool, task: str) -> Choice:
-    """What answers the task, and the sentences that serve the question best of each document that has to do with it."""
-    answer = tuple(understandable(pool, _answer(pool, task)))
+    """What answers the task, and the sentences that serve the question best of each document that has to do with it.
+
+    What they point back to is not among them.
+    """
+    answer = tuple(_answer(pool, task))
     return Choice(answer, tuple(sentence for number in pool.titles for sentence in _of_document(pool, number, answer)))
 
 
@@ -76,27 +80,29 @@ def _documents(pool: Pool, quoted: Sequence[Sentence], evidence: Sequence[Senten
     numbers = {sentence.number for sentence in quoted}
     for number in (number for number in pool.titles if number in numbers):
         yield heading_of(number, pool.titles[number])
-        yield from _paragraph([one for one in evidence if one.number == number])
+        yield from _paragraph(pool, [one for one in evidence if one.number == number], is_answer=False)
 
 
-def _paragraph(sentences: Sequence[Sentence]) -> list[str]:
-    return [" ".join(map(_cited, sentences))] if sentences else []
+def _paragraph(pool: Pool, sentences: Sequence[Sentence], *, is_answer: bool) -> list[str]:
+    return [" ".join(map(_cited, understandable(pool, sentences, is_answer=is_answer)))] if sentences else []
+
+
+def _in_full(sentence: Sentence) -> str:
+    return " ".join(f"{text} [{sentence.number}]" for text in (sentence.antecedent, sentence.text) if text)
 
 
 def _cited(sentence: Sentence) -> str:
     return f"{sentence.text} [{sentence.number}]"
 
 
-def _of_document(pool: Pool, number: int, chain: Sequence[Sentence]) -> Iterator[Sentence]:
+def _of_document(pool: Pool, number: int, chain: Sequence[Sentence]) -> list[Sentence]:
     own = [sentence for sentence in pool.sentences if sentence.number == number]
     if not any(sentence in chain or _has_to_do(pool, sentence, chain) for sentence in own):
-        return
+        return []
     most = MAX_OF_ANSWER if any(sentence in chain for sentence in own) else MAX_OF_OTHERS
     best = sorted(own, key=lambda one: (one not in chain, -pool.weight(one.stems), one.place))[:most]
-    further = [sentence for sentence in own if sentence in best and sentence not in chain]
-    # What is meant stands right before a sentence, or the sentence is left out.
-    yield from (one for one in further if (said := antecedent_of(pool, one)) is None or said in further)
+    return [sentence for sentence in own if sentence in best and sentence not in chain]
 
 
 def _has_to_do(pool: Pool, sentence: Sentence, chain: Sequence[Sentence]) -> bool:
-    return pool.weight(sentence.stems | sentence.context) > 0 or any(pool.is_linked(one, sentence) for one in chain)
+    return pool.weight(sentence.held) > 0 or any(pool.is_linked(one, sentence) for one in chain)

@@ -7,6 +7,7 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 
+from deep_research.models.extractive.antecedents import in_full
 from deep_research.models.extractive.chains import best_chain
 from deep_research.models.extractive.prose import counted
 from deep_research.models.extractive.quotations import pool_of_learnings
@@ -24,7 +25,7 @@ def frame_report(messages: Sequence[BaseMessage]) -> dict[str, Any]:
     question = _question(messages)
     pool = pool_of_learnings(knowledge_in(messages).learnings, question)
     lead = best_chain(pool, LEAD_SENTENCES).sentences
-    message = " ".join(dict.fromkeys(sentence.text for sentence in (*lead[:1], *lead[-1:])))
+    message = " ".join(dict.fromkeys(map(in_full, (*lead[:1], *lead[-1:]))))
     choice = f"{counted(len(pool.sentences), 'sentence')} from {counted(len(pool.titles), 'source')}"
     return {
         "main_message": message or f"Nothing that fits was found on “{question}”.",

@@ -8,6 +8,7 @@ from typing import Any
 from langchain_core.messages import BaseMessage
 
 from deep_research.evidence.words import stems
+from deep_research.models.extractive.antecedents import in_full
 from deep_research.models.extractive.chains import best_chain
 from deep_research.models.extractive.coverage import is_answered, lacks_its_kind, missing, missing_names, share
 from deep_research.models.extractive.leads import queries_in
@@ -40,7 +41,7 @@ def record_insights(messages: Sequence[BaseMessage]) -> dict[str, Any]:
         {"question": f"What is known about {name}?", "relevance": _rounded(pool.weight(stems(name)))}
         for name in missing_names(pool)
     ]
-    return {"insights": [sentence.text for sentence in chain.sentences], "gaps": gaps}
+    return {"insights": list(map(in_full, chain.sentences)), "gaps": gaps}
 
 
 def evaluate_outcome(messages: Sequence[BaseMessage]) -> dict[str, Any]:

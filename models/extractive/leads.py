@@ -44,7 +44,7 @@ def queries_in(pool: Pool, asked: Sequence[str], count: int) -> list[str]:
 def _leads(pool: Pool) -> Iterator[Lead]:
     chain = best_chain(pool, CHAIN_LENGTH).sentences
     for sentence in pool.sentences:
-        worth = pool.weight(sentence.stems | sentence.context)
+        worth = pool.weight(sentence.held)
         worth += IN_CHAIN * (sentence in chain) + NAMED * (sentence.number in pool.named)
         for name in names(f"{pool.titles[sentence.number]}\n{sentence.text}"):
             if _is_new(name, pool):
@@ -65,7 +65,7 @@ def _nearness(name: str, text: str, wanted: Collection[str]) -> float:
 
 
 def _open_words(pool: Pool, sentence: Sentence) -> str:
-    covered = sentence.stems | sentence.context
+    covered = sentence.held
     content = dict.fromkeys(token for token in tokens(pool.question) if token not in STOP_WORDS)
     words = [token for token in content if stem(token) not in covered]
     heaviest = sorted(words, key=lambda word: -pool.wanted.get(stem(word), 0.0))[:OPEN_WORDS]

@@ -7,14 +7,15 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 
+from deep_research.models.extractive.antecedents import in_full
 from deep_research.models.extractive.coverage import is_answered
 from deep_research.models.extractive.editions import meant
 from deep_research.models.extractive.finding import choose
 from deep_research.models.extractive.leading import leading
 from deep_research.models.extractive.leads import queries_in
 from deep_research.models.extractive.pool import pool_of
-from deep_research.models.extractive.quotations import pool_of_learnings, pool_of_sentences
-from deep_research.models.extractive.reading import documents_in, knowledge_in, question_in
+from deep_research.models.extractive.quotations import pool_of_learnings
+from deep_research.models.extractive.reading import Learned, documents_in, knowledge_in, question_in
 from deep_research.models.extractive.researcher import MAX_QUERIES, first_queries
 from deep_research.models.extractive.tables import telling_rows
 from deep_research.models.extractive.topics import topic_of
@@ -40,10 +41,11 @@ def record_learnings(messages: Sequence[BaseMessage]) -> dict[str, Any]:
     documents = meant(documents_in(messages), topic.whole)
     best = leading(documents, topic.whole)
     pool = pool_of(best, topic.whole)
-    answer, evidence = ([(one.text, one.number) for one in part] for part in choose(pool, topic.text))
+    answer, evidence = ([(in_full(one), one.number) for one in part] for part in choose(pool, topic.text))
     found = [*answer, *telling_rows(best, pool), *evidence][:MOST_LEARNED]
+    learned = [Learned(text, number) for text, number in found]
     gaps = enumerate(knowledge_in(messages).gaps, start=1)
     return {
         "learnings": [{"text": text, "document": number} for text, number in found],
-        "answered_gaps": [number for number, gap in gaps if is_answered(pool_of_sentences(found, gap))],
+        "answered_gaps": [number for number, gap in gaps if is_answered(pool_of_learnings(learned, gap))],
     }

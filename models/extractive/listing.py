@@ -61,7 +61,7 @@ def items(pool: Pool) -> list[Sentence]:
 
     None if only one does: it alone is no list.
     """
-    weights = {one: pool.weight(one.stems | one.context) for one in pool.sentences}
+    weights = {one: pool.weight(one.held) for one in pool.sentences}
     least = NEAR_BEST * max(weights.values(), default=0.0)
     fitting = sorted((one for one in weights if weights[one] >= least > 0), key=lambda one: -weights[one])
     kept = fitting[:MOST_ITEMS]

@@ -26,11 +26,16 @@ def old_versions(findings: Sequence[Found], lead: Sequence[Sentence], words: Lab
 
 
 def _section(heading: str, found: Sequence[Quotation], lead: Sequence[Sentence], mark: str) -> list[str]:
-    quoted = dict.fromkeys(one for one in found if _is_like_any(one, lead))
-    lines = [f"- {one.text} [{one.numbers[0]}]{mark}" for one in quoted]
+    only_meant = {one.antecedent for one in found}
+    quoted = dict.fromkeys(one for one in found if one.text not in only_meant and _is_like_any(one, lead))
+    lines = [f"- {_cited(one)}{mark}" for one in quoted]
     return [f"## {heading}", "\n".join(lines)] if lines else []
 
 
 def _is_like_any(quoted: Quotation, lead: Sequence[Sentence]) -> bool:
-    own = frozenset(stems(quoted.text))
-    return any(likeness(own, sentence.stems) >= ALIKE and sentence.text != quoted.text for sentence in lead)
+    own = frozenset(stems(f"{quoted.antecedent} {quoted.text}"))
+    return any(likeness(own, sentence.meaning) >= ALIKE and sentence.text != quoted.text for sentence in lead)
+
+
+def _cited(quoted: Quotation) -> str:
+    return " ".join(f"{text} [{quoted.numbers[0]}]" for text in (quoted.antecedent, quoted.text) if text)

@@ -12,14 +12,13 @@ from typing import NamedTuple
 from deep_research.evidence.inflection.common_words import IN_QUESTION, evident
 from deep_research.evidence.inflection.inflected import Inflections
 from deep_research.evidence.inflection.wording import sought_words
-from deep_research.evidence.mixing import distinct
 from deep_research.evidence.titles import mentions, naming, subject_of
 from deep_research.evidence.vocabulary import GENERIC_WORDS
 from deep_research.evidence.words import names, stem, stem_run, stems
 from deep_research.models.extractive.answers import kind_of
 from deep_research.models.extractive.holding import holds
 from deep_research.models.extractive.reading import Document
-from deep_research.models.extractive.sentences import Quotable, quotables
+from deep_research.models.extractive.sentences import Quotable, each_once, quotables
 
 UNSEEN = 0.5
 """What a common word counts that no text holds: the question may merely be worded so."""
@@ -44,12 +43,24 @@ class Sentence(NamedTuple):
     place: int
     """Place in its document, from 0."""
     stems: frozenset[str]
+    meant: frozenset[str]
+    """Stems that the antecedent adds."""
     context: frozenset[str]
-    """Stems that the title adds, the heading above, and the sentence that says who or what is meant."""
+    """Stems that the title adds, and the heading above."""
     antecedent: str
-    """That sentence, where this one begins with a pronoun; else empty."""
+    """If it begins with a pronoun, the sentence that says who or what is meant; else empty."""
     is_right: bool
     """Whether it holds the kind of thing that the question asks for."""
+
+    @property
+    def meaning(self) -> frozenset[str]:
+        """What is said with its antecedent, without which it is not quoted."""
+        return self.stems | self.meant
+
+    @property
+    def held(self) -> frozenset[str]:
+        """All these stems."""
+        return self.meaning | self.context
 
 
 class Text(NamedTuple):
@@ -101,7 +112,8 @@ class Pool:
                 number=text.number,
                 place=place,
                 stems=found,
-                context=(title | read(one.about) | read(one.antecedent)) - found,
+                meant=read(one.antecedent) - found,
+                context=(title | read(one.about)) - found,
                 antecedent=one.antecedent,
                 is_right=holds(self.kind, one.text, self.question),
             )
@@ -120,7 +132,7 @@ def pool_of(documents: Sequence[Document], question: str) -> Pool:
             Text(
                 document.number,
                 document.title,
-                tuple(distinct((one for text in document.texts for one in quotables(text)), lambda one: one.text)),
+                tuple(each_once(one for text in document.texts for one in quotables(text))),
             )
             for document in documents
         ],

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolCall, ToolMessage
 
 from deep_research.models.extractive.follow_up import understood
+from deep_research.models.extractive.pronouns import points_back
+from deep_research.models.extractive.sentences import next_antecedent, split_sentences
 from deep_research.run.conversation import mark_of
 from deep_research.run.plans import is_approval
 
@@ -67,6 +69,8 @@ class Quotation(NamedTuple):
 
     text: str
     numbers: tuple[int, ...]
+    antecedent: str = ""
+    """If it begins with a pronoun, the sentence before it that says what is meant."""
 
 
 class Found(NamedTuple):
@@ -223,11 +227,23 @@ def _flat(lines: Iterable[Iterable[Quotation]]) -> tuple[Quotation, ...]:
     return tuple(quotation for line in lines for quotation in line)
 
 
+def quotations_of(said: Iterable[tuple[str, tuple[int, ...]]]) -> Iterator[Quotation]:
+    """The sentences of texts that are said one behind the other, each with the numbers of its text.
+
+    One that begins with a pronoun means what was said before it by the same document.
+    """
+    antecedent, before = "", tuple[int, ...]()
+    for text, numbers in said:
+        for sentence in filter(None, split_sentences(text)):
+            antecedent = antecedent if numbers == before else ""
+            yield Quotation(sentence, numbers, antecedent if points_back(sentence) else "")
+            antecedent, before = next_antecedent(antecedent, sentence), numbers
+
+
 def _quotations(line: str) -> Iterator[Quotation]:
     pieces = MARKERS.split(line)
-    for text, markers in zip(pieces[::2], pieces[1::2], strict=False):
-        if text.strip():
-            yield Quotation(text.strip(), tuple(map(int, re.findall(r"\d+", markers))))
+    numbers = (tuple(map(int, re.findall(r"\d+", markers))) for markers in pieces[1::2])
+    return quotations_of(zip(pieces[::2], numbers, strict=False))
 
 
 def _results(messages: Sequence[BaseMessage]) -> Iterator[dict[str, Any]]:

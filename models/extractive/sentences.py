@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from deep_research.evidence.mixing import distinct
 from deep_research.evidence.sentences import ends_sentence
 from deep_research.models.extractive.blocks import Block, blocks
 from deep_research.models.extractive.pronouns import points_back
@@ -43,25 +44,33 @@ def sentences(text: str) -> list[str]:
 
 def quotables(text: str) -> list[Quotable]:
     """The same, each once, with what is needed to understand it."""
-    found: dict[str, Quotable] = {}
-    before = ""
+    return each_once(_quotables(text))
+
+
+def each_once(found: Iterable[Quotable]) -> list[Quotable]:
+    """The quotables, those of the same words and meaning once; what is meant may be cut off in one of two excerpts."""
+    first = distinct(found, lambda one: (one.text, one.antecedent))
+    told = {one.text for one in first if one.antecedent}
+    return [one for one in first if one.antecedent or one.text not in told]
+
+
+def _quotables(text: str) -> Iterator[Quotable]:
+    before, antecedent = Block(()), ""
     for block in blocks(text):
         # Behind a salutation many languages go on in lower case.
-        is_letter = SALUTATION.search(before) is not None and len(before.split()) <= SALUTATION_WORDS
+        is_letter = SALUTATION.search(before.text) is not None and len(before.text.split()) <= SALUTATION_WORDS
+        if not block.kind == before.kind == "paragraph" or block.heading != before.heading:
+            antecedent = ""
         for one in _of_record(block) if block.is_record else _of_prose(block, is_letter=is_letter):
-            found.setdefault(one.text, one)
-        before = block.text
-    return list(found.values())
+            if one:
+                yield one._replace(antecedent=antecedent if points_back(one.text) else "")
+            antecedent = next_antecedent(antecedent, one.text) if one else ""
+        before = block
 
 
-def linked(texts: Iterable[str]) -> tuple[Quotable, ...]:
-    """Sentences that were quoted one behind the other, each with the one that it points back to."""
-    found, antecedent = list[Quotable](), ""
-    for text in texts:
-        is_back = points_back(text)
-        found.append(Quotable(text, antecedent=antecedent if is_back else ""))
-        antecedent = antecedent if is_back else text
-    return tuple(found)
+def next_antecedent(antecedent: str, text: str) -> str:
+    """What the sentence behind this one means if it begins with a pronoun; `antecedent` is what this one would mean."""
+    return antecedent if points_back(text) else text
 
 
 def _of_record(block: Block) -> Iterator[Quotable]:
@@ -71,16 +80,16 @@ def _of_record(block: Block) -> Iterator[Quotable]:
             yield Quotable(text, block.heading)
 
 
-def _of_prose(block: Block, *, is_letter: bool) -> Iterator[Quotable]:
-    antecedent = ""
-    for place, piece in enumerate(_split(block.text)):
+def _of_prose(block: Block, *, is_letter: bool) -> Iterator[Quotable | None]:
+    """The sentences of a block, none in place of one that cannot be quoted."""
+    for place, piece in enumerate(split_sentences(block.text)):
         may_open = is_letter and not place
         if (OPENING.match(piece) or may_open) and _is_quotable(piece, is_item=block.kind != "paragraph"):
-            is_back = points_back(piece)
-            yield Quotable(piece, f"{block.heading}\n{block.lead}".strip(), antecedent if is_back else "")
-            antecedent = antecedent if is_back else piece
+            yield Quotable(piece, f"{block.heading}\n{block.lead}".strip())
         elif block.lead and not place and (whole := f"{_plain(block.lead)} {piece}") and _is_short_item(block, piece):
             yield Quotable(whole, block.heading)
+        else:
+            yield None
 
 
 def _is_short_item(block: Block, piece: str) -> bool:
@@ -88,7 +97,8 @@ def _is_short_item(block: Block, piece: str) -> bool:
     return piece == _plain(block.text) and len(block.lead) + len(piece) < LONGEST and not DEBRIS.search(piece)
 
 
-def _split(block: str) -> list[str]:
+def split_sentences(block: str) -> list[str]:
+    """The sentences of a text without line breaks, what stands behind the last one too."""
     ends = [match.end() for match in BOUNDARY.finditer(block) if not _is_inside(block, match)]
     pieces = [block[start:end] for start, end in zip([0, *ends], [*ends, len(block)], strict=True)]
     return [_plain(REFERENCES.sub("", piece)) for piece in pieces]

@@ -10,6 +10,7 @@ from deep_research.evidence.labels import labels_of_named
 from deep_research.evidence.labels.words import Labels
 from deep_research.evidence.words import stems
 from deep_research.models.extractive.answers import is_broad
+from deep_research.models.extractive.antecedents import understandable
 from deep_research.models.extractive.chains import answer_first, best_chain
 from deep_research.models.extractive.comparison import sides_of
 from deep_research.models.extractive.coverage import LEAST_IN_SENTENCE, share_of_name, unsaid
@@ -52,12 +53,14 @@ def write_report(messages: Sequence[BaseMessage]) -> str:
     tables = list(dict.fromkeys(table for found in findings for table in found.tables))
     absent = _absent(findings, pool) or ([] if tables or is_broad(question) else unsaid(pool))
     if absent or not (tables or _share(pool) >= LEAST_SHARE):
-        return _no_answer(absent or [question], _nearest(pool), words)
-    lead = _lead(findings, pool, question, is_in_parts=len(steps) > 1)
+        return _no_answer(absent or [question], understandable(pool, _nearest(pool), is_answer=False), words)
+    lead = understandable(pool, _lead(findings, pool, question, is_in_parts=len(steps) > 1), is_answer=True)
     if tables and _holds_more(tables[0], lead, pool):
         lead = []
-    rest = [sentence for sentence in pool.sentences if sentence not in lead]
-    sections = _by_step(rest, steps) if len(steps) > 1 else _by_nearness(rest, lead, words)
+    meant = {(one.number, one.antecedent) for one in pool.sentences}
+    rest = [one for one in pool.sentences if one not in lead and (one.number, one.text) not in meant]
+    parts = _by_step(rest, steps) if len(steps) > 1 else _by_nearness(rest, lead, words)
+    sections = [block for heading, part in parts.items() for block in _section(pool, heading, part)]
     old = old_versions(findings, lead, words)
     is_list = asks_for_list(question) and len([one for one in items(pool) if one in lead]) > 1
     return "\n\n".join([*_laid_out(lead, is_list=is_list), *tables, words.is_extract, *sections, *old])
@@ -65,13 +68,11 @@ def write_report(messages: Sequence[BaseMessage]) -> str:
 
 def _holds_more(table: str, lead: Sequence[Sentence], pool: Pool) -> bool:
     """Whether a table holds more of the question than the sentences of the answer do."""
-    return pool.weight(frozenset(stems(table))) > pool.weight(
-        {stem for one in lead for stem in one.stems | one.context}
-    )
+    return pool.weight(frozenset(stems(table))) > pool.weight({stem for one in lead for stem in one.held})
 
 
 def _share(pool: Pool) -> float:
-    return pool.weight({stem for one in pool.sentences for stem in one.stems | one.context})
+    return pool.weight({stem for one in pool.sentences for stem in one.held})
 
 
 def _absent(findings: Sequence[Found], pool: Pool) -> list[str]:
@@ -94,8 +95,9 @@ def _lead(findings: Sequence[Found], pool: Pool, question: str, *, is_in_parts: 
         # A plan with one part only has left the other questions to the whole.
         parts = answers[1:] if len(answers) > 2 else answers
         answers = [tuple(quoted for answer in parts for quoted in answer[:LEAD_OF_PART])]
-    texts = [quoted.text for answer in answers[:1] for quoted in answer]
-    return sorted((one for one in pool.sentences if one.text in texts), key=lambda one: texts.index(one.text))
+    said = [(quoted.text, quoted.antecedent) for answer in answers[:1] for quoted in answer]
+    by_words = {(one.text, one.antecedent): one for one in reversed(pool.sentences)}
+    return [by_words[words] for words in dict.fromkeys(said) if words in by_words]
 
 
 def _laid_out(lead: Sequence[Sentence], *, is_list: bool) -> list[str]:
@@ -107,7 +109,7 @@ def _laid_out(lead: Sequence[Sentence], *, is_list: bool) -> list[str]:
 
 
 def _by_worth(pool: Pool) -> list[Sentence]:
-    return sorted(pool.sentences, key=lambda sentence: -pool.weight(sentence.stems | sentence.context))
+    return sorted(pool.sentences, key=lambda sentence: -pool.weight(sentence.held))
 
 
 def _nearest(pool: Pool) -> list[Sentence]:
@@ -124,28 +126,29 @@ def _no_answer(sought: Sequence[str], nearest: Sequence[Sentence], words: Labels
     return "\n\n".join(parts)
 
 
-def _by_step(sentences: Sequence[Sentence], steps: Sequence[str]) -> list[str]:
-    """A section for each step of the plan, with the sentences that hold most of its words."""
+def _by_step(sentences: Sequence[Sentence], steps: Sequence[str]) -> dict[str, list[Sentence]]:
+    """For each step of the plan the sentences that hold most of its words."""
     topics = [frozenset(stems(step)) for step in steps]
-    sections: list[list[Sentence]] = [[] for _ in steps]
+    sections: dict[str, list[Sentence]] = {step: [] for step in steps}
     for sentence in sentences:
-        shares = [len(sentence.stems & topic) / max(1, len(topic)) for topic in topics]
-        sections[shares.index(max(shares))].append(sentence)
-    return [part for step, section in zip(steps, sections, strict=True) for part in _section(step, section)]
+        shares = [len(sentence.meaning & topic) / max(1, len(topic)) for topic in topics]
+        sections[steps[shares.index(max(shares))]].append(sentence)
+    return sections
 
 
-def _by_nearness(sentences: Sequence[Sentence], lead: Sequence[Sentence], words: Labels) -> list[str]:
+def _by_nearness(sentences: Sequence[Sentence], lead: Sequence[Sentence], words: Labels) -> dict[str, list[Sentence]]:
     """What else the documents of the answer say, then what others say."""
     numbers = {sentence.number for sentence in lead}
     near = [sentence for sentence in sentences if sentence.number in numbers]
     far = [sentence for sentence in sentences if sentence.number not in numbers]
-    return [*_section(words.evidence, near), *_section(words.related, far)]
+    return {words.evidence: near, words.related: far}
 
 
-def _section(heading: str, sentences: Sequence[Sentence]) -> list[str]:
+def _section(pool: Pool, heading: str, sentences: Sequence[Sentence]) -> list[str]:
     """A heading and a paragraph a document; nothing without sentences."""
     numbers = dict.fromkeys(sentence.number for sentence in sentences)
-    paragraphs = [" ".join(_cited(one) for one in sentences if one.number == number) for number in numbers]
+    of_documents = [[one for one in sentences if one.number == number] for number in numbers]
+    paragraphs = [" ".join(map(_cited, understandable(pool, own, is_answer=False))) for own in of_documents]
     return [f"## {heading}", *paragraphs] if paragraphs else []
 
 
