@@ -39,9 +39,10 @@ UNSURE = _set(
 
 THIRD_PERSONS = _set(
     "he she it they his her its their him them this these those er sie es sein seine seinem seinen seiner ihr ihre "
-    "ihrem ihren ihrer dieser diese dieses diesem diesen il elle ils elles son sa ses leur leurs celui celle ceci ce "
-    "cette cet ella ellos ellas su sus este esta estos estas egli essa essi suo sua suoi sue ele eles elas seu seus "
-    "hij zij ze zijn haar hun"
+    "ihrem ihren ihrer dieser diese dieses diesem diesen dies il elle ils elles son sa ses leur leurs celui celle ceci "
+    "cela ce cette cet ces ella ellos ellas su sus este esta estos estas ese esa eso esos esas egli lui lei loro esso "
+    "essa essi suo sua suoi sue ele ela eles elas seu seus hij zij ze zijn haar hun hon han hun det он она оно они его "
+    "ее их"
 )
 """Words for somebody or something that was named before."""
 

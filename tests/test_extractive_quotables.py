@@ -106,11 +106,27 @@ def test_no_pronoun_in_a_report_means_another_thing_than_in_its_document(
 
 
 @pytest.mark.parametrize(
-    "sentence", ["It weighs 31.", "Ihre Farbe ist rot.", "Elle pèse 3 kg.", "他住在北京。", "その船は速い。"]
+    "sentence",
+    [
+        "It weighs 31.",
+        "Ihre Farbe ist rot.",
+        "Il pèse 3 kg.",
+        "Cela pèse 3 kg.",
+        "Hon kom 1998.",
+        "Она весит 3 кг.",
+        "Ela pesa 3 kg.",
+        "他住在北京。",
+        "该船很快。",
+        "その船は速い。",
+    ],
 )
 def test_pronouns_of_many_languages_point_back(sentence: str) -> None:
     assert points_back(sentence)
     assert not points_back(f"Ole {sentence}")
+
+
+def test_the_article_of_italian_is_no_pronoun() -> None:
+    assert not points_back("Il ponte di Velm è stato costruito nel 1911.")
 
 
 @pytest.mark.parametrize(

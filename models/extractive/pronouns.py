@@ -5,16 +5,22 @@ from __future__ import annotations
 import re
 
 from deep_research.evidence.cues import THIRD_PERSONS
+from deep_research.evidence.inflection.common_words import IN_QUESTION, evident
+from deep_research.evidence.inflection.wording import sought_words
 from deep_research.evidence.words import tokens
 
-_OPENING = ("他", "她", "它", "其", "彼", "それ", "この", "その")
+_OPENING = ("他", "她", "它", "其", "该", "該", "此", "这", "這", "那", "彼", "それ", "これ", "この", "その")
 # 其他 is "other".
 _ANYWHERE = re.compile("(?<!其)[他她它]|彼")
 
 
 def points_back(sentence: str) -> bool:
     """Whether a sentence begins with a pronoun, so that alone it does not say of whom or what it speaks."""
-    return not THIRD_PERSONS.isdisjoint(tokens(sentence)[:1]) or sentence.startswith(_OPENING)
+    first = tokens(sentence)[:1]
+    # What is a pronoun in French is an article in Italian.
+    if first == ["il"] and evident(sought_words(sentence), IN_QUESTION) == "it":
+        return False
+    return not THIRD_PERSONS.isdisjoint(first) or sentence.startswith(_OPENING)
 
 
 def has_pronoun(text: str) -> bool:
