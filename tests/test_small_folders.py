@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from extracting import ask
 
-from deep_research import research
 from deep_research.app.strategies import Strategy
 
 SERVICES = "# Price list\n\n| Item | Price |\n| --- | --- |\n| Full service | 1,790 |\n| Flat tyre | 290 |\n"
@@ -19,16 +19,6 @@ SHOWROOM = "# Showroom\n\nThe showroom of Bergen was opened on 1 June 2024. It c
 
 BUDGETS = "# Budgets\n\n| Department | Budget |\n| --- | --- |\n| Workshop | 120 |\n| Research | 340 |\n"
 POLICY = "# Policy\n\nThe policy was issued by the IT department.\n"
-
-
-def ask(folder: Path, question: str, strategy: Strategy = "orchestrated", **files: str) -> str:
-    """The text of the report on files that are named by their suffixes."""
-    docs = folder / "documents"
-    docs.mkdir()
-    for name, text in files.items():
-        (docs / name.replace("_", ".")).write_text(text, "utf-8")
-    answer = research(question, strategy, docs=(docs,), models="extractive", engines=(), data_dir=folder / "data")
-    return answer.report.text
 
 
 def test_a_row_comes_before_a_sentence_that_holds_less_of_the_question(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from itertools import count
 from deep_research.evidence.inflection.common_words import IN_TEXT, evident, evident_language
 from deep_research.evidence.inflection.wording import sought_words
 from deep_research.evidence.mixing import in_turn
+from deep_research.evidence.months import sure_month_names
 from deep_research.evidence.passages import split_passages
 from deep_research.evidence.sources import DOCUMENT_SCHEME
 from deep_research.evidence.trails.candidate import Candidate
@@ -49,9 +50,7 @@ def sure_names(question: str) -> list[str]:
     return [
         name
         for name in dict.fromkeys(parts)
-        if not all(word in MONTHS or word.isdigit() for word in tokens(name))
-        and name != name.lower()
-        and (" " in name or not (is_german or opening.startswith(name)))
+        if not _is_date(name) and name != name.lower() and (" " in name or not (is_german or opening.startswith(name)))
     ]
 
 
@@ -65,6 +64,13 @@ def _without_order(question: str) -> str:
     """The question without the capitalised word that gives the order, as in "Compare Oslo and Bergen"."""
     first, _, rest = question.partition(" ")
     return rest if first.lower() in GENERIC_WORDS else question
+
+
+def _is_date(name: str) -> bool:
+    """Whether it is a month; one of any language only with its year, since "Mars" and "Jan" are names, too."""
+    words = [word for word in tokens(name) if not word.isdigit()]
+    has_year = len(words) < len(tokens(name))
+    return (sure_month_names() if has_year else MONTHS).issuperset(words)
 
 
 def _is_held(name: str, held: Sequence[frozenset[str]]) -> bool:
