@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from extracting import ask
 
+from deep_research.evidence.words import names
 from deep_research.models.extractive.comparison import sides_of
 from deep_research.models.extractive.holding import holds
 from deep_research.models.extractive.leading import sure_names
@@ -55,3 +56,27 @@ def test_a_month_is_no_place() -> None:
 
 def test_two_months_are_no_sides_of_a_comparison() -> None:
     assert not sides_of("Quante barche, gennaio o febbraio 2026?")
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Где стоит Богемия Вельм?", ["Где", "Богемия Вельм"]),
+        ("Πού βρίσκεται η Βοημία;", ["Πού", "Βοημία"]),
+        ("Gdzie leży łódź Řeka?", ["Gdzie", "Řeka"]),
+    ],
+)
+def test_capitals_tell_names_in_every_script_that_has_them(text: str, found: list[str]) -> None:
+    assert names(text) == found
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Где стоит Богемия?", "Богемия стоит в порту Вельм. [1]"),
+        ("Кто построил Богемию?", "Богемию построил Иван Орлов. [1]"),
+    ],
+)
+def test_a_name_is_told_from_the_small_words_beside_it(tmp_path: Path, question: str, answer: str) -> None:
+    text = "# Лодки\n\nБогемия стоит в порту Вельм. Богемию построил Иван Орлов.\n"
+    assert ask(tmp_path, question, boats_md=text).startswith(answer)
