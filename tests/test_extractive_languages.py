@@ -20,6 +20,8 @@ SALES = "month,city,model,units\n2026-02,Bergen,Skarv,17\n2026-03,Bergen,Skarv,2
     [
         "Wie viele Skarv wurden im März 2026 in Bergen verkauft?",
         "How many Skarv were sold in Bergen in Mar 2026?",
+        "Combien de Skarv ont été vendus à Bergen en mars 2026 ?",
+        "¿Cuántos Skarv se vendieron en Bergen en marzo de 2026?",
     ],
 )
 def test_a_month_with_its_year_finds_its_row_in_any_language(tmp_path: Path, question: str) -> None:
@@ -80,3 +82,43 @@ def test_capitals_tell_names_in_every_script_that_has_them(text: str, found: lis
 def test_a_name_is_told_from_the_small_words_beside_it(tmp_path: Path, question: str, answer: str) -> None:
     text = "# Лодки\n\nБогемия стоит в порту Вельм. Богемию построил Иван Орлов.\n"
     assert ask(tmp_path, question, boats_md=text).startswith(answer)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Was kostet eine Inspektion?",
+        "Welchen Preis hat eine Inspektion?",
+        "Wieso ist eine Inspektion so teuer?",
+        "Wie teuer ist eine Inspektion im Sommer?",
+        "Zu welchem Preis gibt es eine Inspektion?",
+    ],
+)
+def test_a_noun_of_german_is_no_name_however_the_question_begins(question: str) -> None:
+    assert sure_names(question) == []
+
+
+def test_neither_is_the_word_behind_the_one_that_asks(tmp_path: Path) -> None:
+    text = "# Preise\n\nEine Inspektion kostet 140 Euro. Ein Reifenwechsel kostet 30 Euro.\n"
+    report = ask(tmp_path, "Welchen Preis hat eine Inspektion?", prices_md=text)
+    assert report.startswith("Eine Inspektion kostet 140 Euro. [1]")
+
+
+def test_the_word_that_asks_is_not_missed_in_the_documents(tmp_path: Path) -> None:
+    question = "Zu welchem Preis bekommt man dort eine Inspektion?"
+    report = ask(tmp_path, question, prices_md="# Kosten\n\nDer Service kostet 140 Euro.\n")
+    assert "Preis" in report and "welchem" not in report
+
+
+@pytest.mark.parametrize(
+    ("question", "found"),
+    [
+        ("Was Oslo opened to ships in 1911?", ["Oslo"]),
+        ("Wie bouwde de Bohemia van Osk?", ["Bohemia van Osk"]),
+        ("Когда Иван построил Богемию?", ["Иван", "Богемию"]),
+        ("Combien de Skarv y a-t-il ?", ["Skarv"]),
+        ("Wann lief der Silberne Reiher aus?", ["Silberne Reiher"]),
+    ],
+)
+def test_the_word_that_asks_is_no_part_of_a_name(question: str, found: list[str]) -> None:
+    assert sure_names(question) == found

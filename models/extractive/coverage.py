@@ -9,6 +9,7 @@ from deep_research.evidence.inflection.common_words import IN_QUESTION, common_w
 from deep_research.evidence.inflection.wording import sought_words
 from deep_research.evidence.words import names, stems, tokens
 from deep_research.models.extractive.answers import without_cues
+from deep_research.models.extractive.asking import QUESTION_TOKENS, QUESTION_WORDS_OF
 from deep_research.models.extractive.leading import sure_names
 from deep_research.models.extractive.pool import Pool, Sentence
 
@@ -77,8 +78,9 @@ def unsaid(pool: Pool) -> list[str]:
         return []
     question = without_cues(pool.question)
     named = {stem for name in sure_names(pool.question) for stem in stems(name)}
-    function_words = common_words().get(evident(sought_words(pool.question), IN_QUESTION), frozenset())
-    asked = {stem for word in set(tokens(question)) - function_words for stem in stems(word)} & pool.wanted.keys()
+    language = evident(sought_words(pool.question), IN_QUESTION)
+    asking = common_words().get(language, frozenset()) | QUESTION_WORDS_OF.get(language, QUESTION_TOKENS)
+    asked = {stem for word in set(tokens(question)) - asking for stem in stems(word)} & pool.wanted.keys()
     open_words = asked - named - ANYTHING
     held = {stem for sentence in pool.sentences for stem in sentence.stems | sentence.context}
     said = any(sentence.is_right for sentence in pool.sentences)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import count
 
-from deep_research.evidence.inflection.common_words import IN_TEXT, evident, evident_language
+from deep_research.evidence.inflection.common_words import IN_QUESTION, IN_TEXT, evident
 from deep_research.evidence.inflection.wording import sought_words
 from deep_research.evidence.mixing import in_turn
 from deep_research.evidence.months import sure_month_names
@@ -17,11 +17,12 @@ from deep_research.evidence.trails.memory_shelf import MemoryShelf
 from deep_research.evidence.trails.trails import find_trails, passages_of
 from deep_research.evidence.vocabulary import GENERIC_WORDS, MONTHS
 from deep_research.evidence.words import names, stems, tokens
+from deep_research.models.extractive.asking import QUESTION_TOKENS, QUESTION_WORDS_OF
 from deep_research.models.extractive.reading import Document
 
 MOST_SOURCES = 5
 """Documents that an answer quotes."""
-_GERMAN_OPENINGS = frozenset({"wie", "wer", "wann", "wo", "welche", "welcher", "welches", "warum", "wem", "wen"})
+_OPENINGS = GENERIC_WORDS | QUESTION_TOKENS
 _PLACED = re.compile(r"\s+(?:in|at|im)\s+")
 LEAST_IN_DOCUMENT = 0.8
 """Share of a name's words that one document must hold for the name to count as found."""
@@ -44,9 +45,9 @@ def sure_names(question: str) -> list[str]:
     Nor does the capital of the first word tell anything. What joins a thing to its place or time joins two names; a
     month with its year is none.
     """
-    is_german = evident_language(question) == "de" or set(tokens(question)[:1]) <= _GERMAN_OPENINGS
     opening = question.lstrip(' \n¿¡"“„«(')
-    parts = [part for name in names(_without_order(question)) for part in _PLACED.split(name)]
+    parts = [part for name in names(_without_opening(question)) for part in _PLACED.split(name)]
+    is_german = _is_german(question)
     return [
         name
         for name in dict.fromkeys(parts)
@@ -60,10 +61,16 @@ def absent_names(documents: Sequence[Document], question: str) -> list[str]:
     return [name for name in sure_names(question) if not _is_held(name, held)]
 
 
-def _without_order(question: str) -> str:
-    """The question without the capitalised word that gives the order, as in "Compare Oslo and Bergen"."""
+def _is_german(question: str) -> bool:
+    language = evident(sought_words(question), IN_QUESTION)
+    asks_so = not QUESTION_WORDS_OF["de"].isdisjoint(tokens(question))
+    return language == "de" or (asks_so and not language)
+
+
+def _without_opening(question: str) -> str:
+    """The question without the capitalised word that gives the order or asks, as in "Compare Oslo and Bergen"."""
     first, _, rest = question.partition(" ")
-    return rest if first.lower() in GENERIC_WORDS else question
+    return rest if _OPENINGS.issuperset(tokens(first)) else question
 
 
 def _is_date(name: str) -> bool:
