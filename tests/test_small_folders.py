@@ -69,3 +69,9 @@ def test_a_word_of_asking_may_be_part_of_what_is_asked_for(tmp_path: Path) -> No
 def test_code_of_a_console_is_not_quoted_as_a_list(tmp_path: Path) -> None:
     text = "# Clauses\n\nA finally clause drops what was raised:\n\n>>> def f():\n...     return 42\n>>> f()\n42\n"
     assert "42" not in ask(tmp_path, "What does a finally clause do with what was raised?", clauses_md=text)
+
+
+def test_an_amount_between_1000_and_2099_is_no_year_where_its_unit_follows(tmp_path: Path) -> None:
+    text = "# Velm Reservoir\n\nThe Velm Reservoir has a volume of 1600 litres. It is green.\n"
+    report = ask(tmp_path, "How much does the Velm Reservoir hold?", reservoir_md=text)
+    assert report.startswith("The Velm Reservoir has a volume of 1600 litres. [1]")

@@ -11,6 +11,8 @@ from deep_research.evidence.inflection.common_words import IN_QUESTION, evident
 from deep_research.evidence.inflection.wording import sought_words
 from deep_research.evidence.months import sure_month_names
 from deep_research.evidence.support.number_words import POWERS, SMALL
+from deep_research.evidence.support.spelling import NOTHING, pieces_of
+from deep_research.evidence.support.units import unit_of
 from deep_research.evidence.words import names, tokens
 from deep_research.models.extractive.cues import Kind
 
@@ -19,6 +21,10 @@ _WORDS_FOR_NUMBERS = frozenset({"once", "twice", "half", "quarter", *NUMBER_WORD
 _NUMBERS_IN_WORDS = frozenset(word for word in _WORDS_FOR_NUMBERS if len(word) > 2)
 _DIGITS = re.compile(r"(?:\b([^\W\d_]+)[.,]?\s+(?:del?\s+)?)?(?<![\w.,])(\d[\d.,]*)(?!\d|\s*(?:году|года|г\.|年))")
 _YEAR = re.compile(r"(?:1\d|20)\d{2}")
+_BEFORE_AMOUNTS = frozenset({"of", "from", "on", "until", "till", "bis"})
+"""Of the words before a year those that stand before an amount as well."""
+UNIT_CHARACTERS = 40
+"""As many as a unit has at most."""
 _CHINESE_NUMBER = re.compile(
     r"[〇零一二两三四五六七八九十百千万亿萬億]{2,}|"
     r"[二两三四五六七八九十百千万亿](?=[个個人名座米年岁歳天次艘条本円元])"
@@ -87,8 +93,16 @@ def _numbers(text: str) -> frozenset[str]:
 
 
 def _is_dated(match: re.Match[str]) -> bool:
-    is_behind = not (DATING | sure_month_names()).isdisjoint(tokens(match.group(1) or ""))
-    return is_behind and _YEAR.fullmatch(match.group(2).rstrip(".,")) is not None
+    before, number = frozenset(tokens(match.group(1) or "")), match.group(2).rstrip(".,")
+    if before.isdisjoint(DATING | sure_month_names()) or not _YEAR.fullmatch(number):
+        return False
+    return not (before <= _BEFORE_AMOUNTS and _has_unit(match.string[match.start(2) + len(number) :]))
+
+
+def _has_unit(behind: str) -> bool:
+    """Whether a unit stands right behind a number."""
+    first, second = [*pieces_of(behind[:UNIT_CHARACTERS]), NOTHING, NOTHING][:2]
+    return first.start <= 1 and bool(unit_of(first, second))
 
 
 def _places(text: str, language: str) -> list[str]:
