@@ -16,6 +16,7 @@ PEOPLE = "# People\n\nSigrid Moe leads the sales department. She joined the firm
 KILN = "# Halls\n\nThe kiln in Hall 7 is fired on Mondays. The paint is kept in Hall 3.\n"
 SHOWROOM = "# Showroom\n\nThe showroom of Bergen was opened on 1 June 2024. It closed in 2025.\n"
 
+BRIDGES = "# Bridges\n\nThe Bridge of Osk was opened in 1911. It is painted green.\n"
 
 BUDGETS = "# Budgets\n\n| Department | Budget |\n| --- | --- |\n| Workshop | 120 |\n| Research | 340 |\n"
 POLICY = "# Policy\n\nThe policy was issued by the IT department.\n"
@@ -75,3 +76,36 @@ def test_an_amount_between_1000_and_2099_is_no_year_where_its_unit_follows(tmp_p
     text = "# Velm Reservoir\n\nThe Velm Reservoir has a volume of 1600 litres. It is green.\n"
     report = ask(tmp_path, "How much does the Velm Reservoir hold?", reservoir_md=text)
     assert report.startswith("The Velm Reservoir has a volume of 1600 litres. [1]")
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Which lorries drive over the Bridge of Osk?",
+        "Which lorries go across the Bridge of Osk?",
+        "When did the last lorries drive over the Bridge of Osk?",
+        "Wie viele Lastwagen fahren nachts über die Bridge of Osk?",
+        "Who wrote novels about the Bridge of Osk?",
+    ],
+)
+def test_only_a_question_for_whatever_there_is_on_a_name_is_answered_with_anything(
+    tmp_path: Path, question: str
+) -> None:
+    text = ask(tmp_path, question, bridges_md=BRIDGES)
+    assert not text.startswith("The Bridge of Osk")
+    assert "## N" in text
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What do the papers say about the Bridge of Osk?",
+        "What is known about the Bridge of Osk?",
+        "Was steht dort über die Bridge of Osk?",
+        "Wat weten we over de Bridge of Osk?",
+        "¿Qué se sabe sobre Bridge of Osk?",
+    ],
+)
+def test_such_a_question_is_answered_in_many_languages(tmp_path: Path, question: str) -> None:
+    text = ask(tmp_path, question, bridges_md=BRIDGES)
+    assert text.startswith("The Bridge of Osk was opened in 1911. [1]")
