@@ -15,7 +15,6 @@ SALES = "month,city,model,units\n2026-02,Bergen,Skarv,17\n2026-03,Bergen,Skarv,2
 PEOPLE = "# People\n\nSigrid Moe leads the sales department. She joined the firm in 2015.\n"
 KILN = "# Halls\n\nThe kiln in Hall 7 is fired on Mondays. The paint is kept in Hall 3.\n"
 SHOWROOM = "# Showroom\n\nThe showroom of Bergen was opened on 1 June 2024. It closed in 2025.\n"
-
 BRIDGES = "# Bridges\n\nThe Bridge of Osk was opened in 1911. It is painted green.\n"
 
 BUDGETS = "# Budgets\n\n| Department | Budget |\n| --- | --- |\n| Workshop | 120 |\n| Research | 340 |\n"
@@ -109,3 +108,8 @@ def test_only_a_question_for_whatever_there_is_on_a_name_is_answered_with_anythi
 def test_such_a_question_is_answered_in_many_languages(tmp_path: Path, question: str) -> None:
     text = ask(tmp_path, question, bridges_md=BRIDGES)
     assert text.startswith("The Bridge of Osk was opened in 1911. [1]")
+
+
+def test_a_list_that_is_only_spoken_of_makes_no_question_a_broad_one(tmp_path: Path) -> None:
+    text = ask(tmp_path, "How much is the membership fee of Sigrid Moe in the list?", people_md=PEOPLE)
+    assert text.startswith("The documents do not answer this question.")

@@ -9,8 +9,14 @@ from deep_research.evidence.inflection.wording import sought_words
 from deep_research.models.extractive.asking import QUESTION_WORDS
 from deep_research.models.extractive.cues import Kind, cues_of
 
+ORDERS_LIST = (
+    r"^\W*(?:(?:can|could|would|will) you\s+)?(?:please\s+)?(?:list|enumerate)\b|"
+    r"\b(?:(?:make|write)(?: me)? a list|(?:give|show|tell) (?:me )?(?:a list|all))\b"
+)
+"""What asks for a list, and does not only speak of one."""
 BROAD = re.compile(
-    r"\b(?:compar\w+|differ\w*|versus|vs|overview|list|pros|cons|advantages?|disadvantages?|trends?|history of|"
+    rf"{ORDERS_LIST}|"
+    r"\b(?:compar\w+|differ\w*|versus|vs|overview|pros|cons|advantages?|disadvantages?|trends?|history of|"
     r"vergleich\w*|unterschied\w*|überblick|différences?|diferencias?)\b|[?？].*[?？]|比较|比較|对比|區別|区别|差异|違い",
     re.IGNORECASE | re.DOTALL,
 )
