@@ -122,3 +122,9 @@ def test_the_word_that_asks_is_not_missed_in_the_documents(tmp_path: Path) -> No
 )
 def test_the_word_that_asks_is_no_part_of_a_name(question: str, found: list[str]) -> None:
     assert sure_names(question) == found
+
+
+def test_two_names_joined_in_spanish_may_stand_in_two_documents(tmp_path: Path) -> None:
+    oslo, bergen = "Oslo tiene 700 barcos.", "Bergen tiene 300 barcos."
+    report = ask(tmp_path, "¿Cuántos barcos tienen Oslo y Bergen?", oslo_md=f"# Oslo\n\n{oslo}\n", bergen_md=bergen)
+    assert oslo in report.partition("\n")[0] and bergen in report.partition("\n")[0]

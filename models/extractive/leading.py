@@ -23,7 +23,7 @@ from deep_research.models.extractive.reading import Document
 MOST_SOURCES = 5
 """Documents that an answer quotes."""
 _OPENINGS = GENERIC_WORDS | QUESTION_TOKENS
-_PLACED = re.compile(r"\s+(?:in|at|im)\s+")
+_PLACED = re.compile(r"\s+(?:in|at|im|y)\s+")
 LEAST_IN_DOCUMENT = 0.8
 """Share of a name's words that one document must hold for the name to count as found."""
 
@@ -42,8 +42,8 @@ def leading(documents: Sequence[Document], question: str) -> list[Document]:
 def sure_names(question: str) -> list[str]:
     """Where capitals tell names: in no script without them, in German only in a row, since all nouns have them.
 
-    Nor does the capital of the first word tell anything. What joins a thing to its place or time joins two names; a
-    month with its year is none.
+    Nor does the capital of the first word tell anything. What joins a thing to its place or time, or to another thing,
+    joins two names; a month with its year is none.
     """
     opening = question.lstrip(' \n¿¡"“„«(')
     parts = [part for name in names(_without_opening(question)) for part in _PLACED.split(name)]
