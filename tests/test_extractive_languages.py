@@ -11,6 +11,9 @@ from deep_research.evidence.words import names
 from deep_research.models.extractive.comparison import sides_of
 from deep_research.models.extractive.holding import holds
 from deep_research.models.extractive.leading import sure_names
+from deep_research.models.extractive.leads import queries_in
+from deep_research.models.extractive.pool import Pool, Text
+from deep_research.models.extractive.sentences import Quotable
 
 SALES = "month,city,model,units\n2026-02,Bergen,Skarv,17\n2026-03,Bergen,Skarv,21\n2026-03,Oslo,Skarv,8\n"
 
@@ -54,6 +57,12 @@ def test_a_year_behind_its_month_is_no_number(sentence: str) -> None:
 
 def test_a_month_is_no_place() -> None:
     assert not holds("place", "Das Haus wurde im Februar gebaut.", "Wo steht das Haus?")
+
+
+def test_no_search_follows_a_month() -> None:
+    said = Quotable("The race of Osk was won in März 2024, in Décembre 2023 and in September 2022 by Ada Brandt.")
+    pool = Pool([Text(1, "Race", (said,))], "Who won the race of Osk?")
+    assert queries_in(pool, (), 5) == ["Ada Brandt"]
 
 
 def test_two_months_are_no_sides_of_a_comparison() -> None:
