@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from datetime import date
 from functools import cache
 from typing import NamedTuple
 
-from deep_research.evidence.months import AMBIGUOUS, all_month_names
+from deep_research.evidence.months import all_month_names, sure_month_names
 
 FIRST_YEAR, LAST_YEAR = 1900, 2100
 YEAR = r"(?P<year>(?:19|20|21)\d\d)"
@@ -100,15 +100,14 @@ def _day(year: int, month: int, day: int) -> str:
         return ""
 
 
-def _one_of(names: Sequence[str]) -> str:
+def _one_of(names: Iterable[str]) -> str:
     return f"(?P<name>{'|'.join(sorted(map(re.escape, names), key=len, reverse=True))})"
 
 
 @cache
 def _forms() -> tuple[re.Pattern[str], ...]:
     """The longest first, so that no date is taken for a part of itself; a year alone comes behind them."""
-    names = list(all_month_names())
-    name, sure_name = _one_of(names), _one_of([one for one in names if one not in AMBIGUOUS])
+    name, sure_name = _one_of(all_month_names()), _one_of(sure_month_names())
     day, month = r"(?P<day>\d{1,2})", r"(?P<month>\d{1,2})"
     end = r"(?![.,]?\d)"
     return tuple(

@@ -47,6 +47,12 @@ def month_names(full: Iterable[str], short: Iterable[str] = ()) -> Mapping[str, 
 
 
 @cache
+def sure_month_names() -> frozenset[str]:
+    """The names that tell a month wherever they stand."""
+    return frozenset(all_month_names()) - AMBIGUOUS
+
+
+@cache
 def all_month_names() -> Mapping[str, int]:
     """The numbers of the months by all names that are known."""
     return month_names(_NAMES, _SHORT)

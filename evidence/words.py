@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from deep_research.evidence.accents import without_accents
 from deep_research.evidence.vocabulary import FAMILIES, GENERIC_WORDS, STOP_WORDS
@@ -24,11 +24,6 @@ ASCII_TOKEN = re.compile(r"[a-z0-9]+")
 QUOTED = re.compile(r'["“„«《「]([^"“”„«»《》「」]{2,80})["”»》」]')
 UNTELLING = STOP_WORDS | GENERIC_WORDS
 POSSESSIVE = re.compile(r"['’]s\b")
-CAPITALISED = r"(?:[A-Z]\.(?=[\s,;])|[^\W\d_a-zß-öø-ÿ][\w’'\-.]*\w|[A-Z])"
-NAME = re.compile(
-    rf"(?:\b\d{{4}} )?{CAPITALISED}(?: (?:(?:of|the|de|del|la|von|van|der|den|ibn|bin|al|du|da|di|y|in|at) ){{0,2}}"
-    rf"(?:{CAPITALISED}|\d+\b))*"
-)
 
 
 def tokens(text: str) -> list[str]:
@@ -77,11 +72,20 @@ def stems(text: str) -> list[str]:
 def names(text: str) -> list[str]:
     """Phrases in quotation marks and runs of capitalised words, in order, each once."""
     quoted = [match.group(1).strip(" ,.?!") for match in QUOTED.finditer(text)]
-    matches = NAME.finditer(POSSESSIVE.sub(" ; ", QUOTED.sub(" ; ", text)))
+    matches = _name().finditer(POSSESSIVE.sub(" ; ", QUOTED.sub(" ; ", text)))
     runs = dict.fromkeys(_trimmed(match.group()) for match in matches)
     telling = [name for name in runs if not UNTELLING.issuperset(run_of(name).split())]
     found = [*(name for name in quoted if stems(name)), *telling]
     return list(dict.fromkeys(name for name in found if len(name) > 1))
+
+
+@cache
+def _name() -> re.Pattern[str]:
+    """A run of capitalised words; which letters are small ones Unicode knows, and Python's patterns do not."""
+    small = "".join(letter for letter in map(chr, range(0x10000)) if letter.islower())
+    word = rf"(?:[A-Z]\.(?=[\s,;])|[^\W\d_{small}][\w’'\-.]*\w|[A-Z])"
+    joint = "(?:of|the|de|del|la|von|van|der|den|ibn|bin|al|du|da|di|y|in|at) "
+    return re.compile(rf"(?:\b\d{{4}} )?{word}(?: (?:{joint}){{0,2}}(?:{word}|\d+\b))*")
 
 
 def _trimmed(run: str) -> str:

@@ -1,13 +1,16 @@
-"""Asks the extractive model in one of its roles."""
+"""Asks the extractive model in one of its roles, or in a whole run."""
 
 from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
+from deep_research import research
+from deep_research.app.strategies import Strategy
 from deep_research.models.extractive import ExtractiveChatModel
 from deep_research.models.extractive.sentences import sentences
 from deep_research.run.context import Role
@@ -16,6 +19,16 @@ QUESTION = "Where was the captain of the Silver Heron born?"
 SHIP = "The Silver Heron was a cargo ship of 1902. Her only captain was Mara Ellingsen. She sank in 1911."
 CAPTAIN = "Mara Ellingsen (3 May 1870 – 1 June 1940) was a sailor. Ellingsen was born in Tromsø, Norway."
 OTHER = "Herons are long-legged birds. They live near water."
+
+
+def ask(folder: Path, question: str, strategy: Strategy = "orchestrated", **files: str) -> str:
+    """The text of the report on files that are named by their suffixes."""
+    docs = folder / "documents"
+    docs.mkdir()
+    for name, text in files.items():
+        (docs / name.replace("_", ".")).write_text(text, "utf-8")
+    answer = research(question, strategy, docs=(docs,), models="extractive", engines=(), data_dir=folder / "data")
+    return answer.report.text
 
 
 def model(role: Role, *tools: str) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from extracting import finding_for, report_on
 
+from deep_research.models.extractive.answers import is_broad
 from deep_research.models.extractive.listing import asks_for_list
 
 FLEET = "The ship Aurelia belongs to the fleet. The ship Bohemund belongs to the fleet."
@@ -81,3 +82,18 @@ def test_one_sentence_alone_is_no_list() -> None:
     text = "Tarn Head and Gull Rock are the lighthouses of Venn. Herring is caught in spring."
     report = report_on(question, finding_for(question, ("Coast", text)))
     assert report.startswith("Tarn Head and Gull Rock are the lighthouses of Venn. [1]")
+
+
+@pytest.mark.parametrize(
+    ("question", "is_so"),
+    [
+        ("List the ships of Osk.", True),
+        ("Could you please list the ships of Osk?", True),
+        ("Can you make a list of the ships of Osk?", True),
+        ("How much is the membership fee in the price list?", False),
+        ("Which ships list to the left?", False),
+        ("Who wrote the list of ships?", False),
+    ],
+)
+def test_only_who_asks_for_a_list_wants_more_than_one_answer(question: str, is_so: bool) -> None:
+    assert is_broad(question) is is_so

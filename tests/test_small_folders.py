@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from extracting import ask
 
-from deep_research import research
 from deep_research.app.strategies import Strategy
 
 SERVICES = "# Price list\n\n| Item | Price |\n| --- | --- |\n| Full service | 1,790 |\n| Flat tyre | 290 |\n"
@@ -15,8 +15,7 @@ SALES = "month,city,model,units\n2026-02,Bergen,Skarv,17\n2026-03,Bergen,Skarv,2
 PEOPLE = "# People\n\nSigrid Moe leads the sales department. She joined the firm in 2015.\n"
 KILN = "# Halls\n\nThe kiln in Hall 7 is fired on Mondays. The paint is kept in Hall 3.\n"
 SHOWROOM = "# Showroom\n\nThe showroom of Bergen was opened on 1 June 2024. It closed in 2025.\n"
-
-
+BRIDGES = "# Bridges\n\nThe Bridge of Osk was opened in 1911. It is painted green.\n"
 STAFF = """# Staff of the yard
 
 Ada Brandt is the manager. She joined the yard in 1998.
@@ -29,16 +28,6 @@ The Lomvi is a tricycle for two children. It weighs {} kilograms.
 """
 BUDGETS = "# Budgets\n\n| Department | Budget |\n| --- | --- |\n| Workshop | 120 |\n| Research | 340 |\n"
 POLICY = "# Policy\n\nThe policy was issued by the IT department.\n"
-
-
-def ask(folder: Path, question: str, strategy: Strategy = "orchestrated", **files: str) -> str:
-    """The text of the report on files that are named by their suffixes."""
-    docs = folder / "documents"
-    docs.mkdir()
-    for name, text in files.items():
-        (docs / name.replace("_", ".")).write_text(text, "utf-8")
-    answer = research(question, strategy, docs=(docs,), models="extractive", engines=(), data_dir=folder / "data")
-    return answer.report.text
 
 
 def test_a_row_comes_before_a_sentence_that_holds_less_of_the_question(tmp_path: Path) -> None:
@@ -106,3 +95,47 @@ def test_an_outdated_value_is_that_of_the_thing_that_is_asked_for(tmp_path: Path
     assert "58 kilograms" in text
     assert "57 kilograms" in outdated
     assert "30 kilograms" not in outdated
+
+
+def test_an_amount_between_1000_and_2099_is_no_year_where_its_unit_follows(tmp_path: Path) -> None:
+    text = "# Velm Reservoir\n\nThe Velm Reservoir has a volume of 1600 litres. It is green.\n"
+    report = ask(tmp_path, "How much does the Velm Reservoir hold?", reservoir_md=text)
+    assert report.startswith("The Velm Reservoir has a volume of 1600 litres. [1]")
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Which lorries drive over the Bridge of Osk?",
+        "Which lorries go across the Bridge of Osk?",
+        "When did the last lorries drive over the Bridge of Osk?",
+        "Wie viele Lastwagen fahren nachts über die Bridge of Osk?",
+        "Who wrote novels about the Bridge of Osk?",
+    ],
+)
+def test_only_a_question_for_whatever_there_is_on_a_name_is_answered_with_anything(
+    tmp_path: Path, question: str
+) -> None:
+    text = ask(tmp_path, question, bridges_md=BRIDGES)
+    assert not text.startswith("The Bridge of Osk")
+    assert "## N" in text
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What do the papers say about the Bridge of Osk?",
+        "What is known about the Bridge of Osk?",
+        "Was steht dort über die Bridge of Osk?",
+        "Wat weten we over de Bridge of Osk?",
+        "¿Qué se sabe sobre Bridge of Osk?",
+    ],
+)
+def test_such_a_question_is_answered_in_many_languages(tmp_path: Path, question: str) -> None:
+    text = ask(tmp_path, question, bridges_md=BRIDGES)
+    assert text.startswith("The Bridge of Osk was opened in 1911. [1]")
+
+
+def test_a_list_that_is_only_spoken_of_makes_no_question_a_broad_one(tmp_path: Path) -> None:
+    text = ask(tmp_path, "How much is the membership fee of Sigrid Moe in the list?", people_md=PEOPLE)
+    assert text.startswith("The documents do not answer this question.")

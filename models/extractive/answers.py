@@ -6,24 +6,30 @@ import re
 
 from deep_research.evidence.inflection.common_words import IN_QUESTION, evident
 from deep_research.evidence.inflection.wording import sought_words
+from deep_research.models.extractive.asking import QUESTION_WORDS
 from deep_research.models.extractive.cues import Kind, cues_of
 
+ORDERS_LIST = (
+    r"^\W*(?:(?:can|could|would|will) you\s+)?(?:please\s+)?(?:list|enumerate)\b|"
+    r"\b(?:(?:make|write)(?: me)? a list|(?:give|show|tell) (?:me )?(?:a list|all))\b"
+)
+"""What asks for a list, and does not only speak of one."""
 BROAD = re.compile(
-    r"\b(?:compar\w+|differ\w*|versus|vs|overview|list|pros|cons|advantages?|disadvantages?|trends?|history of|"
+    rf"{ORDERS_LIST}|"
+    r"\b(?:compar\w+|differ\w*|versus|vs|overview|pros|cons|advantages?|disadvantages?|trends?|history of|"
     r"vergleich\w*|unterschied\w*|überblick|différences?|diferencias?)\b|[?？].*[?？]|比较|比較|对比|區別|区别|差异|違い",
     re.IGNORECASE | re.DOTALL,
 )
-ASKING = re.compile(
-    r"\b(?:what|who|whom|whose|when|where|which|why|how|was|wer|wann|wo|wie|warum|welche[mnrs]?|qui|que|quel(?:le)?s?|quand|"
-    r"où|comment|pourquoi|qué|quién(?:es)?|cuándo|dónde|cómo|cuál(?:es)?|chi|quale?|dove|perché|quem|qual|onde|waar|waarom|"
-    r"welke?|hoe|hoeveel|кто|где|когда|почему|как(?:ой|ая|ое|ие)?|сколько)\b|什么|什麼|哪|谁|誰|为何|为什么|几|多少|何|なぜ|どこ|いつ",
+_ASKING = re.compile(
+    # "Que" asks, too, but mostly joins clauses.
+    rf"\b(?:que|{'|'.join(QUESTION_WORDS)})\b|什么|什麼|哪|谁|誰|为何|为什么|几|多少|何|なぜ|どこ|いつ",
     re.IGNORECASE,
 )
 
 
 def is_broad(question: str) -> bool:
     """Whether more than one answer is wanted: by a comparison, a list, several questions, or a subject without one."""
-    is_subject = not question.rstrip().endswith(("?", "？")) and not ASKING.search(question)
+    is_subject = not question.rstrip().endswith(("?", "？")) and not _ASKING.search(question)
     return is_subject or BROAD.search(question) is not None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from deep_research.evidence.support.number_words import MONTHS
+from deep_research.evidence.months import sure_month_names
 from deep_research.evidence.words import names, stems, tokens
 from deep_research.models.extractive.pool import Pool, Sentence
 
@@ -50,7 +50,7 @@ def sides_of(question: str) -> tuple[str, ...]:
 
 def _is_date(side: str) -> bool:
     """Whether it is only a date: "between 1900 and 1910" tells a time and compares nothing."""
-    return all(word.isdigit() or word in MONTHS or word in _DATING.split() for word in tokens(side))
+    return all(word.isdigit() or word in sure_month_names() or word in _DATING.split() for word in tokens(side))
 
 
 def said_of_sides(pool: Pool, sides: Sequence[str]) -> list[Sentence]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
+from functools import cache
 
 from deep_research.evidence.inflection.common_words import IN_QUESTION, common_words, evident
 from deep_research.evidence.inflection.wording import sought_words
 from deep_research.evidence.words import names, stems, tokens
 from deep_research.models.extractive.answers import without_cues
+from deep_research.models.extractive.asking import QUESTION_TOKENS, QUESTION_WORDS_OF
 from deep_research.models.extractive.leading import sure_names
 from deep_research.models.extractive.pool import Pool, Sentence
 
@@ -20,8 +22,19 @@ LEAST_IN_SENTENCE = 0.6
 Less than of a document, which gives the name in full somewhere: its sentences often give a part of it.
 """
 MOST_WORDS = 6
-ABOUT = re.compile(r"\b(?:about|über|sur|sobre|over|om|о|об)\b|关于|について", re.IGNORECASE)
-"""What asks for whatever there is."""
+_ABOUT = {
+    "en": r"\babout\b",
+    "de": r"\büber\b",
+    "fr": r"\bsur\b",
+    "es": r"\bsobre\b",
+    "pt": r"\bsobre\b",
+    "nl": r"\bover\b",
+    **dict.fromkeys(("sv", "da", "no"), r"\bom\b"),
+    "ru": r"\bоб?\b",
+    "zh": "关于",
+    "ja": "について",
+}
+"""What asks for whatever there is, by language: the Dutch word means something else in English."""
 FEWEST_UNSAID = 2
 """Words of a question without any of which its names, and things of the kind asked for, are no answer."""
 ANYTHING = frozenset({"kind", "name", "people", "person", "sort", "type"})
@@ -73,17 +86,23 @@ def unsaid(pool: Pool) -> list[str]:
     One word may merely be worded otherwise, so a single one counts only where nothing of the kind asked for is said,
     either.
     """
-    if ABOUT.search(pool.question):
+    language = evident(sought_words(pool.question), IN_QUESTION)
+    if pool.kind == "any" and _about(language).search(pool.question):
         return []
     question = without_cues(pool.question)
     named = {stem for name in sure_names(pool.question) for stem in stems(name)}
-    function_words = common_words().get(evident(sought_words(pool.question), IN_QUESTION), frozenset())
-    asked = {stem for word in set(tokens(question)) - function_words for stem in stems(word)} & pool.wanted.keys()
+    asking = common_words().get(language, frozenset()) | QUESTION_WORDS_OF.get(language, QUESTION_TOKENS)
+    asked = {stem for word in set(tokens(question)) - asking for stem in stems(word)} & pool.wanted.keys()
     open_words = asked - named - ANYTHING
     held = {stem for sentence in pool.sentences for stem in sentence.held}
     said = any(sentence.is_right for sentence in pool.sentences)
     fewest = FEWEST_UNSAID if said else 1
     return words_with(open_words, question) if len(open_words) >= fewest and not open_words & held else []
+
+
+@cache
+def _about(language: str) -> re.Pattern[str]:
+    return re.compile(_ABOUT.get(language) or "|".join(_ABOUT.values()), re.IGNORECASE)
 
 
 def words_with(wanted: Collection[str], text: str) -> list[str]:

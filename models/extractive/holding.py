@@ -9,16 +9,22 @@ from functools import cache, lru_cache
 from deep_research.evidence.cues import DATING, NUMBER_WORDS
 from deep_research.evidence.inflection.common_words import IN_QUESTION, evident
 from deep_research.evidence.inflection.wording import sought_words
+from deep_research.evidence.months import sure_month_names
 from deep_research.evidence.support.number_words import POWERS, SMALL
-from deep_research.evidence.vocabulary import MONTHS
+from deep_research.evidence.support.spelling import NOTHING, pieces_of
+from deep_research.evidence.support.units import unit_of
 from deep_research.evidence.words import names, tokens
 from deep_research.models.extractive.cues import Kind
 
 _WORDS_FOR_NUMBERS = frozenset({"once", "twice", "half", "quarter", *NUMBER_WORDS, *SMALL, *POWERS})
 # One letter may be a name, and with a number before it the number tells.
 _NUMBERS_IN_WORDS = frozenset(word for word in _WORDS_FOR_NUMBERS if len(word) > 2)
-_DIGITS = re.compile(r"(?:\b([^\W\d_]+)[.,]?\s+)?(?<![\w.,])(\d[\d.,]*)(?!\d|\s*(?:году|года|г\.|年))")
+_DIGITS = re.compile(r"(?:\b([^\W\d_]+)[.,]?\s+(?:del?\s+)?)?(?<![\w.,])(\d[\d.,]*)(?!\d|\s*(?:году|года|г\.|年))")
 _YEAR = re.compile(r"(?:1\d|20)\d{2}")
+_BEFORE_AMOUNTS = frozenset({"of", "from", "on", "until", "till", "bis"})
+"""Of the words before a year those that stand before an amount as well."""
+UNIT_CHARACTERS = 40
+"""As many as a unit has at most."""
 _CHINESE_NUMBER = re.compile(
     r"[〇零一二两三四五六七八九十百千万亿萬億]{2,}|"
     r"[二两三四五六七八九十百千万亿](?=[个個人名座米年岁歳天次艘条本円元])"
@@ -51,7 +57,7 @@ _CHINESE_PERSON = re.compile(
 REASON = re.compile(
     r"\b(?:because|due to|owing to|thanks to|as a result of|in order to|so that|(?:caus|driv)ed by|(?:reason|"
     r"cause)s?|"
-    rf"since (?!\d|then\b|the \d|(?:{'|'.join(sorted(MONTHS))})\b)|"
+    rf"since (?!\d|then\b|the \d|(?:{'|'.join(sorted(sure_month_names()))})\b)|"
     r"weil|wegen|aufgrund|auf Grund|damit|deshalb|daher|grund|ursache|"
     r"parce qu\w*|à cause d\w*|en raison d\w*|grâce (?:à|aux?)|puisqu\w*|afin d\w*|raison|"
     r"porque|debido a|ya que|a causa de|puesto que|gracias a|por culpa de|"
@@ -87,13 +93,21 @@ def _numbers(text: str) -> frozenset[str]:
 
 
 def _is_dated(match: re.Match[str]) -> bool:
-    before = (match.group(1) or "").lower()
-    return bool(_YEAR.fullmatch(match.group(2).rstrip(".,"))) and (before in DATING or before in MONTHS)
+    before, number = frozenset(tokens(match.group(1) or "")), match.group(2).rstrip(".,")
+    if before.isdisjoint(DATING | sure_month_names()) or not _YEAR.fullmatch(number):
+        return False
+    return not (before <= _BEFORE_AMOUNTS and _has_unit(match.string[match.start(2) + len(number) :]))
+
+
+def _has_unit(behind: str) -> bool:
+    """Whether a unit stands right behind a number."""
+    first, second = [*pieces_of(behind[:UNIT_CHARACTERS]), NOTHING, NOTHING][:2]
+    return first.start <= 1 and bool(unit_of(first, second))
 
 
 def _places(text: str, language: str) -> list[str]:
     found = [match.group("name") for match in _behind_prepositions(language).finditer(text)]
-    named = [name for name in found if name[0].isupper() and name.lower() not in MONTHS]
+    named = [name for name in found if name[0].isupper() and name.lower() not in sure_month_names()]
     unspaced = (*_CHINESE_PLACE.finditer(text), *_JAPANESE_PLACE.finditer(text))
     return [*named, *(match.group("name") for match in unspaced)]
 

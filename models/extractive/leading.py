@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import count
 
-from deep_research.evidence.inflection.common_words import IN_TEXT, evident, evident_language
+from deep_research.evidence.inflection.common_words import IN_QUESTION, IN_TEXT, evident
 from deep_research.evidence.inflection.wording import sought_words
 from deep_research.evidence.mixing import in_turn
+from deep_research.evidence.months import sure_month_names
 from deep_research.evidence.passages import split_passages
 from deep_research.evidence.sources import DOCUMENT_SCHEME
 from deep_research.evidence.trails.candidate import Candidate
@@ -16,12 +17,13 @@ from deep_research.evidence.trails.memory_shelf import MemoryShelf
 from deep_research.evidence.trails.trails import find_trails, passages_of
 from deep_research.evidence.vocabulary import GENERIC_WORDS, MONTHS
 from deep_research.evidence.words import names, stems, tokens
+from deep_research.models.extractive.asking import QUESTION_TOKENS, QUESTION_WORDS_OF
 from deep_research.models.extractive.reading import Document
 
 MOST_SOURCES = 5
 """Documents that an answer quotes."""
-_GERMAN_OPENINGS = frozenset({"wie", "wer", "wann", "wo", "welche", "welcher", "welches", "warum", "wem", "wen"})
-_PLACED = re.compile(r"\s+(?:in|at|im)\s+")
+_OPENINGS = GENERIC_WORDS | QUESTION_TOKENS
+_PLACED = re.compile(r"\s+(?:in|at|im|y)\s+")
 LEAST_IN_DOCUMENT = 0.8
 """Share of a name's words that one document must hold for the name to count as found."""
 
@@ -40,18 +42,16 @@ def leading(documents: Sequence[Document], question: str) -> list[Document]:
 def sure_names(question: str) -> list[str]:
     """Where capitals tell names: in no script without them, in German only in a row, since all nouns have them.
 
-    Nor does the capital of the first word tell anything. What joins a thing to its place or time joins two names; a
-    month with its year is none.
+    Nor does the capital of the first word tell anything. What joins a thing to its place or time, or to another thing,
+    joins two names; a month with its year is none.
     """
-    is_german = evident_language(question) == "de" or set(tokens(question)[:1]) <= _GERMAN_OPENINGS
     opening = question.lstrip(' \n¿¡"“„«(')
-    parts = [part for name in names(_without_order(question)) for part in _PLACED.split(name)]
+    parts = [part for name in names(_without_opening(question)) for part in _PLACED.split(name)]
+    is_german = _is_german(question)
     return [
         name
         for name in dict.fromkeys(parts)
-        if not all(word in MONTHS or word.isdigit() for word in tokens(name))
-        and name != name.lower()
-        and (" " in name or not (is_german or opening.startswith(name)))
+        if not _is_date(name) and name != name.lower() and (" " in name or not (is_german or opening.startswith(name)))
     ]
 
 
@@ -61,10 +61,23 @@ def absent_names(documents: Sequence[Document], question: str) -> list[str]:
     return [name for name in sure_names(question) if not _is_held(name, held)]
 
 
-def _without_order(question: str) -> str:
-    """The question without the capitalised word that gives the order, as in "Compare Oslo and Bergen"."""
+def _is_german(question: str) -> bool:
+    language = evident(sought_words(question), IN_QUESTION)
+    asks_so = not QUESTION_WORDS_OF["de"].isdisjoint(tokens(question))
+    return language == "de" or (asks_so and not language)
+
+
+def _without_opening(question: str) -> str:
+    """The question without the capitalised word that gives the order or asks, as in "Compare Oslo and Bergen"."""
     first, _, rest = question.partition(" ")
-    return rest if first.lower() in GENERIC_WORDS else question
+    return rest if _OPENINGS.issuperset(tokens(first)) else question
+
+
+def _is_date(name: str) -> bool:
+    """Whether it is a month; one of any language only with its year, since "Mars" and "Jan" are names, too."""
+    words = [word for word in tokens(name) if not word.isdigit()]
+    has_year = len(words) < len(tokens(name))
+    return (sure_month_names() if has_year else MONTHS).issuperset(words)
 
 
 def _is_held(name: str, held: Sequence[frozenset[str]]) -> bool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
-from deep_research.evidence.vocabulary import MONTHS, STOP_WORDS
-from deep_research.evidence.words import names, stem, stems, tokens
+from deep_research.evidence.months import sure_month_names
+from deep_research.evidence.vocabulary import STOP_WORDS
+from deep_research.evidence.words import names, stem, tokens
 from deep_research.models.extractive.chains import best_chain
 from deep_research.models.extractive.pool import Pool, Sentence
 
@@ -53,8 +54,9 @@ def _leads(pool: Pool) -> Iterator[Lead]:
 
 
 def _is_new(name: str, pool: Pool) -> bool:
-    fresh = [part for part in stems(name) if part not in pool.wanted and part not in MONTHS]
-    return len(name) >= SHORTEST and not all(part.isdigit() for part in fresh)
+    known = STOP_WORDS | sure_month_names()
+    fresh = [word for word in tokens(name) if word not in known and stem(word) not in pool.wanted]
+    return len(name) >= SHORTEST and not all(word.isdigit() for word in fresh)
 
 
 def _nearness(name: str, text: str, wanted: Collection[str]) -> float:

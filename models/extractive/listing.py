@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from deep_research.models.extractive.answers import ORDERS_LIST
 from deep_research.models.extractive.pool import Pool, Sentence
 
 MOST_ITEMS = 10
@@ -20,7 +21,7 @@ _PLURAL_VERB = (
 _ASKS = re.compile(
     "|".join(
         (
-            r"^\W*(?:please\s+)?(?:list|enumerate)\b|\b(?:give|show|tell) (?:me )?(?:a list|all)\b",
+            ORDERS_LIST,
             rf"^\W*(?:please\s+)?name (?:me )?(?:{_COUNT}|{_NO_PREPOSITION}{{0,3}}?{_PLURAL})",
             rf"\b(?:which|what) {_NO_PREPOSITION}{{0,2}}?{_PLURAL} {_PLURAL_VERB}",
             r"^\W*(?:liste|zähle)\b",

@@ -9,6 +9,7 @@ from langchain_core.messages import BaseMessage
 
 from deep_research.evidence.words import names, stems
 from deep_research.models.extractive.answers import is_broad
+from deep_research.models.extractive.asking import QUESTION_WORDS
 from deep_research.models.extractive.reading import question_in
 
 MAX_STEPS = 6
@@ -23,8 +24,8 @@ CLAUSE = re.compile(
     re.IGNORECASE,
 )
 NEXT_QUESTION = re.compile(
-    r"[;；]\s*|,?\s+(?:and|or|but|und|oder|et|ou|y|o)\s+(?=(?:what|who|whom|whose|when|where|which|why|how|is|are|was|were|"
-    r"does|did|wer|wann|wo|wie|warum|welch\w*|qui|quel\w*|quand|où|comment|pourquoi|qué|quién|cuándo|dónde|cómo|cuál)\b)",
+    r"[;；]\s*|,?\s+(?:and|or|but|und|oder|et|ou|y|o)\s+"
+    rf"(?=(?:is|are|was|were|does|did|{'|'.join(QUESTION_WORDS)})\b)",
     re.IGNORECASE,
 )
 """What stands between two questions in one sentence."""
