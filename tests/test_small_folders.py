@@ -15,8 +15,25 @@ SALES = "month,city,model,units\n2026-02,Bergen,Skarv,17\n2026-03,Bergen,Skarv,2
 PEOPLE = "# People\n\nSigrid Moe leads the sales department. She joined the firm in 2015.\n"
 KILN = "# Halls\n\nThe kiln in Hall 7 is fired on Mondays. The paint is kept in Hall 3.\n"
 SHOWROOM = "# Showroom\n\nThe showroom of Bergen was opened on 1 June 2024. It closed in 2025.\n"
+LAMPS = """# Lamps
 
+The lamps of Tarn have been made since 1950. The factory stands by the river. The models come in:
 
+- moss green
+- sea blue
+"""
+SHOP = """# Shop
+
+The prices are as follows:
+
+| Item | Price |
+| --- | --- |
+| Bell | 20 |
+
+## Days on which the shop is closed
+
+- Mondays
+"""
 BUDGETS = "# Budgets\n\n| Department | Budget |\n| --- | --- |\n| Workshop | 120 |\n| Research | 340 |\n"
 POLICY = "# Policy\n\nThe policy was issued by the IT department.\n"
 
@@ -79,3 +96,15 @@ def test_a_word_of_asking_may_be_part_of_what_is_asked_for(tmp_path: Path) -> No
 def test_code_of_a_console_is_not_quoted_as_a_list(tmp_path: Path) -> None:
     text = "# Clauses\n\nA finally clause drops what was raised:\n\n>>> def f():\n...     return 42\n>>> f()\n42\n"
     assert "42" not in ask(tmp_path, "What does a finally clause do with what was raised?", clauses_md=text)
+
+
+def test_the_items_of_a_list_are_quoted_behind_the_sentence_that_leads_them_in(tmp_path: Path) -> None:
+    text = ask(tmp_path, "In which colours do the models of the lamps of Tarn come?", lamps_md=LAMPS)
+    assert text.startswith("- The models come in: moss green [1]\n- The models come in: sea blue [1]\n")
+    assert text.count("The factory") <= 1
+
+
+@pytest.mark.parametrize("strategy", ["orchestrated", "planned"])
+def test_what_leads_in_a_table_leads_in_no_list_below_it(tmp_path: Path, strategy: Strategy) -> None:
+    text = ask(tmp_path, "When is the shop closed?", strategy, shop_md=SHOP)
+    assert "as follows: Mondays" not in text

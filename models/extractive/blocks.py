@@ -13,6 +13,7 @@ _ITEM = re.compile(r"^\s*(?:[-*+•]\s+|(?P<number>\d{1,3})[.)]\s+|>\s*)")
 _HEADING = re.compile(r"^\s*#{1,6}\s+(.*?)\s*$")
 _NO_PROSE = re.compile(r"^\s*(?:#{1,6}\s|[-=*_]{3,}\s*$|\||>>>|\.\.\.\s)")
 _FIELD = re.compile(r"^\s*[^\W_][^:|]{0,40}:\s+\S")
+_EMPHASIS = re.compile(r"(?<![\w*])[*_]++(?=\S)|(?<=[^\s*_])[*_]++(?!\w)")
 _SENTENCE_ENDS = re.compile(r"[.!?。！？]\W*$")
 _LINE_ENDS = re.compile(r"[.!?:;。！？：；]\W*$")
 LAST = 20
@@ -28,7 +29,7 @@ class Block(NamedTuple):
     heading: str = ""
     """The heading above it."""
     lead: str = ""
-    """Of an item the line that leads in its list."""
+    """Of an item the paragraph that leads in its list, without emphasis."""
 
     @property
     def text(self) -> str:
@@ -43,15 +44,18 @@ class Block(NamedTuple):
 
 
 def blocks(text: str) -> Iterator[Block]:
-    """The blocks of a text in their order; headings and tables are none."""
+    """The blocks of a text in their order; headings and tables are none, and what leads in a list ends at them."""
     lead = ""
     for block in _cut(text):
         if block.kind == "paragraph":
-            lead = block.text if block.text.endswith((":", "：")) else ""
-        yield block._replace(lead=lead if block.kind in ("item", "numbered item") else "")
+            plain = _EMPHASIS.sub("", block.text)
+            lead = plain if plain.endswith((":", "：")) else ""
+        if block.text:
+            yield block._replace(lead=lead if block.kind in ("item", "numbered item") else "")
 
 
 def _cut(text: str) -> Iterator[Block]:
+    """The blocks, and one without lines in the place of each heading and each line of a table."""
     current, heading = Block(()), ""
     for line in text.splitlines():
         mark = _ITEM.match(line)
@@ -60,6 +64,7 @@ def _cut(text: str) -> Iterator[Block]:
             found = _HEADING.match(line)
             heading = found.group(1) if found else heading
             current = Block((), heading=heading)
+            yield from [current] if line.strip() else []
         elif mark and not _goes_on(current, mark.group("number"), line[mark.end() :]):
             yield from [current] if current.lines else []
             current = Block((_plain(line[mark.end() :]),), _kind(mark), heading)

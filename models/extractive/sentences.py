@@ -72,20 +72,23 @@ def _of_record(block: Block) -> Iterator[Quotable]:
 
 
 def _of_prose(block: Block, *, is_letter: bool) -> Iterator[Quotable]:
-    antecedent = ""
+    antecedent, about = "", f"{block.heading}\n{block.lead}".strip()
     for place, piece in enumerate(_split(block.text)):
         may_open = is_letter and not place
         if (OPENING.match(piece) or may_open) and _is_quotable(piece, is_item=block.kind != "paragraph"):
             is_back = points_back(piece)
-            yield Quotable(piece, f"{block.heading}\n{block.lead}".strip(), antecedent if is_back else "")
+            yield Quotable(piece, about, antecedent if is_back else "")
             antecedent = antecedent if is_back else piece
-        elif block.lead and not place and (whole := f"{_plain(block.lead)} {piece}") and _is_short_item(block, piece):
-            yield Quotable(whole, block.heading)
+        elif block.lead and piece == _plain(block.text):
+            yield from _led(piece, block.lead, about)
 
 
-def _is_short_item(block: Block, piece: str) -> bool:
-    """Whether the whole item is too little to be understood without what leads it in."""
-    return piece == _plain(block.text) and len(block.lead) + len(piece) < LONGEST and not DEBRIS.search(piece)
+def _led(item: str, paragraph: str, about: str) -> Iterator[Quotable]:
+    """A whole item that is too little to be understood alone, behind the sentence that leads in its list."""
+    *before, lead = _split(paragraph)
+    antecedent = next((one for one in reversed(before) if not points_back(one)), "") if points_back(lead) else ""
+    if len(whole := f"{lead} {item}") <= LONGEST and not DEBRIS.search(whole):
+        yield Quotable(whole, about, antecedent)
 
 
 def _split(block: str) -> list[str]:
