@@ -87,6 +87,13 @@ def test_pronouns_of_many_languages_point_back(sentence: str) -> None:
             "Steps:\n1. Open the valve of the boiler\n2. Light the small flame",
             ["Open the valve of the boiler", "Light the small flame"],
         ),
+        (
+            "1. Open the lid of the oven\n- Mind the steam\n2. Set the oven to 220 degrees\n3. May be left to cool",
+            ["Open the lid of the oven", "Mind the steam", "Set the oven to 220 degrees", "May be left to cool"],
+        ),
+        ("How to bake\n1. Open the valve slowly.", ["Open the valve slowly."]),
+        ("Der Vertrag tritt am\n1. Mai 2024 in Kraft.", ["Der Vertrag tritt am 1. Mai 2024 in Kraft."]),
+        ("4. Die Kaution wird am\n12. Juni 2024 fällig.", ["Die Kaution wird am 12. Juni 2024 fällig."]),
         ("The pump was mended.\n2. The valve was closed.", ["The pump was mended.", "The valve was closed."]),
     ],
 )

@@ -34,6 +34,7 @@ The prices are as follows:
 
 - Mondays
 """
+OVEN = "# Oven\n\nHow to bake\n1. Open the lid of the oven\n2. Set the oven of Tarn to 220 degrees\n3. Close the lid\n"
 BUDGETS = "# Budgets\n\n| Department | Budget |\n| --- | --- |\n| Workshop | 120 |\n| Research | 340 |\n"
 POLICY = "# Policy\n\nThe policy was issued by the IT department.\n"
 
@@ -108,3 +109,9 @@ def test_the_items_of_a_list_are_quoted_behind_the_sentence_that_leads_them_in(t
 def test_what_leads_in_a_table_leads_in_no_list_below_it(tmp_path: Path, strategy: Strategy) -> None:
     text = ask(tmp_path, "When is the shop closed?", strategy, shop_md=SHOP)
     assert "as follows: Mondays" not in text
+
+
+def test_the_steps_of_a_numbered_list_are_quoted_whole_and_without_their_numbers(tmp_path: Path) -> None:
+    text = ask(tmp_path, "To how many degrees is the oven of Tarn set?", oven_md=OVEN)
+    assert text.startswith("Set the oven of Tarn to 220 degrees [1]")
+    assert "Open the lid of the oven [1]" in text

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from deep_research.evidence.inflection.wording import sought_words
-from deep_research.evidence.months import all_month_names
+from deep_research.evidence.months import month_names
 
 _ITEM = re.compile(r"^\s*(?:[-*+•]\s+|(?P<number>\d{1,3})[.)]\s+|>\s*)")
 _HEADING = re.compile(r"^\s*#{1,6}\s+(.*?)\s*$")
@@ -16,6 +16,8 @@ _FIELD = re.compile(r"^\s*[^\W_][^:|]{0,40}:\s+\S")
 _EMPHASIS = re.compile(r"(?<![\w*])[*_]++(?=\S)|(?<=[^\s*_])[*_]++(?!\w)")
 _SENTENCE_ENDS = re.compile(r"[.!?。！？]\W*$")
 _LINE_ENDS = re.compile(r"[.!?:;。！？：；]\W*$")
+# Only German writes a full stop behind a day, and what is short for a month elsewhere ("set", "out") begins items.
+_MONTHS = month_names(["de"], ["de"])
 LAST = 20
 """Characters of a line that tell how it ends: a line may be nothing but dots."""
 Kind = Literal["paragraph", "quotation", "item", "numbered item"]
@@ -56,17 +58,18 @@ def blocks(text: str) -> Iterator[Block]:
 
 def _cut(text: str) -> Iterator[Block]:
     """The blocks, and one without lines in the place of each heading and each line of a table."""
-    current, heading = Block(()), ""
+    current, heading, last = Block(()), "", 0
     for line in text.splitlines():
         mark = _ITEM.match(line)
         if not line.strip() or _NO_PROSE.match(line):
             yield from [current] if current.lines else []
-            found = _HEADING.match(line)
-            heading = found.group(1) if found else heading
+            if found := _HEADING.match(line):
+                heading, last = found.group(1), 0
             current = Block((), heading=heading)
             yield from [current] if line.strip() else []
-        elif mark and not _goes_on(current, mark.group("number"), line[mark.end() :]):
+        elif mark and not _goes_on(current, last, int(mark.group("number") or 0), line[mark.end() :]):
             yield from [current] if current.lines else []
+            last = int(mark.group("number") or last)
             current = Block((_plain(line[mark.end() :]),), _kind(mark), heading)
         else:
             current = current._replace(lines=(*current.lines, _plain(line)))
@@ -79,12 +82,18 @@ def _kind(mark: re.Match[str]) -> Kind:
     return "numbered item" if mark.group("number") else "item"
 
 
-def _goes_on(current: Block, number: str | None, rest: str) -> bool:
-    """Whether a line that begins with a number goes on with the sentence before, as in "on the / 3. May"."""
+def _goes_on(current: Block, last: int, number: int, rest: str) -> bool:
+    """Whether a line that begins with a number goes on with the sentence before, as in "am / 3. Mai".
+
+    `last` is the number of the last item; one that follows it, and a first one, begin an item.
+    """
     if not number or not current.lines:
         return False
-    is_day = any(word in all_month_names() for word in sought_words(rest[:LAST])[:1])
-    return is_day or (current.kind != "numbered item" and not _LINE_ENDS.search(current.lines[-1][-LAST:]))
+    is_day = any(word in _MONTHS for word in sought_words(rest[:LAST])[:1])
+    if number == 1:
+        return is_day
+    is_open = current.kind != "numbered item" and not _LINE_ENDS.search(current.lines[-1][-LAST:])
+    return number != last + 1 and (is_day or is_open)
 
 
 def _plain(line: str) -> str:
