@@ -134,6 +134,27 @@ def test_fields_short_sentences_and_items_can_be_quoted(text: str, quoted: list[
     assert list(quotables(text)) == quoted
 
 
+@pytest.mark.parametrize(
+    ("text", "quoted"),
+    [
+        (
+            "> The kiln was fired until\n> 1950 by Ole.\n>\n> It is cold.",
+            ["The kiln was fired until 1950 by Ole.", "It is cold."],
+        ),
+        ("> > The kiln was\n> > cold.", ["The kiln was cold."]),
+        ("> They come in:\n> - moss green\n> - sea blue", ["They come in: moss green", "They come in: sea blue"]),
+        ("> From: Ole\n> Subject: Kiln", ["From: Ole Subject: Kiln"]),
+        ("> The kiln of Tarn", []),
+        ("He said on\n> Monday the kiln is cold.\nThat was wrong.", ["Monday the kiln is cold.", "That was wrong."]),
+        ("> Shall we meet on\nTuesday is fine.", ["Tuesday is fine."]),
+        ("> > Shall we meet on\n> Monday is fine.", ["Monday is fine."]),
+        (">>> Kiln.is_cold() or print('The kiln is hot.')", []),
+    ],
+)
+def test_the_lines_of_a_quoted_passage_belong_together_as_those_of_any_other(text: str, quoted: list[str]) -> None:
+    assert sentences(text) == quoted
+
+
 def test_many_fields_are_quoted_one_by_one() -> None:
     lines = [f"field {number}: some words that take their place" for number in range(12)]
     assert sentences("\n".join(lines)) == lines
@@ -159,13 +180,29 @@ def is_from(words: str, quoted: str) -> bool:
 @given(
     st.lists(
         st.sampled_from(
-            ["It", "The", "a", "ship", "sank.", "\n", "\n\n", "- ", "12. ", "No: 1", "[2]", "# H\n", ":", "**A:**\n"]
+            [
+                "It",
+                "The",
+                "a",
+                "ship",
+                "sank.",
+                "\n",
+                "\n\n",
+                "- ",
+                "12. ",
+                "No: 1",
+                "[2]",
+                "# H\n",
+                ":",
+                "**A:**\n",
+                "\n> ",
+            ]
         )
     )
 )
 def test_whatever_is_quoted_stands_in_the_text(parts: list[str]) -> None:
     text = " ".join(parts)
-    words = " ".join(text.replace("[2]", "(2)").replace("**", "").split())
+    words = " ".join(text.replace("[2]", "(2)").replace("**", "").replace(">", "").split())
     for one in quotables(text):
         assert one.text == " ".join(one.text.split())
         assert is_from(words, one.text)

@@ -35,6 +35,9 @@ The prices are as follows:
 - Mondays
 """
 OVEN = "# Oven\n\nHow to bake\n1. Open the lid of the oven\n2. Set the oven of Tarn to 220 degrees\n3. Close the lid\n"
+LETTER = (
+    "# A letter\n\n> The kiln of Tarn was never fired again after the flood of\n> 1950 until Ada Moran mended it.\n"
+)
 BUDGETS = "# Budgets\n\n| Department | Budget |\n| --- | --- |\n| Workshop | 120 |\n| Research | 340 |\n"
 POLICY = "# Policy\n\nThe policy was issued by the IT department.\n"
 
@@ -115,3 +118,10 @@ def test_the_steps_of_a_numbered_list_are_quoted_whole_and_without_their_numbers
     text = ask(tmp_path, "To how many degrees is the oven of Tarn set?", oven_md=OVEN)
     assert text.startswith("Set the oven of Tarn to 220 degrees [1]")
     assert "Open the lid of the oven [1]" in text
+
+
+def test_a_sentence_of_a_quoted_passage_goes_on_in_its_next_line(tmp_path: Path) -> None:
+    text = ask(tmp_path, "When was the kiln of Tarn fired after the flood?", letter_md=LETTER)
+    assert text.startswith(
+        "The kiln of Tarn was never fired again after the flood of 1950 until Ada Moran mended it. [1]"
+    )

@@ -9,7 +9,8 @@ from typing import Literal, NamedTuple
 from deep_research.evidence.inflection.wording import sought_words
 from deep_research.evidence.months import month_names
 
-_ITEM = re.compile(r"^\s*(?:[-*+•]\s+|(?P<number>\d{1,3})[.)]\s+|>\s*)")
+_QUOTED = re.compile(r"^(?!\s*>>>)(?:\s*>)+")
+_ITEM = re.compile(r"^\s*(?:[-*+•]|(?P<number>\d{1,3})[.)])\s+")
 _HEADING = re.compile(r"^\s*#{1,6}\s+(.*?)\s*$")
 _NO_PROSE = re.compile(r"^\s*(?:#{1,6}\s|[-=*_]{3,}\s*$|\||>>>|\.\.\.\s)")
 _FIELD = re.compile(r"^\s*[^\W_][^:|]{0,40}:\s+\S")
@@ -20,7 +21,7 @@ _LINE_ENDS = re.compile(r"[.!?:;。！？：；]\W*$")
 _MONTHS = month_names(["de"], ["de"])
 LAST = 20
 """Characters of a line that tell how it ends: a line may be nothing but dots."""
-Kind = Literal["paragraph", "quotation", "item", "numbered item"]
+Kind = Literal["paragraph", "item", "numbered item"]
 
 
 class Block(NamedTuple):
@@ -53,13 +54,13 @@ def blocks(text: str) -> Iterator[Block]:
             plain = _EMPHASIS.sub("", block.text)
             lead = plain if plain.endswith((":", "：")) else ""
         if block.text:
-            yield block._replace(lead=lead if block.kind in ("item", "numbered item") else "")
+            yield block._replace(lead="" if block.kind == "paragraph" else lead)
 
 
 def _cut(text: str) -> Iterator[Block]:
     """The blocks, and one without lines in the place of each heading and each line of a table."""
     current, heading, last = Block(()), "", 0
-    for line in text.splitlines():
+    for line in _unquoted(text):
         mark = _ITEM.match(line)
         if not line.strip() or _NO_PROSE.match(line):
             yield from [current] if current.lines else []
@@ -70,16 +71,21 @@ def _cut(text: str) -> Iterator[Block]:
         elif mark and not _goes_on(current, last, int(mark.group("number") or 0), line[mark.end() :]):
             yield from [current] if current.lines else []
             last = int(mark.group("number") or last)
-            current = Block((_plain(line[mark.end() :]),), _kind(mark), heading)
+            kind: Kind = "numbered item" if mark.group("number") else "item"
+            current = Block((_plain(line[mark.end() :]),), kind, heading)
         else:
             current = current._replace(lines=(*current.lines, _plain(line)))
     yield from [current] if current.lines else []
 
 
-def _kind(mark: re.Match[str]) -> Kind:
-    if mark.group().lstrip().startswith(">"):
-        return "quotation"
-    return "numbered item" if mark.group("number") else "item"
+def _unquoted(text: str) -> Iterator[str]:
+    """The lines without the marks of quotations, and an empty one where somebody else's words begin."""
+    depth = 0
+    for line in text.splitlines():
+        mark = _QUOTED.match(line)
+        before, depth = depth, mark.group().count(">") if mark else 0
+        yield from [""] if depth != before else []
+        yield line[mark.end() :] if mark else line
 
 
 def _goes_on(current: Block, last: int, number: int, rest: str) -> bool:
