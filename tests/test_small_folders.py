@@ -38,6 +38,14 @@ OVEN = "# Oven\n\nHow to bake\n1. Open the lid of the oven\n2. Set the oven of T
 LETTER = (
     "# A letter\n\n> The kiln of Tarn was never fired again after the flood of\n> 1950 until Ada Moran mended it.\n"
 )
+BIKES = "# Cargo bikes of 2024\n" + "".join(
+    f"\n## {name}\n\nPayload: {payload} kg\nDesigner: {designer}\n"
+    for name, payload, designer in (
+        ("Skarv", 120, "Ole Dahl"),
+        ("Terne", 180, "Yngve Fosse"),
+        ("Lomvi", 210, "Eva Lind"),
+    )
+)
 BUDGETS = "# Budgets\n\n| Department | Budget |\n| --- | --- |\n| Workshop | 120 |\n| Research | 340 |\n"
 POLICY = "# Policy\n\nThe policy was issued by the IT department.\n"
 
@@ -76,6 +84,18 @@ def test_months_in_words_meet_months_in_numbers_and_a_place_is_a_name_of_its_own
 ) -> None:
     lines = ask(tmp_path, question, sales_csv=SALES).splitlines()
     assert lines[:3] == ["| month | city | model | units | Source |", "| --- | --- | --- | --- | --- |", row]
+
+
+@pytest.mark.parametrize(
+    ("strategy", "begin"),
+    [("orchestrated", "Terne: Payload: 180 kg Designer: Yngve Fosse [1]"), ("planned", "Terne: ")],
+)
+def test_a_record_is_quoted_behind_the_heading_that_tells_whose_it_is(
+    tmp_path: Path, strategy: Strategy, begin: str
+) -> None:
+    text = ask(tmp_path, "What is the payload of the Terne?", strategy, bikes_md=BIKES)
+    assert text.startswith(begin)
+    assert "not verified" not in text
 
 
 @pytest.mark.parametrize("question", ["What is the salary of Sigrid Moe?", "How many children does Sigrid Moe have?"])

@@ -30,7 +30,7 @@ class Block(NamedTuple):
     lines: tuple[str, ...]
     kind: Kind = "paragraph"
     heading: str = ""
-    """The heading above it."""
+    """The heading above it, without emphasis."""
     lead: str = ""
     """Of an item the paragraph that leads in its list, without emphasis."""
 
@@ -65,7 +65,7 @@ def _cut(text: str) -> Iterator[Block]:
         if not line.strip() or _NO_PROSE.match(line):
             yield from [current] if current.lines else []
             if found := _HEADING.match(line):
-                heading, last = found.group(1), 0
+                heading, last = _EMPHASIS.sub("", found.group(1)), 0
             current = Block((), heading=heading)
             yield from [current] if line.strip() else []
         elif mark and not _goes_on(current, last, int(mark.group("number") or 0), line[mark.end() :]):

@@ -68,7 +68,13 @@ def _of_record(block: Block) -> Iterator[Quotable]:
     whole = _plain(block.text)
     for text in [whole] if len(whole) <= LONGEST_RECORD else map(_plain, block.lines):
         if len(text) <= LONGEST and not DEBRIS.search(text) and not text.endswith(("…", "...")):
-            yield Quotable(text, block.heading)
+            yield Quotable(_headed(text, block.heading), block.heading)
+
+
+def _headed(text: str, heading: str) -> str:
+    """A record behind the heading above it, which tells whose it is, if that can be quoted."""
+    whole = f"{_plain(heading).rstrip(':：')}: {text}"
+    return whole if heading and len(whole) <= LONGEST and not DEBRIS.search(heading) else text
 
 
 def _of_prose(block: Block, *, is_letter: bool) -> Iterator[Quotable]:
