@@ -26,6 +26,37 @@ BIKES = """The Skarv is a bike for one person. It weighs {} kilograms.
 
 The Lomvi is a tricycle for two children. It weighs {} kilograms.
 """
+LAMPS = """# Lamps
+
+The lamps of Tarn have been made since 1950. The factory stands by the river. The models come in:
+
+- moss green
+- sea blue
+"""
+SHOP = """# Shop
+
+The prices are as follows:
+
+| Item | Price |
+| --- | --- |
+| Bell | 20 |
+
+## Days on which the shop is closed
+
+- Mondays
+"""
+OVEN = "# Oven\n\nHow to bake\n1. Open the lid of the oven\n2. Set the oven of Tarn to 220 degrees\n3. Close the lid\n"
+LETTER = (
+    "# A letter\n\n> The kiln of Tarn was never fired again after the flood of\n> 1950 until Ada Moran mended it.\n"
+)
+RECORDS = "# Cargo bikes of 2024\n" + "".join(
+    f"\n## {name}\n\nPayload: {payload} kg\nDesigner: {designer}\n"
+    for name, payload, designer in (
+        ("Skarv", 120, "Ole Dahl"),
+        ("Terne", 180, "Yngve Fosse"),
+        ("Lomvi", 210, "Eva Lind"),
+    )
+)
 BUDGETS = "# Budgets\n\n| Department | Budget |\n| --- | --- |\n| Workshop | 120 |\n| Research | 340 |\n"
 POLICY = "# Policy\n\nThe policy was issued by the IT department.\n"
 
@@ -54,6 +85,18 @@ def test_months_in_words_meet_months_in_numbers_and_a_place_is_a_name_of_its_own
 ) -> None:
     lines = ask(tmp_path, question, sales_csv=SALES).splitlines()
     assert lines[:3] == ["| month | city | model | units | Source |", "| --- | --- | --- | --- | --- |", row]
+
+
+@pytest.mark.parametrize(
+    ("strategy", "begin"),
+    [("orchestrated", "Terne: Payload: 180 kg Designer: Yngve Fosse [1]"), ("planned", "Terne: ")],
+)
+def test_a_record_is_quoted_behind_the_heading_that_tells_whose_it_is(
+    tmp_path: Path, strategy: Strategy, begin: str
+) -> None:
+    text = ask(tmp_path, "What is the payload of the Terne?", strategy, bikes_md=RECORDS)
+    assert text.startswith(begin)
+    assert "not verified" not in text
 
 
 @pytest.mark.parametrize("question", ["What is the salary of Sigrid Moe?", "How many children does Sigrid Moe have?"])
@@ -139,3 +182,28 @@ def test_such_a_question_is_answered_in_many_languages(tmp_path: Path, question:
 def test_a_list_that_is_only_spoken_of_makes_no_question_a_broad_one(tmp_path: Path) -> None:
     text = ask(tmp_path, "How much is the membership fee of Sigrid Moe in the list?", people_md=PEOPLE)
     assert text.startswith("The documents do not answer this question.")
+
+
+def test_the_items_of_a_list_are_quoted_behind_the_sentence_that_leads_them_in(tmp_path: Path) -> None:
+    text = ask(tmp_path, "In which colours do the models of the lamps of Tarn come?", lamps_md=LAMPS)
+    assert text.startswith("- The models come in: moss green [1]\n- The models come in: sea blue [1]\n")
+    assert text.count("The factory") <= 1
+
+
+@pytest.mark.parametrize("strategy", ["orchestrated", "planned"])
+def test_what_leads_in_a_table_leads_in_no_list_below_it(tmp_path: Path, strategy: Strategy) -> None:
+    text = ask(tmp_path, "When is the shop closed?", strategy, shop_md=SHOP)
+    assert "as follows: Mondays" not in text
+
+
+def test_the_steps_of_a_numbered_list_are_quoted_whole_and_without_their_numbers(tmp_path: Path) -> None:
+    text = ask(tmp_path, "To how many degrees is the oven of Tarn set?", oven_md=OVEN)
+    assert text.startswith("Set the oven of Tarn to 220 degrees [1]")
+    assert "Open the lid of the oven [1]" in text
+
+
+def test_a_sentence_of_a_quoted_passage_goes_on_in_its_next_line(tmp_path: Path) -> None:
+    text = ask(tmp_path, "When was the kiln of Tarn fired after the flood?", letter_md=LETTER)
+    assert text.startswith(
+        "The kiln of Tarn was never fired again after the flood of 1950 until Ada Moran mended it. [1]"
+    )

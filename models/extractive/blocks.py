@@ -7,17 +7,21 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from deep_research.evidence.inflection.wording import sought_words
-from deep_research.evidence.months import all_month_names
+from deep_research.evidence.months import month_names
 
-_ITEM = re.compile(r"^\s*(?:[-*+•]\s+|(?P<number>\d{1,3})[.)]\s+|>\s*)")
+_QUOTED = re.compile(r"^(?!\s*>>>)(?:\s*>)+")
+_ITEM = re.compile(r"^\s*(?:[-*+•]|(?P<number>\d{1,3})[.)])\s+")
 _HEADING = re.compile(r"^\s*#{1,6}\s+(.*?)\s*$")
 _NO_PROSE = re.compile(r"^\s*(?:#{1,6}\s|[-=*_]{3,}\s*$|\||>>>|\.\.\.\s)")
 _FIELD = re.compile(r"^\s*[^\W_][^:|]{0,40}:\s+\S")
+_EMPHASIS = re.compile(r"(?<![\w*])[*_]++(?=\S)|(?<=[^\s*_])[*_]++(?!\w)")
 _SENTENCE_ENDS = re.compile(r"[.!?。！？]\W*$")
 _LINE_ENDS = re.compile(r"[.!?:;。！？：；]\W*$")
+# Only German writes a full stop behind a day, and what is short for a month elsewhere ("set", "out") begins items.
+_MONTHS = month_names(["de"], ["de"])
 LAST = 20
 """Characters of a line that tell how it ends: a line may be nothing but dots."""
-Kind = Literal["paragraph", "quotation", "item", "numbered item"]
+Kind = Literal["paragraph", "item", "numbered item"]
 
 
 class Block(NamedTuple):
@@ -26,9 +30,9 @@ class Block(NamedTuple):
     lines: tuple[str, ...]
     kind: Kind = "paragraph"
     heading: str = ""
-    """The heading above it."""
+    """The heading above it, without emphasis."""
     lead: str = ""
-    """Of an item the line that leads in its list."""
+    """Of an item the paragraph that leads in its list, without emphasis."""
 
     @property
     def text(self) -> str:
@@ -43,43 +47,59 @@ class Block(NamedTuple):
 
 
 def blocks(text: str) -> Iterator[Block]:
-    """The blocks of a text in their order; headings and tables are none."""
+    """The blocks of a text in their order; headings and tables are none, and what leads in a list ends at them."""
     lead = ""
     for block in _cut(text):
         if block.kind == "paragraph":
-            lead = block.text if block.text.endswith((":", "：")) else ""
-        yield block._replace(lead=lead if block.kind in ("item", "numbered item") else "")
+            plain = _EMPHASIS.sub("", block.text)
+            lead = plain if plain.endswith((":", "：")) else ""
+        if block.text:
+            yield block._replace(lead="" if block.kind == "paragraph" else lead)
 
 
 def _cut(text: str) -> Iterator[Block]:
-    current, heading = Block(()), ""
-    for line in text.splitlines():
+    """The blocks, and one without lines in the place of each heading and each line of a table."""
+    current, heading, last = Block(()), "", 0
+    for line in _unquoted(text):
         mark = _ITEM.match(line)
         if not line.strip() or _NO_PROSE.match(line):
             yield from [current] if current.lines else []
-            found = _HEADING.match(line)
-            heading = found.group(1) if found else heading
+            if found := _HEADING.match(line):
+                heading, last = _EMPHASIS.sub("", found.group(1)), 0
             current = Block((), heading=heading)
-        elif mark and not _goes_on(current, mark.group("number"), line[mark.end() :]):
+            yield from [current] if line.strip() else []
+        elif mark and not _goes_on(current, last, int(mark.group("number") or 0), line[mark.end() :]):
             yield from [current] if current.lines else []
-            current = Block((_plain(line[mark.end() :]),), _kind(mark), heading)
+            last = int(mark.group("number") or last)
+            kind: Kind = "numbered item" if mark.group("number") else "item"
+            current = Block((_plain(line[mark.end() :]),), kind, heading)
         else:
             current = current._replace(lines=(*current.lines, _plain(line)))
     yield from [current] if current.lines else []
 
 
-def _kind(mark: re.Match[str]) -> Kind:
-    if mark.group().lstrip().startswith(">"):
-        return "quotation"
-    return "numbered item" if mark.group("number") else "item"
+def _unquoted(text: str) -> Iterator[str]:
+    """The lines without the marks of quotations, and an empty one where somebody else's words begin."""
+    depth = 0
+    for line in text.splitlines():
+        mark = _QUOTED.match(line)
+        before, depth = depth, mark.group().count(">") if mark else 0
+        yield from [""] if depth != before else []
+        yield line[mark.end() :] if mark else line
 
 
-def _goes_on(current: Block, number: str | None, rest: str) -> bool:
-    """Whether a line that begins with a number goes on with the sentence before, as in "on the / 3. May"."""
+def _goes_on(current: Block, last: int, number: int, rest: str) -> bool:
+    """Whether a line that begins with a number goes on with the sentence before, as in "am / 3. Mai".
+
+    `last` is the number of the last item; one that follows it, and a first one, begin an item.
+    """
     if not number or not current.lines:
         return False
-    is_day = any(word in all_month_names() for word in sought_words(rest[:LAST])[:1])
-    return is_day or (current.kind != "numbered item" and not _LINE_ENDS.search(current.lines[-1][-LAST:]))
+    is_day = any(word in _MONTHS for word in sought_words(rest[:LAST])[:1])
+    if number == 1:
+        return is_day
+    is_open = current.kind != "numbered item" and not _LINE_ENDS.search(current.lines[-1][-LAST:])
+    return number != last + 1 and (is_day or is_open)
 
 
 def _plain(line: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import reduce
 from typing import NamedTuple
 
 from deep_research.evidence.mixing import distinct
@@ -63,7 +64,7 @@ def _quotables(text: str) -> Iterator[Quotable]:
             antecedent = ""
         for one in _of_record(block) if block.is_record else _of_prose(block, is_letter=is_letter):
             if one:
-                yield one._replace(antecedent=antecedent if points_back(one.text) else "")
+                yield one._replace(antecedent=one.antecedent or (antecedent if points_back(one.text) else ""))
             antecedent = next_antecedent(antecedent, one.text) if one else ""
         before = block
 
@@ -77,24 +78,35 @@ def _of_record(block: Block) -> Iterator[Quotable]:
     whole = _plain(block.text)
     for text in [whole] if len(whole) <= LONGEST_RECORD else map(_plain, block.lines):
         if len(text) <= LONGEST and not DEBRIS.search(text) and not text.endswith(("…", "...")):
-            yield Quotable(text, block.heading)
+            yield Quotable(_headed(text, block.heading), block.heading)
+
+
+def _headed(text: str, heading: str) -> str:
+    """A record behind the heading above it, which tells whose it is, if that can be quoted."""
+    whole = f"{_plain(heading).rstrip(':：')}: {text}"
+    return whole if heading and len(whole) <= LONGEST and not DEBRIS.search(heading) else text
 
 
 def _of_prose(block: Block, *, is_letter: bool) -> Iterator[Quotable | None]:
     """The sentences of a block, none in place of one that cannot be quoted."""
+    about = f"{block.heading}\n{block.lead}".strip()
     for place, piece in enumerate(split_sentences(block.text)):
         may_open = is_letter and not place
         if (OPENING.match(piece) or may_open) and _is_quotable(piece, is_item=block.kind != "paragraph"):
-            yield Quotable(piece, f"{block.heading}\n{block.lead}".strip())
-        elif block.lead and not place and (whole := f"{_plain(block.lead)} {piece}") and _is_short_item(block, piece):
-            yield Quotable(whole, block.heading)
+            yield Quotable(piece, about)
+        elif block.lead and piece == _plain(block.text):
+            yield _led(piece, block.lead, about)
         else:
             yield None
 
 
-def _is_short_item(block: Block, piece: str) -> bool:
-    """Whether the whole item is too little to be understood without what leads it in."""
-    return piece == _plain(block.text) and len(block.lead) + len(piece) < LONGEST and not DEBRIS.search(piece)
+def _led(item: str, paragraph: str, about: str) -> Quotable | None:
+    """A whole item that is too little to be understood alone, behind the sentence that leads in its list."""
+    *before, lead = split_sentences(paragraph)
+    whole = f"{lead} {item}"
+    if len(whole) > LONGEST or DEBRIS.search(whole):
+        return None
+    return Quotable(whole, about, reduce(next_antecedent, before, "") if points_back(lead) else "")
 
 
 def split_sentences(block: str) -> list[str]:
