@@ -20,7 +20,7 @@ STAFF = """# Staff of the yard
 
 Ada Brandt is the manager. She joined the yard in 1998.
 
-Per Moen is the cook. He joined the yard in 2016.
+Per Moen is the cook. He joined the yard in 2016. He lives in Velm.
 """
 BIKES = """The Skarv is a bike for one person. It weighs {} kilograms.
 
@@ -207,3 +207,10 @@ def test_a_sentence_of_a_quoted_passage_goes_on_in_its_next_line(tmp_path: Path)
     assert text.startswith(
         "The kiln of Tarn was never fired again after the flood of 1950 until Ada Moran mended it. [1]"
     )
+
+
+def test_of_two_questions_each_is_answered_from_its_own_words(tmp_path: Path) -> None:
+    question = "When did Ada Brandt join the yard, and where does Per Moen live?"
+    lead = ask(tmp_path, question, staff_md=STAFF).partition("This report is an extract")[0]
+    assert lead.startswith("Ada Brandt is the manager. [1] She joined the yard in 1998. [1] Per Moen is the cook. [1]")
+    assert "He lives in Velm. [1]" in lead

@@ -5,9 +5,15 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from deep_research.evidence.words import names, tokens
+from deep_research.models.extractive.asking import QUESTION_TOKENS
+from deep_research.models.extractive.pronouns import has_pronoun
+
 FOR_QUESTION = re.compile(r"^(?P<topic>.*?)\s*\(for the question: (?P<question>.*)\)\s*$", re.DOTALL)
 
 TITLE_CHARACTERS = 60
+OPENING = 2
+"""Words at the beginning of a question among which is the one that asks, as in "in which year"."""
 
 
 class Topic(NamedTuple):
@@ -20,8 +26,14 @@ class Topic(NamedTuple):
 
     @property
     def whole(self) -> str:
-        """All words of the task."""
-        return self.text if self.text == self.question else f"{self.text}\n{self.question}"
+        """All words of the task; of several questions only its own one."""
+        return self.text if self.text == self.question or self._stands_alone else f"{self.text}\n{self.question}"
+
+    @property
+    def _stands_alone(self) -> bool:
+        """Whether it is one of several questions, and names what it asks about."""
+        asks = not QUESTION_TOKENS.isdisjoint(tokens(self.text)[:OPENING])
+        return asks and self.text in self.question and bool(names(self.text)) and not has_pronoun(self.text)
 
 
 def task_for(topic: str, question: str) -> str:

@@ -21,6 +21,7 @@ from deep_research.models.extractive.pool import Pool, Sentence
 from deep_research.models.extractive.quotations import pool_of_findings
 from deep_research.models.extractive.reading import (
     Found,
+    Quotation,
     findings_in,
     language_in,
     plan_in,
@@ -94,10 +95,16 @@ def _lead(findings: Sequence[Found], pool: Pool, question: str, *, is_in_parts: 
             return list(answer_first(best_chain(pool, LEAD_SENTENCES), pool))
         # A plan with one part only has left the other questions to the whole.
         parts = answers[1:] if len(answers) > 2 else answers
-        answers = [tuple(quoted for answer in parts for quoted in answer[:LEAD_OF_PART])]
+        answers = [tuple(quoted for answer in parts for quoted in _beginning(answer))]
     said = [(quoted.text, quoted.antecedent) for answer in answers[:1] for quoted in answer]
     by_words = {(one.text, one.antecedent): one for one in reversed(pool.sentences)}
     return [by_words[words] for words in dict.fromkeys(said) if words in by_words]
+
+
+def _beginning(answer: Sequence[Quotation]) -> list[Quotation]:
+    """The first sentences of an answer; those that only say what a pronoun means come along with it."""
+    meant = {quoted.antecedent for quoted in answer}
+    return [quoted for quoted in answer if quoted.text not in meant][:LEAD_OF_PART]
 
 
 def _laid_out(lead: Sequence[Sentence], *, is_list: bool) -> list[str]:
