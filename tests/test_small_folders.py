@@ -214,3 +214,14 @@ def test_of_two_questions_each_is_answered_from_its_own_words(tmp_path: Path) ->
     lead = ask(tmp_path, question, staff_md=STAFF).partition("This report is an extract")[0]
     assert lead.startswith("Ada Brandt is the manager. [1] She joined the yard in 1998. [1] Per Moen is the cook. [1]")
     assert "He lives in Velm. [1]" in lead
+
+
+def test_a_row_that_says_nothing_of_what_is_asked_is_no_answer(tmp_path: Path) -> None:
+    text = "# Doors\n\n| Door | Height |\n| --- | --- |\n| Blue | 40 |\n| Red | 60 |\n"
+    assert ask(tmp_path, "Who painted the Blue door in Venn?", doors_md=text).startswith("The documents do not answer")
+
+
+def test_a_number_in_brackets_in_a_cell_is_no_citation(tmp_path: Path) -> None:
+    text = "# Herons\n\n| Year | Nests |\n| --- | --- |\n| 2018 | 4100 |\n| 2019 | 4870 [2] |\n"
+    report = ask(tmp_path, "How many nests of herons were there in 2019?", herons_md=text)
+    assert report.startswith("| Year | Nests | Source |\n| --- | --- | --- |\n| 2019 | 4870 (2) | [1] |")

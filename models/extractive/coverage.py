@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 
 from deep_research.evidence.inflection.common_words import IN_QUESTION, common_words, evident
@@ -11,6 +11,7 @@ from deep_research.evidence.inflection.wording import sought_words
 from deep_research.evidence.words import names, stems, tokens
 from deep_research.models.extractive.answers import without_cues
 from deep_research.models.extractive.asking import QUESTION_TOKENS, QUESTION_WORDS_OF
+from deep_research.models.extractive.holding import holds
 from deep_research.models.extractive.leading import sure_names
 from deep_research.models.extractive.pool import Pool, Sentence
 
@@ -50,7 +51,7 @@ def share(pool: Pool, sentences: Iterable[Sentence]) -> float:
 def share_of_name(name: str, sentences: Iterable[Sentence]) -> float:
     """The largest share of the name's words, from 0 to 1, that one sentence holds."""
     parts = set(stems(name))
-    return max((len(parts & sentence.stems) / len(parts) for sentence in sentences), default=0.0)
+    return max((len(parts & sentence.meaning) / len(parts) for sentence in sentences), default=0.0)
 
 
 def lacks_its_kind(pool: Pool) -> bool:
@@ -80,8 +81,8 @@ def missing(pool: Pool) -> list[str]:
     return [*absent, *words_with(pool.wanted.keys() - known, pool.question)][:MOST_WORDS]
 
 
-def unsaid(pool: Pool) -> list[str]:
-    """The words by which the question asks for something of what it names, if the sentences hold none of them.
+def unsaid(pool: Pool, rows: Sequence[str]) -> list[str]:
+    """The words by which the question asks for something of what it names, if no sentence or row holds any of them.
 
     One word may merely be worded otherwise, so a single one counts only where nothing of the kind asked for is said,
     either.
@@ -94,8 +95,8 @@ def unsaid(pool: Pool) -> list[str]:
     asking = common_words().get(language, frozenset()) | QUESTION_WORDS_OF.get(language, QUESTION_TOKENS)
     asked = {stem for word in set(tokens(question)) - asking for stem in stems(word)} & pool.wanted.keys()
     open_words = asked - named - ANYTHING
-    held = {stem for sentence in pool.sentences for stem in sentence.held}
-    said = any(sentence.is_right for sentence in pool.sentences)
+    held = {stem for sentence in pool.sentences for stem in sentence.held}.union(*map(stems, rows))
+    said = any(one.is_right for one in pool.sentences) or any(holds(pool.kind, row, pool.question) for row in rows)
     fewest = FEWEST_UNSAID if said else 1
     return words_with(open_words, question) if len(open_words) >= fewest and not open_words & held else []
 
@@ -112,4 +113,4 @@ def words_with(wanted: Collection[str], text: str) -> list[str]:
 
 
 def _held(sentences: Iterable[Sentence]) -> set[str]:
-    return {stem for sentence in sentences for stem in sentence.stems}
+    return {stem for sentence in sentences for stem in sentence.meaning}

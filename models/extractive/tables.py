@@ -12,6 +12,7 @@ from deep_research.evidence.months import all_month_names
 from deep_research.evidence.words import stems
 from deep_research.models.extractive.pool import Pool
 from deep_research.models.extractive.reading import Document
+from deep_research.models.extractive.sentences import REFERENCE
 
 MOST_ROWS = 8
 MOST_TABLES = 2
@@ -77,7 +78,8 @@ def _rows(lines: Sequence[str]) -> Iterator[tuple[str, ...]]:
 
 
 def _cells(line: str) -> tuple[str, ...]:
-    parts = [part.strip() for part in _BAR.split(line.strip())]
+    # A number in brackets would be read as a citation of ours.
+    parts = [REFERENCE.sub(r"(\1)", part).strip() for part in _BAR.split(line.strip())]
     return tuple(parts[bool(not parts[0]) : len(parts) - (not parts[-1])])
 
 

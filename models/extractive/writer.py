@@ -52,7 +52,9 @@ def write_report(messages: Sequence[BaseMessage]) -> str:
     steps, findings = plan_in(messages), findings_in(messages)
     pool = pool_of_findings(findings, question, BROAD_SOURCES if is_broad(question) else MOST_SOURCES)
     tables = list(dict.fromkeys(table for found in findings for table in found.tables))
-    absent = _absent(findings, pool) or ([] if tables or is_broad(question) else unsaid(pool))
+    absent = _absent(findings, pool) or (
+        [] if is_broad(question) else unsaid(pool, [row for table in tables for row in table.splitlines()])
+    )
     if absent or not (tables or _share(pool) >= LEAST_SHARE):
         return _no_answer(absent or [question], understandable(pool, _nearest(pool), is_answer=False), words)
     lead = understandable(pool, _lead(findings, pool, question, is_in_parts=len(steps) > 1), is_answer=True)
