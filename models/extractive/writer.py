@@ -20,6 +20,7 @@ from deep_research.models.extractive.old_versions import old_versions
 from deep_research.models.extractive.pool import Pool, Sentence
 from deep_research.models.extractive.quotations import pool_of_findings
 from deep_research.models.extractive.reading import (
+    ROW_MARKER,
     Found,
     Quotation,
     findings_in,
@@ -52,9 +53,8 @@ def write_report(messages: Sequence[BaseMessage]) -> str:
     steps, findings = plan_in(messages), findings_in(messages)
     pool = pool_of_findings(findings, question, BROAD_SOURCES if is_broad(question) else MOST_SOURCES)
     tables = list(dict.fromkeys(table for found in findings for table in found.tables))
-    absent = _absent(findings, pool) or (
-        [] if is_broad(question) else unsaid(pool, [row for table in tables for row in table.splitlines()])
-    )
+    rows = [ROW_MARKER.sub("", row) for table in tables for row in table.splitlines()]
+    absent = _absent(findings, pool) or ([] if is_broad(question) else unsaid(pool, rows))
     if absent or not (tables or _share(pool) >= LEAST_SHARE):
         return _no_answer(absent or [question], understandable(pool, _nearest(pool), is_answer=False), words)
     lead = understandable(pool, _lead(findings, pool, question, is_in_parts=len(steps) > 1), is_answer=True)
