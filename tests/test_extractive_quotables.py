@@ -57,12 +57,6 @@ def test_a_pronoun_is_quoted_behind_what_it_means(question: str, text: str, said
     assert unsaid not in answer
 
 
-def test_of_two_that_are_asked_for_both_are_quoted() -> None:
-    answer = answer_of(finding_for("How much do the Skarv and the Lomvi weigh?", ("Models of the year", SECTIONS)))
-    assert "It weighs 31 kilograms" in answer
-    assert "weighs 58 kilograms" in answer
-
-
 def test_what_is_meant_may_stand_in_the_paragraph_before_but_under_no_other_heading() -> None:
     said = quotables("## Tarn\n\nThe kiln is red.\n\nIt burns oil.\n\n## Osk\n\nIt burns wood.")
     assert [(one.text, one.antecedent) for one in said] == [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from extracting import finding_for
+from extracting import finding_for, report_on
 
 from deep_research.evidence.words import stem
 
@@ -36,4 +36,4 @@ def test_words_that_tell_titles_apart_do_not(one: str, other: str) -> None:
 def test_a_measure_is_found_by_its_noun() -> None:
     text = "The Osk tower is green. It reaches a height of 43 metres. It was painted in 1911."
     finding = finding_for("How tall is the Osk tower?", ("Osk tower", text))
-    assert finding.startswith("It reaches a height of 43 metres. [1]")
+    assert report_on("How tall is the Osk tower?", finding).startswith("It reaches a height of 43 metres. [1]")

@@ -72,8 +72,13 @@ def _continued(chain: Chain, pool: Pool, candidates: Sequence[Sentence]) -> Iter
         # The kind of thing that is asked for stands in many sentences that have nothing to do with the question.
         has_to_do = relation > 0 or not pool.wanted.keys().isdisjoint(sentence.held)
         if sentence not in chain.sentences and has_to_do:
-            worth = _fit(pool, sentence, known) + relation
+            worth = _fit(pool, sentence, known) + relation - COST * _needs_another(sentence, chain)
             yield Chain((*chain.sentences, sentence), chain.worth + worth)
+
+
+def _needs_another(sentence: Sentence, chain: Chain) -> bool:
+    """Whether another sentence must be quoted before it, to say what it means."""
+    return bool(sentence.antecedent) and all(sentence.antecedent != one.text for one in chain.sentences)
 
 
 def _fit(pool: Pool, sentence: Sentence, known: frozenset[str]) -> float:

@@ -56,7 +56,7 @@ def write_finding(messages: Sequence[BaseMessage]) -> str:
     if not answer and not tables:
         return " ".join([f"Nothing was found that fits the task: {' '.join(topic.text.split())}", *absent])
     further = _documents(pool, (*answer, *evidence), evidence)
-    return "\n\n".join([*_paragraph(pool, answer, is_answer=True), *tables, *further, *old, *absent])
+    return "\n\n".join([*_paragraph(pool, answer), *tables, *further, *old, *absent])
 
 
 def choose(pool: Pool, task: str) -> Choice:
@@ -80,11 +80,11 @@ def _documents(pool: Pool, quoted: Sequence[Sentence], evidence: Sequence[Senten
     numbers = {sentence.number for sentence in quoted}
     for number in (number for number in pool.titles if number in numbers):
         yield heading_of(number, pool.titles[number])
-        yield from _paragraph(pool, [one for one in evidence if one.number == number], is_answer=False)
+        yield from _paragraph(pool, [one for one in evidence if one.number == number])
 
 
-def _paragraph(pool: Pool, sentences: Sequence[Sentence], *, is_answer: bool) -> list[str]:
-    return [" ".join(map(_cited, understandable(pool, sentences, is_answer=is_answer)))] if sentences else []
+def _paragraph(pool: Pool, sentences: Sequence[Sentence]) -> list[str]:
+    return [" ".join(map(_cited, understandable(pool, sentences)))] if sentences else []
 
 
 def _in_full(sentence: Sentence) -> str:

@@ -10,7 +10,7 @@ from deep_research.evidence.labels import labels_of_named
 from deep_research.evidence.labels.words import Labels
 from deep_research.evidence.words import stems
 from deep_research.models.extractive.answers import is_broad
-from deep_research.models.extractive.antecedents import understandable
+from deep_research.models.extractive.antecedents import understandable, without_title
 from deep_research.models.extractive.chains import answer_first, best_chain
 from deep_research.models.extractive.comparison import sides_of
 from deep_research.models.extractive.coverage import LEAST_IN_SENTENCE, share_of_name, unsaid
@@ -56,8 +56,8 @@ def write_report(messages: Sequence[BaseMessage]) -> str:
     rows = [ROW_MARKER.sub("", row) for table in tables for row in table.splitlines()]
     absent = _absent(findings, pool) or ([] if is_broad(question) else unsaid(pool, rows))
     if absent or not (tables or _share(pool) >= LEAST_SHARE):
-        return _no_answer(absent or [question], understandable(pool, _nearest(pool), is_answer=False), words)
-    lead = understandable(pool, _lead(findings, pool, question, is_in_parts=len(steps) > 1), is_answer=True)
+        return _no_answer(absent or [question], understandable(pool, _nearest(pool)), words)
+    lead = without_title(pool, understandable(pool, _lead(findings, pool, question, is_in_parts=len(steps) > 1)))
     if tables and _holds_more(tables[0], lead, pool):
         lead = []
     meant = {(one.number, one.antecedent) for one in pool.sentences}
@@ -157,7 +157,7 @@ def _section(pool: Pool, heading: str, sentences: Sequence[Sentence]) -> list[st
     """A heading and a paragraph a document; nothing without sentences."""
     numbers = dict.fromkeys(sentence.number for sentence in sentences)
     of_documents = [[one for one in sentences if one.number == number] for number in numbers]
-    paragraphs = [" ".join(map(_cited, understandable(pool, own, is_answer=False))) for own in of_documents]
+    paragraphs = [" ".join(map(_cited, understandable(pool, own))) for own in of_documents]
     return [f"## {heading}", *paragraphs] if paragraphs else []
 
 
