@@ -158,7 +158,8 @@ def test_a_chinese_question_is_answered_from_chinese_sentences() -> None:
 
 
 def test_what_else_the_sources_say_stands_apart_from_the_answer() -> None:
-    finding = f"Ellingsen was born in Tromsø, Norway. [5]\n\nMara Ellingsen was a sailor. [5]\n\n{cited(OTHER, 6, ' ')}"
+    evidence = f"### Mara Ellingsen [5]\n\nMara Ellingsen was a sailor. [5]\n\n### Herons [6]\n\n{cited(OTHER, 6, ' ')}"
+    finding = f"Ellingsen was born in Tromsø, Norway. [5]\n\n{evidence}"
     parts = report_on("Where was Mara Ellingsen born?", finding).split("\n\n")
     assert parts[2:] == [
         "## Evidence",

@@ -84,16 +84,22 @@ def _absent(findings: Sequence[Found], pool: Pool) -> list[str]:
     Learnings say nothing of the kind, and do not tell titles: there the names of the question are looked for.
     """
     named = dict.fromkeys(name for found in findings for name in found.absent)
-    if not any(found.titles or found.tables for found in findings):
+    if _are_learnings(findings):
         named |= dict.fromkeys(sure_names(pool.question))
     return [name for name in named if share_of_name(name, pool.sentences) < LEAST_IN_SENTENCE]
+
+
+def _are_learnings(findings: Sequence[Found]) -> bool:
+    """Whether they are what was learned source by source, the best of it not first."""
+    return not any(found.titles or found.tables for found in findings)
 
 
 def _lead(findings: Sequence[Found], pool: Pool, question: str, *, is_in_parts: bool) -> list[Sentence]:
     """The answer to the whole question, which comes first; to several questions the beginning of each answer."""
     answers = [found.answer for found in findings if found.answer]
-    if len(answers) > 1 and not (sides_of(question) or asks_for_list(question)):
-        if not is_in_parts:
+    are_several = len(answers) > 1
+    if (are_several or _are_learnings(findings)) and not (sides_of(question) or asks_for_list(question)):
+        if not (are_several and is_in_parts):
             return list(answer_first(best_chain(pool, LEAD_SENTENCES), pool))
         # A plan with one part only has left the other questions to the whole.
         parts = answers[1:] if len(answers) > 2 else answers
