@@ -57,6 +57,19 @@ def test_a_pronoun_is_quoted_behind_what_it_means(question: str, text: str, said
     assert unsaid not in answer
 
 
+def test_of_two_that_are_asked_for_both_are_quoted() -> None:
+    text = SECTIONS.replace("carries 210 kilograms and ", "")
+    answer = answer_of(finding_for("How much do the Skarv and the Lomvi weigh?", ("Models of the year", text)))
+    assert "The Skarv carries 120 kilograms. [1] It weighs 31 kilograms. [1]" in answer
+    assert "a dog. [1] It weighs 58 kilograms. [1]" in answer
+
+
+def test_of_two_things_the_one_that_is_asked_for_is_told_by_its_own_sentence() -> None:
+    terne = "\n## Terne\n\nThe Terne is a folding bike. Its colour is green. It weighs 12 kilograms.\n"
+    answer = answer_of(finding_for("How much does the Terne weigh?", ("Models of the year", SECTIONS + terne)))
+    assert answer == "The Terne is a folding bike. [1] It weighs 12 kilograms. [1]"
+
+
 def test_what_is_meant_may_stand_in_the_paragraph_before_but_under_no_other_heading() -> None:
     said = quotables("## Tarn\n\nThe kiln is red.\n\nIt burns oil.\n\n## Osk\n\nIt burns wood.")
     assert [(one.text, one.antecedent) for one in said] == [

@@ -67,18 +67,16 @@ def answer_first(chain: Chain, pool: Pool) -> tuple[Sentence, ...]:
 
 def _continued(chain: Chain, pool: Pool, candidates: Sequence[Sentence]) -> Iterator[Chain]:
     known = frozenset(stem for earlier in chain.sentences for stem in earlier.held)
+    # An antecedent is quoted with the sentence that needs it.
+    quoted = {(one.number, one.antecedent) for one in chain.sentences}
     for sentence in candidates:
         relation = _relation(pool, sentence, chain.sentences)
         # The kind of thing that is asked for stands in many sentences that have nothing to do with the question.
         has_to_do = relation > 0 or not pool.wanted.keys().isdisjoint(sentence.held)
-        if sentence not in chain.sentences and has_to_do:
-            worth = _fit(pool, sentence, known) + relation - COST * _needs_another(sentence, chain)
+        is_new = sentence not in chain.sentences and (sentence.number, sentence.text) not in quoted
+        if is_new and has_to_do:
+            worth = _fit(pool, sentence, known) + relation
             yield Chain((*chain.sentences, sentence), chain.worth + worth)
-
-
-def _needs_another(sentence: Sentence, chain: Chain) -> bool:
-    """Whether another sentence must be quoted before it, to say what it means."""
-    return bool(sentence.antecedent) and all(sentence.antecedent != one.text for one in chain.sentences)
 
 
 def _fit(pool: Pool, sentence: Sentence, known: frozenset[str]) -> float:
