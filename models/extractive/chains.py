@@ -80,9 +80,8 @@ def _continued(chain: Chain, pool: Pool, candidates: Sequence[Sentence]) -> Iter
 
 
 def _fit(pool: Pool, sentence: Sentence, known: frozenset[str]) -> float:
-    worth = pool.weight(sentence.meaning - known) + CONTEXT_SHARE * pool.weight(
-        sentence.context - known - sentence.meant
-    )
+    around = sentence.context - sentence.meant - known
+    worth = pool.weight(sentence.meaning - known) + CONTEXT_SHARE * pool.weight(around)
     worth += REPEATED_SHARE * pool.weight(sentence.held & known)
     return worth - COST - PLACE * sentence.place - LONG * len(sentence.text.split())
 
