@@ -35,7 +35,7 @@ class Quotable(NamedTuple):
     about: str = ""
     """The heading above it, and of an item what leads in its list."""
     antecedent: str = ""
-    """Of a sentence that begins with a pronoun: the one in its paragraph that says who or what is meant."""
+    """Of a sentence that begins with a pronoun: the one before it that says who or what is meant."""
 
 
 def sentences(text: str) -> list[str]:
