@@ -6,16 +6,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from deep_research.app.as_tool import deep_research_tool
-    from deep_research.app.embed import ResearchGraph, build_graph, thread_id
-    from deep_research.app.once import Answer, research
-    from deep_research.app.replay import areplay_thread, replay_thread
-    from deep_research.app.stream import apackets, packets
-    from deep_research.models.scripted import ScriptedChatModel
-    from deep_research.run import errors
-    from deep_research.run.context import Context
-    from deep_research.run.limits import Limits
-    from deep_research.tools.library import Library
+    from .app.as_tool import deep_research_tool
+    from .app.embed import ResearchGraph, build_graph, thread_id
+    from .app.once import Answer, research
+    from .app.replay import areplay_thread, replay_thread
+    from .app.stream import apackets, packets
+    from .models.scripted import ScriptedChatModel
+    from .run import errors
+    from .run.context import Context
+    from .run.limits import Limits
+    from .tools.library import Library
 
 __all__ = [
     "Answer",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from deep_research.knowledge import Record
+from .knowledge import Record
 
 SupportVerdict = Literal["supported", "partly", "unsupported"]
 ClaimVerdict = Literal["supported", "partly", "unsupported", "uncited"]

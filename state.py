@@ -9,9 +9,9 @@ from typing import Annotated, Literal
 from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
 
-from deep_research.audit import Audit, ClaimCheck, Draft, NotRead
-from deep_research.channels import append, delta, merge_by_id, merge_texts
-from deep_research.knowledge import Learning, Observation, PlanStep, Record, Source, StepOutcome, merge_sources
+from .audit import Audit, ClaimCheck, Draft, NotRead
+from .channels import append, delta, merge_by_id, merge_texts
+from .knowledge import Learning, Observation, PlanStep, Record, Source, StepOutcome, merge_sources
 
 RunStatus = Literal["running", "waiting", "completed", "completed_with_gaps"]
 Ending = Literal["done", "partial", "failed"]

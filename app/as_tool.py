@@ -11,13 +11,13 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from pydantic import BaseModel, Field
 from typing_extensions import override
 
-from deep_research.app.background import wait_for
-from deep_research.app.embed import ResearchGraph, build_graph, read_context
-from deep_research.app.nested import Caller, Ended, NestedResearch, caller_writer
-from deep_research.app.strategies import Strategy
-from deep_research.app.tool_result import ToolResult
-from deep_research.run.context import Context
-from deep_research.run.limits import Limits
+from ..run.context import Context
+from ..run.limits import Limits
+from .background import wait_for
+from .embed import ResearchGraph, build_graph, read_context
+from .nested import Caller, Ended, NestedResearch, caller_writer
+from .strategies import Strategy
+from .tool_result import ToolResult
 
 DESCRIPTION = (
     "Researches a question thoroughly, which takes minutes, and returns a report whose numbers in brackets are its "

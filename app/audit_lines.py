@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from deep_research.app.words import counted
-from deep_research.audit import Audit
-from deep_research.run.conversation import cleaned
-from deep_research.run.money import dollars
-from deep_research.state import Report, ResearchState
+from ..audit import Audit
+from ..run.conversation import cleaned
+from ..run.money import dollars
+from ..state import Report, ResearchState
+from .words import counted
 
 
 def audit_page(state: ResearchState) -> list[str]:

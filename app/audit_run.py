@@ -7,16 +7,16 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from deep_research.app.cli import DONE, FAILED
-from deep_research.app.endings import reported, stopped
-from deep_research.app.export import no_report_yet
-from deep_research.app.interrupt import run_interruptibly
-from deep_research.app.runs import Standing
-from deep_research.app.stored import kept_run
-from deep_research.app.terminal import RunName, put_out
-from deep_research.app.words import counted
-from deep_research.evidence.reaudit import Reaudit, Rechecked, reaudit
-from deep_research.run.conversation import clean
+from ..evidence.reaudit import Reaudit, Rechecked, reaudit
+from ..run.conversation import clean
+from .cli import DONE, FAILED
+from .endings import reported, stopped
+from .export import no_report_yet
+from .interrupt import run_interruptibly
+from .runs import Standing
+from .stored import kept_run
+from .terminal import RunName, put_out
+from .words import counted
 
 
 def audit_run(thread: str, data_dir: Path | None) -> int:

@@ -7,11 +7,11 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from deep_research.app.embed import thread_id
-from deep_research.app.options import data_folder
-from deep_research.app.terminal import RunName
-from deep_research.run.checkpoints import FILE_NAME
-from deep_research.run.errors import DeepResearchError
+from ..run.checkpoints import FILE_NAME
+from ..run.errors import DeepResearchError
+from .embed import thread_id
+from .options import data_folder
+from .terminal import RunName
 
 WAIT_SECONDS = 0.5
 """Seconds to wait for another process: this is asked when the user wants to leave."""

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import click
 
-from deep_research.app.setting_options import LIMIT, MODEL, with_settings
-from deep_research.app.strategies import STRATEGIES
+from .setting_options import LIMIT, MODEL, with_settings
+from .strategies import STRATEGIES
 
 if TYPE_CHECKING:
-    from deep_research.app.commands import Outlet
-    from deep_research.app.delivery import Output
+    from .commands import Outlet
+    from .delivery import Output
 
 Format = Literal["md", "json"]
 """How a report is printed."""
@@ -98,7 +98,7 @@ def ask(question: str, out: Path | None, output_format: Format | None, as_json: 
     if options["yes"] and options["review_plan"]:
         raise click.UsageError("--yes and --review-plan exclude each other: one never asks, the other asks.")
     outlet = _outlet(out, output_format, as_json)
-    from deep_research.app.commands import ask_question
+    from .commands import ask_question
 
     return ask_question(question, outlet=outlet, **options)
 
@@ -115,7 +115,7 @@ def ask(question: str, out: Path | None, output_format: Format | None, as_json: 
 def resume(thread: str, out: Path | None, output_format: Format | None, as_json: bool, **options: Any) -> int:
     """Go on with a run that was stopped, or answer one that waits."""
     outlet = _outlet(out, output_format, as_json)
-    from deep_research.app.commands import resume_run
+    from .commands import resume_run
 
     return resume_run(thread, outlet=outlet, **options)
 
@@ -124,7 +124,7 @@ def resume(thread: str, out: Path | None, output_format: Format | None, as_json:
 @DATA_DIR
 def runs(data_dir: Path | None) -> int:
     """List all runs, the latest first."""
-    from deep_research.app.stored import list_runs
+    from .stored import list_runs
 
     return list_runs(data_dir)
 
@@ -141,8 +141,8 @@ def show(thread: str, output_format: Format, replay: bool, as_json: bool, data_d
         raise click.UsageError("--json goes with --replay; the run as data is --format json.")
     if replay and output_format == "json":
         raise click.UsageError("--replay has no --format; its packets as JSON lines are --replay --json.")
-    from deep_research.app.packet_lines import PacketLines
-    from deep_research.app.stored import replay_run, show_run
+    from .packet_lines import PacketLines
+    from .stored import replay_run, show_run
 
     if replay:
         return replay_run(thread, data_dir, PacketLines() if as_json else None)
@@ -165,7 +165,7 @@ def export(thread: str, out: Path | None, export_format: ExportFormat | None, da
     Its report with sources (md); as a page with the passage behind each citation (html), for Word (docx), for paper
     (pdf); its sources for a reference manager (bibtex, csl-json); or all of it as data (json).
     """
-    from deep_research.app.stored import export_run
+    from .stored import export_run
 
     return export_run(thread, data_dir, _file(out), export_format)
 
@@ -178,7 +178,7 @@ def audit(thread: str, data_dir: Path | None) -> int:
 
     Exit codes: 0 each sentence is supported by its source, or marked; 1 one is not, or a text is not what was read.
     """
-    from deep_research.app.audit_run import audit_run
+    from .audit_run import audit_run
 
     return audit_run(thread, data_dir)
 
@@ -189,7 +189,7 @@ def audit(thread: str, data_dir: Path | None) -> int:
 @DATA_DIR
 def demo(out: Path | None, output_format: Format | None, data_dir: Path | None) -> int:
     """Show a run on the reference of Python; no key, no network."""
-    from deep_research.app.commands import run_demo
+    from .commands import run_demo
 
     return run_demo(data_dir, _output(out, output_format))
 
@@ -204,7 +204,7 @@ def fix_draft(file: Path, out: Path | None) -> int:
     first use, one number a page, with one list of sources at the end; what was listed but never cited goes below that.
     A number that names no source is removed, its sentence stays. --out may name FILE itself.
     """
-    from deep_research.app.fix_draft import fix_file
+    from .fix_draft import fix_file
 
     return fix_file(None if file == STANDARD_INPUT else file, _output(out, "md"))
 
@@ -212,7 +212,7 @@ def fix_draft(file: Path, out: Path | None) -> int:
 @cli.command()
 def limits() -> int:
     """List all limits with the values that hold now, and what they mean."""
-    from deep_research.app.listing import list_limits
+    from .listing import list_limits
 
     return list_limits()
 
@@ -231,7 +231,7 @@ def doctor(is_trial: bool, **options: Any) -> int:
 
     Exit codes: 0 a run can start, 2 something has to change.
     """
-    from deep_research.app.doctor import examine
+    from .doctor import examine
 
     return examine(is_trial=is_trial, **options)
 
@@ -245,13 +245,13 @@ def _outlet(out: Path | None, output_format: Format | None, as_json: bool) -> Ou
         )
     if output_format == "json":
         raise click.UsageError("--json prints packets alone; leave out --format, or --json for the report as data.")
-    from deep_research.app.packet_lines import PacketLines
+    from .packet_lines import PacketLines
 
     return PacketLines()
 
 
 def _output(out: Path | None, output_format: Format | None) -> Output:
-    from deep_research.app.delivery import Output
+    from .delivery import Output
 
     return Output(_file(out), output_format)
 

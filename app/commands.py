@@ -9,25 +9,25 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from deep_research.app.begun import whole_name
-from deep_research.app.cli import DONE, FAILED, WAITING
-from deep_research.app.delivery import Output, check_output, deliver
-from deep_research.app.demo import QUESTION, write_documents
-from deep_research.app.embed import read_context
-from deep_research.app.endings import reported, stopped
-from deep_research.app.export import answer_content, check_format, chosen_format
-from deep_research.app.interrupt import run_interruptibly
-from deep_research.app.live_view import progress_view
-from deep_research.app.options import data_folder, settings_of
-from deep_research.app.output import report_text
-from deep_research.app.packet_lines import PacketLines
-from deep_research.app.progress import Progress
-from deep_research.app.replay import replay
-from deep_research.app.runs import RunBook, Standing, open_runs
-from deep_research.app.strategies import Strategy
-from deep_research.app.terminal import RunName, ask, can_ask, is_terminal, put_out, say
-from deep_research.run.conversation import clean
-from deep_research.run.errors import UnknownSetting
+from ..run.conversation import clean
+from ..run.errors import UnknownSetting
+from .begun import whole_name
+from .cli import DONE, FAILED, WAITING
+from .delivery import Output, check_output, deliver
+from .demo import QUESTION, write_documents
+from .embed import read_context
+from .endings import reported, stopped
+from .export import answer_content, check_format, chosen_format
+from .interrupt import run_interruptibly
+from .live_view import progress_view
+from .options import data_folder, settings_of
+from .output import report_text
+from .packet_lines import PacketLines
+from .progress import Progress
+from .replay import replay
+from .runs import RunBook, Standing, open_runs
+from .strategies import Strategy
+from .terminal import RunName, ask, can_ask, is_terminal, put_out, say
 
 Step = Callable[[RunBook, Progress], Awaitable[Standing]]
 Outlet = Output | PacketLines

@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from deep_research.app.cli import Format
-from deep_research.app.terminal import complain, put_out, say
-from deep_research.run.errors import UserMistake
+from ..run.errors import UserMistake
+from .cli import Format
+from .terminal import complain, put_out, say
 
 
 class OutputUnwritable(UserMistake):

@@ -11,28 +11,28 @@ from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 
-from deep_research.app.cli import DONE, REFUSED
-from deep_research.app.embed import read_context
-from deep_research.app.endings import reported, stopped
-from deep_research.app.interrupt import run_interruptibly
-from deep_research.app.look import Look
-from deep_research.app.options import settings_of
-from deep_research.app.runs import has_runs
-from deep_research.app.terminal import RunName, put_out, say
-from deep_research.app.trial import try_out
-from deep_research.app.words import counted
-from deep_research.models.abilities import place_of
-from deep_research.models.memory import recall
-from deep_research.models.providers import host_of
-from deep_research.models.resolve import EXTRACTIVE, check_models, profile_of, resolve_model
-from deep_research.reading.folder import LeftOut, scan_folder
-from deep_research.run.checkpoints import FILE_NAME, open_database
-from deep_research.run.context import ROLES, Context, Role
-from deep_research.run.errors import DeepResearchError
-from deep_research.tools.decide_language import check_language
-from deep_research.tools.engines.choose import choose_engines
-from deep_research.tools.offer import check_tools
-from deep_research.tools.roots import open_roots, unreadable
+from ..models.abilities import place_of
+from ..models.memory import recall
+from ..models.providers import host_of
+from ..models.resolve import EXTRACTIVE, check_models, profile_of, resolve_model
+from ..reading.folder import LeftOut, scan_folder
+from ..run.checkpoints import FILE_NAME, open_database
+from ..run.context import ROLES, Context, Role
+from ..run.errors import DeepResearchError
+from ..tools.decide_language import check_language
+from ..tools.engines.choose import choose_engines
+from ..tools.offer import check_tools
+from ..tools.roots import open_roots, unreadable
+from .cli import DONE, REFUSED
+from .embed import read_context
+from .endings import reported, stopped
+from .interrupt import run_interruptibly
+from .look import Look
+from .options import settings_of
+from .runs import has_runs
+from .terminal import RunName, put_out, say
+from .trial import try_out
+from .words import counted
 
 NAMED = 3
 """Files and folders of one place that are not read and are named one by one."""

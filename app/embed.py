@@ -22,15 +22,15 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 from pydantic_settings import SettingsError
 
-from deep_research.app.background import aiterate, background_loop, hand_over, iterate, wait_for
-from deep_research.app.strategies import GRAPHS, MARK, Strategy, check_strategy
-from deep_research.app.words import nearest
-from deep_research.graph.orchestrated import build_orchestrated_graph
-from deep_research.graph.planned import build_planned_graph
-from deep_research.run.checkpoints import Database, open_database
-from deep_research.run.context import ROLES, Context
-from deep_research.run.errors import SyncOnlySaver, UnknownSetting
-from deep_research.run.limits import ENVIRONMENT_PREFIX, Limits
+from ..graph.orchestrated import build_orchestrated_graph
+from ..graph.planned import build_planned_graph
+from ..run.checkpoints import Database, open_database
+from ..run.context import ROLES, Context
+from ..run.errors import SyncOnlySaver, UnknownSetting
+from ..run.limits import ENVIRONMENT_PREFIX, Limits
+from .background import aiterate, background_loop, hand_over, iterate, wait_for
+from .strategies import GRAPHS, MARK, Strategy, check_strategy
+from .words import nearest
 
 RECURSION_LIMIT = 500
 """Supersteps of a run; several times what the default limits allow."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from deep_research.app.cli import FAILED, INTERRUPTED, NOTHING_BEGAN, REFUSED
-from deep_research.app.terminal import ReaderGone, RunName, complain, say
-from deep_research.app.variables import unknown_variables
-from deep_research.run.errors import DeepResearchError, UserMistake
+from ..run.errors import DeepResearchError, UserMistake
+from .cli import FAILED, INTERRUPTED, NOTHING_BEGAN, REFUSED
+from .terminal import ReaderGone, RunName, complain, say
+from .variables import unknown_variables
 
 if TYPE_CHECKING:
-    from deep_research.app.packet_lines import PacketLines
+    from .packet_lines import PacketLines
 
 KEPT = "kept"
 """Note on a mistake of the user that stopped a run which can be resumed."""
@@ -53,6 +53,6 @@ def _go_on(name: RunName) -> str:
     if not name.thread:
         return ""
     # A command that is about no run needs nothing of what runs need.
-    from deep_research.app.begun import has_begun
+    from .begun import has_begun
 
     return f" The run is kept; go on: {name.command('resume')}" if has_begun(name) else ""

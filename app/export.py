@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from deep_research.app.cli import ExportFormat, Format
-from deep_research.app.exports.finished import Finished, finished_report
-from deep_research.app.output import report_text, run_json
-from deep_research.app.runs import Standing
-from deep_research.app.terminal import RunName
-from deep_research.app.words import counted
-from deep_research.evidence.bibliography import bibtex, csl_json
-from deep_research.run.errors import UserMistake
+from ..evidence.bibliography import bibtex, csl_json
+from ..run.errors import UserMistake
+from .cli import ExportFormat, Format
+from .exports.finished import Finished, finished_report
+from .output import report_text, run_json
+from .runs import Standing
+from .terminal import RunName
+from .words import counted
 
 _SUFFIXES: dict[str, ExportFormat] = {
     "": "md",
@@ -70,7 +70,7 @@ def export_content(standing: Standing, export_format: ExportFormat, name: RunNam
 def check_format(export_format: ExportFormat) -> None:
     """Raise `ExtraMissing` if a format cannot be written here, before a run is paid for."""
     if export_format == "pdf":
-        from deep_research.app.exports.pdf import check_pdf
+        from .exports.pdf import check_pdf
 
         check_pdf()
 
@@ -98,15 +98,15 @@ def _written(finished: Finished, export_format: ExportFormat) -> str | bytes:
         case "csl-json":
             return csl_json(finished.cited)
         case "docx":
-            from deep_research.app.exports.word import report_docx
+            from .exports.word import report_docx
 
             return report_docx(finished)
         case "pdf":
-            from deep_research.app.exports.pdf import report_pdf
+            from .exports.pdf import report_pdf
 
             return report_pdf(finished)
         case _:
-            from deep_research.app.exports.page import report_page
+            from .exports.page import report_page
 
             return report_page(finished)
 

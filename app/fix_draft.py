@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from deep_research.app.cli import DONE, FAILED
-from deep_research.app.delivery import Output, check_output, deliver
-from deep_research.app.endings import reported
-from deep_research.app.terminal import RunName, say
-from deep_research.app.words import counted
-from deep_research.evidence.drafts.fix import Counts, fix_citations
-from deep_research.run.errors import UserMistake
+from ..evidence.drafts.fix import Counts, fix_citations
+from ..run.errors import UserMistake
+from .cli import DONE, FAILED
+from .delivery import Output, check_output, deliver
+from .endings import reported
+from .terminal import RunName, say
+from .words import counted
 
 MAX_BYTES = 5_000_000
 """Size of a draft; a thousand pages are less."""

@@ -10,8 +10,8 @@ import threading
 from collections.abc import Callable, Coroutine
 from typing import Any, NoReturn, TypeVar
 
-from deep_research.app.cli import INTERRUPTED
-from deep_research.app.terminal import is_terminal
+from .cli import INTERRUPTED
+from .terminal import is_terminal
 
 Value = TypeVar("Value")
 

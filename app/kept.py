@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 from langgraph.store.base import BaseStore
 
-from deep_research.app.embed import thread_id
-from deep_research.run.context import Context
-from deep_research.run.errors import DatabaseUnusable
-from deep_research.run.packets import OverallStop
-from deep_research.run.pages import noted, page_namespace
+from ..run.context import Context
+from ..run.errors import DatabaseUnusable
+from ..run.packets import OverallStop
+from ..run.pages import noted, page_namespace
+from .embed import thread_id
 
 KEY = "settings"
 """Key in the store, beside the page texts of the thread."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from deep_research.app.cli import DONE
-from deep_research.app.embed import read_context
-from deep_research.app.endings import reported
-from deep_research.app.terminal import RunName, put_out
-from deep_research.run.limits import Limits
+from ..run.limits import Limits
+from .cli import DONE
+from .embed import read_context
+from .endings import reported
+from .terminal import RunName, put_out
 
 
 def list_limits() -> int:

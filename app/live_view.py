@@ -11,13 +11,13 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
 from rich.text import Text
 
-from deep_research.app.progress import PlainLines, Progress, describe, is_report_start, shorten
-from deep_research.app.words import counted
-from deep_research.run import packets, step_packets
-from deep_research.run.conversation import clean
-from deep_research.run.packets import AnyPacket
-from deep_research.run.step_branch import StepTask
-from deep_research.state import ResearchState
+from ..run import packets, step_packets
+from ..run.conversation import clean
+from ..run.packets import AnyPacket
+from ..run.step_branch import StepTask
+from ..state import ResearchState
+from .progress import PlainLines, Progress, describe, is_report_start, shorten
+from .words import counted
 
 SHOWN_RESEARCHERS = 6
 """Researchers in the view; the latest stay."""

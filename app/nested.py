@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 from langgraph.config import get_stream_writer
 from typing_extensions import override
 
-from deep_research.app.embed import ResearchGraph
-from deep_research.app.stream import apackets
-from deep_research.app.tool_result import ToolResult, result_of
-from deep_research.run.context import Context
-from deep_research.run.errors import DeepResearchError
-from deep_research.run.packets import AnyPacket, CallFinished, OverallStop
+from ..run.context import Context
+from ..run.errors import DeepResearchError
+from ..run.packets import AnyPacket, CallFinished, OverallStop
+from .embed import ResearchGraph
+from .stream import apackets
+from .tool_result import ToolResult, result_of
 
 CHANNELS = ["run", "messages", "report", "sources", "spending"]
 """What is needed of the state of a run."""

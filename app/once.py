@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 from langchain_core.messages import HumanMessage
 
-from deep_research.app.embed import build_graph, read_context
-from deep_research.app.strategies import Strategy
-from deep_research.knowledge import Source
-from deep_research.state import Report
+from ..knowledge import Source
+from ..state import Report
+from .embed import build_graph, read_context
+from .strategies import Strategy
 
 
 class Answer(NamedTuple):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from deep_research.app.embed import read_context
-from deep_research.run.errors import UnknownSetting
+from ..run.errors import UnknownSetting
+from .embed import read_context
 
 SETTINGS = {
     "model": "models",

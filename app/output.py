@@ -8,19 +8,19 @@ from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from deep_research.app.audit_lines import audit_data, audit_page
-from deep_research.app.cli import Format
-from deep_research.app.runs import Standing
-from deep_research.app.step_lines import step_data, step_page
-from deep_research.app.terminal import RunName
-from deep_research.app.words import counted
-from deep_research.evidence.citations import cited_numbers
-from deep_research.evidence.numbering import by_number
-from deep_research.knowledge import Source
-from deep_research.run.conversation import clean
-from deep_research.run.money import dollars
-from deep_research.run.spending import total
-from deep_research.state import Finding, ResearchState
+from ..evidence.citations import cited_numbers
+from ..evidence.numbering import by_number
+from ..knowledge import Source
+from ..run.conversation import clean
+from ..run.money import dollars
+from ..run.spending import total
+from ..state import Finding, ResearchState
+from .audit_lines import audit_data, audit_page
+from .cli import Format
+from .runs import Standing
+from .step_lines import step_data, step_page
+from .terminal import RunName
+from .words import counted
 
 
 def report_text(standing: Standing, output_format: Format) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import time
 
-from deep_research.app.progress import Progress
-from deep_research.app.terminal import ReaderGone, put_out
-from deep_research.run.packet import Placement
-from deep_research.run.packets import AnyPacket, OverallStop
-from deep_research.state import ResearchState
+from ..run.packet import Placement
+from ..run.packets import AnyPacket, OverallStop
+from ..state import ResearchState
+from .progress import Progress
+from .terminal import ReaderGone, put_out
 
 
 class PacketLines(Progress):

@@ -6,14 +6,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import NamedTuple, Self
 
-from deep_research.app.terminal import say
-from deep_research.app.words import counted
-from deep_research.audit import Audit
-from deep_research.run import packets, report_packets, step_packets
-from deep_research.run.conversation import clean
-from deep_research.run.money import dollars
-from deep_research.run.packets import AnyPacket
-from deep_research.state import ResearchState
+from ..audit import Audit
+from ..run import packets, report_packets, step_packets
+from ..run.conversation import clean
+from ..run.money import dollars
+from ..run.packets import AnyPacket
+from ..state import ResearchState
+from .terminal import say
+from .words import counted
 
 WIDTH = 100
 """Characters of a task or query that are shown."""

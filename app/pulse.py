@@ -7,8 +7,8 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from enum import Enum
 from typing import Any
 
-from deep_research.app.background import CANCEL_SECONDS
-from deep_research.run.clock import Clock
+from ..run.clock import Clock
+from .background import CANCEL_SECONDS
 
 ELAPSED_SECONDS = 1.0
 """Seconds from one packet that tells the time to the next."""

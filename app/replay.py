@@ -6,19 +6,19 @@ from collections.abc import AsyncGenerator, Generator, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from deep_research.app.embed import ResearchGraph, thread_config
-from deep_research.app.replay_steps import action_told, turns_told
-from deep_research.audit import Draft
-from deep_research.evidence.citations import CitationStream, cited_numbers
-from deep_research.run import packets
-from deep_research.run.conversation import mark_of
-from deep_research.run.errors import UnknownThread
-from deep_research.run.packet import Placement, document
-from deep_research.run.packets import AnyPacket, StopReason
-from deep_research.run.step_telling import step_failed
-from deep_research.run.telling import place_key, researcher_failed
-from deep_research.state import Finding, Plan, Report, ResearchState, Run, Task
-from deep_research.tools.report_told import check_begun, check_place, draft_begun, draft_place, piece_told, report_told
+from ..audit import Draft
+from ..evidence.citations import CitationStream, cited_numbers
+from ..run import packets
+from ..run.conversation import mark_of
+from ..run.errors import UnknownThread
+from ..run.packet import Placement, document
+from ..run.packets import AnyPacket, StopReason
+from ..run.step_telling import step_failed
+from ..run.telling import place_key, researcher_failed
+from ..state import Finding, Plan, Report, ResearchState, Run, Task
+from ..tools.report_told import check_begun, check_place, draft_begun, draft_place, piece_told, report_told
+from .embed import ResearchGraph, thread_config
+from .replay_steps import action_told, turns_told
 
 UNFINISHED = "The run was stopped before its end."
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from deep_research.knowledge import Iteration, PlanStep, StepOutcome
-from deep_research.run.activities import ActivityKind, activity
-from deep_research.run.packet import Placement
-from deep_research.run.packets import AnyPacket, PlanDelta, PlanStart, SectionEnd, TopLevelBranching
-from deep_research.run.step_packets import Summary
-from deep_research.run.step_telling import framing_told, iteration_told, step_done, step_failed, step_started
-from deep_research.state import Action, ResearchState, Run
-from deep_research.tools import shown
-from deep_research.tools.disagreement import disagreement, disagreement_told
-from deep_research.tools.named_pages import NAMED_PAGES
+from ..knowledge import Iteration, PlanStep, StepOutcome
+from ..run.activities import ActivityKind, activity
+from ..run.packet import Placement
+from ..run.packets import AnyPacket, PlanDelta, PlanStart, SectionEnd, TopLevelBranching
+from ..run.step_packets import Summary
+from ..run.step_telling import framing_told, iteration_told, step_done, step_failed, step_started
+from ..state import Action, ResearchState, Run
+from ..tools import shown
+from ..tools.disagreement import disagreement, disagreement_told
+from ..tools.named_pages import NAMED_PAGES
 
 Packets = Iterator[AnyPacket]
 

@@ -12,25 +12,25 @@ from typing import Any, NamedTuple
 from langchain_core.messages import HumanMessage
 from langgraph.types import Command, StateSnapshot
 
-from deep_research.app.embed import ResearchGraph, build_graph, read_context, thread_config, thread_id
-from deep_research.app.endings import KEPT
-from deep_research.app.kept import Kept
-from deep_research.app.progress import Progress
-from deep_research.app.strategies import Strategy, default_strategy, strategy_of
-from deep_research.app.stream import apackets
-from deep_research.evidence.verification import SourceText
-from deep_research.models.resolve import check_models
-from deep_research.run.checkpoints import FILE_NAME, Database, open_database
-from deep_research.run.context import ROLES, Context
-from deep_research.run.conversation import check_question
-from deep_research.run.errors import UnknownSetting, UnknownThread, UserMistake
-from deep_research.run.packets import OverallStop
-from deep_research.run.pages import Pages
-from deep_research.state import Report, ResearchState
-from deep_research.tools.decide_language import check_language
-from deep_research.tools.offer import check_tools
-from deep_research.tools.roots import open_roots
-from deep_research.tools.source_texts import source_texts
+from ..evidence.verification import SourceText
+from ..models.resolve import check_models
+from ..run.checkpoints import FILE_NAME, Database, open_database
+from ..run.context import ROLES, Context
+from ..run.conversation import check_question
+from ..run.errors import UnknownSetting, UnknownThread, UserMistake
+from ..run.packets import OverallStop
+from ..run.pages import Pages
+from ..state import Report, ResearchState
+from ..tools.decide_language import check_language
+from ..tools.offer import check_tools
+from ..tools.roots import open_roots
+from ..tools.source_texts import source_texts
+from .embed import ResearchGraph, build_graph, read_context, thread_config, thread_id
+from .endings import KEPT
+from .kept import Kept
+from .progress import Progress
+from .strategies import Strategy, default_strategy, strategy_of
+from .stream import apackets
 
 
 class Standing(NamedTuple):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from deep_research.app.embed import compile_graph
-from deep_research.run.checkpoints import FILE_NAME, open_database
-from deep_research.run.context import Context
-from deep_research.run.page_store import PageStore
-from deep_research.run.saver import RunSaver
+from ..run.checkpoints import FILE_NAME, open_database
+from ..run.context import Context
+from ..run.page_store import PageStore
+from ..run.saver import RunSaver
+from .embed import compile_graph
 
 deep_research = compile_graph("orchestrated")
 planned_research = compile_graph("planned")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from deep_research.app.words import counted
-from deep_research.evidence.memory import contradictions, open_gaps
-from deep_research.knowledge import FINAL_CHECK, Iteration, Observation, PlanStep, StepOutcome
-from deep_research.run.conversation import cleaned
-from deep_research.state import ResearchState
+from ..evidence.memory import contradictions, open_gaps
+from ..knowledge import FINAL_CHECK, Iteration, Observation, PlanStep, StepOutcome
+from ..run.conversation import cleaned
+from ..state import ResearchState
+from .words import counted
 
 NOTHING = StepOutcome(step="")
 """What a step came to that has not begun."""

@@ -7,21 +7,21 @@ from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 
-from deep_research.app.begun import whole_name
-from deep_research.app.cli import DONE, FAILED, ExportFormat, Format
-from deep_research.app.delivery import check_output, deliver
-from deep_research.app.endings import reported, stopped
-from deep_research.app.export import chosen_format, export_content
-from deep_research.app.interrupt import run_interruptibly
-from deep_research.app.options import data_folder
-from deep_research.app.output import report_text, run_json, run_line, run_page
-from deep_research.app.packet_lines import PacketLines
-from deep_research.app.progress import PlainLines
-from deep_research.app.replay import UNFINISHED, replay
-from deep_research.app.runs import RunBook, Standing, has_runs, open_runs, unknown_thread
-from deep_research.app.terminal import RunName, put_out, say
-from deep_research.evidence.reaudit import faults_of
-from deep_research.run.conversation import clean, mark_of
+from ..evidence.reaudit import faults_of
+from ..run.conversation import clean, mark_of
+from .begun import whole_name
+from .cli import DONE, FAILED, ExportFormat, Format
+from .delivery import check_output, deliver
+from .endings import reported, stopped
+from .export import chosen_format, export_content
+from .interrupt import run_interruptibly
+from .options import data_folder
+from .output import report_text, run_json, run_line, run_page
+from .packet_lines import PacketLines
+from .progress import PlainLines
+from .replay import UNFINISHED, replay
+from .runs import RunBook, Standing, has_runs, open_runs, unknown_thread
+from .terminal import RunName, put_out, say
 
 
 def list_runs(data_dir: Path | None) -> int:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
-from deep_research.app.words import nearest
+from .words import nearest
 
 Strategy = Literal["orchestrated", "planned"]
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
@@ -24,7 +24,7 @@ def check_strategy(name: str, place: str = "strategy") -> Strategy:
         if name == known:
             return known
     # Errors are LangGraph's, which would make the help of the command line slow.
-    from deep_research.run.errors import UnknownSetting
+    from ..run.errors import UnknownSetting
 
     there_are = " and ".join(map(repr, STRATEGIES))
     raise UnknownSetting(f"{place}: there is no {name!r}{nearest(name, STRATEGIES)}; there are {there_are}.")

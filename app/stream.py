@@ -12,15 +12,11 @@ from langchain_core.messages import HumanMessage
 from langgraph.types import Command
 from pydantic import TypeAdapter
 
-from deep_research.app.background import iterate
-from deep_research.app.embed import ResearchGraph, read_context, thread_config
-from deep_research.app.pulse import Beat, Stopwatch, with_beats
-from deep_research.app.strategies import GRAPHS
-from deep_research.run.clock import SystemClock
-from deep_research.run.context import Context
-from deep_research.run.errors import DeepResearchError, UserMistake
-from deep_research.run.packet import Placement
-from deep_research.run.packets import (
+from ..run.clock import SystemClock
+from ..run.context import Context
+from ..run.errors import DeepResearchError, UserMistake
+from ..run.packet import Placement
+from ..run.packets import (
     AnyPacket,
     CallDelayed,
     CallFinished,
@@ -29,7 +25,11 @@ from deep_research.run.packets import (
     OverallStop,
     StopReason,
 )
-from deep_research.state import Run
+from ..state import Run
+from .background import iterate
+from .embed import ResearchGraph, read_context, thread_config
+from .pulse import Beat, Stopwatch, with_beats
+from .strategies import GRAPHS
 
 Message = str | Mapping[str, Any] | Command[Any] | None
 """Words of the user, an input of the graph, a command, or nothing to go on with a run that was stopped."""

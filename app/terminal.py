@@ -10,8 +10,8 @@ from typing import NamedTuple, TextIO
 
 import click
 
-from deep_research.run.conversation import clean
-from deep_research.run.errors import DeepResearchError
+from ..run.conversation import clean
+from ..run.errors import DeepResearchError
 
 
 class Unprintable(DeepResearchError):

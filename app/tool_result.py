@@ -7,9 +7,9 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
-from deep_research.run.packets import CallFinished, StopReason
-from deep_research.run.spending import total
-from deep_research.state import Report
+from ..run.packets import CallFinished, StopReason
+from ..run.spending import total
+from ..state import Report
 
 
 class CitedSource(TypedDict):

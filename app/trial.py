@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from deep_research.app.look import Look
-from deep_research.app.progress import describe
-from deep_research.app.stream import read_packet
-from deep_research.app.terminal import say
-from deep_research.models.abilities import remember
-from deep_research.models.caller import Caller
-from deep_research.models.faults import as_ours
-from deep_research.models.ladder.probe import Check, check_model
-from deep_research.models.memory import Ability
-from deep_research.models.patience import patience_of
-from deep_research.models.resolve import EXTRACTIVE, profile_of, resolve_model
-from deep_research.run.context import ROLES, Context, Role
-from deep_research.run.packet import Placement
-from deep_research.run.packets import CallDelayed
-from deep_research.run.telling import Teller
-from deep_research.tools.engines.choose import choose_engines
-from deep_research.tools.engines.engine import EngineFailed
-from deep_research.tools.engines.tavily import Tavily
+from ..models.abilities import remember
+from ..models.caller import Caller
+from ..models.faults import as_ours
+from ..models.ladder.probe import Check, check_model
+from ..models.memory import Ability
+from ..models.patience import patience_of
+from ..models.resolve import EXTRACTIVE, profile_of, resolve_model
+from ..run.context import ROLES, Context, Role
+from ..run.packet import Placement
+from ..run.packets import CallDelayed
+from ..run.telling import Teller
+from ..tools.engines.choose import choose_engines
+from ..tools.engines.engine import EngineFailed
+from ..tools.engines.tavily import Tavily
+from .look import Look
+from .progress import describe
+from .stream import read_packet
+from .terminal import say
 
 NEEDLESS = ("schema", "reasoning leak")
 """Checks of a model that a run gets along without."""

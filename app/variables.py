@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
-from deep_research.app.strategies import VARIABLE
-from deep_research.app.words import nearest
-from deep_research.run.context import Context
-from deep_research.run.limits import ENVIRONMENT_PREFIX, Limits
+from ..run.context import Context
+from ..run.limits import ENVIRONMENT_PREFIX, Limits
+from .strategies import VARIABLE
+from .words import nearest
 
 
 def unknown_variables() -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from deep_research.audit import ClaimCheck, Disagreement
-from deep_research.evidence.contradictions import contradicting
-from deep_research.evidence.reprints import independent
-from deep_research.knowledge import Learning, Source
+from ..audit import ClaimCheck, Disagreement
+from ..knowledge import Learning, Source
+from .contradictions import contradicting
+from .reprints import independent
 
 MOST_DISAGREEMENTS = 10
 """Contradictions that are shown."""

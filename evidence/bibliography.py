@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from deep_research.evidence.rendering import safe_link, shown_title
-from deep_research.knowledge import Source, short_hash
+from ..knowledge import Source, short_hash
+from .rendering import safe_link, shown_title
 
 _DATE = re.compile(r"(\d{4})(?:-(\d{2}))?(?:-(\d{2}))?")
 _LATEX = {

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from deep_research.evidence.known import KnownMarkers
-from deep_research.evidence.markers import Marker, Part
-from deep_research.evidence.scanner import scan
+from .known import KnownMarkers
+from .markers import Marker, Part
+from .scanner import scan
 
 
 class Text(NamedTuple):

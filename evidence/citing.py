@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from deep_research.evidence.citations import CitationStream, Cited
-from deep_research.evidence.known import KnownMarkers
-from deep_research.evidence.markers import Marker
-from deep_research.evidence.scanner import scan
+from .citations import CitationStream, Cited
+from .known import KnownMarkers
+from .markers import Marker
+from .scanner import scan
 
 UNKNOWN = 0
 """Stands in a draft for what names no source; no source has this number."""

@@ -6,7 +6,8 @@ import re
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from deep_research.evidence.cues import (
+from ..knowledge import Learning
+from .cues import (
     ANAPHORS,
     EVENTS,
     FILLERS,
@@ -22,12 +23,11 @@ from deep_research.evidence.cues import (
     UNSURE,
     VAGUE,
 )
-from deep_research.evidence.figures import Figures, figures_in
-from deep_research.evidence.likeness import inner_names, whole_negations
-from deep_research.evidence.sentences import sentences_of
-from deep_research.evidence.vocabulary import STOP_WORDS
-from deep_research.evidence.words import stem, tokens
-from deep_research.knowledge import Learning
+from .figures import Figures, figures_in
+from .likeness import inner_names, whole_negations
+from .sentences import sentences_of
+from .vocabulary import STOP_WORDS
+from .words import stem, tokens
 
 _NO_STATEMENT = re.compile(r"^#|\||[?:;]$|: |\n|\bmay\b|https?://")
 _SOFT_NEGATION = re.compile(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from deep_research.evidence.labels.words import Labels
-from deep_research.evidence.memory import contradictions
-from deep_research.evidence.rendering import plain_line, source_name
-from deep_research.knowledge import FINAL_CHECK, Learning, Observation, Source
+from ..knowledge import FINAL_CHECK, Learning, Observation, Source
+from .labels.words import Labels
+from .memory import contradictions
+from .rendering import plain_line, source_name
 
 
 class Compared(NamedTuple):

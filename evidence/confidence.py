@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
 
-from deep_research.evidence.memory import relevance
-from deep_research.knowledge import Learning, Source
+from ..knowledge import Learning, Source
+from .memory import relevance
 
 CONFIDENT = 0.6
 """Confidence above which results are taken for sure enough to draw insights from."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from deep_research.evidence.claims import Claim, claims_of
-from deep_research.evidence.cues import CHANGING, RESTRICTING_STEMS
-from deep_research.evidence.likeness import NEAR, likeness
-from deep_research.knowledge import Learning
+from ..knowledge import Learning
+from .claims import Claim, claims_of
+from .cues import CHANGING, RESTRICTING_STEMS
+from .likeness import NEAR, likeness
 
 ALIKE = 0.6
 """Likeness of their words from which on two claims are taken to speak of the same thing."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from deep_research.evidence.vocabulary import FAMILIES
-from deep_research.evidence.words import stem, tokens
+from .vocabulary import FAMILIES
+from .words import stem, tokens
 
 
 def _set(words: str) -> frozenset[str]:

@@ -6,12 +6,12 @@ import re
 from collections.abc import Sequence
 from functools import cache
 
-from deep_research.evidence.labels import LANGUAGES
-from deep_research.evidence.labels.words import Labels
-from deep_research.evidence.refusal import is_refusal
-from deep_research.evidence.rendering import link_citations, plain_line, source_list
-from deep_research.knowledge import Source
-from deep_research.state import Report
+from ..knowledge import Source
+from ..state import Report
+from .labels import LANGUAGES
+from .labels.words import Labels
+from .refusal import is_refusal
+from .rendering import link_citations, plain_line, source_list
 
 _SECTION = re.compile(r"^## .*$", re.MULTILINE)
 _CITATION = re.compile(r"(?: ?\[\d+\](?:\([^)\s]*\))?)(?:, ?\[\d+\](?:\([^)\s]*\))?)*")

@@ -6,7 +6,7 @@ import re
 from decimal import Decimal
 from typing import NamedTuple
 
-from deep_research.evidence.cues import (
+from .cues import (
     DATING,
     LABELLED,
     MULTIPLIERS,
@@ -18,9 +18,9 @@ from deep_research.evidence.cues import (
     UNITS,
     VAGUE,
 )
-from deep_research.evidence.pieces import DATES, NOTHING, Piece, pieces_of
-from deep_research.evidence.vocabulary import STOP_WORDS
-from deep_research.evidence.words import stem
+from .pieces import DATES, NOTHING, Piece, pieces_of
+from .vocabulary import STOP_WORDS
+from .words import stem
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 

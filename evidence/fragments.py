@@ -6,9 +6,9 @@ import re
 from urllib.parse import quote as percent_encoded
 from urllib.parse import urlsplit
 
-from deep_research.evidence.rendering import safe_link
-from deep_research.evidence.words import UNSPACED
-from deep_research.knowledge import Source
+from ..knowledge import Source
+from .rendering import safe_link
+from .words import UNSPACED
 
 WHOLE = 60
 """Characters up to which a quote is named as a whole; of a longer one its beginning and its end."""

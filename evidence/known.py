@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable
 
-from deep_research.evidence.markers import Marker, Part
-from deep_research.evidence.scanner import MarkerScanner
+from .markers import Marker, Part
+from .scanner import MarkerScanner
 
 
 class KnownMarkers:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from deep_research.evidence.known import KnownMarkers
-from deep_research.evidence.sentences import Sentence, sentences_of
-from deep_research.evidence.words import tokens
-from deep_research.knowledge import Learning
-from deep_research.state import Finding
+from ..knowledge import Learning
+from ..state import Finding
+from .known import KnownMarkers
+from .sentences import Sentence, sentences_of
+from .words import tokens
 
 MOST_GAPS = 3
 """Sentences at the end of a finding that are taken for what was not found."""

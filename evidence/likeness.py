@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Iterable
 from typing import NamedTuple, TypeVar
 
-from deep_research.evidence.cues import NEGATIONS, NUMBER_WORDS, QUESTION_WORDS
-from deep_research.evidence.vocabulary import STOP_WORDS
-from deep_research.evidence.words import stem, stems, tokens
+from .cues import NEGATIONS, NUMBER_WORDS, QUESTION_WORDS
+from .vocabulary import STOP_WORDS
+from .words import stem, stems, tokens
 
 Item = TypeVar("Item")
 

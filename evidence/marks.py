@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from deep_research.audit import ClaimCheck
-from deep_research.evidence.citing import end_of_words, without_unknown
-from deep_research.evidence.labels.words import Labels
-from deep_research.knowledge import Source
+from ..audit import ClaimCheck
+from ..knowledge import Source
+from .citing import end_of_words, without_unknown
+from .labels.words import Labels
 
 
 def with_marks(

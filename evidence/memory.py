@@ -9,10 +9,10 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Literal, NamedTuple
 
-from deep_research.evidence.likeness import Meaning, components, is_same, meaning, normalised
-from deep_research.evidence.vocabulary import GENERIC_WORDS, STOP_WORDS
-from deep_research.evidence.words import stem, stems, tokens
-from deep_research.knowledge import Element, Observation, ObservationKind
+from ..knowledge import Element, Observation, ObservationKind
+from .likeness import Meaning, components, is_same, meaning, normalised
+from .vocabulary import GENERIC_WORDS, STOP_WORDS
+from .words import stem, stems, tokens
 
 PRIORITY = 0.8
 """Confidence from which on an insight comes before everything else."""

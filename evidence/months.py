@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import cache
 
-from deep_research.evidence.accents import without_accents
+from .accents import without_accents
 
 _NAMES = {
     "en": "january february march april may june july august september october november december",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from deep_research.evidence.memory import open_gaps
-from deep_research.evidence.unread import not_read, unread_notes
-from deep_research.knowledge import Observation, PlanStep
-from deep_research.state import Finding, ResearchState, Run
+from ..knowledge import Observation, PlanStep
+from ..state import Finding, ResearchState, Run
+from .memory import open_gaps
+from .unread import not_read, unread_notes
 
 WITHHELD = "the provider of the model refuses to have such text read"
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from deep_research.evidence.contradictions import contradicting
-from deep_research.evidence.learned import gaps_in, learnings_of
-from deep_research.evidence.memory import answers, open_gaps, relevance
-from deep_research.evidence.versions.contrast import may_contradict
-from deep_research.knowledge import Learning, Observation, Source
-from deep_research.state import Finding
+from ..knowledge import Learning, Observation, Source
+from ..state import Finding
+from .contradictions import contradicting
+from .learned import gaps_in, learnings_of
+from .memory import answers, open_gaps, relevance
+from .versions.contrast import may_contradict
 
 ANSWERED = 0.6
 """Share of a gap's telling words that a later finding must hold for the gap to count as answered."""

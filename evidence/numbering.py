@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from deep_research.evidence.known import KnownMarkers
-from deep_research.evidence.markers import Marker
-from deep_research.evidence.protected import settle_fences
-from deep_research.knowledge import Source
-from deep_research.state import Finding
+from ..knowledge import Source
+from ..state import Finding
+from .known import KnownMarkers
+from .markers import Marker
+from .protected import settle_fences
 
 
 class NumberedFinding(NamedTuple):

@@ -6,9 +6,9 @@ import re
 from collections.abc import Collection
 from typing import NamedTuple
 
-from deep_research.evidence.citations import cited_numbers
-from deep_research.evidence.markers import Marker
-from deep_research.evidence.scanner import scan
+from .citations import cited_numbers
+from .markers import Marker
+from .scanner import scan
 
 _ITEM = re.compile(r"\s*(?:[-*+•]|\d{1,2}[.)]|#{1,6})\s+")
 _DECORATION = " \t*_`:–—-"

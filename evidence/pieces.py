@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from deep_research.evidence.cues import UNITS
-from deep_research.evidence.vocabulary import STOP_WORDS
-from deep_research.evidence.words import tokens
+from .cues import UNITS
+from .vocabulary import STOP_WORDS
+from .words import tokens
 
 _MONTH = (
     "Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?|"

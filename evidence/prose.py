@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from deep_research.evidence.markers import Marker
-from deep_research.evidence.protected import code_lines, settle_fences
-from deep_research.evidence.scanner import scan
+from .markers import Marker
+from .protected import code_lines, settle_fences
+from .scanner import scan
 
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s+(?P<words>.*?)\s*#*\s*$")
 _NO_PROSE = re.compile(r"\s*(?:[>|]|#{1,6}\s|(?:(?:[-*+]|\d+[.)])\s+)?\[\d+\])")

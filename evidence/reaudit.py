@@ -6,10 +6,10 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from deep_research.audit import CitedPassage, ClaimCheck
-from deep_research.evidence.document import without_marks
-from deep_research.evidence.verification import SourceText, Verifier, claims_of
-from deep_research.state import Report
+from ..audit import CitedPassage, ClaimCheck
+from ..state import Report
+from .document import without_marks
+from .verification import SourceText, Verifier, claims_of
 
 
 class Rechecked(NamedTuple):

@@ -6,9 +6,9 @@ import re
 from functools import cache
 from typing import NamedTuple
 
-from deep_research.evidence.labels import LANGUAGES
-from deep_research.evidence.labels.words import Labels
-from deep_research.evidence.sentences import Sentence
+from .labels import LANGUAGES
+from .labels.words import Labels
+from .sentences import Sentence
 
 _QUOTED = "“[^”]+”"
 

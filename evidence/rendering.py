@@ -7,9 +7,9 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from urllib.parse import quote, unquote
 
-from deep_research.evidence.markers import Marker, Part
-from deep_research.evidence.scanner import scan
-from deep_research.knowledge import Source
+from ..knowledge import Source
+from .markers import Marker, Part
+from .scanner import scan
 
 _ALLOWED = re.compile(r"https?://[^/?#]|file:/", re.IGNORECASE)
 # Only here brackets belong to an address as they are.

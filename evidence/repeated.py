@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from deep_research.evidence.likeness import inner_names
-from deep_research.evidence.reprints import FEWEST, runs_of
-from deep_research.evidence.words import tokens
+from .likeness import inner_names
+from .reprints import FEWEST, runs_of
+from .words import tokens
 
 Item = TypeVar("Item")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from deep_research.evidence.likeness import Meaning, is_same, meaning
-from deep_research.evidence.protected import fence_after
-from deep_research.evidence.sentences import Sentence, sentences_of
+from .likeness import Meaning, is_same, meaning
+from .protected import fence_after
+from .sentences import Sentence, sentences_of
 
 _COMPLETE = re.compile(r"[.!?…。！？:][\"'”’»)\]」』*_]*$")
 _EMPTY = re.compile(r"\s*(?:(?:[-*+•]|\d{1,3}[.)]|>)\s*)*")

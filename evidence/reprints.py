@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from zlib import crc32
 
-from deep_research.evidence.likeness import components
-from deep_research.evidence.words import tokens
+from .likeness import components
+from .words import tokens
 
 SHINGLE = 5
 """Words in a row by which texts are compared."""

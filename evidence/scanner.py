@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from deep_research.evidence.markers import CLOSERS, OPENERS, Marker, MarkerLexer, Part
-from deep_research.evidence.protected import LinkTarget, fence_after
-from deep_research.evidence.undecided import Undecided
+from .markers import CLOSERS, OPENERS, Marker, MarkerLexer, Part
+from .protected import LinkTarget, fence_after
+from .undecided import Undecided
 
 
 class MarkerScanner:

@@ -6,8 +6,8 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
-from deep_research.evidence.spacing import DENSE, spaced
-from deep_research.evidence.vocabulary import STOP_WORDS
+from .spacing import DENSE, spaced
+from .vocabulary import STOP_WORDS
 
 LEAST_WORDS = 3
 """Different words that have to be repeated for it to be an overlap, and no turn of phrase."""

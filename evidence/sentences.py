@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-from deep_research.evidence.markers import Marker, Part
-from deep_research.evidence.protected import code_lines, settle_fences
-from deep_research.evidence.scanner import scan
-from deep_research.evidence.vocabulary import ABBREVIATIONS, CLOSING_ABBREVIATIONS, STOP_WORDS
+from .markers import Marker, Part
+from .protected import code_lines, settle_fences
+from .scanner import scan
+from .vocabulary import ABBREVIATIONS, CLOSING_ABBREVIATIONS, STOP_WORDS
 
 _CLOSERS = r"[\"'”’»)\]」』*_]*"
 # In a line that is being cut, a NUL stands for each character of a marker: places stay what they are.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deep_research.evidence.sentences import sentences_of
+from .sentences import sentences_of
 
 
 def cited_sentences(text: str) -> str:

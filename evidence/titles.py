@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from deep_research.evidence.vocabulary import STOP_WORDS
-from deep_research.evidence.words import stem_run
+from .vocabulary import STOP_WORDS
+from .words import stem_run
 
 WHOLE_TITLE = 1.0
 SUBJECT_ONLY = 0.7

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from deep_research.evidence.markers import Marker, Part
-from deep_research.evidence.protected import LinkTarget
+from .markers import Marker, Part
+from .protected import LinkTarget
 
 Kind = Literal["code", "bracket", "closed bracket", "target"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from deep_research.audit import NotRead
-from deep_research.state import Action, Finding, Run
+from ..audit import NotRead
+from ..state import Action, Finding, Run
 
 LISTED = 20
 """Things that could not be read and are named one by one."""

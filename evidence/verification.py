@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple, get_args
 
-from deep_research.audit import CitedPassage, ClaimCheck, ClaimVerdict, SupportVerdict
-from deep_research.evidence.citing import UNKNOWN
-from deep_research.evidence.learned import plain_fact
-from deep_research.evidence.pages import page_of
-from deep_research.evidence.protected import settle_fences
-from deep_research.evidence.refusal import refusals_in
-from deep_research.evidence.sentences import LINE_MARK, Sentence, sentences_of
-from deep_research.evidence.support import Evidence, check_claim, read_evidence
-from deep_research.evidence.words import stems, tokens
+from ..audit import CitedPassage, ClaimCheck, ClaimVerdict, SupportVerdict
+from .citing import UNKNOWN
+from .learned import plain_fact
+from .pages import page_of
+from .protected import settle_fences
+from .refusal import refusals_in
+from .sentences import LINE_MARK, Sentence, sentences_of
+from .support import Evidence, check_claim, read_evidence
+from .words import stems, tokens
 
 NO_TEXT = "no text of the source is kept"
 _HEADING = re.compile(r"\s{0,3}(?:#{1,6}\s|[*_]{2}[^*_]+[*_]{2}\s*$)")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deep_research.evidence.months import month_names
+from .months import month_names
 
 _FUNCTION_WORDS = {
     "en": """

@@ -6,8 +6,8 @@ import re
 import unicodedata
 from functools import cache, lru_cache
 
-from deep_research.evidence.accents import without_accents
-from deep_research.evidence.vocabulary import FAMILIES, GENERIC_WORDS, STOP_WORDS
+from .accents import without_accents
+from .vocabulary import FAMILIES, GENERIC_WORDS, STOP_WORDS
 
 UNSPACED = (
     "\u0e00-\u0e3e\u0e40-\u0e4e\u0e50-\u0e59\u0e80-\u0eff\u1000-\u1049\u1050-\u109d\u1780-\u17d3\u17d7\u17dc-\u17ff"

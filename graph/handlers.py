@@ -11,19 +11,19 @@ from langgraph.errors import NodeError
 from langgraph.graph import END
 from langgraph.types import Command
 
-from deep_research.run.branch import ResearcherState
-from deep_research.run.calls import NOT_RUN
-from deep_research.run.errors import failure_of
-from deep_research.run.packet import Placement, emit
-from deep_research.run.pages import pages_of
-from deep_research.run.step_branch import StepState, StepTask
-from deep_research.run.step_telling import step_failed
-from deep_research.run.telling import researcher_failed
-from deep_research.state import Action, ResearchState, Task
-from deep_research.tools.excerpts import failed_finding, keep_excerpts, tell_failure
-from deep_research.tools.hand_over import ended, report_message, unchecked
-from deep_research.tools.report_told import report_told
-from deep_research.tools.step_end import finding_of, not_found, outcome_of, tell_end
+from ..run.branch import ResearcherState
+from ..run.calls import NOT_RUN
+from ..run.errors import failure_of
+from ..run.packet import Placement, emit
+from ..run.pages import pages_of
+from ..run.step_branch import StepState, StepTask
+from ..run.step_telling import step_failed
+from ..run.telling import researcher_failed
+from ..state import Action, ResearchState, Task
+from ..tools.excerpts import failed_finding, keep_excerpts, tell_failure
+from ..tools.hand_over import ended, report_message, unchecked
+from ..tools.report_told import report_told
+from ..tools.step_end import finding_of, not_found, outcome_of, tell_end
 
 
 def write_what_there_is(state: ResearcherState, error: NodeError) -> Command[Literal["write_finding"]]:

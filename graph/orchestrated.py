@@ -6,27 +6,27 @@ from functools import cache
 
 from langgraph.graph import END, START, StateGraph
 
-from deep_research.graph.handlers import hand_over_unchecked, record_failure
-from deep_research.graph.researcher import build_researcher_graph
-from deep_research.graph.routing import (
+from ..nodes.ask_user import ask_user
+from ..nodes.begin import begin
+from ..nodes.clarify import clarify
+from ..nodes.collect import collect
+from ..nodes.orchestrate import orchestrate
+from ..nodes.plan import plan
+from ..nodes.review_plan import review_plan
+from ..nodes.verify_report import verify_report
+from ..nodes.write_report import write_report
+from ..run.context import Context
+from ..state import ResearchState
+from .handlers import hand_over_unchecked, record_failure
+from .researcher import build_researcher_graph
+from .routing import (
     dispatch_tasks,
     route_after_begin,
     route_after_clarify,
     route_after_plan,
     route_after_review_plan,
 )
-from deep_research.graph.schema import ResearchInput, ResearchOutput
-from deep_research.nodes.ask_user import ask_user
-from deep_research.nodes.begin import begin
-from deep_research.nodes.clarify import clarify
-from deep_research.nodes.collect import collect
-from deep_research.nodes.orchestrate import orchestrate
-from deep_research.nodes.plan import plan
-from deep_research.nodes.review_plan import review_plan
-from deep_research.nodes.verify_report import verify_report
-from deep_research.nodes.write_report import write_report
-from deep_research.run.context import Context
-from deep_research.state import ResearchState
+from .schema import ResearchInput, ResearchOutput
 
 
 @cache

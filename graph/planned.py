@@ -6,8 +6,24 @@ from functools import cache
 
 from langgraph.graph import END, START, StateGraph
 
-from deep_research.graph.handlers import hand_over_unchecked, record_step_failure
-from deep_research.graph.routing import (
+from ..nodes.ask_user import ask_user
+from ..nodes.begin import begin
+from ..nodes.clarify import clarify
+from ..nodes.collect import collect
+from ..nodes.cross_check import cross_check
+from ..nodes.digest import digest
+from ..nodes.frame_report import frame_report
+from ..nodes.orient import orient
+from ..nodes.plan_steps import plan_steps
+from ..nodes.review_plan import review_plan
+from ..nodes.schedule import schedule
+from ..nodes.summarize import summarize
+from ..nodes.verify_report import verify_report
+from ..nodes.write_report import write_report
+from ..run.context import Context
+from ..state import ResearchState
+from .handlers import hand_over_unchecked, record_step_failure
+from .routing import (
     dispatch_steps,
     route_after_begin_planned,
     route_after_clarify_planned,
@@ -15,24 +31,8 @@ from deep_research.graph.routing import (
     route_after_plan_steps,
     route_after_review_steps,
 )
-from deep_research.graph.schema import ResearchInput, ResearchOutput
-from deep_research.graph.step import build_step_graph
-from deep_research.nodes.ask_user import ask_user
-from deep_research.nodes.begin import begin
-from deep_research.nodes.clarify import clarify
-from deep_research.nodes.collect import collect
-from deep_research.nodes.cross_check import cross_check
-from deep_research.nodes.digest import digest
-from deep_research.nodes.frame_report import frame_report
-from deep_research.nodes.orient import orient
-from deep_research.nodes.plan_steps import plan_steps
-from deep_research.nodes.review_plan import review_plan
-from deep_research.nodes.schedule import schedule
-from deep_research.nodes.summarize import summarize
-from deep_research.nodes.verify_report import verify_report
-from deep_research.nodes.write_report import write_report
-from deep_research.run.context import Context
-from deep_research.state import ResearchState
+from .schema import ResearchInput, ResearchOutput
+from .step import build_step_graph
 
 
 @cache

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from langgraph.graph import END, START, StateGraph
 
-from deep_research.graph.handlers import keep_what_there_is, write_what_there_is
-from deep_research.graph.routing import route_after_think_or_act
-from deep_research.nodes.researcher.think_or_act import think_or_act
-from deep_research.nodes.researcher.use_tools import use_tools
-from deep_research.nodes.researcher.write_finding import write_finding
-from deep_research.run.branch import ResearcherInput, ResearcherOutput, ResearcherState
-from deep_research.run.context import Context
+from ..nodes.researcher.think_or_act import think_or_act
+from ..nodes.researcher.use_tools import use_tools
+from ..nodes.researcher.write_finding import write_finding
+from ..run.branch import ResearcherInput, ResearcherOutput, ResearcherState
+from ..run.context import Context
+from .handlers import keep_what_there_is, write_what_there_is
+from .routing import route_after_think_or_act
 
 
 def build_researcher_graph() -> StateGraph[ResearcherState, Context, ResearcherInput, ResearcherOutput]:

@@ -7,12 +7,12 @@ from typing import Literal
 
 from langgraph.types import Send
 
-from deep_research.evidence.confidence import is_confident
-from deep_research.run.branch import ResearcherState
-from deep_research.run.conversation import last_mark
-from deep_research.run.schedule import plan_text
-from deep_research.run.step_branch import StepState
-from deep_research.state import ResearchState
+from ..evidence.confidence import is_confident
+from ..run.branch import ResearcherState
+from ..run.conversation import last_mark
+from ..run.schedule import plan_text
+from ..run.step_branch import StepState
+from ..state import ResearchState
 
 
 def route_after_begin(state: ResearchState) -> Literal["clarify", "plan", "orchestrate"]:

@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from langgraph.graph import END, START, StateGraph
 
-from deep_research.graph.handlers import end_step, judge_what_there_is
-from deep_research.graph.routing import (
+from ..nodes.step.analyze import analyze
+from ..nodes.step.assess import assess
+from ..nodes.step.choose_queries import choose_queries
+from ..nodes.step.evaluate import evaluate
+from ..nodes.step.extract_learnings import extract_learnings
+from ..nodes.step.note_insights import note_insights
+from ..nodes.step.search import search
+from ..run.context import Context
+from ..run.step_branch import StepInput, StepOutput, StepState
+from .handlers import end_step, judge_what_there_is
+from .routing import (
     route_after_analyze,
     route_after_assess,
     route_after_choose_queries,
@@ -14,15 +23,6 @@ from deep_research.graph.routing import (
     route_after_search,
     route_into_step,
 )
-from deep_research.nodes.step.analyze import analyze
-from deep_research.nodes.step.assess import assess
-from deep_research.nodes.step.choose_queries import choose_queries
-from deep_research.nodes.step.evaluate import evaluate
-from deep_research.nodes.step.extract_learnings import extract_learnings
-from deep_research.nodes.step.note_insights import note_insights
-from deep_research.nodes.step.search import search
-from deep_research.run.context import Context
-from deep_research.run.step_branch import StepInput, StepOutput, StepState
 
 
 def build_step_graph() -> StateGraph[StepState, Context, StepInput, StepOutput]:

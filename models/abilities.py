@@ -6,16 +6,16 @@ from typing import get_args
 
 from langchain_core.language_models import BaseChatModel
 
-from deep_research.models.caller import Caller
-from deep_research.models.faults import as_ours
-from deep_research.models.ladder import RungName
-from deep_research.models.ladder.probe import choose_rung
-from deep_research.models.memory import Ability, Place, recall, write_down
-from deep_research.models.providers import host_of
-from deep_research.models.resolve import is_named, profile_of, resolve_model
-from deep_research.run.context import Context, Role
-from deep_research.run.errors import ToolsMissing
-from deep_research.run.loops import Locks
+from ..run.context import Context, Role
+from ..run.errors import ToolsMissing
+from ..run.loops import Locks
+from .caller import Caller
+from .faults import as_ours
+from .ladder import RungName
+from .ladder.probe import choose_rung
+from .memory import Ability, Place, recall, write_down
+from .providers import host_of
+from .resolve import is_named, profile_of, resolve_model
 
 FILE_NAME = "models.json"
 

@@ -8,7 +8,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, AIMessageChunk, InvalidToolCall, ToolCall
 from langchain_core.messages.tool import invalid_tool_call, tool_call
 
-from deep_research.run.conversation import cleaned
+from ..run.conversation import cleaned
 
 
 def whole_message(chunk: AIMessageChunk, text: str) -> AIMessage:

@@ -7,20 +7,20 @@ from typing import NamedTuple
 
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 
-from deep_research.evidence.document import read_body
-from deep_research.models.abilities import ability_of, other_ability
-from deep_research.models.attempt import stream_answer
-from deep_research.models.caller import Caller
-from deep_research.models.faults import failed, in_our_words, kind_of
-from deep_research.models.memory import Ability
-from deep_research.models.patience import patience_of
-from deep_research.models.remedies import Remedies
-from deep_research.models.request import Request, output_tokens
-from deep_research.models.resolve import is_named, profile_of
-from deep_research.run.context import Context
-from deep_research.run.conversation import mark_of
-from deep_research.run.telling import Teller
-from deep_research.run.transcripts import CHARACTERS_PER_TOKEN, fit
+from ..evidence.document import read_body
+from ..run.context import Context
+from ..run.conversation import mark_of
+from ..run.telling import Teller
+from ..run.transcripts import CHARACTERS_PER_TOKEN, fit
+from .abilities import ability_of, other_ability
+from .attempt import stream_answer
+from .caller import Caller
+from .faults import failed, in_our_words, kind_of
+from .memory import Ability
+from .patience import patience_of
+from .remedies import Remedies
+from .request import Request, output_tokens
+from .resolve import is_named, profile_of
 
 
 class Reply(NamedTuple):

@@ -8,19 +8,19 @@ from typing import Any
 from langchain_core.messages import AIMessage
 from langchain_core.runnables import Runnable
 
-from deep_research.models.abilities import remember
-from deep_research.models.binding import bind_call
-from deep_research.models.caller import Caller
-from deep_research.models.ladder import Prepared, prepare, read_reply
-from deep_research.models.ladder.thoughts import split
-from deep_research.models.memory import Ability
-from deep_research.models.narration import Narration
-from deep_research.models.request import Request, output_tokens
-from deep_research.models.resolve import profile_of, resolve_model
-from deep_research.models.timed import Assembly
-from deep_research.run.context import Context, Role
-from deep_research.run.conversation import clean
-from deep_research.run.telling import Teller
+from ..run.context import Context, Role
+from ..run.conversation import clean
+from ..run.telling import Teller
+from .abilities import remember
+from .binding import bind_call
+from .caller import Caller
+from .ladder import Prepared, prepare, read_reply
+from .ladder.thoughts import split
+from .memory import Ability
+from .narration import Narration
+from .request import Request, output_tokens
+from .resolve import profile_of, resolve_model
+from .timed import Assembly
 
 
 async def stream_answer(request: Request, ability: Ability, caller: Caller) -> AIMessage:

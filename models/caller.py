@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 from langchain_core.messages import AIMessage, AnyMessage
 from langchain_core.runnables import Runnable
 
-from deep_research.models.costs import spent_on
-from deep_research.models.patience import Patience
-from deep_research.models.resolve import profile_of
-from deep_research.models.timed import Assembly, timed_parts
-from deep_research.run.context import Context, Role
-from deep_research.run.telling import Teller
+from ..run.context import Context, Role
+from ..run.telling import Teller
+from .costs import spent_on
+from .patience import Patience
+from .resolve import profile_of
+from .timed import Assembly, timed_parts
 
 
 class Caller(NamedTuple):

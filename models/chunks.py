@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.messages.ai import UsageMetadata
 from langchain_core.messages.tool import tool_call_chunk
 
-from deep_research.run.transcripts import CHARACTERS_PER_TOKEN
+from ..run.transcripts import CHARACTERS_PER_TOKEN
 
 
 def complete(message: AIMessage, prompt: Sequence[BaseMessage]) -> AIMessage:

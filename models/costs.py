@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from langchain_core.messages import AIMessage, AnyMessage
 from langchain_core.messages.utils import count_tokens_approximately
 
-from deep_research.models.prices import cost_of
-from deep_research.models.resolve import profile_of
-from deep_research.run.context import Context, Role
-from deep_research.state import Spent
+from ..run.context import Context, Role
+from ..state import Spent
+from .prices import cost_of
+from .resolve import profile_of
 
 
 def spent_on(message: AIMessage, messages: Sequence[AnyMessage], role: Role, context: Context) -> Spent:

@@ -7,8 +7,8 @@ import uuid
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from deep_research.models.faults import AnswerBroken, AnswerRefused
-from deep_research.run.conversation import cleaned
+from ..run.conversation import cleaned
+from .faults import AnswerBroken, AnswerRefused
 
 CUT = ("max_tokens", "model_length")
 """What some servers call the finish reason `length`."""

@@ -8,9 +8,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-from deep_research.models.providers import host_in
-from deep_research.models.wordings import NAMES, STATUS, TOO_MANY, WINDOW, WORDINGS, Kind
-from deep_research.run.errors import (
+from ..run.errors import (
     ContentRefused,
     DeepResearchError,
     KeyRefused,
@@ -19,6 +17,8 @@ from deep_research.run.errors import (
     PromptTooLong,
     RateLimited,
 )
+from .providers import host_in
+from .wordings import NAMES, STATUS, TOO_MANY, WINDOW, WORDINGS, Kind
 
 CHARACTERS = 4000
 """Of a foreign message that are looked at."""

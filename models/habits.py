@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from deep_research.models.faults import kind_of, words_of
-from deep_research.run.calls import REASONING
+from ..run.calls import REASONING
+from .faults import kind_of, words_of
 
 Payload = dict[str, Any]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from openai import DefaultAsyncHttpxClient, Timeout
 
-from deep_research.models.certificates import trusted_certificates
+from .certificates import trusted_certificates
 
 CONNECT_SECONDS = 10.0
 """Seconds until a model's server must have taken the connection."""

@@ -10,7 +10,7 @@ import threading
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
-from deep_research.models.ladder import RungName
+from .ladder import RungName
 
 
 class Ability(NamedTuple):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from langchain_core.messages import AIMessage, AIMessageChunk
 from pydantic_core import from_json
 
-from deep_research.models.ladder.thoughts import Piece, ThoughtFilter
-from deep_research.models.reasoning import reasoning_of
-from deep_research.run import tool_names
-from deep_research.run.conversation import clean
-from deep_research.run.telling import Teller
+from ..run import tool_names
+from ..run.conversation import clean
+from ..run.telling import Teller
+from .ladder.thoughts import Piece, ThoughtFilter
+from .reasoning import reasoning_of
 
 ARGUMENT = "reasoning"
 

@@ -15,12 +15,12 @@ from openai import APIStatusError
 from pydantic import PrivateAttr
 from typing_extensions import override
 
-from deep_research.models.arguments import whole_message
-from deep_research.models.deltas import Deltas, as_chunk
-from deep_research.models.faults import AnswerBroken, AnswerRefused
-from deep_research.models.habits import Habits
-from deep_research.run.calls import REASONING
-from deep_research.run.conversation import cleaned
+from ..run.calls import REASONING
+from ..run.conversation import cleaned
+from .arguments import whole_message
+from .deltas import Deltas, as_chunk
+from .faults import AnswerBroken, AnswerRefused
+from .habits import Habits
 
 OUTPUT_LIMITS = ("max_tokens", "max_completion_tokens")
 FINISH = {"max_output_tokens": "length", "content_filter": "content_filter"}

@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 from langchain_core.language_models import BaseChatModel
 from pydantic import SecretStr
 
-from deep_research.run.context import Context, Role
-from deep_research.run.errors import KeyRefused, UnknownModel, UnknownSetting
-from deep_research.run.loops import PerLoop
+from ..run.context import Context, Role
+from ..run.errors import KeyRefused, UnknownModel, UnknownSetting
+from ..run.loops import PerLoop
 
 OPENAI = "openai:"
 OPENAI_URL = "https://api.openai.com/v1"
@@ -120,8 +120,8 @@ def _is_address(url: str) -> bool:
 
 
 def _at_openai(wanted: _OpenAIModel) -> BaseChatModel:
-    from deep_research.models.http import TIMEOUT, LoopClient
-    from deep_research.models.openai_chat import OpenAIChat
+    from .http import TIMEOUT, LoopClient
+    from .openai_chat import OpenAIChat
 
     async def key() -> str:
         """A function instead of the key keeps it out of the model, and out of whatever prints one."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage
 
-from deep_research.run.calls import REASONING
+from ..run.calls import REASONING
 
 
 def reasoning_of(message: AIMessage) -> str:

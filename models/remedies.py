@@ -7,12 +7,12 @@ from itertools import groupby
 
 from langchain_core.messages import AnyMessage, ToolMessage
 
-from deep_research.models.faults import AnswerRefused
-from deep_research.models.request import Request
-from deep_research.models.wordings import Kind
-from deep_research.run.calls import is_word_of_ours
-from deep_research.run.context import Context
-from deep_research.run.transcripts import FAILED, WITHHELD, fit, tokens_of
+from ..run.calls import is_word_of_ours
+from ..run.context import Context
+from ..run.transcripts import FAILED, WITHHELD, fit, tokens_of
+from .faults import AnswerRefused
+from .request import Request
+from .wordings import Kind
 
 SUSPECTS = 3
 """Results that are left out, one after the other, while the provider's filter refuses the call."""

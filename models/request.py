@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 from langchain_core.messages import AnyMessage
 
-from deep_research.models.resolve import profile_of
-from deep_research.run.context import Context, Role
-from deep_research.run.transcripts import Shorten
+from ..run.context import Context, Role
+from ..run.transcripts import Shorten
+from .resolve import profile_of
 
 
 class Request(NamedTuple):

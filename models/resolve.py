@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 from langchain_core.language_models import BaseChatModel
 
-from deep_research.models.extractive import ExtractiveChatModel
-from deep_research.models.prices import price_of
-from deep_research.models.providers import default_model, make_model
-from deep_research.run.context import Context, Model, Role
-from deep_research.run.errors import WindowTooSmall
+from ..run.context import Context, Model, Role
+from ..run.errors import WindowTooSmall
+from .extractive import ExtractiveChatModel
+from .prices import price_of
+from .providers import default_model, make_model
 
 EXTRACTIVE = "extractive"
 UNKNOWN_WINDOW = 128_000

@@ -17,7 +17,7 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import Field, PrivateAttr
 from typing_extensions import override
 
-from deep_research.models.chunks import complete, in_chunks
+from .chunks import complete, in_chunks
 
 Answer: TypeAlias = str | AIMessage | Exception
 Script: TypeAlias = Answer | Callable[[list[BaseMessage], dict[str, Any]], Answer | Awaitable[Answer]]

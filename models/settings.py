@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from langgraph.runtime import Runtime
 
-from deep_research.models.resolve import profile_of
-from deep_research.run.context import ROLES, Context, context_of
+from ..run.context import ROLES, Context, context_of
+from .resolve import profile_of
 
 
 def settings_of(runtime: Runtime[Context]) -> Context:

@@ -10,10 +10,10 @@ from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.constants import TAG_NOSTREAM
 
-from deep_research.models.arguments import whole_message
-from deep_research.models.faults import AnswerSilent
-from deep_research.run.context import Context, Role
-from deep_research.run.errors import ModelFailed
+from ..run.context import Context, Role
+from ..run.errors import ModelFailed
+from .arguments import whole_message
+from .faults import AnswerSilent
 
 
 async def timed_parts(

@@ -9,10 +9,10 @@ from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 from typing_extensions import TypedDict
 
-from deep_research.models.settings import settings_of
-from deep_research.run.context import Context
-from deep_research.run.conversation import clean, fault_in, latest_of
-from deep_research.state import ResearchState, Run
+from ..models.settings import settings_of
+from ..run.context import Context
+from ..run.conversation import clean, fault_in, latest_of
+from ..state import ResearchState, Run
 
 
 class AskUserUpdate(TypedDict):

@@ -14,22 +14,22 @@ from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
 from typing_extensions import TypedDict
 
-from deep_research.audit import Draft, NotRead
-from deep_research.knowledge import PlanStep
-from deep_research.models.resolve import check_models
-from deep_research.models.settings import settings_of
-from deep_research.run.context import ROLES, Context, bound
-from deep_research.run.conversation import check_question, clean, entry_of, question_of, refused
-from deep_research.run.packet import Placement, emit
-from deep_research.run.packets import DocumentsIndexed
-from deep_research.run.pages import pages_of
-from deep_research.run.plans import read_review
-from deep_research.state import Brief, Entry, Framing, Plan, Progress, Report, ResearchState, Run, Scope, Task
-from deep_research.tools.addresses import Addresses, addresses_in
-from deep_research.tools.decide_language import check_language, decide_language
-from deep_research.tools.engines.choose import choose_engines
-from deep_research.tools.library import Library, LibraryStatus
-from deep_research.tools.offer import check_tools
+from ..audit import Draft, NotRead
+from ..knowledge import PlanStep
+from ..models.resolve import check_models
+from ..models.settings import settings_of
+from ..run.context import ROLES, Context, bound
+from ..run.conversation import check_question, clean, entry_of, question_of, refused
+from ..run.packet import Placement, emit
+from ..run.packets import DocumentsIndexed
+from ..run.pages import pages_of
+from ..run.plans import read_review
+from ..state import Brief, Entry, Framing, Plan, Progress, Report, ResearchState, Run, Scope, Task
+from ..tools.addresses import Addresses, addresses_in
+from ..tools.decide_language import check_language, decide_language
+from ..tools.engines.choose import choose_engines
+from ..tools.library import Library, LibraryStatus
+from ..tools.offer import check_tools
 
 TOLD = 100
 """Times at most that the progress of indexing is told."""

@@ -6,20 +6,20 @@ from langchain_core.messages import AnyMessage, SystemMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from deep_research.models.ask import ask_model
-from deep_research.models.request import Request
-from deep_research.models.settings import settings_of
-from deep_research.prompts import render
-from deep_research.run.context import Context, bound
-from deep_research.run.conversation import latest, marked
-from deep_research.run.ledger import booked
-from deep_research.run.packet import Placement, emit
-from deep_research.run.packets import MessageDelta, MessageStart
-from deep_research.run.pages import pages_of
-from deep_research.run.telling import QuietTeller
-from deep_research.state import ResearchState, Run, Spent
-from deep_research.tools.control import GENERATE_PLAN
-from deep_research.tools.offer import offered_tools
+from ..models.ask import ask_model
+from ..models.request import Request
+from ..models.settings import settings_of
+from ..prompts import render
+from ..run.context import Context, bound
+from ..run.conversation import latest, marked
+from ..run.ledger import booked
+from ..run.packet import Placement, emit
+from ..run.packets import MessageDelta, MessageStart
+from ..run.pages import pages_of
+from ..run.telling import QuietTeller
+from ..state import ResearchState, Run, Spent
+from ..tools.control import GENERATE_PLAN
+from ..tools.offer import offered_tools
 
 
 class ClarifyUpdate(TypedDict, total=False):

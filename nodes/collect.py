@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing_extensions import TypedDict
 
-from deep_research.evidence.noticing import notice_contradictions, notice_findings
-from deep_research.evidence.numbering import number_findings
-from deep_research.knowledge import Learning, Observation, Source
-from deep_research.state import Finding, ResearchState, Run, Task
+from ..evidence.noticing import notice_contradictions, notice_findings
+from ..evidence.numbering import number_findings
+from ..knowledge import Learning, Observation, Source
+from ..state import Finding, ResearchState, Run, Task
 
 
 class CollectUpdate(TypedDict):

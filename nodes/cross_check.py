@@ -8,21 +8,21 @@ from langchain_core.messages import HumanMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from deep_research.evidence.memory import answers, contradictions, insights, open_gaps, relevance
-from deep_research.knowledge import FINAL_CHECK, Learning, Observation
-from deep_research.models.settings import settings_of
-from deep_research.run.activities import activity, told
-from deep_research.run.context import Context
-from deep_research.run.knowing import known
-from deep_research.run.ledger import booked
-from deep_research.run.packet import Placement, emit
-from deep_research.run.pages import pages_of
-from deep_research.run.telling import QuietTeller
-from deep_research.state import Progress, ResearchState, Run, Spent
-from deep_research.tools.disagreement import disagreement, disagreement_told
-from deep_research.tools.fill_in import Filler
-from deep_research.tools.forms import RecordInconsistencies
-from deep_research.tools.run_context import own_learnings, own_observations, with_numbers
+from ..evidence.memory import answers, contradictions, insights, open_gaps, relevance
+from ..knowledge import FINAL_CHECK, Learning, Observation
+from ..models.settings import settings_of
+from ..run.activities import activity, told
+from ..run.context import Context
+from ..run.knowing import known
+from ..run.ledger import booked
+from ..run.packet import Placement, emit
+from ..run.pages import pages_of
+from ..run.telling import QuietTeller
+from ..state import Progress, ResearchState, Run, Spent
+from ..tools.disagreement import disagreement, disagreement_told
+from ..tools.fill_in import Filler
+from ..tools.forms import RecordInconsistencies
+from ..tools.run_context import own_learnings, own_observations, with_numbers
 
 
 class CrossCheckUpdate(TypedDict, total=False):

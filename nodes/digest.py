@@ -6,25 +6,25 @@ from langchain_core.messages import AnyMessage, HumanMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from deep_research.evidence.confidence import is_confident
-from deep_research.evidence.memory import insights, open_gaps
-from deep_research.knowledge import PlanStep, StepOutcome
-from deep_research.models.settings import settings_of
-from deep_research.run.activities import activity, told
-from deep_research.run.context import Context
-from deep_research.run.conversation import clean, mark_of
-from deep_research.run.knowing import as_plan, known
-from deep_research.run.ledger import booked
-from deep_research.run.packet import Placement, emit
-from deep_research.run.pages import pages_of
-from deep_research.run.schedule import adapted, set_status, with_follow_up
-from deep_research.run.telling import QuietTeller
-from deep_research.state import Progress, ResearchState, Run, Spent
-from deep_research.tools.addresses import Addresses, addresses_in
-from deep_research.tools.fill_in import Filler
-from deep_research.tools.forms import UpdatePlan
-from deep_research.tools.run_context import own_learnings, own_observations, with_numbers
-from deep_research.tools.step_end import ended_step
+from ..evidence.confidence import is_confident
+from ..evidence.memory import insights, open_gaps
+from ..knowledge import PlanStep, StepOutcome
+from ..models.settings import settings_of
+from ..run.activities import activity, told
+from ..run.context import Context
+from ..run.conversation import clean, mark_of
+from ..run.knowing import as_plan, known
+from ..run.ledger import booked
+from ..run.packet import Placement, emit
+from ..run.pages import pages_of
+from ..run.schedule import adapted, set_status, with_follow_up
+from ..run.telling import QuietTeller
+from ..state import Progress, ResearchState, Run, Spent
+from ..tools.addresses import Addresses, addresses_in
+from ..tools.fill_in import Filler
+from ..tools.forms import UpdatePlan
+from ..tools.run_context import own_learnings, own_observations, with_numbers
+from ..tools.step_end import ended_step
 
 
 class DigestUpdate(TypedDict, total=False):

@@ -7,23 +7,23 @@ from typing import Literal
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from deep_research.evidence.memory import insights, relevance
-from deep_research.knowledge import Learning
-from deep_research.models.settings import settings_of
-from deep_research.run.activities import activity, told
-from deep_research.run.context import Context
-from deep_research.run.conversation import latest
-from deep_research.run.knowing import known
-from deep_research.run.ledger import booked
-from deep_research.run.packet import Placement, emit
-from deep_research.run.pages import pages_of
-from deep_research.run.step_telling import framing_told
-from deep_research.run.telling import QuietTeller
-from deep_research.state import Framing, Progress, ResearchState, Run, Spent
-from deep_research.tools.fill_in import Filled, Filler
-from deep_research.tools.forms import ChooseFormatting, FrameReport, StateIntent
-from deep_research.tools.run_context import own_learnings, own_observations, with_numbers
-from deep_research.tools.together import together
+from ..evidence.memory import insights, relevance
+from ..knowledge import Learning
+from ..models.settings import settings_of
+from ..run.activities import activity, told
+from ..run.context import Context
+from ..run.conversation import latest
+from ..run.knowing import known
+from ..run.ledger import booked
+from ..run.packet import Placement, emit
+from ..run.pages import pages_of
+from ..run.step_telling import framing_told
+from ..run.telling import QuietTeller
+from ..state import Framing, Progress, ResearchState, Run, Spent
+from ..tools.fill_in import Filled, Filler
+from ..tools.forms import ChooseFormatting, FrameReport, StateIntent
+from ..tools.run_context import own_learnings, own_observations, with_numbers
+from ..tools.together import together
 
 Asked = Literal["intent", "formatting", "framing"]
 

@@ -9,32 +9,32 @@ from langchain_core.messages.tool import tool_call
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from deep_research.evidence.memory import contradictions, open_gaps
-from deep_research.evidence.shrink import cited_sentences, first_cited_sentence
-from deep_research.models.ask import Reply, ask_model
-from deep_research.models.request import Request
-from deep_research.models.resolve import profile_of
-from deep_research.models.settings import settings_of
-from deep_research.prompts import render
-from deep_research.run import tool_names
-from deep_research.run.calls import answer, call_ids, read_calls
-from deep_research.run.context import Context, bound
-from deep_research.run.conversation import clean, latest
-from deep_research.run.decisions import PENDING, Order, decide
-from deep_research.run.knowing import known
-from deep_research.run.ledger import booked, owed
-from deep_research.run.limits import Limits
-from deep_research.run.packet import Placement
-from deep_research.run.packets import TopLevelBranching
-from deep_research.run.pages import pages_of
-from deep_research.run.spending import allowance, for_round, limit_reached
-from deep_research.run.telling import Teller
-from deep_research.run.transcripts import earlier_findings, with_findings, withheld
-from deep_research.state import Finding, Progress, ResearchState, Run, Spent, Task
-from deep_research.tools.addresses import Addresses, addresses_in
-from deep_research.tools.control import GENERATE_REPORT, RESEARCH_AGENT, THINK_TOOL
-from deep_research.tools.offer import offered_tools
-from deep_research.tools.run_context import own_observations
+from ..evidence.memory import contradictions, open_gaps
+from ..evidence.shrink import cited_sentences, first_cited_sentence
+from ..models.ask import Reply, ask_model
+from ..models.request import Request
+from ..models.resolve import profile_of
+from ..models.settings import settings_of
+from ..prompts import render
+from ..run import tool_names
+from ..run.calls import answer, call_ids, read_calls
+from ..run.context import Context, bound
+from ..run.conversation import clean, latest
+from ..run.decisions import PENDING, Order, decide
+from ..run.knowing import known
+from ..run.ledger import booked, owed
+from ..run.limits import Limits
+from ..run.packet import Placement
+from ..run.packets import TopLevelBranching
+from ..run.pages import pages_of
+from ..run.spending import allowance, for_round, limit_reached
+from ..run.telling import Teller
+from ..run.transcripts import earlier_findings, with_findings, withheld
+from ..state import Finding, Progress, ResearchState, Run, Spent, Task
+from ..tools.addresses import Addresses, addresses_in
+from ..tools.control import GENERATE_REPORT, RESEARCH_AGENT, THINK_TOOL
+from ..tools.offer import offered_tools
+from ..tools.run_context import own_observations
 
 
 class OrchestrateUpdate(TypedDict, total=False):

@@ -6,23 +6,23 @@ from langgraph.runtime import Runtime
 from langgraph.types import StreamWriter
 from typing_extensions import TypedDict
 
-from deep_research.knowledge import Source
-from deep_research.models.settings import settings_of
-from deep_research.run import tool_names
-from deep_research.run.activities import activity, told
-from deep_research.run.context import Context, bound
-from deep_research.run.ledger import Bill, booked
-from deep_research.run.packet import Placement, emit
-from deep_research.run.packets import SectionEnd
-from deep_research.run.pages import Pages, pages_of
-from deep_research.run.step_telling import step_failed
-from deep_research.state import Action, Brief, Progress, ResearchState, Run, Spent
-from deep_research.tools import shown
-from deep_research.tools.carry_out import Time
-from deep_research.tools.desk import Desk
-from deep_research.tools.offer import offered_tools
-from deep_research.tools.outcome import Outcome
-from deep_research.tools.use import found_in, keep, meter_for_run, use_tool
+from ..knowledge import Source
+from ..models.settings import settings_of
+from ..run import tool_names
+from ..run.activities import activity, told
+from ..run.context import Context, bound
+from ..run.ledger import Bill, booked
+from ..run.packet import Placement, emit
+from ..run.packets import SectionEnd
+from ..run.pages import Pages, pages_of
+from ..run.step_telling import step_failed
+from ..state import Action, Brief, Progress, ResearchState, Run, Spent
+from ..tools import shown
+from ..tools.carry_out import Time
+from ..tools.desk import Desk
+from ..tools.offer import offered_tools
+from ..tools.outcome import Outcome
+from ..tools.use import found_in, keep, meter_for_run, use_tool
 
 
 class OrientUpdate(TypedDict):

@@ -6,20 +6,20 @@ from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict, override
 
-from deep_research.models.ask import Reply, ask_model
-from deep_research.models.request import Request
-from deep_research.models.settings import settings_of
-from deep_research.prompts import render
-from deep_research.run.context import Context
-from deep_research.run.conversation import latest, marked
-from deep_research.run.errors import NoPlan
-from deep_research.run.ledger import booked
-from deep_research.run.packet import Placement
-from deep_research.run.packets import PlanDelta, PlanStart, SectionEnd
-from deep_research.run.pages import pages_of
-from deep_research.run.plans import read_plan
-from deep_research.run.telling import ProseTeller, Teller
-from deep_research.state import Plan, Progress, ResearchState, Run, Spent
+from ..models.ask import Reply, ask_model
+from ..models.request import Request
+from ..models.settings import settings_of
+from ..prompts import render
+from ..run.context import Context
+from ..run.conversation import latest, marked
+from ..run.errors import NoPlan
+from ..run.ledger import booked
+from ..run.packet import Placement
+from ..run.packets import PlanDelta, PlanStart, SectionEnd
+from ..run.pages import pages_of
+from ..run.plans import read_plan
+from ..run.telling import ProseTeller, Teller
+from ..state import Plan, Progress, ResearchState, Run, Spent
 
 
 class PlanUpdate(TypedDict, total=False):

@@ -8,23 +8,23 @@ from langchain_core.messages import AnyMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from deep_research.knowledge import PlanStep
-from deep_research.models.settings import settings_of
-from deep_research.run.activities import activity, told
-from deep_research.run.context import Context
-from deep_research.run.conversation import latest, marked
-from deep_research.run.errors import ModelFailed, NoPlan
-from deep_research.run.knowing import known
-from deep_research.run.ledger import booked
-from deep_research.run.packet import Placement, emit
-from deep_research.run.packets import PlanDelta, PlanStart, SectionEnd
-from deep_research.run.pages import Pages, pages_of
-from deep_research.run.schedule import plan_text, read_steps
-from deep_research.run.telling import QuietTeller
-from deep_research.state import Plan, Progress, ResearchState, Run, Spent
-from deep_research.tools.fill_in import Filler
-from deep_research.tools.forms import MakePlan, PlannedStep
-from deep_research.tools.run_context import own_learnings, with_numbers
+from ..knowledge import PlanStep
+from ..models.settings import settings_of
+from ..run.activities import activity, told
+from ..run.context import Context
+from ..run.conversation import latest, marked
+from ..run.errors import ModelFailed, NoPlan
+from ..run.knowing import known
+from ..run.ledger import booked
+from ..run.packet import Placement, emit
+from ..run.packets import PlanDelta, PlanStart, SectionEnd
+from ..run.pages import Pages, pages_of
+from ..run.schedule import plan_text, read_steps
+from ..run.telling import QuietTeller
+from ..state import Plan, Progress, ResearchState, Run, Spent
+from ..tools.fill_in import Filler
+from ..tools.forms import MakePlan, PlannedStep
+from ..tools.run_context import own_learnings, with_numbers
 
 
 class PlanStepsUpdate(TypedDict, total=False):

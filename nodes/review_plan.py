@@ -7,11 +7,11 @@ from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 from typing_extensions import TypedDict
 
-from deep_research.models.settings import settings_of
-from deep_research.run.context import Context
-from deep_research.run.conversation import fault_in
-from deep_research.run.plans import read_review
-from deep_research.state import Plan, ResearchState, Run
+from ..models.settings import settings_of
+from ..run.context import Context
+from ..run.conversation import fault_in
+from ..run.plans import read_review
+from ..state import Plan, ResearchState, Run
 
 
 class ReviewPlanUpdate(TypedDict):

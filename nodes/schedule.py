@@ -8,21 +8,21 @@ from dataclasses import replace
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from deep_research.evidence.memory import elements_for, open_gaps, relevance
-from deep_research.knowledge import Learning, PlanStep, StepOutcome
-from deep_research.models.settings import settings_of
-from deep_research.run.context import Context
-from deep_research.run.ledger import owed
-from deep_research.run.limits import Limits
-from deep_research.run.packet import Placement, emit
-from deep_research.run.packets import SectionEnd, TopLevelBranching
-from deep_research.run.pages import pages_of
-from deep_research.run.schedule import NOTHING_TO_THINK_OVER, due, left_undone, set_status, undone_again
-from deep_research.run.spending import allowance, for_round, limit_reached
-from deep_research.run.step_branch import StepTask
-from deep_research.run.step_telling import step_done, step_started
-from deep_research.state import Progress, ResearchState, Run, Spent, Task
-from deep_research.tools.run_context import own_learnings, own_observations
+from ..evidence.memory import elements_for, open_gaps, relevance
+from ..knowledge import Learning, PlanStep, StepOutcome
+from ..models.settings import settings_of
+from ..run.context import Context
+from ..run.ledger import owed
+from ..run.limits import Limits
+from ..run.packet import Placement, emit
+from ..run.packets import SectionEnd, TopLevelBranching
+from ..run.pages import pages_of
+from ..run.schedule import NOTHING_TO_THINK_OVER, due, left_undone, set_status, undone_again
+from ..run.spending import allowance, for_round, limit_reached
+from ..run.step_branch import StepTask
+from ..run.step_telling import step_done, step_started
+from ..state import Progress, ResearchState, Run, Spent, Task
+from ..tools.run_context import own_learnings, own_observations
 
 
 class ScheduleUpdate(TypedDict, total=False):

@@ -5,22 +5,22 @@ from __future__ import annotations
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from deep_research.evidence.numbering import number_findings
-from deep_research.knowledge import Learning, Source
-from deep_research.models.settings import settings_of
-from deep_research.run.activities import activity, told
-from deep_research.run.context import Context, bound
-from deep_research.run.conversation import latest, question_of
-from deep_research.run.ledger import booked
-from deep_research.run.packet import Placement, emit
-from deep_research.run.pages import pages_of
-from deep_research.run.step_packets import Summary
-from deep_research.run.telling import QuietTeller
-from deep_research.state import Brief, Finding, Progress, ResearchState, Run, Spent
-from deep_research.tools.fill_in import Filler
-from deep_research.tools.forms import RecordSummary
-from deep_research.tools.named_pages import NamedPages, Read
-from deep_research.tools.together import together
+from ..evidence.numbering import number_findings
+from ..knowledge import Learning, Source
+from ..models.settings import settings_of
+from ..run.activities import activity, told
+from ..run.context import Context, bound
+from ..run.conversation import latest, question_of
+from ..run.ledger import booked
+from ..run.packet import Placement, emit
+from ..run.pages import pages_of
+from ..run.step_packets import Summary
+from ..run.telling import QuietTeller
+from ..state import Brief, Finding, Progress, ResearchState, Run, Spent
+from ..tools.fill_in import Filler
+from ..tools.forms import RecordSummary
+from ..tools.named_pages import NamedPages, Read
+from ..tools.together import together
 
 
 class SummarizeUpdate(TypedDict):

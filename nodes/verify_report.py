@@ -10,26 +10,26 @@ from langchain_core.messages import AnyMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from deep_research.audit import Draft
-from deep_research.evidence.accounting import with_independence
-from deep_research.evidence.labels import labels
-from deep_research.evidence.marks import with_marks
-from deep_research.evidence.verification import SourceText, Verifier
-from deep_research.models.settings import settings_of
-from deep_research.run.context import Context
-from deep_research.run.ledger import booked, owed
-from deep_research.run.packet import emit
-from deep_research.run.pages import pages_of
-from deep_research.run.telling import QuietTeller
-from deep_research.state import Report, ResearchState, Run, Spent
-from deep_research.tools.checker import Checker
-from deep_research.tools.examination import Examination, Examined
-from deep_research.tools.fill_in import Filler
-from deep_research.tools.hand_over import ended, report_message, unchecked
-from deep_research.tools.one_language import in_one_language
-from deep_research.tools.report_audit import audit_of
-from deep_research.tools.report_told import check_begun, check_place, report_told
-from deep_research.tools.source_texts import source_texts
+from ..audit import Draft
+from ..evidence.accounting import with_independence
+from ..evidence.labels import labels
+from ..evidence.marks import with_marks
+from ..evidence.verification import SourceText, Verifier
+from ..models.settings import settings_of
+from ..run.context import Context
+from ..run.ledger import booked, owed
+from ..run.packet import emit
+from ..run.pages import pages_of
+from ..run.telling import QuietTeller
+from ..state import Report, ResearchState, Run, Spent
+from ..tools.checker import Checker
+from ..tools.examination import Examination, Examined
+from ..tools.fill_in import Filler
+from ..tools.hand_over import ended, report_message, unchecked
+from ..tools.one_language import in_one_language
+from ..tools.report_audit import audit_of
+from ..tools.report_told import check_begun, check_place, report_told
+from ..tools.source_texts import source_texts
 
 
 class VerifyReportUpdate(TypedDict):

@@ -8,24 +8,24 @@ from collections.abc import Collection, Iterator
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from deep_research.audit import Draft
-from deep_research.evidence.citing import numbered_draft
-from deep_research.evidence.drafts.clean import clean_draft
-from deep_research.evidence.notes import gaps_of, open_gaps_of
-from deep_research.evidence.numbering import by_number
-from deep_research.evidence.protected import settle_fences, unwrapped
-from deep_research.evidence.seams import words_in
-from deep_research.models.settings import settings_of
-from deep_research.run.context import Context
-from deep_research.run.errors import NoReport
-from deep_research.run.ledger import booked, owed
-from deep_research.run.pages import pages_of
-from deep_research.run.schedule import NOTHING_TO_THINK_OVER
-from deep_research.run.transcripts import withheld
-from deep_research.state import Finding, ResearchState, Run, Spent
-from deep_research.tools.report_basis import left_out as left_out_of_basis
-from deep_research.tools.report_teller import ReportTeller
-from deep_research.tools.write_text import TextWriter
+from ..audit import Draft
+from ..evidence.citing import numbered_draft
+from ..evidence.drafts.clean import clean_draft
+from ..evidence.notes import gaps_of, open_gaps_of
+from ..evidence.numbering import by_number
+from ..evidence.protected import settle_fences, unwrapped
+from ..evidence.seams import words_in
+from ..models.settings import settings_of
+from ..run.context import Context
+from ..run.errors import NoReport
+from ..run.ledger import booked, owed
+from ..run.pages import pages_of
+from ..run.schedule import NOTHING_TO_THINK_OVER
+from ..run.transcripts import withheld
+from ..state import Finding, ResearchState, Run, Spent
+from ..tools.report_basis import left_out as left_out_of_basis
+from ..tools.report_teller import ReportTeller
+from ..tools.write_text import TextWriter
 
 
 class WriteReportUpdate(TypedDict):

@@ -9,7 +9,7 @@ from urllib.parse import quote, urljoin
 
 import idna
 
-from deep_research.reading.records import Unread
+from .records import Unread
 
 ADDRESS_CHARACTERS = 2000
 """Most characters of an address in the form in which it is sent, where one letter may take twelve."""

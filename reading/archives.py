@@ -10,7 +10,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile
 
 from lxml import etree
 
-from deep_research.reading.records import Unreadable
+from .records import Unreadable
 
 MEMBERS = 10_000
 UNPACKED_BYTES = 100_000_000

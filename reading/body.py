@@ -6,7 +6,7 @@ import asyncio
 import zlib
 from collections.abc import AsyncIterator
 
-from deep_research.reading.records import Unread
+from .records import Unread
 
 SLICE_BYTES = 262_144
 ENCODINGS = ("gzip", "deflate")

@@ -14,10 +14,10 @@ from functools import cache, partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-from deep_research.reading.addresses import Address, IPAddress
-from deep_research.reading.body import ENCODINGS, Body
-from deep_research.reading.records import Unread
-from deep_research.run.threads import in_thread
+from ..run.threads import in_thread
+from .addresses import Address, IPAddress
+from .body import ENCODINGS, Body
+from .records import Unread
 
 if TYPE_CHECKING:
     import httpcore2
@@ -101,7 +101,7 @@ class Connections:
 def _pool() -> httpcore2.AsyncConnectionPool:
     import httpcore2
 
-    from deep_research.reading.small_reads import SmallReads
+    from .small_reads import SmallReads
 
     return httpcore2.AsyncConnectionPool(
         ssl_context=_certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")),

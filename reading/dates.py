@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deep_research.evidence.dates import date_at
+from ..evidence.dates import date_at
 
 # The first day of a clock that was never set, and the day on which the template of a program was made.
 _OF_A_PROGRAM = {

@@ -6,7 +6,7 @@ import codecs
 import re
 import unicodedata
 
-from deep_research.reading.records import TEXT_CHARACTERS, Unreadable
+from .records import TEXT_CHARACTERS, Unreadable
 
 SAMPLE_BYTES = 65_536
 TEXT_BYTES = 6 * TEXT_CHARACTERS

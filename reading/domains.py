@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from deep_research.reading.addresses import parse_host
-from deep_research.reading.records import Unread
-from deep_research.run.errors import UnknownSetting
+from ..run.errors import UnknownSetting
+from .addresses import parse_host
+from .records import Unread
 
 # What people paste: the address of a site's first page, or a pattern for its subdomains.
 _DOMAIN = re.compile(r"\s*(?:https?://)?(?:\*?\.)?([^/?#@*\s]+?)/?\s*", re.IGNORECASE)

@@ -15,8 +15,8 @@ import threading
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
 
-from deep_research.reading.frames import receive, send
-from deep_research.reading.records import Extract, Kind, Link, Unreadable
+from .frames import receive, send
+from .records import Extract, Kind, Link, Unreadable
 
 WORKERS = 2
 ENDING_SECONDS = 2.0

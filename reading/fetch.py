@@ -10,14 +10,14 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import NamedTuple, Self, TypeVar
 
-from deep_research.reading.addresses import Address, IPAddress, join_address, parse_address
-from deep_research.reading.connection import AGENT, Answer, Connections
-from deep_research.reading.policy import Policy
-from deep_research.reading.records import Kind, RefusalCode, Unread
-from deep_research.reading.robots import ROBOTS_BYTES, Robots
-from deep_research.reading.sniff import SNIFFED_BYTES, charset_of, kind_of, refuse_label
-from deep_research.run.context import Context
-from deep_research.run.threads import Threads, in_thread
+from ..run.context import Context
+from ..run.threads import Threads, in_thread
+from .addresses import Address, IPAddress, join_address, parse_address
+from .connection import AGENT, Answer, Connections
+from .policy import Policy
+from .records import Kind, RefusalCode, Unread
+from .robots import ROBOTS_BYTES, Robots
+from .sniff import SNIFFED_BYTES, charset_of, kind_of, refuse_label
 
 __all__ = ["Fetched", "Fetcher", "Resolver", "Unread", "look_up"]
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path, PurePath
 from typing import NamedTuple
 
-from deep_research.reading.first import First
-from deep_research.reading.records import KINDS, Unreadable
+from .first import First
+from .records import KINDS, Unreadable
 
 OTHERS = "(other files)"
 """Stands for all files of kinds that are not read, before all names in a list of them."""

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from babel import Locale, localedata
 from babel.core import get_global, parse_locale
 
-from deep_research.evidence.words import UNSPACED
-from deep_research.run.errors import UnknownSetting
+from ..evidence.words import UNSPACED
+from ..run.errors import UnknownSetting
 
 COVERING = {"nb": "no", "fil": "tl"}
 """Codes that are told by another one."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterator
 
-from deep_research.reading.addresses import IPAddress
+from .addresses import IPAddress
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 

@@ -9,7 +9,7 @@ from zipfile import ZipFile
 
 from lxml import etree
 
-from deep_research.reading.archives import (
+from .archives import (
     UNPACKED_BYTES,
     check_prolog,
     local_name,
@@ -18,9 +18,9 @@ from deep_research.reading.archives import (
     read_member,
     read_xml,
 )
-from deep_research.reading.dates import iso_date
-from deep_research.reading.records import Unreadable
-from deep_research.reading.titles import telling_title
+from .dates import iso_date
+from .records import Unreadable
+from .titles import telling_title
 
 _CONTENT_TYPES = "[Content_Types].xml"
 _SHEETS = "xl/worksheets/"

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 
 import lxml.html
 
-from deep_research.reading.addresses import Address, join_address, parse_address
-from deep_research.reading.decode import clean
-from deep_research.reading.records import Link, Unread
+from .addresses import Address, join_address, parse_address
+from .decode import clean
+from .records import Link, Unread
 
 MOST_LINKS = 200
 LOOKED_AT = 5000

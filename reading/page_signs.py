@@ -7,7 +7,7 @@ from itertools import islice
 
 import lxml.html
 
-from deep_research.reading.records import Sign
+from .records import Sign
 
 WORDS_CHARACTERS = 20_000
 PIECES = 2000

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import PurePath
 
-from deep_research.evidence.pages import PAGE_END
-from deep_research.reading.decode import clean
-from deep_research.reading.parse_kind import parse_kind
-from deep_research.reading.parse_text import TITLE_CHARACTERS
-from deep_research.reading.records import KINDS, TEXT_CHARACTERS, Extract, Kind, Link, Unreadable
-from deep_research.reading.stated_dates import date_in_name, date_near_top
+from ..evidence.pages import PAGE_END
+from .decode import clean
+from .parse_kind import parse_kind
+from .parse_text import TITLE_CHARACTERS
+from .records import KINDS, TEXT_CHARACTERS, Extract, Kind, Link, Unreadable
+from .stated_dates import date_in_name, date_near_top
 
 
 def parse(data: bytes, name: str, kind: Kind | None = None, charset: str = "", address: str = "") -> Extract:
@@ -50,7 +50,7 @@ def _plain(text: str) -> str:
 
 
 def _links(extract: Extract, text: str, address: str) -> tuple[Link, ...]:
-    from deep_research.reading.page_links import ordered_links
+    from .page_links import ordered_links
 
     return ordered_links(extract.links, text, address)
 

@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Literal
 
-from deep_research.reading.decode import TEXT_BYTES, clean, decode
-from deep_research.reading.records import TEXT_CHARACTERS, Extract
-from deep_research.reading.tables import tables_of, up_to_limit
+from .decode import TEXT_BYTES, clean, decode
+from .records import TEXT_CHARACTERS, Extract
+from .tables import tables_of, up_to_limit
 
 DELIMITERS = ",;\t|"
 SAMPLED_LINES = 50

@@ -12,12 +12,12 @@ from docx.oxml import parse_xml
 from docx.oxml.ns import qn
 from lxml import etree
 
-from deep_research.reading.archives import local_name
-from deep_research.reading.office import open_office
-from deep_research.reading.parse_text import first_heading
-from deep_research.reading.records import Extract
-from deep_research.reading.tables import table_of, up_to_limit
-from deep_research.reading.word_text import NOT_BODY, Style, own_style, style_of, words_of
+from .archives import local_name
+from .office import open_office
+from .parse_text import first_heading
+from .records import Extract
+from .tables import table_of, up_to_limit
+from .word_text import NOT_BODY, Style, own_style, style_of, words_of
 
 MOST_COLUMNS = 64
 

@@ -10,9 +10,9 @@ from email.policy import default
 from email.utils import parsedate_to_datetime
 from typing import cast
 
-from deep_research.reading.decode import clean, decode
-from deep_research.reading.parse_html import whole_text
-from deep_research.reading.records import Extract, Unreadable
+from .decode import clean, decode
+from .parse_html import whole_text
+from .records import Extract, Unreadable
 
 SHOWN = ("From", "To", "Cc", "Date")
 # What the standard library raises on headers that nobody should have sent.

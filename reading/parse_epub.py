@@ -9,11 +9,11 @@ from zipfile import ZipFile
 
 from lxml import etree
 
-from deep_research.reading.archives import local_name, open_archive, read_member, read_xml
-from deep_research.reading.dates import iso_date
-from deep_research.reading.parse_html import whole_text
-from deep_research.reading.records import Extract, Unreadable
-from deep_research.reading.tables import up_to_limit
+from .archives import local_name, open_archive, read_member, read_xml
+from .dates import iso_date
+from .parse_html import whole_text
+from .records import Extract, Unreadable
+from .tables import up_to_limit
 
 _CONTAINER = "META-INF/container.xml"
 _LOCKS = "META-INF/encryption.xml"

@@ -7,12 +7,12 @@ import re
 import lxml.html
 from lxml import etree
 
-from deep_research.reading.addresses import join_address
-from deep_research.reading.decode import clean, decode
-from deep_research.reading.page_links import anchors
-from deep_research.reading.page_signs import signs_of
-from deep_research.reading.records import Extract, Unread, Unreadable
-from deep_research.reading.unseen import drop_unseen
+from .addresses import join_address
+from .decode import clean, decode
+from .page_links import anchors
+from .page_signs import signs_of
+from .records import Extract, Unread, Unreadable
+from .unseen import drop_unseen
 
 SEARCHED_BYTES = 4096
 PAGE_BYTES = 20_000_000

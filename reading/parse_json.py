@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
-from deep_research.reading.dates import iso_date
-from deep_research.reading.decode import TEXT_BYTES, clean, decode
-from deep_research.reading.json_records import record_blocks, title_of
-from deep_research.reading.records import Extract, Unreadable
-from deep_research.reading.tables import up_to_limit
+from .dates import iso_date
+from .decode import TEXT_BYTES, clean, decode
+from .json_records import record_blocks, title_of
+from .records import Extract, Unreadable
+from .tables import up_to_limit
 
 JSON_BYTES = 20_000_000
 DATES = ("updated", "modified", "date", "published", "created")

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from deep_research.reading.decode import TEXT_BYTES, clean, decode
-from deep_research.reading.parse_text import parse_markdown, parse_text
-from deep_research.reading.records import Extract, Kind
+from .decode import TEXT_BYTES, clean, decode
+from .parse_text import parse_markdown, parse_text
+from .records import Extract, Kind
 
 
 def parse_kind(data: bytes, kind: Kind, charset: str = "", address: str = "") -> Extract:
     """Read the bytes as this kind of file. Raises `Unreadable`."""
     if kind == "pdf" or data.startswith(b"%PDF-"):
-        from deep_research.reading.parse_pdf import parse_pdf
+        from .parse_pdf import parse_pdf
 
         return parse_pdf(data)
     if kind == "html":
-        from deep_research.reading.parse_html import parse_html
+        from .parse_html import parse_html
 
         return parse_html(data, charset, address)
     if kind in ("docx", "pptx", "xlsx", "epub"):
@@ -28,19 +28,19 @@ def parse_kind(data: bytes, kind: Kind, charset: str = "", address: str = "") ->
 def _packed(data: bytes, kind: Kind) -> Extract:
     match kind:
         case "docx":
-            from deep_research.reading.parse_docx import parse_docx
+            from .parse_docx import parse_docx
 
             return parse_docx(data)
         case "pptx":
-            from deep_research.reading.parse_pptx import parse_pptx
+            from .parse_pptx import parse_pptx
 
             return parse_pptx(data)
         case "xlsx":
-            from deep_research.reading.parse_xlsx import parse_xlsx
+            from .parse_xlsx import parse_xlsx
 
             return parse_xlsx(data)
         case _:
-            from deep_research.reading.parse_epub import parse_epub
+            from .parse_epub import parse_epub
 
             return parse_epub(data)
 
@@ -48,15 +48,15 @@ def _packed(data: bytes, kind: Kind) -> Extract:
 def _structured(data: bytes, kind: Kind, charset: str) -> Extract:
     match kind:
         case "csv":
-            from deep_research.reading.parse_csv import parse_csv
+            from .parse_csv import parse_csv
 
             return parse_csv(data, charset)
         case "email":
-            from deep_research.reading.parse_email import parse_email
+            from .parse_email import parse_email
 
             return parse_email(data)
         case _:
-            from deep_research.reading.parse_json import parse_json, parse_jsonl
+            from .parse_json import parse_json, parse_jsonl
 
             return parse_json(data, charset) if kind == "json" else parse_jsonl(data, charset)
 
@@ -66,7 +66,7 @@ def _written(text: str, kind: Kind) -> Extract:
         case "markdown":
             return parse_markdown(text)
         case "rst":
-            from deep_research.reading.parse_rst import parse_rst
+            from .parse_rst import parse_rst
 
             return parse_rst(text)
         case _:

@@ -9,10 +9,10 @@ from datetime import datetime
 from pypdf import PdfReader
 from pypdf.errors import DependencyError, FileNotDecryptedError, PyPdfError
 
-from deep_research.evidence.pages import PAGE_END
-from deep_research.reading.dates import iso_date
-from deep_research.reading.records import TEXT_CHARACTERS, Extract, Unreadable
-from deep_research.reading.titles import first_line, telling_title
+from ..evidence.pages import PAGE_END
+from .dates import iso_date
+from .records import TEXT_CHARACTERS, Extract, Unreadable
+from .titles import first_line, telling_title
 
 SHORT_LINE = 0.6
 

@@ -8,11 +8,11 @@ from typing import Any
 
 from pptx import Presentation
 
-from deep_research.evidence.passages import CLOSERS, SENTENCE_ENDS
-from deep_research.reading.office import open_office
-from deep_research.reading.records import Extract
-from deep_research.reading.slide_charts import chart_blocks
-from deep_research.reading.tables import table_of, up_to_limit
+from ..evidence.passages import CLOSERS, SENTENCE_ENDS
+from .office import open_office
+from .records import Extract
+from .slide_charts import chart_blocks
+from .tables import table_of, up_to_limit
 
 _EMU_PER_LINE = 200_000
 _ENDS = (*SENTENCE_ENDS, ":", "：")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from deep_research.reading.records import Extract
+from .records import Extract
 
 DEEPEST = 6
 SHORT_LINE = 4

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from deep_research.reading.dates import iso_date
-from deep_research.reading.records import Extract
+from .dates import iso_date
+from .records import Extract
 
 TITLE_CHARACTERS = 200
 

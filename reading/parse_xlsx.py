@@ -11,11 +11,11 @@ from typing import Any
 
 from openpyxl import load_workbook
 
-from deep_research.reading.archives import put_in
-from deep_research.reading.office import open_office
-from deep_research.reading.records import Extract
-from deep_research.reading.sheet_parts import shortened_sheets, without_looks
-from deep_research.reading.tables import tables_of, up_to_limit
+from .archives import put_in
+from .office import open_office
+from .records import Extract
+from .sheet_parts import shortened_sheets, without_looks
+from .tables import tables_of, up_to_limit
 
 DIGITS = 12
 

@@ -6,10 +6,10 @@ import threading
 from dataclasses import dataclass, field
 from functools import partial
 
-from deep_research.reading.extract import Parser
-from deep_research.reading.fetch import Fetched
-from deep_research.reading.records import Extract
-from deep_research.run.threads import Threads, in_thread
+from ..run.threads import Threads, in_thread
+from .extract import Parser
+from .fetch import Fetched
+from .records import Extract
 
 CHILDREN = 4
 """Most children for all readers with the same limits: those kept busy by hostile pages must not stop the rest."""

@@ -7,12 +7,12 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from deep_research.reading.addresses import Address, IPAddress, parse_host
-from deep_research.reading.domains import domains_of, is_within
-from deep_research.reading.networks import Network, is_never_open, is_never_open_network, is_public
-from deep_research.reading.records import Unread
-from deep_research.run.context import Context
-from deep_research.run.errors import UnknownSetting
+from ..run.context import Context
+from ..run.errors import UnknownSetting
+from .addresses import Address, IPAddress, parse_host
+from .domains import domains_of, is_within
+from .networks import Network, is_never_open, is_never_open_network, is_public
+from .records import Unread
 
 # Brackets, or one colon at most: what else has colons is an IPv6 address without a port.
 _ENTRY = re.compile(r"(?:\[(?P<inner>[^\[\]]+)\]|(?P<plain>[^:\[\]]+))(?::(?P<port>[0-9]{1,5}))?")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from deep_research.reading.addresses import encoded
+from .addresses import encoded
 
 ROBOTS_BYTES = 500_000
 EVERYBODY = "*"

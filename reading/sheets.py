@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import lxml.html
 
-from deep_research.reading.styles import Declarations, declarations, merged, plain_style
+from .styles import Declarations, declarations, merged, plain_style
 
 MOST_RULES = 10_000
 

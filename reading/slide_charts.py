@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from lxml import etree
 
-from deep_research.reading.archives import local_name
-from deep_research.reading.tables import table_of
+from .archives import local_name
+from .tables import table_of
 
 DIGITS = 12
 _WHOLE = re.compile(r"[+-]?\d+")

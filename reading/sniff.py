@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from deep_research.reading.decode import CONTROL_SHARE, NOT_IN_TEXT
-from deep_research.reading.records import Kind, Unread
+from .decode import CONTROL_SHARE, NOT_IN_TEXT
+from .records import Kind, Unread
 
 SNIFFED_BYTES = 1024
 WIDE_SHARE = 0.9

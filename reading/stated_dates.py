@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import PurePath
 
-from deep_research.evidence.dates import WrittenDate, date_at, dates_in
+from ..evidence.dates import WrittenDate, date_at, dates_in
 
 TOP_CHARACTERS = 2000
 TOP_LINES = 40

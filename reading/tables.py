@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from deep_research.reading.records import TEXT_CHARACTERS
+from .records import TEXT_CHARACTERS
 
 PIECE_CHARACTERS = 1000
 LONG_HEADER = 400

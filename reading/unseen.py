@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 import lxml.html
 
-from deep_research.reading.colours import Colour, colour_of
-from deep_research.reading.sheets import Sheets
-from deep_research.reading.styles import hides
+from .colours import Colour, colour_of
+from .sheets import Sheets
+from .styles import hides
 
 _UNSEEN = (
     "script", "style", "noscript", "template", "iframe", "object", "svg", "math", "canvas", "audio", "video", "head",

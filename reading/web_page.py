@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple, Self
 from urllib.parse import unquote
 
-from deep_research.reading.addresses import parse_address
-from deep_research.reading.fetch import Fetcher, Resolver
-from deep_research.reading.parsers import Parsers
-from deep_research.reading.records import Extract, Link, Reason, RefusalCode, Unread, Unreadable
-from deep_research.run.context import Context
+from ..run.context import Context
+from .addresses import parse_address
+from .fetch import Fetcher, Resolver
+from .parsers import Parsers
+from .records import Extract, Link, Reason, RefusalCode, Unread, Unreadable
 
 EMPTY_CHARACTERS = 50
 LITTLE_CHARACTERS = 250

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from docx.oxml.ns import qn
 from lxml import etree
 
-from deep_research.reading.archives import local_name
+from .archives import local_name
 
 NOT_BODY = {"del", "moveFrom", "Fallback", "txbxContent", "pPr", "rPr", "sdtPr", "tblPr"}
 """Deleted or moved away by a change that is tracked; the same once more for older programs; text boxes, which are

@@ -7,9 +7,9 @@ import signal
 import sys
 from typing import Any, BinaryIO
 
-from deep_research.reading.frames import receive, send
-from deep_research.reading.parse import parse
-from deep_research.reading.records import Unreadable
+from .frames import receive, send
+from .parse import parse
+from .records import Unreadable
 
 MEMORY_BYTES = 1_000_000_000
 

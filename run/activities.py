@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from deep_research.knowledge import short_hash
-from deep_research.run.packet import Placement
-from deep_research.run.step_packets import Activity, Icon
-from deep_research.state import Progress
+from ..knowledge import short_hash
+from ..state import Progress
+from .packet import Placement
+from .step_packets import Activity, Icon
 
 ActivityKind = Literal[
     "understand", "clarify", "summarize", "plan", "search", "analyze", "adapt", "cross_check", "frame", "verify"

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 from langchain_core.messages import AnyMessage
 from typing_extensions import TypedDict
 
-from deep_research.channels import append, delta, merge_by_id, merge_texts
-from deep_research.knowledge import Record, Source, merge_sources
-from deep_research.state import Action, Assignment, Ending, Finding, Spent, Task, merge_findings
+from ..channels import append, delta, merge_by_id, merge_texts
+from ..knowledge import Record, Source, merge_sources
+from ..state import Action, Assignment, Ending, Finding, Spent, Task, merge_findings
 
 
 class ToolRequest(Record):

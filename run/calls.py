@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from langchain_core.messages.tool import tool_call
 
-from deep_research.run.conversation import cleaned
+from .conversation import cleaned
 
 CUT_OFF = frozenset({"length", "max_tokens"})
 REASONING = "reasoning_content"

@@ -12,9 +12,9 @@ from typing import Literal, NamedTuple
 
 import aiosqlite
 
-from deep_research.run.errors import DatabaseUnusable
-from deep_research.run.page_store import PageStore, unusable
-from deep_research.run.saver import RunSaver
+from .errors import DatabaseUnusable
+from .page_store import PageStore, unusable
+from .saver import RunSaver
 
 FILE_NAME = "runs.sqlite"
 APPLICATION_ID = 0x44525331

@@ -15,9 +15,9 @@ from pydantic import Field, InstanceOf, WithJsonSchema, field_validator
 from pydantic.json_schema import SkipJsonSchema
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from deep_research.run.clock import Clock, SystemClock
-from deep_research.run.limits import ENVIRONMENT_PREFIX, Limits
-from deep_research.state import Scope
+from ..state import Scope
+from .clock import Clock, SystemClock
+from .limits import ENVIRONMENT_PREFIX, Limits
 
 Role = Literal["clarifier", "planner", "orchestrator", "researcher", "writer", "verifier"]
 ROLES: tuple[Role, ...] = get_args(Role)

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
-from deep_research.channels import Value
-from deep_research.run.errors import QuestionRefused
-from deep_research.state import Entry, Run
+from ..channels import Value
+from ..state import Entry, Run
+from .errors import QuestionRefused
 
 MARK = "deep_research"
 """Key in `additional_kwargs` under which the assistant's messages say what they are."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from deep_research.run import tool_names
-from deep_research.run.calls import ACKNOWLEDGED, NOT_RUN, Calls
-from deep_research.run.limits import Limits
-from deep_research.state import Decision, Progress
+from ..state import Decision, Progress
+from . import tool_names
+from .calls import ACKNOWLEDGED, NOT_RUN, Calls
+from .limits import Limits
 
 ACT = "act"
 """Nudge: the model called no tool."""

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from deep_research.knowledge import Element, Learning, PlanStep
-from deep_research.run.fencing import fence
+from ..knowledge import Element, Learning, PlanStep
+from .fencing import fence
 
 
 def known(**parts: Any) -> str:

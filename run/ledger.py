@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from deep_research.run.pages import Pages
-from deep_research.state import Run, Spent
+from ..state import Run, Spent
+from .pages import Pages
 
 _EMPTY: dict[str, Any] = {"owners": [], "seconds": 0.0}
 

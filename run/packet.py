@@ -7,7 +7,7 @@ from typing import Any
 from langgraph.types import StreamWriter
 from pydantic import BaseModel, ConfigDict
 
-from deep_research.knowledge import Source
+from ..knowledge import Source
 
 
 class Placement(BaseModel):

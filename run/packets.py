@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from deep_research.run.packet import Document, Packet
-from deep_research.run.report_packets import ReportAudited, ReportRevised
-from deep_research.run.step_packets import (
+from .packet import Document, Packet
+from .report_packets import ReportAudited, ReportRevised
+from .step_packets import (
     Activity,
     ContradictionsFound,
     ReportFraming,

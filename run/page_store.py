@@ -14,9 +14,9 @@ import aiosqlite
 from langgraph.store.base import Op, Result
 from langgraph.store.sqlite.aio import AsyncSqliteStore
 
-from deep_research.run.errors import DatabaseUnusable
-from deep_research.run.pages import DAMAGED
-from deep_research.run.unbroken import Unbroken, unbroken
+from .errors import DatabaseUnusable
+from .pages import DAMAGED
+from .unbroken import Unbroken, unbroken
 
 
 class PageStore(AsyncSqliteStore):

@@ -11,8 +11,8 @@ from langchain_core.messages import AnyMessage, ToolMessage
 from langgraph.config import get_config
 from langgraph.store.base import BaseStore, Item, PutOp
 
-from deep_research.run.errors import DatabaseUnusable
-from deep_research.run.loops import Locks
+from .errors import DatabaseUnusable
+from .loops import Locks
 
 DAMAGED = "damaged"
 """Key of what stands in the place of a stored value that cannot be read."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from deep_research.state import Plan
+from ..state import Plan
 
 _NUMBERED = re.compile(r"^\s*(?:\*\*)?\d{1,2}[.)、．](?:\*\*)?\s*(?=\S)")
 _BULLET = re.compile(r"^\s*[-*•]\s+(?=\S)")

@@ -6,8 +6,8 @@ from typing import Literal
 
 from pydantic import BaseModel
 
-from deep_research.audit import Audit
-from deep_research.run.packet import Packet
+from ..audit import Audit
+from .packet import Packet
 
 
 class ReportCitation(BaseModel):

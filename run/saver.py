@@ -12,9 +12,9 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
-from deep_research.run.pages import page_namespace
-from deep_research.run.serializer import StrictSerializer
-from deep_research.run.unbroken import Unbroken, unbroken
+from .pages import page_namespace
+from .serializer import StrictSerializer
+from .unbroken import Unbroken, unbroken
 
 _OF_RUNS = """
 WITH RECURSIVE

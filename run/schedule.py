@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from deep_research.knowledge import PlanStep, StepOutcome, Suggestion
-from deep_research.run.limits import Limits
+from ..knowledge import PlanStep, StepOutcome, Suggestion
+from .limits import Limits
 
 _ENTRY = re.compile(r"^\s*(?:\*\*)?(\d{1,2})[.)](?:\*\*)?\s*")
 _REMARK = re.compile(r"\((?:thought alone)?(?:; )?(?:builds on [\d., ]+)?\)$")

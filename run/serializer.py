@@ -9,10 +9,9 @@ from typing import Any
 from langgraph.checkpoint.serde.event_hooks import SerdeEvent, register_serde_event_listener
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-import deep_research.run.branch
-import deep_research.run.step_branch  # noqa: F401
-from deep_research.knowledge import Record
-from deep_research.run.errors import ForeignRecord, failure_of
+from ..knowledge import Record
+from . import branch, step_branch  # noqa: F401 - their records are loaded with them
+from .errors import ForeignRecord, failure_of
 
 
 class StrictSerializer(JsonPlusSerializer):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from deep_research.run.limits import Limits
-from deep_research.run.money import dollars
-from deep_research.state import Spent
+from ..state import Spent
+from .limits import Limits
+from .money import dollars
 
 
 class Total(NamedTuple):

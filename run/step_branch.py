@@ -7,8 +7,8 @@ from typing import Annotated
 
 from typing_extensions import TypedDict
 
-from deep_research.channels import append, merge_by_id
-from deep_research.knowledge import (
+from ..channels import append, merge_by_id
+from ..knowledge import (
     Element,
     Iteration,
     Learning,
@@ -20,9 +20,9 @@ from deep_research.knowledge import (
     StepOutcome,
     merge_sources,
 )
-from deep_research.run.packet import Placement
-from deep_research.run.tries import Failed
-from deep_research.state import Action, Ending, Finding, Spent, Task, merge_findings
+from ..state import Action, Ending, Finding, Spent, Task, merge_findings
+from .packet import Placement
+from .tries import Failed
 
 TIME_OVER = "the time of the plan was over (max_seconds_planned)"
 """Why a step was ended early."""

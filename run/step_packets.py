@@ -6,8 +6,8 @@ from typing import Literal
 
 from pydantic import BaseModel
 
-from deep_research.knowledge import StepKind
-from deep_research.run.packet import Document, Packet
+from ..knowledge import StepKind
+from .packet import Document, Packet
 
 Icon = Literal["lightbulb", "shapes", "brain", "globe"]
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from deep_research.knowledge import Iteration, Learning, PlanStep, Source, Verdict
-from deep_research.run.packet import Placement, document
-from deep_research.run.packets import PacketError
-from deep_research.run.step_packets import (
+from ..knowledge import Iteration, Learning, PlanStep, Source, Verdict
+from ..state import Framing
+from .packet import Placement, document
+from .packets import PacketError
+from .step_packets import (
     LearningShown,
     ReportFraming,
     Sources,
@@ -16,7 +17,6 @@ from deep_research.run.step_packets import (
     StepLearnings,
     StepStarted,
 )
-from deep_research.state import Framing
 
 
 def step_started(step: PlanStep, place: Placement) -> StepStarted:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from deep_research.run import tool_names
-from deep_research.run.branch import ResearcherState, ToolRequest
-from deep_research.run.calls import ACKNOWLEDGED, MERGED, NOT_RUN, Call, Calls
-from deep_research.run.limits import Limits
-from deep_research.run.spending import total
-from deep_research.state import Spent, Task
+from ..state import Spent, Task
+from . import tool_names
+from .branch import ResearcherState, ToolRequest
+from .calls import ACKNOWLEDGED, MERGED, NOT_RUN, Call, Calls
+from .limits import Limits
+from .spending import total
 
 ONE_KIND = f"{NOT_RUN} one kind of tool a message. Call it again alone."
 ACT_NOW = f"{NOT_RUN} no more thinking in a row. Call another tool now."

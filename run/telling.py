@@ -5,9 +5,10 @@ from __future__ import annotations
 from langgraph.types import StreamWriter
 from typing_extensions import override
 
-from deep_research.run.ledger import Bill
-from deep_research.run.packet import Packet, Placement, emit
-from deep_research.run.packets import (
+from ..state import Spent
+from .ledger import Bill
+from .packet import Packet, Placement, emit
+from .packets import (
     CallDelayed,
     CallFinished,
     PacketError,
@@ -15,7 +16,6 @@ from deep_research.run.packets import (
     ReasoningDone,
     ReasoningStart,
 )
-from deep_research.state import Spent
 
 
 class Teller:

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 
-from deep_research.channels import Value
+from ..channels import Value
 
 Task = Callable[[], None]
 

@@ -9,10 +9,10 @@ from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from langchain_core.messages.tool import tool_call
 from langchain_core.messages.utils import count_tokens_approximately
 
-from deep_research.run import tool_names
-from deep_research.run.calls import NOT_RUN, is_word_of_ours
-from deep_research.run.fencing import fence
-from deep_research.state import Finding
+from ..state import Finding
+from . import tool_names
+from .calls import NOT_RUN, is_word_of_ours
+from .fencing import fence
 
 INTERRUPTED = f"{NOT_RUN} the research was interrupted. Ask again if it is still needed."
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from langgraph.errors import GraphBubbleUp
 
-from deep_research.channels import Value
-from deep_research.run.errors import TIME_OVER, failure_of
+from ..channels import Value
+from .errors import TIME_OVER, failure_of
 
 
 class Failed(NamedTuple):

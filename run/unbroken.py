@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
-from deep_research.channels import Value
+from ..channels import Value
 
 Given = ParamSpec("Given")
 

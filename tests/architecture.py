@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -48,8 +48,6 @@ CLIENTS = (
 )
 MAY_CONNECT = {"models", "reading", "tools", "app"}
 VAGUE = {"common", "helper", "helpers", "misc", "util", "utils"}
-FILE_LINES = 300
-FUNCTION_LINES = 40
 
 
 class Module(NamedTuple):
@@ -79,13 +77,16 @@ def read_package(root: Path) -> list[Module]:
     return sorted(Module(name, path.read_text("utf-8")) for path, name in names.items())
 
 
-def imports(tree: ast.AST) -> Iterator[str]:
-    """Everything that is imported anywhere in the file, as `module` or `module.name`."""
-    for node in ast.walk(tree):
+def imports(module: Module) -> Iterator[str]:
+    """Everything that is imported anywhere in the file, as `module` or `module.name`, of this package in full."""
+    package = [PACKAGE, *module.name.split(".")[:-1]]
+    for node in ast.walk(module.tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            yield from (f"{'.' * node.level}{node.module or ''}.{alias.name}" for alias in node.names)
+            base = package[: len(package) - node.level + 1] if node.level else []
+            name = ".".join([*base, *([node.module] if node.module else [])])
+            yield from (f"{name}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module") and node.args:
             argument = node.args[0]
             if isinstance(argument, ast.Constant):
@@ -93,8 +94,36 @@ def imports(tree: ast.AST) -> Iterator[str]:
 
 
 def upward_imports(module: Module) -> list[str]:
-    """Imports against the order of the folders, from within one level, relative, or by a bare name."""
-    return [f"{module.name} imports {target}" for target in imports(module.tree) if not _may_import(module, target)]
+    """Imports against the order of the folders, from within one level, or by a bare name."""
+    return [f"{module.name} imports {target}" for target in imports(module) if not _may_import(module, target)]
+
+
+def absolute_imports(module: Module) -> list[str]:
+    """Imports of this package by its name, which an editor resolves in an installed checkout only."""
+    if module.folder in OUTSIDE:
+        return []
+    own = [node for node in ast.walk(module.tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+    return [
+        f"{module.name}: {ast.unparse(node)}" for node in own if ast.unparse(node).split()[1].split(".")[0] == PACKAGE
+    ]
+
+
+def circles(modules: Iterable[Module]) -> list[list[str]]:
+    """Files that import each other, function-level imports included; each circle is told once."""
+    names = {_dotted(module): module for module in modules}
+    graph = {name: _imported(module, names) for name, module in names.items()}
+    while leaves := [name for name, targets in graph.items() if not targets]:
+        graph = {name: targets - {*leaves} for name, targets in graph.items() if name not in leaves}
+    return [[name, *sorted(targets)] for name, targets in sorted(graph.items())]
+
+
+def _dotted(module: Module) -> str:
+    return f"{PACKAGE}.{module.name}".removesuffix(".__init__")
+
+
+def _imported(module: Module, names: Collection[str]) -> set[str]:
+    found = {target if target in names else target.rpartition(".")[0] for target in imports(module)}
+    return {target for target in found if target in names} - {_dotted(module)}
 
 
 def _may_import(module: Module, target: str) -> bool:
@@ -114,7 +143,7 @@ def _may_import(module: Module, target: str) -> bool:
 def misplaced_graphs(module: Module) -> list[str]:
     """Uses of `StateGraph` outside `graph/`."""
     names = {getattr(node, "id", getattr(node, "attr", "")) for node in ast.walk(module.tree)}
-    names |= {target.split(".")[-1] for target in imports(module.tree)}
+    names |= {target.split(".")[-1] for target in imports(module)}
     return [f"{module.name} uses StateGraph"] if module.folder != "graph" and "StateGraph" in names else []
 
 
@@ -123,7 +152,7 @@ def misplaced_clients(module: Module) -> list[str]:
     if module.folder in MAY_CONNECT:
         return []
     clients = tuple(f"{client}." for client in CLIENTS)
-    return [f"{module.name} imports {target}" for target in imports(module.tree) if f"{target}.".startswith(clients)]
+    return [f"{module.name} imports {target}" for target in imports(module) if f"{target}.".startswith(clients)]
 
 
 def misplaced_prints(module: Module) -> list[str]:
@@ -131,18 +160,6 @@ def misplaced_prints(module: Module) -> list[str]:
     calls = [node.func for node in ast.walk(module.tree) if isinstance(node, ast.Call)]
     prints = [call for call in calls if isinstance(call, ast.Name) and call.id == "print"]
     return [f"{module.name}:{call.lineno} prints" for call in prints if module.folder != "app"]
-
-
-def too_long(module: Module) -> list[str]:
-    """The file, and functions in it, beyond the limits."""
-    lines = len(module.text.splitlines())
-    complaints = [f"{module.name} has {lines} lines"] if lines > FILE_LINES else []
-    for node in ast.walk(module.tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            length = (node.end_lineno or node.lineno) - node.lineno + 1
-            if length > FUNCTION_LINES:
-                complaints.append(f"{module.name}.{node.name} has {length} lines")
-    return complaints
 
 
 def vague_name(module: Module) -> list[str]:

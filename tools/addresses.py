@@ -8,12 +8,12 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from deep_research.audit import NotRead
-from deep_research.evidence.sources import source_key
-from deep_research.reading.addresses import parse_address
-from deep_research.reading.records import Unread
-from deep_research.run.limits import Limits
-from deep_research.run.pages import Pages
+from ..audit import NotRead
+from ..evidence.sources import source_key
+from ..reading.addresses import parse_address
+from ..reading.records import Unread
+from ..run.limits import Limits
+from ..run.pages import Pages
 
 _ADDRESS = re.compile(r"https?://[^\s<>\"'`\\\]\[{}|^]+", re.IGNORECASE)
 _TRAILING = ".,;:!?*_…"

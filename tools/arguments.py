@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, WithJsonSchema
 
-from deep_research.evidence.mixing import distinct
-from deep_research.reading.decode import without_controls
-from deep_research.tools.outcome import ToolFailed
+from ..evidence.mixing import distinct
+from ..reading.decode import without_controls
+from .outcome import ToolFailed
 
 
 def as_lines(value: Any) -> Any:

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from deep_research.run.calls import NOT_RUN
-from deep_research.run.errors import DeepResearchError
-from deep_research.tools.outcome import Outcome, ResearchTool, ToolFailed
+from ..run.calls import NOT_RUN
+from ..run.errors import DeepResearchError
+from .outcome import Outcome, ResearchTool, ToolFailed
 
 
 class Time(NamedTuple):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from deep_research.audit import SupportVerdict
-from deep_research.run import tool_names
-from deep_research.tools.control import tool_schema
-from deep_research.tools.forms import Form
+from ..audit import SupportVerdict
+from ..run import tool_names
+from .control import tool_schema
+from .forms import Form
 
 
 class JudgedPair(Form):

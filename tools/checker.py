@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any, TypeVar
 
-from deep_research.models.resolve import profile_of
-from deep_research.run.context import Context, Role
-from deep_research.run.knowing import known
-from deep_research.run.pages import Pages, text_hash
-from deep_research.tools.check_forms import NAMES
-from deep_research.tools.fill_in import Filler
-from deep_research.tools.forms import Form
+from ..models.resolve import profile_of
+from ..run.context import Context, Role
+from ..run.knowing import known
+from ..run.pages import Pages, text_hash
+from .check_forms import NAMES
+from .fill_in import Filler
+from .forms import Form
 
 Filled = TypeVar("Filled", bound=Form)
 

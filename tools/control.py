@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from deep_research.run import tool_names
+from ..run import tool_names
 
 
 class GeneratePlan(BaseModel):

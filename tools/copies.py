@@ -7,7 +7,7 @@ import unicodedata
 from functools import lru_cache
 from pathlib import PurePosixPath
 
-from deep_research.knowledge import Source
+from ..knowledge import Source
 
 _WORD = "cop(?:y|ie|ia)|cópia|kopi[aeo]?|копия|копія"
 _SIGNS = "コピー|副本|복사본|사본"

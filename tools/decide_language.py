@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from langchain_core.messages import AnyMessage
 
-from deep_research.reading.language import language_of
-from deep_research.reading.language_names import Language, named_language
-from deep_research.run.conversation import words_since_report
-from deep_research.state import Entry, Run
+from ..reading.language import language_of
+from ..reading.language_names import Language, named_language
+from ..run.conversation import words_since_report
+from ..state import Entry, Run
 
 UNDECIDED = Language("the language of the request", "")
 """Where names alone, or too few words, tell no language: a model reads the request itself."""

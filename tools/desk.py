@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from deep_research.run.pages import Pages
-from deep_research.tools.meter import Meter
+from ..run.pages import Pages
+from .meter import Meter
 
 
 class Desk(NamedTuple):

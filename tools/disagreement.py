@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from deep_research.evidence.comparison import Compared, compared
-from deep_research.run.packet import Placement
-from deep_research.run.step_packets import Contradiction, ContradictionsFound
-from deep_research.state import Report, ResearchState
+from ..evidence.comparison import Compared, compared
+from ..run.packet import Placement
+from ..run.step_packets import Contradiction, ContradictionsFound
+from ..state import Report, ResearchState
 
 
 def disagreement(state: ResearchState) -> list[Compared]:

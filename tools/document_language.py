@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from deep_research.evidence.inflection.common_words import IN_TEXT, evident
-from deep_research.evidence.inflection.stems import ALGORITHMS
-from deep_research.evidence.inflection.wording import words_and_pieces
-from deep_research.reading.language import language_of
+from ..evidence.inflection.common_words import IN_TEXT, evident
+from ..evidence.inflection.stems import ALGORITHMS
+from ..evidence.inflection.wording import words_and_pieces
+from ..reading.language import language_of
 
 SAMPLE = 600
 """Characters that are looked at, at the beginning and again in the middle."""

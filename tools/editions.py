@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from deep_research.evidence.likeness import likeness
-from deep_research.evidence.mixing import distinct, in_turn
-from deep_research.evidence.passages import split_passages
-from deep_research.evidence.repeated import without_repeated
-from deep_research.evidence.versions.asked import Dated, unwanted, version_of
-from deep_research.evidence.versions.dates import dates_in
-from deep_research.evidence.versions.names import folded
-from deep_research.evidence.versions.standing import Standing
-from deep_research.evidence.versions.statements import replaces_another
-from deep_research.evidence.versions.versions import Edition, standings, superseded
-from deep_research.evidence.versions.vocabulary import REPLACING
-from deep_research.evidence.words import stems
-from deep_research.knowledge import Source
-from deep_research.tools.index_shelf import IndexShelf
-from deep_research.tools.index_texts import base_of
-from deep_research.tools.ranking import Passage
+from ..evidence.likeness import likeness
+from ..evidence.mixing import distinct, in_turn
+from ..evidence.passages import split_passages
+from ..evidence.repeated import without_repeated
+from ..evidence.versions.asked import Dated, unwanted, version_of
+from ..evidence.versions.dates import dates_in
+from ..evidence.versions.names import folded
+from ..evidence.versions.standing import Standing
+from ..evidence.versions.statements import replaces_another
+from ..evidence.versions.versions import Edition, standings, superseded
+from ..evidence.versions.vocabulary import REPLACING
+from ..evidence.words import stems
+from ..knowledge import Source
+from .index_shelf import IndexShelf
+from .index_texts import base_of
+from .ranking import Passage
 
 MOST_NAMING = 10
 """Passages that hold the title of a document and may say that it is replaced."""

@@ -6,15 +6,15 @@ import asyncio
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from deep_research.audit import ClaimCheck, Draft, Repair
-from deep_research.evidence.citing import Edit, citing, numbered_draft, with_edits
-from deep_research.evidence.verification import Claim, Verifier, bare_sentences, claims_of
-from deep_research.models.resolve import is_extractive
-from deep_research.reading.language import is_written_in
-from deep_research.run.context import Context
-from deep_research.tools.checker import Checker
-from deep_research.tools.rewriting import Fault, Rewrite, kind_of, rewrites
-from deep_research.tools.second_opinion import PAIRS, Pair, is_unsure, second_opinions
+from ..audit import ClaimCheck, Draft, Repair
+from ..evidence.citing import Edit, citing, numbered_draft, with_edits
+from ..evidence.verification import Claim, Verifier, bare_sentences, claims_of
+from ..models.resolve import is_extractive
+from ..reading.language import is_written_in
+from ..run.context import Context
+from .checker import Checker
+from .rewriting import Fault, Rewrite, kind_of, rewrites
+from .second_opinion import PAIRS, Pair, is_unsure, second_opinions
 
 CLEAR = 0.75
 """Score from which on a sentence is cited to another source without a model having a look."""

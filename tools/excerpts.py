@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from langgraph.types import StreamWriter
 
-from deep_research.run.branch import ResearcherState, assignment_of
-from deep_research.run.calls import in_order
-from deep_research.run.packet import Document, Packet, Placement, document, emit
-from deep_research.run.packets import FindingCitedDocuments, FindingDelta, FindingStart, SectionEnd
-from deep_research.run.pages import Pages
-from deep_research.run.telling import researcher_failed
-from deep_research.run.transcripts import count_withheld
-from deep_research.state import Ending, Finding, Task
-from deep_research.tools.results import results_in
+from ..run.branch import ResearcherState, assignment_of
+from ..run.calls import in_order
+from ..run.packet import Document, Packet, Placement, document, emit
+from ..run.packets import FindingCitedDocuments, FindingDelta, FindingStart, SectionEnd
+from ..run.pages import Pages
+from ..run.telling import researcher_failed
+from ..run.transcripts import count_withheld
+from ..state import Ending, Finding, Task
+from .results import results_in
 
 EXCERPT_CHARACTERS = 600
 """Characters of each result that stand in for a finding that could not be written."""

@@ -9,20 +9,20 @@ from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from langgraph.errors import GraphBubbleUp
 from pydantic import ValidationError
 
-from deep_research.evidence.notes import WITHHELD
-from deep_research.models.ask import ask_model
-from deep_research.models.request import Request
-from deep_research.prompts import render
-from deep_research.run.calls import NOT_RUN, Calls, answer, call_ids, read_calls
-from deep_research.run.context import Context, Role
-from deep_research.run.errors import ModelFailed, failure_of
-from deep_research.run.packet import Placement, emit
-from deep_research.run.step_telling import step_failed
-from deep_research.run.telling import Teller
-from deep_research.state import Run, Task
-from deep_research.tools import check_forms, forms
-from deep_research.tools.forms import Form
-from deep_research.tools.results import SHORTENERS
+from ..evidence.notes import WITHHELD
+from ..models.ask import ask_model
+from ..models.request import Request
+from ..prompts import render
+from ..run.calls import NOT_RUN, Calls, answer, call_ids, read_calls
+from ..run.context import Context, Role
+from ..run.errors import ModelFailed, failure_of
+from ..run.packet import Placement, emit
+from ..run.step_telling import step_failed
+from ..run.telling import Teller
+from ..state import Run, Task
+from . import check_forms, forms
+from .forms import Form
+from .results import SHORTENERS
 
 Filled = TypeVar("Filled", bound=Form)
 NAMES = {**forms.NAMES, **check_forms.NAMES}

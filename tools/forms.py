@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from deep_research.run import tool_names
-from deep_research.tools.control import tool_schema
+from ..run import tool_names
+from .control import tool_schema
 
 Share = Field(ge=0, le=1)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import PurePath
 
-from deep_research.reading.folder import FoundFile
-from deep_research.reading.records import KINDS
+from ..reading.folder import FoundFile
+from ..reading.records import KINDS
 
 BATCH_FILES = 50
 BATCH_BYTES = 4_000_000

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from langchain_core.messages import AIMessage
 
-from deep_research.audit import Draft
-from deep_research.evidence.citing import without_unknown
-from deep_research.evidence.comparison import comparison_table
-from deep_research.evidence.document import write_document
-from deep_research.evidence.labels import labels
-from deep_research.evidence.notes import notes_of
-from deep_research.run.conversation import marked
-from deep_research.state import Report, ResearchState, Run
-from deep_research.tools.disagreement import disagreement_of
+from ..audit import Draft
+from ..evidence.citing import without_unknown
+from ..evidence.comparison import comparison_table
+from ..evidence.document import write_document
+from ..evidence.labels import labels
+from ..evidence.notes import notes_of
+from ..run.conversation import marked
+from ..state import Report, ResearchState, Run
+from .disagreement import disagreement_of
 
 
 def report_message(state: ResearchState, report: Report) -> AIMessage:

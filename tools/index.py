@@ -9,16 +9,16 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from deep_research.evidence.inflection.wording import title_key
-from deep_research.reading.folder import LeftOut
-from deep_research.tools.index_file import NEW, connect, discard, exchange, usable
-from deep_research.tools.index_lock import used
-from deep_research.tools.index_reader import IndexReader
-from deep_research.tools.index_search import Counter, Found, find
-from deep_research.tools.index_texts import settle, text_of
-from deep_research.tools.index_vectors import Near, keep, lacking, lacking_hashes, nearest
-from deep_research.tools.meaning import Meaning, is_english
-from deep_research.tools.narrowing import MOST
+from ..evidence.inflection.wording import title_key
+from ..reading.folder import LeftOut
+from .index_file import NEW, connect, discard, exchange, usable
+from .index_lock import used
+from .index_reader import IndexReader
+from .index_search import Counter, Found, find
+from .index_texts import settle, text_of
+from .index_vectors import Near, keep, lacking, lacking_hashes, nearest
+from .meaning import Meaning, is_english
+from .narrowing import MOST
 
 _STAMP = "path, size, mtime_ns, file_hash, reason, code, seconds, tries, is_cut"
 

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from deep_research.evidence.inflection.stems import rules
-from deep_research.reading.readers import readers
-from deep_research.run.errors import DatabaseUnusable
-from deep_research.tools.copies import is_copy
+from ..evidence.inflection.stems import rules
+from ..reading.readers import readers
+from ..run.errors import DatabaseUnusable
+from .copies import is_copy
 
 VERSION = 9
 """Another one wherever what an index keeps is made otherwise: tables, passages, the names of documents."""

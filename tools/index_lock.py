@@ -9,7 +9,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Literal
 
-from deep_research.tools.index_file import LOCK, create_private
+from .index_file import LOCK, create_private
 
 WAITING_SECONDS = 3_600
 """How long is waited for who exchanges an index, which takes as long as to read all its files."""

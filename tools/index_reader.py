@@ -6,12 +6,12 @@ import sqlite3
 from collections.abc import Sequence
 from functools import cached_property
 
-from deep_research.evidence.inflection.stems import forms_of, token
-from deep_research.evidence.inflection.wording import sought_words
-from deep_research.tools.index_numbers import POSITION_BITS
-from deep_research.tools.index_search import TITLED, Counter, FoundPassage, known_titles, languages, passage_of, ranked
-from deep_research.tools.index_texts import base_of, text_of
-from deep_research.tools.narrowing import narrowed, quoted
+from ..evidence.inflection.stems import forms_of, token
+from ..evidence.inflection.wording import sought_words
+from .index_numbers import POSITION_BITS
+from .index_search import TITLED, Counter, FoundPassage, known_titles, languages, passage_of, ranked
+from .index_texts import base_of, text_of
+from .narrowing import narrowed, quoted
 
 _AKIN = f"""
 SELECT texts.id << {POSITION_BITS} FROM texts JOIN spans ON spans.text = texts.id

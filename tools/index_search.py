@@ -7,9 +7,9 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from deep_research.evidence.inflection.stems import forms_of
-from deep_research.tools.index_numbers import PLACES, POSITION_BITS
-from deep_research.tools.narrowing import narrowed, quoted
+from ..evidence.inflection.stems import forms_of
+from .index_numbers import PLACES, POSITION_BITS
+from .narrowing import narrowed, quoted
 
 _SCORED = """
 WITH scored AS (

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from deep_research.evidence.mixing import in_turn
-from deep_research.evidence.trails.candidate import Candidate
-from deep_research.knowledge import Source
-from deep_research.tools.copies import originals_first
-from deep_research.tools.index_reader import IndexReader
-from deep_research.tools.index_texts import base_of
-from deep_research.tools.questions import mentions
-from deep_research.tools.ranking import Passage
+from ..evidence.mixing import in_turn
+from ..evidence.trails.candidate import Candidate
+from ..knowledge import Source
+from .copies import originals_first
+from .index_reader import IndexReader
+from .index_texts import base_of
+from .questions import mentions
+from .ranking import Passage
 
 MOST_HOLDERS = 500
 """Holders of a name up to which they are counted: one with more hardly tells passages apart, and leads nowhere."""

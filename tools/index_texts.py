@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import NamedTuple
 
-from deep_research.evidence.inflection.stems import tokens_of
-from deep_research.evidence.passages import split_passages
-from deep_research.evidence.versions.names import read_title
-from deep_research.tools.document_language import stemmed_in
-from deep_research.tools.index_numbers import POSITION_BITS, free_number, number_of
+from ..evidence.inflection.stems import tokens_of
+from ..evidence.passages import split_passages
+from ..evidence.versions.names import read_title
+from .document_language import stemmed_in
+from .index_numbers import POSITION_BITS, free_number, number_of
 
 
 class _Row(NamedTuple):

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from deep_research.tools.index_numbers import POSITION_BITS
-from deep_research.tools.index_search import FoundPassage, passage_of
-from deep_research.tools.meaning import NUMBERS
+from .index_numbers import POSITION_BITS
+from .index_search import FoundPassage, passage_of
+from .meaning import NUMBERS
 
 BLOCK = 2_048
 """Vectors that are compared at a time: so many fit into a processor's cache."""

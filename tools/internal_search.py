@@ -8,14 +8,14 @@ from collections.abc import Iterable
 
 from pydantic import BaseModel, ConfigDict
 
-from deep_research.evidence.mixing import distinct, in_turn
-from deep_research.run import tool_names
-from deep_research.run.context import Context
-from deep_research.tools.arguments import Lines, queries_of, take
-from deep_research.tools.desk import Desk
-from deep_research.tools.library import Library
-from deep_research.tools.outcome import Hit, Outcome
-from deep_research.tools.ranking import Passage
+from ..evidence.mixing import distinct, in_turn
+from ..run import tool_names
+from ..run.context import Context
+from .arguments import Lines, queries_of, take
+from .desk import Desk
+from .library import Library
+from .outcome import Hit, Outcome
+from .ranking import Passage
 
 
 class InternalSearchArguments(BaseModel):

@@ -11,24 +11,24 @@ from functools import cached_property, partial
 from itertools import chain
 from typing import NamedTuple, TypeVar
 
-from deep_research.evidence.inflection.wording import bare, sought_words
-from deep_research.evidence.mixing import distinct, fused, spread
-from deep_research.evidence.rarity import rarity
-from deep_research.evidence.trails.trails import find_trails, passages_of
-from deep_research.knowledge import Source
-from deep_research.reading.folder import LeftOut
-from deep_research.run.context import Context
-from deep_research.tools.copies import originals_first
-from deep_research.tools.editions import in_force_first
-from deep_research.tools.index import Entry
-from deep_research.tools.index_reader import IndexReader
-from deep_research.tools.index_search import OF_TEXT, Found, FoundPassage
-from deep_research.tools.index_shelf import IndexShelf, OpenIndex
-from deep_research.tools.questions import mentions, terms_of
-from deep_research.tools.ranking import Passage, scores
-from deep_research.tools.refresh import Outdated
-from deep_research.tools.roots import SCHEME, Root, open_roots, unreadable
-from deep_research.tools.upkeep import Upkeep
+from ..evidence.inflection.wording import bare, sought_words
+from ..evidence.mixing import distinct, fused, spread
+from ..evidence.rarity import rarity
+from ..evidence.trails.trails import find_trails, passages_of
+from ..knowledge import Source
+from ..reading.folder import LeftOut
+from ..run.context import Context
+from .copies import originals_first
+from .editions import in_force_first
+from .index import Entry
+from .index_reader import IndexReader
+from .index_search import OF_TEXT, Found, FoundPassage
+from .index_shelf import IndexShelf, OpenIndex
+from .questions import mentions, terms_of
+from .ranking import Passage, scores
+from .refresh import Outdated
+from .roots import SCHEME, Root, open_roots, unreadable
+from .upkeep import Upkeep
 
 CANDIDATES = 100
 NEAREST = 50

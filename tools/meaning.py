@@ -13,9 +13,9 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from deep_research.evidence.inflection.common_words import IN_QUESTION, evident
-from deep_research.evidence.inflection.wording import sought_words
-from deep_research.run.errors import ExtraMissing
+from ..evidence.inflection.common_words import IN_QUESTION, evident
+from ..evidence.inflection.wording import sought_words
+from ..run.errors import ExtraMissing
 
 NUMBERS = 256
 """The length of a vector, each number of which is a byte."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from deep_research.state import Spent
+from ..state import Spent
 
 
 @dataclass

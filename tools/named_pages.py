@@ -6,25 +6,25 @@ from dataclasses import dataclass, field
 
 from langgraph.types import StreamWriter
 
-from deep_research.knowledge import Learning, PlanStep, Source, short_hash
-from deep_research.run import tool_names
-from deep_research.run.context import Context
-from deep_research.run.conversation import question_of
-from deep_research.run.packet import emit
-from deep_research.run.packets import SectionEnd
-from deep_research.run.pages import Pages
-from deep_research.run.step_branch import ResultSet, StepState, StepTask
-from deep_research.run.telling import QuietTeller
-from deep_research.state import Action, Finding, ResearchState
-from deep_research.tools import shown
-from deep_research.tools.addresses import Addresses, addresses_in
-from deep_research.tools.carry_out import Time
-from deep_research.tools.desk import Desk
-from deep_research.tools.fill_in import Filler
-from deep_research.tools.outcome import Outcome
-from deep_research.tools.result_reader import Reader
-from deep_research.tools.step_end import finding_of
-from deep_research.tools.use import found_in, keep, meter_for_run, use_tool
+from ..knowledge import Learning, PlanStep, Source, short_hash
+from ..run import tool_names
+from ..run.context import Context
+from ..run.conversation import question_of
+from ..run.packet import emit
+from ..run.packets import SectionEnd
+from ..run.pages import Pages
+from ..run.step_branch import ResultSet, StepState, StepTask
+from ..run.telling import QuietTeller
+from ..state import Action, Finding, ResearchState
+from . import shown
+from .addresses import Addresses, addresses_in
+from .carry_out import Time
+from .desk import Desk
+from .fill_in import Filler
+from .outcome import Outcome
+from .result_reader import Reader
+from .step_end import finding_of
+from .use import found_in, keep, meter_for_run, use_tool
 
 NAMED_PAGES = "0"
 """Id of the step that stands for the pages that the user named."""

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from pydantic import BaseModel
 
-from deep_research.reading.policy import check_policy
-from deep_research.run.context import Context
-from deep_research.run.errors import NoSearchTool
-from deep_research.tools.desk import Desk
-from deep_research.tools.engines.choose import choose_engines
-from deep_research.tools.internal_search import InternalSearch, InternalSearchArguments
-from deep_research.tools.library import Library
-from deep_research.tools.open_url import OpenUrl, OpenUrlArguments
-from deep_research.tools.outcome import ResearchTool
-from deep_research.tools.web_search import WebSearch, WebSearchArguments
+from ..reading.policy import check_policy
+from ..run.context import Context
+from ..run.errors import NoSearchTool
+from .desk import Desk
+from .engines.choose import choose_engines
+from .internal_search import InternalSearch, InternalSearchArguments
+from .library import Library
+from .open_url import OpenUrl, OpenUrlArguments
+from .outcome import ResearchTool
+from .web_search import WebSearch, WebSearchArguments
 
 
 def check_tools(context: Context) -> None:

@@ -7,8 +7,8 @@ import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
 
-from deep_research.tools.index_file import LOCK, NEW, discard, is_corrupt, remove
-from deep_research.tools.index_lock import alone
+from .index_file import LOCK, NEW, discard, is_corrupt, remove
+from .index_lock import alone
 
 KEPT_SECONDS = 90 * 24 * 3600
 """How long the index of a folder that is gone is kept, which may be on a disk that comes back."""

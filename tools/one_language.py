@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 from typing import NamedTuple
 
-from deep_research.evidence.citing import Edit, with_edits
-from deep_research.evidence.prose import Section
-from deep_research.models.resolve import is_extractive
-from deep_research.reading.language import foreign_sections
-from deep_research.run.context import Context
-from deep_research.run.pages import Pages, text_hash
-from deep_research.run.telling import Teller
-from deep_research.state import Run
-from deep_research.tools.rewrite_section import rewrite_section
+from ..evidence.citing import Edit, with_edits
+from ..evidence.prose import Section
+from ..models.resolve import is_extractive
+from ..reading.language import foreign_sections
+from ..run.context import Context
+from ..run.pages import Pages, text_hash
+from ..run.telling import Teller
+from ..state import Run
+from .rewrite_section import rewrite_section
 
 LONGEST = 80
 """Characters of a heading, or of a beginning, that name a part in a notice."""

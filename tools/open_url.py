@@ -6,19 +6,19 @@ import asyncio
 
 from pydantic import BaseModel, ConfigDict
 
-from deep_research.audit import NotRead
-from deep_research.evidence.mixing import distinct
-from deep_research.reading.web_page import WebReader
-from deep_research.run import tool_names
-from deep_research.run.context import Context
-from deep_research.run.errors import DeepResearchError
-from deep_research.tools.arguments import Lines, take
-from deep_research.tools.desk import Desk
-from deep_research.tools.library import Library
-from deep_research.tools.outcome import Hit, Outcome, ToolFailed, unread_words
-from deep_research.tools.together import together
-from deep_research.tools.web_pages import WebPages
-from deep_research.tools.window import window
+from ..audit import NotRead
+from ..evidence.mixing import distinct
+from ..reading.web_page import WebReader
+from ..run import tool_names
+from ..run.context import Context
+from ..run.errors import DeepResearchError
+from .arguments import Lines, take
+from .desk import Desk
+from .library import Library
+from .outcome import Hit, Outcome, ToolFailed, unread_words
+from .together import together
+from .web_pages import WebPages
+from .window import window
 
 LEAST_CHARACTERS = 200
 

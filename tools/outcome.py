@@ -6,8 +6,8 @@ from typing import NamedTuple, Protocol
 
 from pydantic import BaseModel
 
-from deep_research.audit import NotRead
-from deep_research.knowledge import Source
+from ..audit import NotRead
+from ..knowledge import Source
 
 
 class Hit(NamedTuple):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from deep_research.run.pages import Pages
-from deep_research.tools.outcome import Outcome
-from deep_research.tools.results import read_results
-from deep_research.tools.roots import SCHEME
+from ..run.pages import Pages
+from .outcome import Outcome
+from .results import read_results
+from .roots import SCHEME
 
 _NAME = "results with documents"
 

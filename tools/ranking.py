@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from deep_research.evidence.inflection.stems import tokens_of
-from deep_research.evidence.inflection.wording import title_key
-from deep_research.knowledge import Source
+from ..evidence.inflection.stems import tokens_of
+from ..evidence.inflection.wording import title_key
+from ..knowledge import Source
 
 SATURATION = 1.2
 LENGTH_SHARE = 0.5

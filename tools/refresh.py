@@ -12,13 +12,13 @@ from itertools import chain, islice
 from pathlib import Path, PurePath
 from typing import NamedTuple
 
-from deep_research.channels import Value
-from deep_research.reading.extract import Parser
-from deep_research.reading.folder import FoundFile, LeftOut, read_file, scan_folder
-from deep_research.reading.records import Extract, Unreadable
-from deep_research.run.limits import Limits
-from deep_research.tools.grouping import batches, groups
-from deep_research.tools.index import Entry, Index
+from ..channels import Value
+from ..reading.extract import Parser
+from ..reading.folder import FoundFile, LeftOut, read_file, scan_folder
+from ..reading.records import Extract, Unreadable
+from ..run.limits import Limits
+from .grouping import batches, groups
+from .index import Entry, Index
 
 AHEAD = 2
 """Batches that are under way: while one is stored, the next one is read already."""

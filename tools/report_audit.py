@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from deep_research.audit import Audit, Disagreement
-from deep_research.evidence.accounting import disagreements, read_sources
-from deep_research.evidence.memory import open_gaps
-from deep_research.evidence.reprints import independent, reprints
-from deep_research.evidence.sentences import sentences_of
-from deep_research.evidence.unread import not_read
-from deep_research.evidence.verification import SourceText, plain_words
-from deep_research.evidence.versions.contrast import may_contradict
-from deep_research.run.spending import total
-from deep_research.state import ResearchState
-from deep_research.tools.disagreement import disagreement
-from deep_research.tools.examination import Examined
-from deep_research.tools.run_context import own_observations
+from ..audit import Audit, Disagreement
+from ..evidence.accounting import disagreements, read_sources
+from ..evidence.memory import open_gaps
+from ..evidence.reprints import independent, reprints
+from ..evidence.sentences import sentences_of
+from ..evidence.unread import not_read
+from ..evidence.verification import SourceText, plain_words
+from ..evidence.versions.contrast import may_contradict
+from ..run.spending import total
+from ..state import ResearchState
+from .disagreement import disagreement
+from .examination import Examined
+from .run_context import own_observations
 
 
 def audit_of(

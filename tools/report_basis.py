@@ -8,12 +8,12 @@ from typing import NamedTuple
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from langchain_core.messages.tool import tool_call
 
-from deep_research.evidence.learned import merged_by_source, thoughts
-from deep_research.evidence.notes import WITHHELD
-from deep_research.run import tool_names
-from deep_research.run.transcripts import EARLIER
-from deep_research.run.transcripts import WITHHELD as WITHHELD_RESULT
-from deep_research.state import ResearchState
+from ..evidence.learned import merged_by_source, thoughts
+from ..evidence.notes import WITHHELD
+from ..run import tool_names
+from ..run.transcripts import EARLIER
+from ..run.transcripts import WITHHELD as WITHHELD_RESULT
+from ..state import ResearchState
 
 ANALYSIS = "analysis"
 """Id of the call whose result holds the thoughts."""

@@ -7,21 +7,21 @@ from typing import Literal, NamedTuple
 
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
-from deep_research.evidence.citations import cited_numbers
-from deep_research.evidence.comparison import in_words
-from deep_research.evidence.numbering import by_number
-from deep_research.evidence.outline import PlannedSection
-from deep_research.evidence.shrink import cited_sentences, first_cited_sentence
-from deep_research.models.request import Request
-from deep_research.prompts import render
-from deep_research.run.context import Context
-from deep_research.run.fencing import fence
-from deep_research.run.schedule import plan_text
-from deep_research.run.transcripts import earlier_findings, with_findings, withheld
-from deep_research.state import Finding, ResearchState
-from deep_research.tools.disagreement import disagreement
-from deep_research.tools.report_basis import report_basis
-from deep_research.tools.write_unheard import last_words
+from ..evidence.citations import cited_numbers
+from ..evidence.comparison import in_words
+from ..evidence.numbering import by_number
+from ..evidence.outline import PlannedSection
+from ..evidence.shrink import cited_sentences, first_cited_sentence
+from ..models.request import Request
+from ..prompts import render
+from ..run.context import Context
+from ..run.fencing import fence
+from ..run.schedule import plan_text
+from ..run.transcripts import earlier_findings, with_findings, withheld
+from ..state import Finding, ResearchState
+from .disagreement import disagreement
+from .report_basis import report_basis
+from .write_unheard import last_words
 
 
 class Asked(NamedTuple):

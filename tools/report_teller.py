@@ -7,15 +7,15 @@ from collections.abc import Collection, Mapping
 from langgraph.types import StreamWriter
 from typing_extensions import override
 
-from deep_research.evidence.citations import CitationStream, Cited, Piece
-from deep_research.evidence.numbering import by_number
-from deep_research.evidence.repeats import Unrepeated
-from deep_research.evidence.seams import Seam
-from deep_research.knowledge import Source
-from deep_research.run.packet import Placement
-from deep_research.run.packets import MessageStart
-from deep_research.run.telling import ProseTeller
-from deep_research.tools.report_told import draft_begun, piece_told
+from ..evidence.citations import CitationStream, Cited, Piece
+from ..evidence.numbering import by_number
+from ..evidence.repeats import Unrepeated
+from ..evidence.seams import Seam
+from ..knowledge import Source
+from ..run.packet import Placement
+from ..run.packets import MessageStart
+from ..run.telling import ProseTeller
+from .report_told import draft_begun, piece_told
 
 
 class ReportTeller(ProseTeller):

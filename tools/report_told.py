@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from deep_research.audit import Draft
-from deep_research.evidence.citations import Cited, Piece
-from deep_research.evidence.notes import notes_of
-from deep_research.evidence.numbering import by_number
-from deep_research.evidence.rendering import link_citations
-from deep_research.knowledge import Source
-from deep_research.run.activities import activity
-from deep_research.run.packet import Placement, document
-from deep_research.run.packets import CitationInfo, MessageDelta, MessageStart, NotesAdded
-from deep_research.run.report_packets import ReportAudited, ReportCitation, ReportRevised
-from deep_research.run.step_packets import Activity
-from deep_research.run.telling import place_key
-from deep_research.state import Report, ResearchState
+from ..audit import Draft
+from ..evidence.citations import Cited, Piece
+from ..evidence.notes import notes_of
+from ..evidence.numbering import by_number
+from ..evidence.rendering import link_citations
+from ..knowledge import Source
+from ..run.activities import activity
+from ..run.packet import Placement, document
+from ..run.packets import CitationInfo, MessageDelta, MessageStart, NotesAdded
+from ..run.report_packets import ReportAudited, ReportCitation, ReportRevised
+from ..run.step_packets import Activity
+from ..run.telling import place_key
+from ..state import Report, ResearchState
 
 
 def draft_begun(sources: Iterable[Source], place: Placement, seconds_before: float) -> MessageStart:

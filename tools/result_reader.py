@@ -8,18 +8,18 @@ from typing import NamedTuple
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 from langchain_core.messages.tool import tool_call
 
-from deep_research.evidence.learned import plain_fact
-from deep_research.evidence.memory import answers
-from deep_research.knowledge import Learning, Observation, short_hash
-from deep_research.run import tool_names
-from deep_research.run.context import Context
-from deep_research.run.pages import Pages
-from deep_research.run.step_branch import ResultSet, StepState, StepTask
-from deep_research.tools.fill_in import Filler
-from deep_research.tools.forms import RecordLearnings
-from deep_research.tools.results import read_results
-from deep_research.tools.step_context import gaps_of, knowledge_of
-from deep_research.tools.together import together
+from ..evidence.learned import plain_fact
+from ..evidence.memory import answers
+from ..knowledge import Learning, Observation, short_hash
+from ..run import tool_names
+from ..run.context import Context
+from ..run.pages import Pages
+from ..run.step_branch import ResultSet, StepState, StepTask
+from .fill_in import Filler
+from .forms import RecordLearnings
+from .results import read_results
+from .step_context import gaps_of, knowledge_of
+from .together import together
 
 _GIVEN = {tool_names.OPEN_URL: "urls"}
 """What a tool is given, where that is not queries."""

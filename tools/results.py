@@ -9,10 +9,10 @@ from typing import NotRequired, TypedDict
 
 from langchain_core.messages import AnyMessage, ToolMessage
 
-from deep_research.run.calls import is_word_of_ours
-from deep_research.run.fencing import fence
-from deep_research.tools.outcome import Hit, Outcome
-from deep_research.tools.window import CUT
+from ..run.calls import is_word_of_ours
+from ..run.fencing import fence
+from .outcome import Hit, Outcome
+from .window import CUT
 
 
 class Link(TypedDict):

@@ -8,17 +8,17 @@ import re
 from langchain_core.messages import HumanMessage, SystemMessage
 from langgraph.errors import GraphBubbleUp
 
-from deep_research.evidence.markers import Marker
-from deep_research.evidence.protected import settle_fences
-from deep_research.evidence.scanner import scan
-from deep_research.models.request import Request
-from deep_research.models.resolve import is_extractive
-from deep_research.prompts import render
-from deep_research.reading.language import is_written_in
-from deep_research.run.context import Context
-from deep_research.run.telling import Teller
-from deep_research.state import Run
-from deep_research.tools.write_unheard import write_unheard
+from ..evidence.markers import Marker
+from ..evidence.protected import settle_fences
+from ..evidence.scanner import scan
+from ..models.request import Request
+from ..models.resolve import is_extractive
+from ..prompts import render
+from ..reading.language import is_written_in
+from ..run.context import Context
+from ..run.telling import Teller
+from ..state import Run
+from .write_unheard import write_unheard
 
 _LINK = re.compile(r"!?\[[^\]\n]*\]\([^)\n]*\)|\w+://\S+|<[^>\n]+>")
 _FIGURE = re.compile(r"(?<![^\W\d])\d+(?:[.,'’\u00a0\u202f]\d+)*(?!\w)")

@@ -6,14 +6,14 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from deep_research.audit import CitedPassage, Repair
-from deep_research.evidence.cues import UNSURE
-from deep_research.evidence.likeness import likeness
-from deep_research.evidence.sentences import LINE_MARK, sentences_of
-from deep_research.evidence.verification import Claim, plain_words
-from deep_research.evidence.words import stems, tokens
-from deep_research.tools.check_forms import RewriteSentences
-from deep_research.tools.checker import Checker
+from ..audit import CitedPassage, Repair
+from ..evidence.cues import UNSURE
+from ..evidence.likeness import likeness
+from ..evidence.sentences import LINE_MARK, sentences_of
+from ..evidence.verification import Claim, plain_words
+from ..evidence.words import stems, tokens
+from .check_forms import RewriteSentences
+from .checker import Checker
 
 SENTENCES = 20
 """Sentences of one call."""

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote_from_bytes, unquote
 
-from deep_research.reading.folder import NOT_IN_NAMES
-from deep_research.reading.records import KINDS
-from deep_research.run.context import Context
-from deep_research.run.errors import DocumentsUnreadable
-from deep_research.tools.index import Index
-from deep_research.tools.meaning import Meaning
+from ..reading.folder import NOT_IN_NAMES
+from ..reading.records import KINDS
+from ..run.context import Context
+from ..run.errors import DocumentsUnreadable
+from .index import Index
+from .meaning import Meaning
 
 SCHEME = "docs:"
 

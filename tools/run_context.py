@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from deep_research.knowledge import Learning, Observation
-from deep_research.run.knowing import as_learned
-from deep_research.state import ResearchState
+from ..knowledge import Learning, Observation
+from ..run.knowing import as_learned
+from ..state import ResearchState
 
 
 def own_learnings(state: ResearchState) -> list[Learning]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from deep_research.audit import CitedPassage
-from deep_research.models.resolve import profile_of
-from deep_research.reading.language import language_of
-from deep_research.run.context import Context
-from deep_research.tools.check_forms import JudgeSentences
-from deep_research.tools.checker import Checker
+from ..audit import CitedPassage
+from ..models.resolve import profile_of
+from ..reading.language import language_of
+from ..run.context import Context
+from .check_forms import JudgeSentences
+from .checker import Checker
 
 PAIRS = 40
 """Pairs of one call."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from deep_research.knowledge import Source
-from deep_research.run import packets, tool_names
-from deep_research.run.packet import Placement, document
-from deep_research.run.packets import AnyPacket
-from deep_research.state import Scope
+from ..knowledge import Source
+from ..run import packets, tool_names
+from ..run.packet import Placement, document
+from ..run.packets import AnyPacket
+from ..state import Scope
 
 
 def asked(place: Placement, tool: str, inputs: Sequence[str], scope: Scope) -> list[AnyPacket]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from deep_research.evidence.verification import SourceText
-from deep_research.knowledge import Source
-from deep_research.run.pages import Pages
+from ..evidence.verification import SourceText
+from ..knowledge import Source
+from ..run.pages import Pages
 
 
 async def source_texts(sources: Mapping[str, Source], keys: Iterable[str], pages: Pages) -> dict[str, list[SourceText]]:

@@ -6,16 +6,16 @@ from collections.abc import Awaitable
 
 from langgraph.runtime import Runtime
 
-from deep_research.channels import Value
-from deep_research.run.clock import Watch
-from deep_research.run.context import Context
-from deep_research.run.ledger import booked
-from deep_research.run.pages import pages_of
-from deep_research.run.step_branch import StepState
-from deep_research.run.telling import QuietTeller
-from deep_research.run.tries import Failed, tried
-from deep_research.state import Spent
-from deep_research.tools.fill_in import Filler
+from ..channels import Value
+from ..run.clock import Watch
+from ..run.context import Context
+from ..run.ledger import booked
+from ..run.pages import pages_of
+from ..run.step_branch import StepState
+from ..run.telling import QuietTeller
+from ..run.tries import Failed, tried
+from ..state import Spent
+from .fill_in import Filler
 
 
 class StepCall:

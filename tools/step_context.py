@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from deep_research.evidence.likeness import normalised
-from deep_research.evidence.memory import elements_for, open_gaps
-from deep_research.knowledge import Element, Learning, Observation, last_verdict
-from deep_research.run.knowing import as_elements, as_learned, known
-from deep_research.run.limits import Limits
-from deep_research.run.step_branch import StepState
+from ..evidence.likeness import normalised
+from ..evidence.memory import elements_for, open_gaps
+from ..knowledge import Element, Learning, Observation, last_verdict
+from ..run.knowing import as_elements, as_learned, known
+from ..run.limits import Limits
+from ..run.step_branch import StepState
 
 OWN_THOUGHT = 0.9
 """Relevance of the step's own last verdict."""

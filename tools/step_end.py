@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 from langgraph.types import StreamWriter
 
-from deep_research.evidence.memory import relevance
-from deep_research.evidence.noticing import ANSWERED
-from deep_research.knowledge import Observation, PlanStep, StepOutcome
-from deep_research.run.branch import assignment_of
-from deep_research.run.packet import emit
-from deep_research.run.packets import SectionEnd
-from deep_research.run.step_branch import StepState, StepTask, noticed
-from deep_research.run.step_telling import step_done
-from deep_research.state import Finding
+from ..evidence.memory import relevance
+from ..evidence.noticing import ANSWERED
+from ..knowledge import Observation, PlanStep, StepOutcome
+from ..run.branch import assignment_of
+from ..run.packet import emit
+from ..run.packets import SectionEnd
+from ..run.step_branch import StepState, StepTask, noticed
+from ..run.step_telling import step_done
+from ..state import Finding
 
 NOTHING = "Nothing that bears on this was found."
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Coroutine, Iterable
 from typing import Any
 
-from deep_research.channels import Value
+from ..channels import Value
 
 
 async def together(works: Iterable[Coroutine[Any, Any, Value]]) -> list[Value]:

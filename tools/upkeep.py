@@ -8,16 +8,16 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from deep_research.reading.extract import WORKERS, Parser
-from deep_research.run.clock import Clock
-from deep_research.run.errors import DatabaseUnusable
-from deep_research.run.limits import Limits
-from deep_research.tools.index import Index
-from deep_research.tools.index_file import Foreign, usable
-from deep_research.tools.index_lock import alone, is_using
-from deep_research.tools.old_indexes import note_use, remove_old
-from deep_research.tools.refresh import Outdated, compare, update
-from deep_research.tools.roots import Root, unreadable
+from ..reading.extract import WORKERS, Parser
+from ..run.clock import Clock
+from ..run.errors import DatabaseUnusable
+from ..run.limits import Limits
+from .index import Index
+from .index_file import Foreign, usable
+from .index_lock import alone, is_using
+from .old_indexes import note_use, remove_old
+from .refresh import Outdated, compare, update
+from .roots import Root, unreadable
 
 MOST_TRIES = 3
 """So often an index is asked that is found damaged each time."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from deep_research.reading.addresses import parse_address
-from deep_research.reading.decode import clean, without_controls
-from deep_research.reading.policy import Policy
-from deep_research.reading.records import Unread
-from deep_research.run.context import Context
-from deep_research.tools.engines.engine import Found
+from ..reading.addresses import parse_address
+from ..reading.decode import clean, without_controls
+from ..reading.policy import Policy
+from ..reading.records import Unread
+from ..run.context import Context
+from .engines.engine import Found
 
 TITLE_CHARACTERS = 200
 EXCERPT_CHARACTERS = 2000

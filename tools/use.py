@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from deep_research.knowledge import Source
-from deep_research.run import tool_names
-from deep_research.run.calls import NOT_RUN
-from deep_research.run.context import Context
-from deep_research.run.errors import SearchFailed
-from deep_research.run.limits import Limits
-from deep_research.run.pages import Pages
-from deep_research.run.spending import seconds_left, total
-from deep_research.state import Spent, Task
-from deep_research.tools.addresses import Addresses
-from deep_research.tools.carry_out import Time, carry_out
-from deep_research.tools.desk import Desk
-from deep_research.tools.meter import Meter
-from deep_research.tools.offer import research_tool
-from deep_research.tools.outcome import Outcome
-from deep_research.tools.private import documents_shown, note_documents
-from deep_research.tools.results import write_results
+from ..knowledge import Source
+from ..run import tool_names
+from ..run.calls import NOT_RUN
+from ..run.context import Context
+from ..run.errors import SearchFailed
+from ..run.limits import Limits
+from ..run.pages import Pages
+from ..run.spending import seconds_left, total
+from ..state import Spent, Task
+from .addresses import Addresses
+from .carry_out import Time, carry_out
+from .desk import Desk
+from .meter import Meter
+from .offer import research_tool
+from .outcome import Outcome
+from .private import documents_shown, note_documents
+from .results import write_results
 
 
 def meter_of(task: Task, spending: Mapping[str, Spent]) -> Meter:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from deep_research.audit import NotRead
-from deep_research.evidence.sources import source_key
-from deep_research.knowledge import Source
-from deep_research.reading.addresses import parse_address
-from deep_research.reading.records import Unread
-from deep_research.reading.web_page import WebPage, WebReader
-from deep_research.run.context import Context
-from deep_research.tools.addresses import Addresses
-from deep_research.tools.desk import Desk
-from deep_research.tools.outcome import Hit
+from ..audit import NotRead
+from ..evidence.sources import source_key
+from ..knowledge import Source
+from ..reading.addresses import parse_address
+from ..reading.records import Unread
+from ..reading.web_page import WebPage, WebReader
+from ..run.context import Context
+from .addresses import Addresses
+from .desk import Desk
+from .outcome import Hit
 
 MAX_LINKS = 20
 """Links of a page that a model is shown and may follow."""

@@ -8,22 +8,22 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
-from deep_research.evidence.mixing import distinct, in_turn
-from deep_research.evidence.sources import source_key
-from deep_research.knowledge import Source
-from deep_research.run import tool_names
-from deep_research.run.context import Context
-from deep_research.run.errors import DeepResearchError
-from deep_research.run.pages import text_hash
-from deep_research.tools.addresses import Addresses
-from deep_research.tools.arguments import Lines, queries_of, take
-from deep_research.tools.desk import Desk
-from deep_research.tools.engines import remembered
-from deep_research.tools.engines.engine import EngineFailed, Found, SearchEngine
-from deep_research.tools.outcome import Hit, Outcome, ToolFailed
-from deep_research.tools.quotes import MOST_SHARED, quoting
-from deep_research.tools.together import together
-from deep_research.tools.usable import usable
+from ..evidence.mixing import distinct, in_turn
+from ..evidence.sources import source_key
+from ..knowledge import Source
+from ..run import tool_names
+from ..run.context import Context
+from ..run.errors import DeepResearchError
+from ..run.pages import text_hash
+from .addresses import Addresses
+from .arguments import Lines, queries_of, take
+from .desk import Desk
+from .engines import remembered
+from .engines.engine import EngineFailed, Found, SearchEngine
+from .outcome import Hit, Outcome, ToolFailed
+from .quotes import MOST_SHARED, quoting
+from .together import together
+from .usable import usable
 
 QUOTING = f"quotes your documents; use names and at most {MOST_SHARED} words in a row of what you have read there."
 

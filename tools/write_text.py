@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from deep_research.evidence.numbering import by_number
-from deep_research.evidence.outline import PlannedSection, read_outline
-from deep_research.models.ask import ask_model
-from deep_research.models.resolve import profile_of
-from deep_research.run.calls import was_cut_off
-from deep_research.run.context import Context
-from deep_research.run.errors import DeepResearchError
-from deep_research.run.transcripts import CHARACTERS_PER_TOKEN
-from deep_research.state import ResearchState
-from deep_research.tools.report_prompt import Asked, report_request
-from deep_research.tools.report_teller import ReportTeller
-from deep_research.tools.write_unheard import write_unheard
+from ..evidence.numbering import by_number
+from ..evidence.outline import PlannedSection, read_outline
+from ..models.ask import ask_model
+from ..models.resolve import profile_of
+from ..run.calls import was_cut_off
+from ..run.context import Context
+from ..run.errors import DeepResearchError
+from ..run.transcripts import CHARACTERS_PER_TOKEN
+from ..state import ResearchState
+from .report_prompt import Asked, report_request
+from .report_teller import ReportTeller
+from .write_unheard import write_unheard
 
 CUT_OFF = "the report was cut off at the output limit (report_tokens, max_continuations)"
 WORDS_PER_TOKEN = 0.5

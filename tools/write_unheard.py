@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
-from deep_research.evidence.seams import joined
-from deep_research.models.ask import ask_model
-from deep_research.models.request import Request
-from deep_research.prompts import render
-from deep_research.run.calls import was_cut_off
-from deep_research.run.context import Context
-from deep_research.run.telling import QuietTeller, Teller
+from ..evidence.seams import joined
+from ..models.ask import ask_model
+from ..models.request import Request
+from ..prompts import render
+from ..run.calls import was_cut_off
+from ..run.context import Context
+from ..run.telling import QuietTeller, Teller
 
 LAST_CHARACTERS = 60
 """How much of a text a model is reminded of that is to continue it."""

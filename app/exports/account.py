@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from deep_research.audit import Audit
-from deep_research.evidence.labels.words import Labels
-from deep_research.run.money import dollars
+from ...audit import Audit
+from ...evidence.labels.words import Labels
+from ...run.money import dollars
 
 
 class Figure(NamedTuple):

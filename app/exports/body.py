@@ -8,13 +8,13 @@ from typing import NamedTuple, TypeAlias
 import lxml.html
 from lxml.html import builder
 
-from deep_research.app.exports.finished import Finished
-from deep_research.app.exports.marking import CLOSE, MARK, OPEN, Citation, mark_report
-from deep_research.app.exports.markup import readable, safe_tree
-from deep_research.app.exports.quotes import Quote, places_of
-from deep_research.audit import ClaimCheck
-from deep_research.evidence.labels import labels
-from deep_research.evidence.rendering import safe_link, shown_title
+from ...audit import ClaimCheck
+from ...evidence.labels import labels
+from ...evidence.rendering import safe_link, shown_title
+from .finished import Finished
+from .marking import CLOSE, MARK, OPEN, Citation, mark_report
+from .markup import readable, safe_tree
+from .quotes import Quote, places_of
 
 _TOP = 2
 """Level of the report's own highest headings; above them stands the question."""

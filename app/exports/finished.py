@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from deep_research.app.runs import Standing
-from deep_research.evidence.comparison import Compared
-from deep_research.evidence.notes import notes_of
-from deep_research.knowledge import Source
-from deep_research.state import Report
-from deep_research.tools.disagreement import disagreement_of
+from ...evidence.comparison import Compared
+from ...evidence.notes import notes_of
+from ...knowledge import Source
+from ...state import Report
+from ...tools.disagreement import disagreement_of
+from ..runs import Standing
 
 
 class Finished(NamedTuple):

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from deep_research.audit import ClaimCheck
-from deep_research.evidence.markers import Marker
-from deep_research.evidence.scanner import scan
-from deep_research.state import Report
+from ...audit import ClaimCheck
+from ...evidence.markers import Marker
+from ...evidence.scanner import scan
+from ...state import Report
 
 # Brackets that no report needs: punctuation like those of a marker, so that Markdown reads what is around as before.
 OPEN, CLOSE = "⁅", "⁆"

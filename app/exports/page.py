@@ -12,17 +12,17 @@ import lxml.html
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from deep_research.app.exports.account import figures_of
-from deep_research.app.exports.body import report_body
-from deep_research.app.exports.finished import Finished
-from deep_research.app.exports.markup import readable
-from deep_research.app.exports.picture import ROW, WIDTH, bars_of
-from deep_research.app.exports.quotes import quotes_of
-from deep_research.evidence.document import said_above
-from deep_research.evidence.fragments import link_to
-from deep_research.evidence.labels import is_right_to_left, labels
-from deep_research.evidence.rendering import shown_title
-from deep_research.knowledge import Source
+from ...evidence.document import said_above
+from ...evidence.fragments import link_to
+from ...evidence.labels import is_right_to_left, labels
+from ...evidence.rendering import shown_title
+from ...knowledge import Source
+from .account import figures_of
+from .body import report_body
+from .finished import Finished
+from .markup import readable
+from .picture import ROW, WIDTH, bars_of
+from .quotes import quotes_of
 
 _DEEPEST = 3
 """Level of the report's headings down to which the contents list them."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from deep_research.app.exports.finished import Finished
-from deep_research.app.exports.page import report_page
-from deep_research.run.errors import ExtraMissing
+from ...run.errors import ExtraMissing
+from .finished import Finished
+from .page import report_page
 
 
 def check_pdf() -> None:

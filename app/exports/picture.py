@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from deep_research.app.exports.quotes import Quote
+from .quotes import Quote
 
 WIDTH = 400
 """Width of the picture in its own units; it grows and shrinks with the page."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from deep_research.app.exports.finished import Finished
-from deep_research.app.exports.markup import plain_words
-from deep_research.audit import CitedPassage, ClaimVerdict
-from deep_research.evidence.fragments import link_to
-from deep_research.evidence.rendering import shown_title
-from deep_research.evidence.sentences import sentences_of
-from deep_research.knowledge import Source
+from ...audit import CitedPassage, ClaimVerdict
+from ...evidence.fragments import link_to
+from ...evidence.rendering import shown_title
+from ...evidence.sentences import sentences_of
+from ...knowledge import Source
+from .finished import Finished
+from .markup import plain_words
 
 
 class Quote(NamedTuple):

@@ -8,16 +8,16 @@ from typing import Any
 
 from docx import Document
 
-from deep_research.app.exports.account import figures_of
-from deep_research.app.exports.body import report_body
-from deep_research.app.exports.finished import Finished
-from deep_research.app.exports.quotes import Quote, quotes_of
-from deep_research.app.exports.word_parts import WordParts
-from deep_research.evidence.document import said_above
-from deep_research.evidence.fragments import link_to
-from deep_research.evidence.labels import labels
-from deep_research.evidence.rendering import shown_title
-from deep_research.knowledge import Source
+from ...evidence.document import said_above
+from ...evidence.fragments import link_to
+from ...evidence.labels import labels
+from ...evidence.rendering import shown_title
+from ...knowledge import Source
+from .account import figures_of
+from .body import report_body
+from .finished import Finished
+from .quotes import Quote, quotes_of
+from .word_parts import WordParts
 
 _LONGEST_TITLE = 600
 

@@ -14,8 +14,8 @@ from docx.oxml import OxmlElement
 from docx.oxml.ns import qn
 from docx.shared import Inches, Pt, RGBColor
 
-from deep_research.app.exports.markup import readable
-from deep_research.evidence.labels import is_right_to_left
+from ...evidence.labels import is_right_to_left
+from .markup import readable
 
 _UNDERLINES = {"partly": WD_UNDERLINE.DASH, "unsupported": WD_UNDERLINE.WAVY, "uncited": WD_UNDERLINE.DOTTED}
 _FORMATS = {"strong": "bold", "em": "italic", "s": "strike"}

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from deep_research.evidence.citing import UNKNOWN
-from deep_research.evidence.drafts.addresses import is_page
-from deep_research.evidence.drafts.lists import Line
-from deep_research.evidence.drafts.places import gathered
-from deep_research.evidence.drafts.spans import NUMBERS, Span, spans
-from deep_research.evidence.markers import CLOSERS, OPENERS, RANGE_SIGNS, Marker, MarkerLexer, Part
+from ..citing import UNKNOWN
+from ..markers import CLOSERS, OPENERS, RANGE_SIGNS, Marker, MarkerLexer, Part
+from .addresses import is_page
+from .lists import Line
+from .places import gathered
+from .spans import NUMBERS, Span, spans
 
 _FIRST_YEAR = 1000
 _OPENER = re.compile(f"[{re.escape(OPENERS)}]")

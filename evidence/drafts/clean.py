@@ -7,14 +7,14 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from deep_research.evidence.citing import UNKNOWN
-from deep_research.evidence.drafts.addresses import page_key
-from deep_research.evidence.drafts.citing import read_citations
-from deep_research.evidence.drafts.entries import Entry
-from deep_research.evidence.drafts.lists import SourceList, read_draft
-from deep_research.evidence.drafts.resolving import Numbering, labels_of
-from deep_research.evidence.markers import Marker
-from deep_research.knowledge import Source
+from ...knowledge import Source
+from ..citing import UNKNOWN
+from ..markers import Marker
+from .addresses import page_key
+from .citing import read_citations
+from .entries import Entry
+from .lists import SourceList, read_draft
+from .resolving import Numbering, labels_of
 
 _LAST_RULE = re.compile(r"\n\s*(?:-{3,}|\*{3,}|_{3,})$")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from deep_research.evidence.drafts.addresses import WEB_ADDRESS, address_in, is_page, trimmed
+from .addresses import WEB_ADDRESS, address_in, is_page, trimmed
 
 _BRACKETED = r"[\[【［]{1,2}\^?(?P<bracketed>\d{1,3})[\]】］]{1,2}"
 _ENTRY = re.compile(

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from deep_research.evidence.citations import CitationStream, Cited
-from deep_research.evidence.citing import UNKNOWN
-from deep_research.evidence.drafts.citing import Reading, read_citations
-from deep_research.evidence.drafts.headings import Kind, heading_level, list_named
-from deep_research.evidence.drafts.languages import HEADINGS, language_of
-from deep_research.evidence.drafts.lists import SourceList, read_draft
-from deep_research.evidence.drafts.order import end_of_fences, in_order
-from deep_research.evidence.drafts.pages import Pages
-from deep_research.evidence.drafts.resolving import labels_of
-from deep_research.evidence.markers import Marker
+from ..citations import CitationStream, Cited
+from ..citing import UNKNOWN
+from ..markers import Marker
+from .citing import Reading, read_citations
+from .headings import Kind, heading_level, list_named
+from .languages import HEADINGS, language_of
+from .lists import SourceList, read_draft
+from .order import end_of_fences, in_order
+from .pages import Pages
+from .resolving import labels_of
 
 _BOLD = 7
 _MOST_ROUNDS = 5

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from deep_research.evidence.drafts.languages import HEADINGS
+from .languages import HEADINGS
 
 Kind = Literal["sources", "further"]
 

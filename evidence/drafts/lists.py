@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from deep_research.evidence.drafts.addresses import WEB_ADDRESS
-from deep_research.evidence.drafts.entries import (
+from ..protected import code_lines
+from .addresses import WEB_ADDRESS
+from .entries import (
     Entry,
     bullet_text,
     definition,
@@ -15,8 +16,7 @@ from deep_research.evidence.drafts.entries import (
     make_entry,
     numbered_entry,
 )
-from deep_research.evidence.drafts.headings import Kind, heading_level, list_named
-from deep_research.evidence.protected import code_lines
+from .headings import Kind, heading_level, list_named
 
 _RULE = re.compile(r"\s{0,3}(?:(?:-\s*){3,}|(?:\*\s*){3,}|(?:_\s*){3,}|={3,}\s*)$")
 _MARKER = re.compile(r"(?<!\\)[\[【［]\^?\d{1,3}[^\]】］\n]{0,40}[\]】］]")

@@ -6,14 +6,14 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from deep_research.evidence.citations import CitationStream, Cited
-from deep_research.evidence.drafts.addresses import page_key
-from deep_research.evidence.drafts.citing import read_citations
-from deep_research.evidence.drafts.entries import Entry, make_entry, numbered_entry
-from deep_research.evidence.drafts.headings import list_named
-from deep_research.evidence.drafts.lists import SourceList, text_lines
-from deep_research.evidence.drafts.pages import Pages
-from deep_research.evidence.protected import fence_after
+from ..citations import CitationStream, Cited
+from ..protected import fence_after
+from .addresses import page_key
+from .citing import read_citations
+from .entries import Entry, make_entry, numbered_entry
+from .headings import list_named
+from .lists import SourceList, text_lines
+from .pages import Pages
 
 _ENTRY = re.compile(r"- \[([1-9]\d*)\] (\S.*)")
 _HEADING_LINES = 6

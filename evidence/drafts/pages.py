@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Sequence
 
-from deep_research.evidence.citing import UNKNOWN
-from deep_research.evidence.drafts.addresses import address_in, host_of, is_page, page_key
-from deep_research.evidence.drafts.entries import Entry
-from deep_research.evidence.drafts.lists import SourceList
-from deep_research.evidence.drafts.resolving import Numbering
+from ..citing import UNKNOWN
+from .addresses import address_in, host_of, is_page, page_key
+from .entries import Entry
+from .lists import SourceList
+from .resolving import Numbering
 
 _NO_TITLE = re.compile(
     r"[\W\d_]*|\W*(?:sources?|links?|here|quelle|hier|来源|链接|出典|fuente|fonte|bron)\W*|.*://.*",

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from itertools import chain
 
-from deep_research.evidence.markers import Marker, Part
-from deep_research.evidence.protected import fence_after
+from ..markers import Marker, Part
+from ..protected import fence_after
 
 _BETWEEN = re.compile(r"[ \u3000]?[,，、;；]?[ \u3000]?")
 _OPENED = re.compile(r"(?<!\\)((?:\\\\)*)\\?[(（]$")

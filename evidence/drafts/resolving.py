@@ -6,9 +6,9 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
-from deep_research.evidence.drafts.addresses import is_page
-from deep_research.evidence.drafts.entries import Entry
-from deep_research.evidence.drafts.lists import SourceList
+from .addresses import is_page
+from .entries import Entry
+from .lists import SourceList
 
 
 class Numbering:

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple
 
-from deep_research.evidence.drafts.addresses import WEB_ADDRESS, trimmed
+from .addresses import WEB_ADDRESS, trimmed
 
 Kind = Literal["text", "kept", "link", "image", "address"]
 

@@ -8,7 +8,7 @@ from functools import cache
 from itertools import chain
 from typing import NamedTuple
 
-from deep_research.evidence.inflection.wording import sought_words
+from .wording import sought_words
 
 
 class Lead(NamedTuple):

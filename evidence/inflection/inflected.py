@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from deep_research.evidence.inflection.stems import ALGORITHMS, token
-from deep_research.evidence.inflection.wording import sought_words
-from deep_research.evidence.vocabulary import STOP_WORDS
-from deep_research.evidence.words import stem, stems, tokens
+from ..vocabulary import STOP_WORDS
+from ..words import stem, stems, tokens
+from .stems import ALGORITHMS, token
+from .wording import sought_words
 
 
 class Inflections:

@@ -8,7 +8,7 @@ from functools import cache
 from threading import Lock
 from zlib import crc32
 
-from deep_research.evidence.inflection.wording import bare, is_unspaced, words_and_pieces
+from .wording import bare, is_unspaced, words_and_pieces
 
 ALGORITHMS = {
     "ar": "arabic",

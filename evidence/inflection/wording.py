@@ -8,7 +8,7 @@ from functools import cache
 from itertools import chain
 from operator import add
 
-from deep_research.evidence.words import UNSPACED
+from ..words import UNSPACED
 
 _ACCENTS = re.compile(
     r"[\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670"

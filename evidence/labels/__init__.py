@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from deep_research.evidence.labels.arabic import ARABIC
-from deep_research.evidence.labels.chinese import CHINESE
-from deep_research.evidence.labels.dutch import DUTCH
-from deep_research.evidence.labels.english import ENGLISH
-from deep_research.evidence.labels.french import FRENCH
-from deep_research.evidence.labels.german import GERMAN
-from deep_research.evidence.labels.italian import ITALIAN
-from deep_research.evidence.labels.japanese import JAPANESE
-from deep_research.evidence.labels.korean import KOREAN
-from deep_research.evidence.labels.polish import POLISH
-from deep_research.evidence.labels.portuguese import PORTUGUESE
-from deep_research.evidence.labels.russian import RUSSIAN
-from deep_research.evidence.labels.spanish import SPANISH
-from deep_research.evidence.labels.words import Labels
+from .arabic import ARABIC
+from .chinese import CHINESE
+from .dutch import DUTCH
+from .english import ENGLISH
+from .french import FRENCH
+from .german import GERMAN
+from .italian import ITALIAN
+from .japanese import JAPANESE
+from .korean import KOREAN
+from .polish import POLISH
+from .portuguese import PORTUGUESE
+from .russian import RUSSIAN
+from .spanish import SPANISH
+from .words import Labels
 
 LANGUAGES = {
     "ar": ARABIC,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deep_research.evidence.labels.words import Labels
+from .words import Labels
 
 DUTCH = Labels(
     sources="Bronnen",

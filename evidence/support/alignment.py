@@ -8,9 +8,9 @@ from functools import reduce
 from operator import or_
 from typing import NamedTuple
 
-from deep_research.evidence.support.matching import Matches
-from deep_research.evidence.support.reading import Evidence
-from deep_research.evidence.support.terms import Term
+from .matching import Matches
+from .reading import Evidence
+from .terms import Term
 
 WIDEST = 3
 """Sentences of a passage at most."""

@@ -7,16 +7,16 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import NamedTuple
 
-from deep_research.evidence.cues import VAGUE
-from deep_research.evidence.support.number_words import (
+from ..cues import VAGUE
+from .number_words import (
     MONTHS,
     ORDINAL_ENDINGS,
     ORDINALS,
     POWERS,
     SMALL,
 )
-from deep_research.evidence.support.spelling import NOTHING, Piece
-from deep_research.evidence.support.units import MEASURES, UNIT_SIGNS, unit_of
+from .spelling import NOTHING, Piece
+from .units import MEASURES, UNIT_SIGNS, unit_of
 
 _YEAR = re.compile(r"1\d{3}|20\d{2}|2100")
 _GROUPED = re.compile(r"\d{1,3}(?:\D\d{3})+(?:[.,]\d+)?")

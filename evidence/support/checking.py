@@ -6,15 +6,15 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from deep_research.evidence.support.alignment import Alignment, best_alignment, best_windows
-from deep_research.evidence.support.conflicts import Conflict, conflicts_of
-from deep_research.evidence.support.fitted import probability
-from deep_research.evidence.support.matching import Matches, match
-from deep_research.evidence.support.number_words import MONTHS
-from deep_research.evidence.support.reading import Evidence, read_evidence
-from deep_research.evidence.support.signals import is_hedged, signals_of
-from deep_research.evidence.support.terms import Term, terms_of
-from deep_research.evidence.words import UNSPACED
+from ..words import UNSPACED
+from .alignment import Alignment, best_alignment, best_windows
+from .conflicts import Conflict, conflicts_of
+from .fitted import probability
+from .matching import Matches, match
+from .number_words import MONTHS
+from .reading import Evidence, read_evidence
+from .signals import is_hedged, signals_of
+from .terms import Term, terms_of
 
 Verdict = Literal["supported", "partly", "unsupported"]
 SUPPORTED = 0.5

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from deep_research.evidence.support.alignment import Alignment, Difference
-from deep_research.evidence.support.amounts import Amount, counts_as
-from deep_research.evidence.support.matching import Matches
-from deep_research.evidence.support.reading import Evidence
-from deep_research.evidence.support.roles import changed_roles
-from deep_research.evidence.support.swaps import swaps
-from deep_research.evidence.support.terms import Term
-from deep_research.evidence.support.turning import CLOSE, NEAR, denials, neighbours, reversals
+from .alignment import Alignment, Difference
+from .amounts import Amount, counts_as
+from .matching import Matches
+from .reading import Evidence
+from .roles import changed_roles
+from .swaps import swaps
+from .terms import Term
+from .turning import CLOSE, NEAR, denials, neighbours, reversals
 
 Kind = Literal["number", "unit", "date", "name", "role", "negation", "opposite"]
 NEARER = 0.7

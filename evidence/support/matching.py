@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from deep_research.evidence.support.amounts import Amount, says
-from deep_research.evidence.support.reading import STEM, Evidence
-from deep_research.evidence.support.synonyms import RELATED
-from deep_research.evidence.support.terms import Term, weight_of
+from .amounts import Amount, says
+from .reading import STEM, Evidence
+from .synonyms import RELATED
+from .terms import Term, weight_of
 
 ALIKE = 0.68
 """Share of the longer word that two words must begin with in common to count as forms of one word."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from deep_research.evidence.cues import NEGATIONS as _COUNTED
-from deep_research.evidence.support.spelling import key_of, plain
-from deep_research.evidence.words import tokens
+from ..cues import NEGATIONS as _COUNTED
+from ..words import tokens
+from .spelling import key_of, plain
 
 _DENYING = """
 lack lacks lacked lacking

@@ -8,9 +8,9 @@ from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
-from deep_research.evidence.sentences import spans_of
-from deep_research.evidence.support.lines import unwrap
-from deep_research.evidence.support.terms import Term, terms_of
+from ..sentences import spans_of
+from .lines import unwrap
+from .terms import Term, terms_of
 
 LONGEST = 600
 """Characters of a sentence; a longer one is cut at a space."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from deep_research.evidence.support.alignment import Alignment
-from deep_research.evidence.support.matching import Matches
-from deep_research.evidence.support.spelling import key_of, plain
-from deep_research.evidence.support.terms import Term, is_telling
+from .alignment import Alignment
+from .matching import Matches
+from .spelling import key_of, plain
+from .terms import Term, is_telling
 
 _ROLES = """
 mayor alderman

@@ -7,12 +7,12 @@ from functools import reduce
 from itertools import pairwise
 from operator import or_
 
-from deep_research.evidence.support.alignment import Alignment, Window
-from deep_research.evidence.support.conflicts import Conflict
-from deep_research.evidence.support.matching import Matches
-from deep_research.evidence.support.reading import Evidence
-from deep_research.evidence.support.synonyms import HEDGES
-from deep_research.evidence.support.terms import Term
+from .alignment import Alignment, Window
+from .conflicts import Conflict
+from .matching import Matches
+from .reading import Evidence
+from .synonyms import HEDGES
+from .terms import Term
 
 PART = 6
 """Words of a claim that are looked at together for the part that is covered least."""

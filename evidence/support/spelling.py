@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from deep_research.evidence.words import UNSPACED, root, tokens
+from ..words import UNSPACED, root, tokens
 
 _PIECE = re.compile(
     r"(?P<date>\b\d{4}-\d\d?-\d\d?\b|\b\d\d?[./]\d\d?[./]\d{4}\b)"

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from itertools import dropwhile, groupby, product
 from typing import NamedTuple
 
-from deep_research.evidence.support.alignment import Alignment
-from deep_research.evidence.support.matching import Matches
-from deep_research.evidence.support.reading import Evidence
-from deep_research.evidence.support.spelling import key_of
-from deep_research.evidence.support.terms import Term, is_telling
+from .alignment import Alignment
+from .matching import Matches
+from .reading import Evidence
+from .spelling import key_of
+from .terms import Term, is_telling
 
 BETWEEN = 8
 """Words between two names at most."""

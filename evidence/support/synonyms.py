@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from deep_research.evidence.support.spelling import key_of
-from deep_research.evidence.words import tokens
+from ..words import tokens
+from .spelling import key_of
 
 _GROUPS = """
 birth born birthday birthplace, death die died dies dead dying deceased, write wrote written writes writer writers

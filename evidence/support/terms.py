@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from deep_research.evidence.support.amounts import Amount, amounts_of
-from deep_research.evidence.support.number_words import MONTHS
-from deep_research.evidence.support.opposites import CJK_NEGATIONS, NEGATIONS
-from deep_research.evidence.support.spelling import key_of, pieces_of
-from deep_research.evidence.support.synonyms import COMMON
-from deep_research.evidence.vocabulary import STOP_WORDS
-from deep_research.evidence.words import tokens
+from ..vocabulary import STOP_WORDS
+from ..words import tokens
+from .amounts import Amount, amounts_of
+from .number_words import MONTHS
+from .opposites import CJK_NEGATIONS, NEGATIONS
+from .spelling import key_of, pieces_of
+from .synonyms import COMMON
 
 _ENDS = frozenset(".!?")
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import product, takewhile, zip_longest
 
-from deep_research.evidence.support.alignment import Alignment
-from deep_research.evidence.support.matching import Matches
-from deep_research.evidence.support.opposites import DENYING, are_opposite
-from deep_research.evidence.support.terms import Term, is_telling
+from .alignment import Alignment
+from .matching import Matches
+from .opposites import DENYING, are_opposite
+from .terms import Term, is_telling
 
 NEAR = 0.5
 """Share of the claim that must stand in a passage in the same order for opposites to be compared word by word."""

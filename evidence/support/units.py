@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from deep_research.evidence.cues import SIGNS, UNITS
-from deep_research.evidence.support.spelling import Piece
+from ..cues import SIGNS, UNITS
+from .spelling import Piece
 
 
 def _listed(lines: str) -> dict[str, str]:

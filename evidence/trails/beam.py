@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from deep_research.evidence.trails.candidate import Candidate
+from .candidate import Candidate
 
 KEPT = 60
 """Trails of each length from which the passages are taken."""

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Mapping
 from functools import cached_property, lru_cache
 
-from deep_research.evidence.titles import subject_of
-from deep_research.evidence.vocabulary import MONTHS, STOP_WORDS
-from deep_research.evidence.words import names, plain_run, run_of, stem, stem_run, stems, tokens
+from ..titles import subject_of
+from ..vocabulary import MONTHS, STOP_WORDS
+from ..words import names, plain_run, run_of, stem, stem_run, stems, tokens
 
 SHORTEST_NAME = 3
 NO_NAMES = STOP_WORDS | MONTHS

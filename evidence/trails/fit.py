@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from deep_research.evidence.trails.candidate import Candidate
-from deep_research.evidence.trails.query import Query
+from .candidate import Candidate
+from .query import Query
 
 USUAL_LENGTH = 45
 """Words that carry meaning in a passage of usual length."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from deep_research.evidence.trails.candidate import Candidate
-from deep_research.evidence.trails.query import Query
-from deep_research.evidence.trails.shelf import Shelf
+from .candidate import Candidate
+from .query import Query
+from .shelf import Shelf
 
 BY_TITLE = 0.30
 """What a name is worth that leads from one passage to the other and is the title of one of them."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from deep_research.evidence.mixing import distinct
-from deep_research.evidence.rarity import rarity
-from deep_research.evidence.trails.candidate import Candidate
-from deep_research.evidence.words import plain_run
+from ..mixing import distinct
+from ..rarity import rarity
+from ..words import plain_run
+from .candidate import Candidate
 
 
 class MemoryShelf:

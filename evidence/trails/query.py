@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from deep_research.evidence.inflection.inflected import Inflections
-from deep_research.evidence.inflection.wording import sought_words
-from deep_research.evidence.rarity import rarity
-from deep_research.evidence.vocabulary import FAMILIES, GENERIC_WORDS, STOP_WORDS
-from deep_research.evidence.words import names, plain_run, stem, stem_run, stems, tokens
+from ..inflection.inflected import Inflections
+from ..inflection.wording import sought_words
+from ..rarity import rarity
+from ..vocabulary import FAMILIES, GENERIC_WORDS, STOP_WORDS
+from ..words import names, plain_run, stem, stem_run, stems, tokens
 
 MEMBERS: dict[str, tuple[str, ...]] = {
     family: tuple(word for word, own in FAMILIES.items() if own == family) for family in set(FAMILIES.values())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from deep_research.evidence.trails.candidate import Candidate
+from .candidate import Candidate
 
 
 class Shelf(Protocol):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from deep_research.evidence.titles import naming
-from deep_research.evidence.trails.beam import Option, Trail, best_first, longer_trails
-from deep_research.evidence.trails.candidate import Candidate
-from deep_research.evidence.trails.fit import gain, held
-from deep_research.evidence.trails.links import FIRMEST, Links
-from deep_research.evidence.trails.query import Query, read_query
-from deep_research.evidence.trails.shelf import Shelf
+from ..titles import naming
+from .beam import Option, Trail, best_first, longer_trails
+from .candidate import Candidate
+from .fit import gain, held
+from .links import FIRMEST, Links
+from .query import Query, read_query
+from .shelf import Shelf
 
 LONGEST = 4
 """Passages of a trail."""

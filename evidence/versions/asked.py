@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from deep_research.evidence.versions.dates import NEAR, agree, dates_in
-from deep_research.evidence.versions.names import folded, marks_in, names_draft, read_path, read_title
-from deep_research.evidence.versions.vocabulary import KINDS_OF_DOCUMENTS
+from .dates import NEAR, agree, dates_in
+from .names import folded, marks_in, names_draft, read_path, read_title
+from .vocabulary import KINDS_OF_DOCUMENTS
 
 _KIND = (
     rf"(?:{KINDS_OF_DOCUMENTS}|rule|price|fee|charge|rate|values?|figures?|limits?|\w*preis|\w*gebuhr(?:en)?|\w*entgelte?|"

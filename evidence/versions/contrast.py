@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from deep_research.evidence.versions.names import Name, read_path, read_title
-from deep_research.knowledge import Source
+from ...knowledge import Source
+from .names import Name, read_path, read_title
 
 
 def may_contradict(one: Source, other: Source) -> bool:

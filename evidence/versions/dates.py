@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import product
 
-from deep_research.evidence.dates import YEAR, WrittenDate
-from deep_research.evidence.dates import dates_in as written_in
+from ..dates import YEAR, WrittenDate
+from ..dates import dates_in as written_in
 
 _TYPES = frozenset(("model", "type", "series", "typ", "modell", "serie", "modele", "modelo", "room", "raum", "route"))
 """Words behind which such a number is no year."""

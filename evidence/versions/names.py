@@ -8,9 +8,11 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import PurePosixPath
 from typing import Literal, NamedTuple, TypeAlias
 
-from deep_research.evidence.sources import DOCUMENT_SCHEME
-from deep_research.evidence.versions.dates import dates_in
-from deep_research.evidence.versions.vocabulary import (
+from ..sources import DOCUMENT_SCHEME
+from ..vocabulary import STOP_WORDS
+from ..words import stem, tokens
+from .dates import dates_in
+from .vocabulary import (
     DRAFT,
     DRAFT_SIGNS,
     IDLE,
@@ -19,8 +21,6 @@ from deep_research.evidence.versions.vocabulary import (
     OUTDATED_SIGNS,
     SHELVED,
 )
-from deep_research.evidence.vocabulary import STOP_WORDS
-from deep_research.evidence.words import stem, tokens
 
 Status: TypeAlias = Literal["", "draft", "outdated"]
 _NUMBER = re.compile(

@@ -6,10 +6,10 @@ import re
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from deep_research.evidence.versions.dates import dates_in
-from deep_research.evidence.versions.names import folded, names_draft
-from deep_research.evidence.versions.statements import HEAD, LONGEST_LINE, is_of_itself, told_status
-from deep_research.evidence.versions.vocabulary import DRAFT, DRAFT_SIGNS
+from .dates import dates_in
+from .names import folded, names_draft
+from .statements import HEAD, LONGEST_LINE, is_of_itself, told_status
+from .vocabulary import DRAFT, DRAFT_SIGNS
 
 _DRAFT = rf"(?:{'|'.join(sorted(DRAFT))})"
 _SET_APART = re.compile(rf"[(\[（【]\s*{_DRAFT}\b|(?:\s[–—-]|[,:])\s+{_DRAFT}\W*$|^\W*{_DRAFT}\s*[:–—]")

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from deep_research.evidence.versions.names import Status, folded
-from deep_research.evidence.versions.vocabulary import DRAFT, DRAFT_SIGNS, KINDS_OF_DOCUMENTS, OUTDATED
-from deep_research.evidence.words import tokens
+from ..words import tokens
+from .names import Status, folded
+from .vocabulary import DRAFT, DRAFT_SIGNS, KINDS_OF_DOCUMENTS, OUTDATED
 
 HEAD = 800
 """Characters at the beginning of a text in which it tells its status."""

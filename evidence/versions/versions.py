@@ -15,14 +15,14 @@ from functools import cached_property
 from itertools import permutations
 from typing import NamedTuple, TypeVar
 
-from deep_research.evidence.likeness import likeness
-from deep_research.evidence.reprints import REPRINT, overlap, runs_of
-from deep_research.evidence.versions.dates import agree
-from deep_research.evidence.versions.names import Status, folder_of, marks_in, read_path, read_title
-from deep_research.evidence.versions.standing import Standing, beginning_in, says_it_is_draft
-from deep_research.evidence.versions.statements import Statement, statements_in, status_in
-from deep_research.evidence.versions.vocabulary import DRAFT, RULE_ENDINGS, RULES, SERIES
-from deep_research.evidence.words import stems, tokens
+from ..likeness import likeness
+from ..reprints import REPRINT, overlap, runs_of
+from ..words import stems, tokens
+from .dates import agree
+from .names import Status, folder_of, marks_in, read_path, read_title
+from .standing import Standing, beginning_in, says_it_is_draft
+from .statements import Statement, statements_in, status_in
+from .vocabulary import DRAFT, RULE_ENDINGS, RULES, SERIES
 
 AKIN = 0.2
 """Likeness of their words from which on two texts may be of the same thing."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deep_research.evidence.words import stem, stems
+from ..words import stem, stems
 
 
 def _set(words: str) -> frozenset[str]:

@@ -1,5 +1,5 @@
 """A chat model that reads instead of writing."""
 
-from deep_research.models.extractive.chat import ExtractiveChatModel
+from .chat import ExtractiveChatModel
 
 __all__ = ["ExtractiveChatModel"]

@@ -8,19 +8,19 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 
-from deep_research.evidence.words import names
-from deep_research.models.extractive.coverage import (
+from ...evidence.words import names
+from .coverage import (
     LEAST_IN_SENTENCE,
     MOST_WORDS,
     is_answered,
     share_of_name,
     words_with,
 )
-from deep_research.models.extractive.pool import Pool, Sentence
-from deep_research.models.extractive.prose import counted, listed
-from deep_research.models.extractive.quotations import pool_of_learnings, pool_of_quotations, quoted_in
-from deep_research.models.extractive.reading import knowledge_in, question_in
-from deep_research.models.extractive.topics import topic_of
+from .pool import Pool, Sentence
+from .prose import counted, listed
+from .quotations import pool_of_learnings, pool_of_quotations, quoted_in
+from .reading import knowledge_in, question_in
+from .topics import topic_of
 
 LEAST_ALIKE = 0.5
 """Share of the words of the shorter of two sentences that both must hold to be called alike."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from deep_research.evidence.inflection.common_words import IN_QUESTION, evident
-from deep_research.evidence.inflection.wording import sought_words
-from deep_research.models.extractive.asking import QUESTION_WORDS
-from deep_research.models.extractive.cues import Kind, cues_of
+from ...evidence.inflection.common_words import IN_QUESTION, evident
+from ...evidence.inflection.wording import sought_words
+from .asking import QUESTION_WORDS
+from .cues import Kind, cues_of
 
 ORDERS_LIST = (
     r"^\W*(?:(?:can|could|would|will) you\s+)?(?:please\s+)?(?:list|enumerate)\b|"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from deep_research.evidence.titles import subject_of
-from deep_research.evidence.words import stems
-from deep_research.models.extractive.pool import Pool, Sentence
-from deep_research.models.extractive.pronouns import points_back
+from ...evidence.titles import subject_of
+from ...evidence.words import stems
+from .pool import Pool, Sentence
+from .pronouns import points_back
 
 OF_TITLE = 0.5
 """Share of the words of a document's title from which on a sentence speaks of what the whole document is about."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deep_research.evidence.words import tokens
+from ...evidence.words import tokens
 
 _WORDS = {
     "en": "what who whom whose when where which why how",

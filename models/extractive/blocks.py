@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from deep_research.evidence.inflection.wording import sought_words
-from deep_research.evidence.months import month_names
+from ...evidence.inflection.wording import sought_words
+from ...evidence.months import month_names
 
 _QUOTED = re.compile(r"^(?!\s*>>>)(?:\s*>)+")
 _ITEM = re.compile(r"^\s*(?:[-*+•]|(?P<number>\d{1,3})[.)])\s+")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from deep_research.models.extractive.pool import Pool, Sentence
+from .pool import Pool, Sentence
 
 WIDTH = 12
 """Chains kept at each length."""

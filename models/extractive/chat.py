@@ -16,16 +16,16 @@ from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from typing_extensions import override
 
-from deep_research.models.chunks import complete, in_chunks
-from deep_research.models.extractive.clarifier import clarify
-from deep_research.models.extractive.finding import write_finding
-from deep_research.models.extractive.forms import FORMS, fill_in
-from deep_research.models.extractive.orchestrator import next_tasks
-from deep_research.models.extractive.planner import plan
-from deep_research.models.extractive.reply import Reply
-from deep_research.models.extractive.researcher import next_round
-from deep_research.models.extractive.writer import write_report
-from deep_research.run.context import Role
+from ...run.context import Role
+from ..chunks import complete, in_chunks
+from .clarifier import clarify
+from .finding import write_finding
+from .forms import FORMS, fill_in
+from .orchestrator import next_tasks
+from .planner import plan
+from .reply import Reply
+from .researcher import next_round
+from .writer import write_report
 
 CHUNK_CHARACTERS = 40
 WINDOW = 10_000_000

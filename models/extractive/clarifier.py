@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from langchain_core.messages import BaseMessage
 
-from deep_research.evidence.vocabulary import GENERIC_WORDS, STOP_WORDS
-from deep_research.evidence.words import tokens
-from deep_research.models.extractive.reading import question_in
-from deep_research.models.extractive.reply import Asked, Reply
-from deep_research.run import tool_names
+from ...evidence.vocabulary import GENERIC_WORDS, STOP_WORDS
+from ...evidence.words import tokens
+from ...run import tool_names
+from .reading import question_in
+from .reply import Asked, Reply
 
 QUESTIONS = """I would be glad to look into this. Could you please tell me a little more?
 

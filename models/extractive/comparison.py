@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from deep_research.evidence.months import sure_month_names
-from deep_research.evidence.words import names, stems, tokens
-from deep_research.models.extractive.pool import Pool, Sentence
+from ...evidence.months import sure_month_names
+from ...evidence.words import names, stems, tokens
+from .pool import Pool, Sentence
 
 PER_SIDE = 2
 OF_SIDE = 0.6

@@ -6,14 +6,14 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 
-from deep_research.evidence.inflection.common_words import IN_QUESTION, common_words, evident
-from deep_research.evidence.inflection.wording import sought_words
-from deep_research.evidence.words import names, stems, tokens
-from deep_research.models.extractive.answers import without_cues
-from deep_research.models.extractive.asking import QUESTION_TOKENS, QUESTION_WORDS_OF
-from deep_research.models.extractive.holding import holds
-from deep_research.models.extractive.leading import sure_names
-from deep_research.models.extractive.pool import Pool, Sentence
+from ...evidence.inflection.common_words import IN_QUESTION, common_words, evident
+from ...evidence.inflection.wording import sought_words
+from ...evidence.words import names, stems, tokens
+from .answers import without_cues
+from .asking import QUESTION_TOKENS, QUESTION_WORDS_OF
+from .holding import holds
+from .leading import sure_names
+from .pool import Pool, Sentence
 
 ENOUGH = 0.8
 """Share of the question's words that must be held for it to need no more research."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from deep_research.evidence.likeness import likeness
-from deep_research.evidence.versions.asked import Dated, unwanted
-from deep_research.models.extractive.pool import Sentence, pool_of
-from deep_research.models.extractive.reading import Document
+from ...evidence.likeness import likeness
+from ...evidence.versions.asked import Dated, unwanted
+from .pool import Sentence, pool_of
+from .reading import Document
 
 ALIKE = 0.4
 """Likeness of their words from which on a sentence of an outdated version says the same thing of another time."""

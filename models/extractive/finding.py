@@ -7,15 +7,15 @@ from typing import NamedTuple
 
 from langchain_core.messages import BaseMessage
 
-from deep_research.evidence.labels import labels_of_named
-from deep_research.models.extractive.antecedents import understandable
-from deep_research.models.extractive.chains import answer_first, best_chain
-from deep_research.models.extractive.comparison import said_of_sides, sides_of
-from deep_research.models.extractive.editions import meant, outdated, pending
-from deep_research.models.extractive.leading import absent_names, leading
-from deep_research.models.extractive.listing import asks_for_list, items
-from deep_research.models.extractive.pool import Pool, Sentence, pool_of
-from deep_research.models.extractive.reading import (
+from ...evidence.labels import labels_of_named
+from .antecedents import understandable
+from .chains import answer_first, best_chain
+from .comparison import said_of_sides, sides_of
+from .editions import meant, outdated, pending
+from .leading import absent_names, leading
+from .listing import asks_for_list, items
+from .pool import Pool, Sentence, pool_of
+from .reading import (
     OUTDATED,
     PENDING,
     documents_in,
@@ -23,8 +23,8 @@ from deep_research.models.extractive.reading import (
     language_in,
     question_in,
 )
-from deep_research.models.extractive.tables import telling_tables
-from deep_research.models.extractive.topics import topic_of
+from .tables import telling_tables
+from .topics import topic_of
 
 CHAIN_LENGTH = 5
 MAX_OF_ANSWER = 3

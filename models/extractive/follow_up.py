@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from itertools import chain
 
-from deep_research.evidence.inflection.common_words import common_words
-from deep_research.evidence.vocabulary import GENERIC_WORDS
-from deep_research.evidence.words import names, stems
-from deep_research.models.extractive.pronouns import has_pronoun
+from ...evidence.inflection.common_words import common_words
+from ...evidence.vocabulary import GENERIC_WORDS
+from ...evidence.words import names, stems
+from .pronouns import has_pronoun
 
 _QUESTION_MARKS = str.maketrans("", "", "?？")
 

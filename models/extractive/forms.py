@@ -7,13 +7,13 @@ from typing import Any, TypeAlias
 
 from langchain_core.messages import BaseMessage
 
-from deep_research.models.extractive.analysis import record_analysis, record_inconsistencies
-from deep_research.models.extractive.framing import frame_report, record_summary
-from deep_research.models.extractive.judgement import evaluate_outcome, give_verdict, record_insights
-from deep_research.models.extractive.learning import choose_queries, record_learnings
-from deep_research.models.extractive.reply import Asked
-from deep_research.models.extractive.typed_plan import make_plan, update_step
-from deep_research.run import tool_names
+from ...run import tool_names
+from .analysis import record_analysis, record_inconsistencies
+from .framing import frame_report, record_summary
+from .judgement import evaluate_outcome, give_verdict, record_insights
+from .learning import choose_queries, record_learnings
+from .reply import Asked
+from .typed_plan import make_plan, update_step
 
 Arguments: TypeAlias = dict[str, Any]
 

@@ -7,12 +7,12 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 
-from deep_research.models.extractive.antecedents import in_full
-from deep_research.models.extractive.chains import best_chain
-from deep_research.models.extractive.prose import counted
-from deep_research.models.extractive.quotations import pool_of_learnings
-from deep_research.models.extractive.reading import knowledge_in, question_in
-from deep_research.models.extractive.writer import LEAD_SENTENCES
+from .antecedents import in_full
+from .chains import best_chain
+from .prose import counted
+from .quotations import pool_of_learnings
+from .reading import knowledge_in, question_in
+from .writer import LEAD_SENTENCES
 
 
 def record_summary(messages: Sequence[BaseMessage]) -> dict[str, Any]:

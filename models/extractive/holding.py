@@ -6,15 +6,15 @@ import re
 from collections.abc import Callable
 from functools import cache, lru_cache
 
-from deep_research.evidence.cues import DATING, NUMBER_WORDS
-from deep_research.evidence.inflection.common_words import IN_QUESTION, evident
-from deep_research.evidence.inflection.wording import sought_words
-from deep_research.evidence.months import sure_month_names
-from deep_research.evidence.support.number_words import POWERS, SMALL
-from deep_research.evidence.support.spelling import NOTHING, pieces_of
-from deep_research.evidence.support.units import unit_of
-from deep_research.evidence.words import names, tokens
-from deep_research.models.extractive.cues import Kind
+from ...evidence.cues import DATING, NUMBER_WORDS
+from ...evidence.inflection.common_words import IN_QUESTION, evident
+from ...evidence.inflection.wording import sought_words
+from ...evidence.months import sure_month_names
+from ...evidence.support.number_words import POWERS, SMALL
+from ...evidence.support.spelling import NOTHING, pieces_of
+from ...evidence.support.units import unit_of
+from ...evidence.words import names, tokens
+from .cues import Kind
 
 _WORDS_FOR_NUMBERS = frozenset({"once", "twice", "half", "quarter", *NUMBER_WORDS, *SMALL, *POWERS})
 # One letter may be a name, and with a number before it the number tells.

@@ -7,17 +7,17 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 
-from deep_research.evidence.words import stems
-from deep_research.models.extractive.antecedents import in_full
-from deep_research.models.extractive.chains import best_chain
-from deep_research.models.extractive.coverage import is_answered, lacks_its_kind, missing, missing_names, share
-from deep_research.models.extractive.leads import queries_in
-from deep_research.models.extractive.pool import Pool
-from deep_research.models.extractive.prose import listed
-from deep_research.models.extractive.quotations import pool_of_learnings
-from deep_research.models.extractive.reading import Knowledge, knowledge_in, question_in
-from deep_research.models.extractive.topics import Topic, task_for, title_of, topic_of
-from deep_research.models.extractive.typed_plan import ANALYSIS
+from ...evidence.words import stems
+from .antecedents import in_full
+from .chains import best_chain
+from .coverage import is_answered, lacks_its_kind, missing, missing_names, share
+from .leads import queries_in
+from .pool import Pool
+from .prose import listed
+from .quotations import pool_of_learnings
+from .reading import Knowledge, knowledge_in, question_in
+from .topics import Topic, task_for, title_of, topic_of
+from .typed_plan import ANALYSIS
 
 MAX_INSIGHTS = 3
 WELL_SOURCED = 3

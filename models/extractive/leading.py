@@ -6,19 +6,19 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import count
 
-from deep_research.evidence.inflection.common_words import IN_QUESTION, IN_TEXT, evident
-from deep_research.evidence.inflection.wording import sought_words
-from deep_research.evidence.mixing import in_turn
-from deep_research.evidence.months import sure_month_names
-from deep_research.evidence.passages import split_passages
-from deep_research.evidence.sources import DOCUMENT_SCHEME
-from deep_research.evidence.trails.candidate import Candidate
-from deep_research.evidence.trails.memory_shelf import MemoryShelf
-from deep_research.evidence.trails.trails import find_trails, passages_of
-from deep_research.evidence.vocabulary import GENERIC_WORDS, MONTHS
-from deep_research.evidence.words import names, stems, tokens
-from deep_research.models.extractive.asking import QUESTION_TOKENS, QUESTION_WORDS_OF
-from deep_research.models.extractive.reading import Document
+from ...evidence.inflection.common_words import IN_QUESTION, IN_TEXT, evident
+from ...evidence.inflection.wording import sought_words
+from ...evidence.mixing import in_turn
+from ...evidence.months import sure_month_names
+from ...evidence.passages import split_passages
+from ...evidence.sources import DOCUMENT_SCHEME
+from ...evidence.trails.candidate import Candidate
+from ...evidence.trails.memory_shelf import MemoryShelf
+from ...evidence.trails.trails import find_trails, passages_of
+from ...evidence.vocabulary import GENERIC_WORDS, MONTHS
+from ...evidence.words import names, stems, tokens
+from .asking import QUESTION_TOKENS, QUESTION_WORDS_OF
+from .reading import Document
 
 MOST_SOURCES = 5
 """Documents that an answer quotes."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
-from deep_research.evidence.months import sure_month_names
-from deep_research.evidence.vocabulary import STOP_WORDS
-from deep_research.evidence.words import names, stem, tokens
-from deep_research.models.extractive.chains import best_chain
-from deep_research.models.extractive.pool import Pool, Sentence
+from ...evidence.months import sure_month_names
+from ...evidence.vocabulary import STOP_WORDS
+from ...evidence.words import names, stem, tokens
+from .chains import best_chain
+from .pool import Pool, Sentence
 
 CHAIN_LENGTH = 4
 """Sentences of the chain whose names are preferred: one for each step of a question over four documents."""

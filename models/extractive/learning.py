@@ -7,18 +7,18 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 
-from deep_research.models.extractive.antecedents import in_full
-from deep_research.models.extractive.coverage import is_answered
-from deep_research.models.extractive.editions import meant
-from deep_research.models.extractive.finding import choose
-from deep_research.models.extractive.leading import leading
-from deep_research.models.extractive.leads import queries_in
-from deep_research.models.extractive.pool import pool_of
-from deep_research.models.extractive.quotations import pool_of_learnings
-from deep_research.models.extractive.reading import Learned, documents_in, knowledge_in, question_in
-from deep_research.models.extractive.researcher import MAX_QUERIES, first_queries
-from deep_research.models.extractive.tables import telling_rows
-from deep_research.models.extractive.topics import topic_of
+from .antecedents import in_full
+from .coverage import is_answered
+from .editions import meant
+from .finding import choose
+from .leading import leading
+from .leads import queries_in
+from .pool import pool_of
+from .quotations import pool_of_learnings
+from .reading import Learned, documents_in, knowledge_in, question_in
+from .researcher import MAX_QUERIES, first_queries
+from .tables import telling_rows
+from .topics import topic_of
 
 MOST_LEARNED = 4
 """Learnings of one query: with more of them, the report picks sentences that have little to do with the question."""

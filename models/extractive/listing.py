@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from deep_research.models.extractive.answers import ORDERS_LIST
-from deep_research.models.extractive.pool import Pool, Sentence
+from .answers import ORDERS_LIST
+from .pool import Pool, Sentence
 
 MOST_ITEMS = 10
 NEAR_BEST = 0.6

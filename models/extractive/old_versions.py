@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from deep_research.evidence.labels.words import Labels
-from deep_research.evidence.likeness import likeness
-from deep_research.evidence.words import stems
-from deep_research.models.extractive.editions import ALIKE
-from deep_research.models.extractive.pool import Sentence
-from deep_research.models.extractive.reading import Found, Quotation
+from ...evidence.labels.words import Labels
+from ...evidence.likeness import likeness
+from ...evidence.words import stems
+from .editions import ALIKE
+from .pool import Sentence
+from .reading import Found, Quotation
 
 
 def old_versions(findings: Sequence[Found], lead: Sequence[Sentence], words: Labels) -> list[str]:

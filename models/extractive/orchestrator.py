@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 from langchain_core.messages import BaseMessage
 
-from deep_research.models.extractive.coverage import lacks_its_kind, missing_names
-from deep_research.models.extractive.leads import queries_in
-from deep_research.models.extractive.quotations import pool_of_findings
-from deep_research.models.extractive.reading import Exchange, exchanges_in, findings_in, plan_in, question_in
-from deep_research.models.extractive.reply import Asked
-from deep_research.models.extractive.topics import task_for
-from deep_research.run import tool_names
-from deep_research.run.calls import NOT_RUN
+from ...run import tool_names
+from ...run.calls import NOT_RUN
+from .coverage import lacks_its_kind, missing_names
+from .leads import queries_in
+from .quotations import pool_of_findings
+from .reading import Exchange, exchanges_in, findings_in, plan_in, question_in
+from .reply import Asked
+from .topics import task_for
 
 TASKS_PER_ROUND = 3
 MAX_REFUSALS = 2

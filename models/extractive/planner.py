@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 
 from langchain_core.messages import BaseMessage
 
-from deep_research.evidence.words import names, stems
-from deep_research.models.extractive.answers import is_broad
-from deep_research.models.extractive.asking import QUESTION_WORDS
-from deep_research.models.extractive.reading import question_in
+from ...evidence.words import names, stems
+from .answers import is_broad
+from .asking import QUESTION_WORDS
+from .reading import question_in
 
 MAX_STEPS = 6
 LEAST_STEMS = 2

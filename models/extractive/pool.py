@@ -9,16 +9,16 @@ from collections.abc import Collection, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from deep_research.evidence.inflection.common_words import IN_QUESTION, evident
-from deep_research.evidence.inflection.inflected import Inflections
-from deep_research.evidence.inflection.wording import sought_words
-from deep_research.evidence.titles import mentions, naming, subject_of
-from deep_research.evidence.vocabulary import GENERIC_WORDS
-from deep_research.evidence.words import names, stem, stem_run, stems
-from deep_research.models.extractive.answers import kind_of
-from deep_research.models.extractive.holding import holds
-from deep_research.models.extractive.reading import Document
-from deep_research.models.extractive.sentences import Quotable, each_once, quotables
+from ...evidence.inflection.common_words import IN_QUESTION, evident
+from ...evidence.inflection.inflected import Inflections
+from ...evidence.inflection.wording import sought_words
+from ...evidence.titles import mentions, naming, subject_of
+from ...evidence.vocabulary import GENERIC_WORDS
+from ...evidence.words import names, stem, stem_run, stems
+from .answers import kind_of
+from .holding import holds
+from .reading import Document
+from .sentences import Quotable, each_once, quotables
 
 UNSEEN = 0.5
 """What a common word counts that no text holds: the question may merely be worded so."""

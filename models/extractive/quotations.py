@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
-from deep_research.evidence.mixing import distinct, in_turn
-from deep_research.evidence.words import names
-from deep_research.models.extractive.pool import Pool, Text
-from deep_research.models.extractive.reading import ROW_MARKER, Found, Learned, Quotation, quotations_of
-from deep_research.models.extractive.sentences import Quotable, each_once
+from ...evidence.mixing import distinct, in_turn
+from ...evidence.words import names
+from .pool import Pool, Text
+from .reading import ROW_MARKER, Found, Learned, Quotation, quotations_of
+from .sentences import Quotable, each_once
 
 OPENING = 12
 """Characters within which a name must begin to be what a sentence is about."""

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolCall, ToolMessage
 
-from deep_research.models.extractive.follow_up import understood
-from deep_research.models.extractive.pronouns import points_back
-from deep_research.models.extractive.sentences import next_antecedent, split_sentences
-from deep_research.run.conversation import mark_of
-from deep_research.run.plans import is_approval
+from ...run.conversation import mark_of
+from ...run.plans import is_approval
+from .follow_up import understood
+from .pronouns import points_back
+from .sentences import next_antecedent, split_sentences
 
 REMINDER = "<reminder>"
 FENCED = re.compile(r"<(data-[0-9a-f]+)>\s*(\{.*?\})\s*</\1>", re.DOTALL)

@@ -7,14 +7,14 @@ from collections.abc import Collection, Sequence
 
 from langchain_core.messages import BaseMessage
 
-from deep_research.evidence.words import names, stems
-from deep_research.models.extractive.leading import leading
-from deep_research.models.extractive.leads import queries_in
-from deep_research.models.extractive.pool import pool_of
-from deep_research.models.extractive.reading import documents_in, exchanges_in, question_in
-from deep_research.models.extractive.reply import Asked
-from deep_research.models.extractive.topics import Topic, topic_of
-from deep_research.run import tool_names
+from ...evidence.words import names, stems
+from ...run import tool_names
+from .leading import leading
+from .leads import queries_in
+from .pool import pool_of
+from .reading import documents_in, exchanges_in, question_in
+from .reply import Asked
+from .topics import Topic, topic_of
 
 SEARCHES = (tool_names.INTERNAL_SEARCH, tool_names.WEB_SEARCH)
 MAX_ROUNDS = 5

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from functools import reduce
 from typing import NamedTuple
 
-from deep_research.evidence.mixing import distinct
-from deep_research.evidence.sentences import ends_sentence
-from deep_research.models.extractive.blocks import Block, blocks
-from deep_research.models.extractive.pronouns import points_back
+from ...evidence.mixing import distinct
+from ...evidence.sentences import ends_sentence
+from .blocks import Block, blocks
+from .pronouns import points_back
 
 LONGEST = 600
 LONGEST_RECORD = 300

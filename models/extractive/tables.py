@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from deep_research.evidence.dates import dates_in
-from deep_research.evidence.inflection.wording import sought_words
-from deep_research.evidence.months import all_month_names
-from deep_research.evidence.words import stems
-from deep_research.models.extractive.pool import Pool
-from deep_research.models.extractive.reading import Document
-from deep_research.models.extractive.sentences import REFERENCE
+from ...evidence.dates import dates_in
+from ...evidence.inflection.wording import sought_words
+from ...evidence.months import all_month_names
+from ...evidence.words import stems
+from .pool import Pool
+from .reading import Document
+from .sentences import REFERENCE
 
 MOST_ROWS = 8
 MOST_TABLES = 2

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from deep_research.evidence.words import names, tokens
-from deep_research.models.extractive.asking import QUESTION_TOKENS
-from deep_research.models.extractive.pronouns import has_pronoun
+from ...evidence.words import names, tokens
+from .asking import QUESTION_TOKENS
+from .pronouns import has_pronoun
 
 FOR_QUESTION = re.compile(r"^(?P<topic>.*?)\s*\(for the question: (?P<question>.*)\)\s*$", re.DOTALL)
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 
-from deep_research.models.extractive.answers import is_broad
-from deep_research.models.extractive.planner import MAX_STEPS, steps_for
-from deep_research.models.extractive.reading import knowledge_in, question_in
-from deep_research.models.extractive.topics import task_for, title_of, topic_of
+from .answers import is_broad
+from .planner import MAX_STEPS, steps_for
+from .reading import knowledge_in, question_in
+from .topics import task_for, title_of, topic_of
 
 ANALYSIS = "What the sources agree and differ on"
 

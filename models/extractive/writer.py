@@ -6,20 +6,20 @@ from collections.abc import Sequence
 
 from langchain_core.messages import BaseMessage
 
-from deep_research.evidence.labels import labels_of_named
-from deep_research.evidence.labels.words import Labels
-from deep_research.evidence.words import stems
-from deep_research.models.extractive.answers import is_broad
-from deep_research.models.extractive.antecedents import understandable, without_title
-from deep_research.models.extractive.chains import answer_first, best_chain
-from deep_research.models.extractive.comparison import sides_of
-from deep_research.models.extractive.coverage import LEAST_IN_SENTENCE, share_of_name, unsaid
-from deep_research.models.extractive.leading import MOST_SOURCES, sure_names
-from deep_research.models.extractive.listing import asks_for_list, items
-from deep_research.models.extractive.old_versions import old_versions
-from deep_research.models.extractive.pool import Pool, Sentence
-from deep_research.models.extractive.quotations import pool_of_findings
-from deep_research.models.extractive.reading import (
+from ...evidence.labels import labels_of_named
+from ...evidence.labels.words import Labels
+from ...evidence.words import stems
+from .answers import is_broad
+from .antecedents import understandable, without_title
+from .chains import answer_first, best_chain
+from .comparison import sides_of
+from .coverage import LEAST_IN_SENTENCE, share_of_name, unsaid
+from .leading import MOST_SOURCES, sure_names
+from .listing import asks_for_list, items
+from .old_versions import old_versions
+from .pool import Pool, Sentence
+from .quotations import pool_of_findings
+from .reading import (
     ROW_MARKER,
     Found,
     Quotation,

@@ -6,9 +6,9 @@ import json
 import re
 from collections.abc import Iterator
 
-from deep_research.models.ladder.lenient import Value, value_at
-from deep_research.models.ladder.offer import Offer
-from deep_research.models.ladder.shapes import Stretch, Wanted, wanted, wanted_by
+from .lenient import Value, value_at
+from .offer import Offer
+from .shapes import Stretch, Wanted, wanted, wanted_by
 
 MOST_BROKEN = 40
 """Broken values that are looked at in one text."""

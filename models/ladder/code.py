@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from deep_research.evidence.protected import fence_after
-from deep_research.models.ladder.tags import Part, Tag
+from ...evidence.protected import fence_after
+from .tags import Part, Tag
 
 
 def raw(part: Part) -> str:

@@ -6,8 +6,8 @@ import json
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
-from deep_research.models.ladder.offer import Tool
-from deep_research.models.ladder.written import Writer, WrittenCall, as_tags
+from .offer import Tool
+from .written import Writer, WrittenCall, as_tags
 
 _TYPES = {
     "string": "text",

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from deep_research.models.ladder.lenient import Value, value_at
-from deep_research.models.ladder.offer import Offer
-from deep_research.models.ladder.pythonic import expression_calls
-from deep_research.models.ladder.shapes import Stretch, Wanted, wanted, wanted_by
+from .lenient import Value, value_at
+from .offer import Offer
+from .pythonic import expression_calls
+from .shapes import Stretch, Wanted, wanted, wanted_by
 
 _NAME = r"[\w.:-]+"
 _WRAPPERS = {

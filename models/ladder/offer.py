@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
-from deep_research.models.ladder.lenient import value_in
+from .lenient import value_in
 
 _PREFIX = re.compile(r"^(?:functions?|tools?|default_api|multi_tool_use)[.:/]", re.IGNORECASE)
 _SUFFIX = re.compile(r"(?:<\||:\d+$|\(\)$).*", re.DOTALL)

@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 from langchain_core.language_models import BaseChatModel
 
-from deep_research.models.faults import kind_of
-from deep_research.models.ladder.rungs import RungName
-from deep_research.models.ladder.thoughts import split
-from deep_research.models.ladder.trials import Call, Trials
-from deep_research.run.calls import was_cut_off
-from deep_research.run.transcripts import CHARACTERS_PER_TOKEN
+from ...run.calls import was_cut_off
+from ...run.transcripts import CHARACTERS_PER_TOKEN
+from ..faults import kind_of
+from .rungs import RungName
+from .thoughts import split
+from .trials import Call, Trials
 
 STOP_TOKENS = 16
 WINDOW_TOKENS = 16_000

@@ -9,9 +9,9 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
-from deep_research.models.ladder.lenient import MOST_CHARACTERS, extent_at
-from deep_research.models.ladder.offer import Offer, Tool, settled
-from deep_research.models.ladder.shapes import Stretch, Wanted
+from .lenient import MOST_CHARACTERS, extent_at
+from .offer import Offer, Tool, settled
+from .shapes import Stretch, Wanted
 
 _ALONE = re.compile(r"[ \t`\];)]*(?:\n|$)")
 _CONSTANTS = {"true": True, "false": False, "null": None}

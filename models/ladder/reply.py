@@ -9,15 +9,15 @@ from typing import Any
 from langchain_core.messages import AIMessage, InvalidToolCall, ToolCall
 from langchain_core.messages.tool import invalid_tool_call, tool_call
 
-from deep_research.models.ladder.bare import answer_in, json_calls, named_calls, only_call
-from deep_research.models.ladder.lenient import object_in
-from deep_research.models.ladder.marked import marked_calls
-from deep_research.models.ladder.offer import Offer, settled
-from deep_research.models.ladder.pythonic import python_calls
-from deep_research.models.ladder.shapes import Stretch, Wanted
-from deep_research.models.ladder.thoughts import split
-from deep_research.run.calls import was_cut_off
-from deep_research.run.conversation import cleaned
+from ...run.calls import was_cut_off
+from ...run.conversation import cleaned
+from .bare import answer_in, json_calls, named_calls, only_call
+from .lenient import object_in
+from .marked import marked_calls
+from .offer import Offer, settled
+from .pythonic import python_calls
+from .shapes import Stretch, Wanted
+from .thoughts import split
 
 _READERS: tuple[Callable[[str, Offer], Iterator[Stretch]], ...] = (
     marked_calls,

@@ -7,9 +7,9 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from langchain_core.messages import AnyMessage, SystemMessage
 
-from deep_research.models.ladder.described import described, instructions, response_format
-from deep_research.models.ladder.offer import Offer
-from deep_research.models.ladder.written import as_json, as_tags, flattened
+from .described import described, instructions, response_format
+from .offer import Offer
+from .written import as_json, as_tags, flattened
 
 RungName = Literal["native", "schema", "json", "tags"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple
 
-from deep_research.models.ladder.lenient import object_in
-from deep_research.models.ladder.offer import Offer, Tool, settled
+from .lenient import object_in
+from .offer import Offer, Tool, settled
 
 _NAMES = ("name", "tool", "tool_name", "function", "function_name", "recipient_name", "action")
 _ARGUMENTS = ("arguments", "args", "parameters", "params", "input", "tool_input", "action_input", "kwargs")

@@ -6,8 +6,8 @@ import re
 from itertools import groupby
 from typing import Literal, NamedTuple
 
-from deep_research.models.ladder.code import CodeReader, raw
-from deep_research.models.ladder.tags import CALLS, THOUGHTS, Part, Tag, TagLexer
+from .code import CodeReader, raw
+from .tags import CALLS, THOUGHTS, Part, Tag, TagLexer
 
 _BEGINS_CALL = re.compile(r"\s*[\[{<]")
 _BEFORE_MENTION = " \t(\"'“‘"

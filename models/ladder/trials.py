@@ -11,12 +11,12 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import Runnable
 
-from deep_research.models.binding import bind_call
-from deep_research.models.faults import kind_of, words_of
-from deep_research.models.ladder.reply import read_reply
-from deep_research.models.ladder.rungs import LADDER, RungName, prepare
-from deep_research.models.ladder.thoughts import split
-from deep_research.run.calls import was_cut_off
+from ...run.calls import was_cut_off
+from ..binding import bind_call
+from ..faults import kind_of, words_of
+from .reply import read_reply
+from .rungs import LADDER, RungName, prepare
+from .thoughts import split
 
 TRIAL_TOKENS = 200
 LONG_TRIAL_TOKENS = 2000

@@ -6,29 +6,29 @@ from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from deep_research.models.ask import Reply, ask_model
-from deep_research.models.remedies import left_out
-from deep_research.models.request import Request
-from deep_research.models.resolve import profile_of
-from deep_research.models.settings import settings_of
-from deep_research.prompts import render
-from deep_research.run import tool_names
-from deep_research.run.branch import ResearcherState, ToolRequest
-from deep_research.run.calls import answer, call_ids, in_order, read_calls
-from deep_research.run.clock import Watch
-from deep_research.run.context import Context, bound
-from deep_research.run.ledger import booked
-from deep_research.run.packet import Placement, emit
-from deep_research.run.packets import ResearchAgentStart
-from deep_research.run.pages import Pages, pages_of
-from deep_research.run.spending import seconds_left
-from deep_research.run.steps import Step, choose, share_used_up
-from deep_research.run.telling import Teller, researcher_failed
-from deep_research.run.tries import Failed, tried
-from deep_research.state import Ending, Spent
-from deep_research.tools.control import GENERATE_FINDING, THINK_TOOL, tool_schema
-from deep_research.tools.offer import offered_tools
-from deep_research.tools.results import SHORTENERS
+from ...models.ask import Reply, ask_model
+from ...models.remedies import left_out
+from ...models.request import Request
+from ...models.resolve import profile_of
+from ...models.settings import settings_of
+from ...prompts import render
+from ...run import tool_names
+from ...run.branch import ResearcherState, ToolRequest
+from ...run.calls import answer, call_ids, in_order, read_calls
+from ...run.clock import Watch
+from ...run.context import Context, bound
+from ...run.ledger import booked
+from ...run.packet import Placement, emit
+from ...run.packets import ResearchAgentStart
+from ...run.pages import Pages, pages_of
+from ...run.spending import seconds_left
+from ...run.steps import Step, choose, share_used_up
+from ...run.telling import Teller, researcher_failed
+from ...run.tries import Failed, tried
+from ...state import Ending, Spent
+from ...tools.control import GENERATE_FINDING, THINK_TOOL, tool_schema
+from ...tools.offer import offered_tools
+from ...tools.results import SHORTENERS
 
 
 class ThinkOrActUpdate(TypedDict, total=False):

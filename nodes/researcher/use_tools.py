@@ -6,24 +6,24 @@ from langchain_core.messages import AnyMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from deep_research.knowledge import Source
-from deep_research.models.settings import settings_of
-from deep_research.run import tool_names
-from deep_research.run.branch import ResearcherState, ToolRequest
-from deep_research.run.calls import in_order
-from deep_research.run.clock import Watch
-from deep_research.run.context import Context, bound
-from deep_research.run.ledger import Bill, booked
-from deep_research.run.packet import Placement, emit
-from deep_research.run.packets import SectionEnd
-from deep_research.run.pages import Pages, pages_of, refer
-from deep_research.state import Action, Spent
-from deep_research.tools import shown
-from deep_research.tools.desk import Desk
-from deep_research.tools.meter import Meter
-from deep_research.tools.outcome import Outcome
-from deep_research.tools.results import Result, results_in
-from deep_research.tools.use import found_in, keep, lasting_fault, meter_of, tool_time, use_tool
+from ...knowledge import Source
+from ...models.settings import settings_of
+from ...run import tool_names
+from ...run.branch import ResearcherState, ToolRequest
+from ...run.calls import in_order
+from ...run.clock import Watch
+from ...run.context import Context, bound
+from ...run.ledger import Bill, booked
+from ...run.packet import Placement, emit
+from ...run.packets import SectionEnd
+from ...run.pages import Pages, pages_of, refer
+from ...state import Action, Spent
+from ...tools import shown
+from ...tools.desk import Desk
+from ...tools.meter import Meter
+from ...tools.outcome import Outcome
+from ...tools.results import Result, results_in
+from ...tools.use import found_in, keep, lasting_fault, meter_of, tool_time, use_tool
 
 
 class UseToolsUpdate(TypedDict, total=False):

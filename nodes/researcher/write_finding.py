@@ -7,26 +7,26 @@ from langgraph.runtime import Runtime
 from langgraph.types import StreamWriter
 from typing_extensions import TypedDict, override
 
-from deep_research.evidence.citations import cited_numbers
-from deep_research.models.ask import Reply, ask_model
-from deep_research.models.request import Request
-from deep_research.models.settings import settings_of
-from deep_research.prompts import render
-from deep_research.run.branch import ResearcherState, assignment_of
-from deep_research.run.calls import in_order, was_cut_off
-from deep_research.run.clock import Watch
-from deep_research.run.context import Context
-from deep_research.run.errors import ModelFailed, RunFailed
-from deep_research.run.ledger import booked
-from deep_research.run.packet import Placement, document
-from deep_research.run.packets import FindingCitedDocuments, FindingDelta, FindingStart, SectionEnd
-from deep_research.run.pages import Pages, pages_of
-from deep_research.run.telling import ProseTeller, Teller
-from deep_research.run.transcripts import count_withheld
-from deep_research.run.tries import Failed, tried
-from deep_research.state import Finding, Spent
-from deep_research.tools.excerpts import keep_excerpts
-from deep_research.tools.results import SHORTENERS
+from ...evidence.citations import cited_numbers
+from ...models.ask import Reply, ask_model
+from ...models.request import Request
+from ...models.settings import settings_of
+from ...prompts import render
+from ...run.branch import ResearcherState, assignment_of
+from ...run.calls import in_order, was_cut_off
+from ...run.clock import Watch
+from ...run.context import Context
+from ...run.errors import ModelFailed, RunFailed
+from ...run.ledger import booked
+from ...run.packet import Placement, document
+from ...run.packets import FindingCitedDocuments, FindingDelta, FindingStart, SectionEnd
+from ...run.pages import Pages, pages_of
+from ...run.telling import ProseTeller, Teller
+from ...run.transcripts import count_withheld
+from ...run.tries import Failed, tried
+from ...state import Finding, Spent
+from ...tools.excerpts import keep_excerpts
+from ...tools.results import SHORTENERS
 
 CUT_OFF = "it was cut off at the output limit (finding_tokens)"
 

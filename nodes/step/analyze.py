@@ -8,20 +8,20 @@ from langchain_core.messages import HumanMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from deep_research.evidence.confidence import confidence
-from deep_research.evidence.learned import plain_fact
-from deep_research.knowledge import Iteration, Learning
-from deep_research.models.settings import settings_of
-from deep_research.run.activities import activity
-from deep_research.run.context import Context
-from deep_research.run.packet import emit
-from deep_research.run.step_branch import StepState, StepTask, why
-from deep_research.run.step_telling import iteration_told, step_started
-from deep_research.run.tries import Failed
-from deep_research.state import Ending, Spent
-from deep_research.tools.forms import RecordAnalysis
-from deep_research.tools.step_call import StepCall
-from deep_research.tools.step_context import knowledge_of
+from ...evidence.confidence import confidence
+from ...evidence.learned import plain_fact
+from ...knowledge import Iteration, Learning
+from ...models.settings import settings_of
+from ...run.activities import activity
+from ...run.context import Context
+from ...run.packet import emit
+from ...run.step_branch import StepState, StepTask, why
+from ...run.step_telling import iteration_told, step_started
+from ...run.tries import Failed
+from ...state import Ending, Spent
+from ...tools.forms import RecordAnalysis
+from ...tools.step_call import StepCall
+from ...tools.step_context import knowledge_of
 
 
 class AnalyzeUpdate(TypedDict, total=False):

@@ -6,19 +6,19 @@ from langchain_core.messages import HumanMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from deep_research.evidence.confidence import confidence
-from deep_research.knowledge import Iteration, Verdict
-from deep_research.models.settings import settings_of
-from deep_research.run.context import Context, bound
-from deep_research.run.packet import emit
-from deep_research.run.step_branch import StepState, why
-from deep_research.run.step_telling import iteration_told
-from deep_research.run.tries import Failed
-from deep_research.state import Ending, Spent
-from deep_research.tools.fill_in import Filler
-from deep_research.tools.forms import GiveVerdict
-from deep_research.tools.step_call import StepCall
-from deep_research.tools.step_context import knowledge_of
+from ...evidence.confidence import confidence
+from ...knowledge import Iteration, Verdict
+from ...models.settings import settings_of
+from ...run.context import Context, bound
+from ...run.packet import emit
+from ...run.step_branch import StepState, why
+from ...run.step_telling import iteration_told
+from ...run.tries import Failed
+from ...state import Ending, Spent
+from ...tools.fill_in import Filler
+from ...tools.forms import GiveVerdict
+from ...tools.step_call import StepCall
+from ...tools.step_context import knowledge_of
 
 MOST_UNPRODUCTIVE = 2
 """Iterations in a row without anything new after which a step is over."""

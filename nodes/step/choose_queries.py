@@ -6,23 +6,23 @@ from langchain_core.messages import HumanMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from deep_research.models.settings import settings_of
-from deep_research.run import tool_names
-from deep_research.run.activities import activity
-from deep_research.run.context import Context, bound
-from deep_research.run.packet import emit
-from deep_research.run.step_branch import TIME_OVER, StepState, why
-from deep_research.run.step_telling import step_started
-from deep_research.run.steps import share_used_up
-from deep_research.run.tries import Failed
-from deep_research.state import Ending, Spent
-from deep_research.tools.arguments import as_lines
-from deep_research.tools.fill_in import Filler
-from deep_research.tools.forms import ChooseQueries
-from deep_research.tools.offer import offered_tools
-from deep_research.tools.step_call import StepCall
-from deep_research.tools.step_context import knowledge_of
-from deep_research.tools.use import meter_of, used_up
+from ...models.settings import settings_of
+from ...run import tool_names
+from ...run.activities import activity
+from ...run.context import Context, bound
+from ...run.packet import emit
+from ...run.step_branch import TIME_OVER, StepState, why
+from ...run.step_telling import step_started
+from ...run.steps import share_used_up
+from ...run.tries import Failed
+from ...state import Ending, Spent
+from ...tools.arguments import as_lines
+from ...tools.fill_in import Filler
+from ...tools.forms import ChooseQueries
+from ...tools.offer import offered_tools
+from ...tools.step_call import StepCall
+from ...tools.step_context import knowledge_of
+from ...tools.use import meter_of, used_up
 
 
 class ChooseQueriesUpdate(TypedDict, total=False):

@@ -8,20 +8,20 @@ from langchain_core.messages import HumanMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from deep_research.knowledge import Observation, StepOutcome, Suggestion
-from deep_research.models.settings import settings_of
-from deep_research.run.context import Context, Role
-from deep_research.run.packet import emit
-from deep_research.run.schedule import wanted_follow_up
-from deep_research.run.step_branch import StepState, why
-from deep_research.run.step_telling import step_failed
-from deep_research.run.tries import Failed
-from deep_research.state import Finding, Spent
-from deep_research.tools.fill_in import Filled, Filler
-from deep_research.tools.forms import EvaluateOutcome, UpdateStep
-from deep_research.tools.step_call import StepCall
-from deep_research.tools.step_context import knowledge_of
-from deep_research.tools.step_end import finding_of, not_found, outcome_of, tell_end
+from ...knowledge import Observation, StepOutcome, Suggestion
+from ...models.settings import settings_of
+from ...run.context import Context, Role
+from ...run.packet import emit
+from ...run.schedule import wanted_follow_up
+from ...run.step_branch import StepState, why
+from ...run.step_telling import step_failed
+from ...run.tries import Failed
+from ...state import Finding, Spent
+from ...tools.fill_in import Filled, Filler
+from ...tools.forms import EvaluateOutcome, UpdateStep
+from ...tools.step_call import StepCall
+from ...tools.step_context import knowledge_of
+from ...tools.step_end import finding_of, not_found, outcome_of, tell_end
 
 UNTITLED = "Additional research"
 """Title of a further step that nobody has named."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from deep_research.knowledge import Learning, Observation
-from deep_research.models.settings import settings_of
-from deep_research.run.context import Context, bound
-from deep_research.run.step_branch import StepState, why
-from deep_research.run.tries import Failed
-from deep_research.state import Ending, Spent
-from deep_research.tools.result_reader import Reader
-from deep_research.tools.step_call import StepCall
+from ...knowledge import Learning, Observation
+from ...models.settings import settings_of
+from ...run.context import Context, bound
+from ...run.step_branch import StepState, why
+from ...run.tries import Failed
+from ...state import Ending, Spent
+from ...tools.result_reader import Reader
+from ...tools.step_call import StepCall
 
 
 class ExtractLearningsUpdate(TypedDict, total=False):

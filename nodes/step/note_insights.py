@@ -8,15 +8,15 @@ from langchain_core.messages import HumanMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from deep_research.knowledge import Observation
-from deep_research.models.settings import settings_of
-from deep_research.run.context import Context
-from deep_research.run.step_branch import StepState, noticed
-from deep_research.run.tries import Failed
-from deep_research.state import Spent
-from deep_research.tools.forms import RecordInsights
-from deep_research.tools.step_call import StepCall
-from deep_research.tools.step_context import knowledge_of
+from ...knowledge import Observation
+from ...models.settings import settings_of
+from ...run.context import Context
+from ...run.step_branch import StepState, noticed
+from ...run.tries import Failed
+from ...state import Spent
+from ...tools.forms import RecordInsights
+from ...tools.step_call import StepCall
+from ...tools.step_context import knowledge_of
 
 INSIGHT_CONFIDENCE = 0.8
 """Confidence of an insight: it is asked for only where the step's results are sure enough."""

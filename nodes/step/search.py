@@ -10,29 +10,29 @@ from langgraph.runtime import Runtime
 from langgraph.types import StreamWriter
 from typing_extensions import TypedDict
 
-from deep_research.evidence.mixing import distinct, in_turn
-from deep_research.knowledge import Source, short_hash
-from deep_research.models.settings import settings_of
-from deep_research.run import tool_names
-from deep_research.run.clock import Watch
-from deep_research.run.context import Context, bound
-from deep_research.run.errors import failure_of
-from deep_research.run.ledger import Bill, booked
-from deep_research.run.packet import emit
-from deep_research.run.packets import SectionEnd
-from deep_research.run.pages import Pages, pages_of
-from deep_research.run.step_branch import ResultSet, StepState
-from deep_research.run.step_telling import step_failed
-from deep_research.state import Action, Ending, Spent
-from deep_research.tools import shown
-from deep_research.tools.addresses import Addresses
-from deep_research.tools.carry_out import Time
-from deep_research.tools.desk import Desk
-from deep_research.tools.meter import Meter
-from deep_research.tools.offer import offered_tools
-from deep_research.tools.outcome import Hit, Outcome
-from deep_research.tools.together import together
-from deep_research.tools.use import found_in, keep, lasting_fault, meter_of, use_tool
+from ...evidence.mixing import distinct, in_turn
+from ...knowledge import Source, short_hash
+from ...models.settings import settings_of
+from ...run import tool_names
+from ...run.clock import Watch
+from ...run.context import Context, bound
+from ...run.errors import failure_of
+from ...run.ledger import Bill, booked
+from ...run.packet import emit
+from ...run.packets import SectionEnd
+from ...run.pages import Pages, pages_of
+from ...run.step_branch import ResultSet, StepState
+from ...run.step_telling import step_failed
+from ...state import Action, Ending, Spent
+from ...tools import shown
+from ...tools.addresses import Addresses
+from ...tools.carry_out import Time
+from ...tools.desk import Desk
+from ...tools.meter import Meter
+from ...tools.offer import offered_tools
+from ...tools.outcome import Hit, Outcome
+from ...tools.together import together
+from ...tools.use import found_in, keep, lasting_fault, meter_of, use_tool
 
 READ_PER_QUERY = 2
 """Pages that are opened of what a query found on the web."""

@@ -7,8 +7,8 @@ import zlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from deep_research.tools.engines.engine import EngineBusy, EngineFailed
-from deep_research.tools.engines.failures import DEFAULT_WAIT
+from .engine import EngineBusy, EngineFailed
+from .failures import DEFAULT_WAIT
 
 if TYPE_CHECKING:
     import httpx

@@ -8,12 +8,12 @@ from io import BytesIO
 from types import SimpleNamespace
 from typing import Any
 
-from deep_research.run.context import Context
-from deep_research.run.threads import in_thread
-from deep_research.tools.engines.answers import PACKED, Answer
-from deep_research.tools.engines.community import without_notice
-from deep_research.tools.engines.engine import USER_AGENT, EngineFailed, Found
-from deep_research.tools.engines.failures import broke_off, failed_status, too_slow, unreachable
+from ...run.context import Context
+from ...run.threads import in_thread
+from .answers import PACKED, Answer
+from .community import without_notice
+from .engine import USER_AGENT, EngineFailed, Found
+from .failures import broke_off, failed_status, too_slow, unreachable
 
 ADDRESS = "https://export.arxiv.org/api/query"
 CHUNK_BYTES = 65_536

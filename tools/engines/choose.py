@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from deep_research.run.context import Context, Engine
-from deep_research.tools.engines import tavily
-from deep_research.tools.engines.arxiv import Arxiv
-from deep_research.tools.engines.duckduckgo import DuckDuckGo
-from deep_research.tools.engines.engine import SearchEngine
-from deep_research.tools.engines.tavily import Tavily
-from deep_research.tools.engines.wikipedia import Wikipedia
+from ...run.context import Context, Engine
+from . import tavily
+from .arxiv import Arxiv
+from .duckduckgo import DuckDuckGo
+from .engine import SearchEngine
+from .tavily import Tavily
+from .wikipedia import Wikipedia
 
 _ENGINES: Mapping[Engine, Callable[[Context], SearchEngine]] = {
     "tavily": Tavily,

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Protocol
 
-from deep_research.reading.domains import domains_of
-from deep_research.run.context import Context
-from deep_research.run.threads import in_thread
-from deep_research.tools.engines.engine import EngineBusy, EngineFailed, Found
-from deep_research.tools.engines.failures import DEFAULT_WAIT, broke_off, too_slow, unreachable
-from deep_research.tools.engines.tavily import KEY
+from ...reading.domains import domains_of
+from ...run.context import Context
+from ...run.threads import in_thread
+from .engine import EngineBusy, EngineFailed, Found
+from .failures import DEFAULT_WAIT, broke_off, too_slow, unreachable
+from .tavily import KEY
 
 BACKEND = "duckduckgo"
 ALL_REGIONS = "wt-wt"

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 
-from deep_research.tools.engines.engine import EngineBusy, EngineFailed
+from .engine import EngineBusy, EngineFailed
 
 if TYPE_CHECKING:
     import httpx

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 
-from deep_research.run.loops import PerLoop
-from deep_research.tools.engines.engine import EngineBusy, EngineFailed, Found, SearchEngine
-from deep_research.tools.engines.failures import too_slow
-from deep_research.tools.meter import Meter
+from ...run.loops import PerLoop
+from ..meter import Meter
+from .engine import EngineBusy, EngineFailed, Found, SearchEngine
+from .failures import too_slow
 
 LONGEST_PAUSE = 600.0
 """Seconds after which an engine is asked anew, whatever it has said: a process may live for months."""

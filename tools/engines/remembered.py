@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 
-from deep_research.run.context import Context
-from deep_research.tools.desk import Desk
-from deep_research.tools.engines.engine import Found, SearchEngine
-from deep_research.tools.engines.pace import ask
-from deep_research.tools.usable import cleaned
+from ...run.context import Context
+from ..desk import Desk
+from ..usable import cleaned
+from .engine import Found, SearchEngine
+from .pace import ask
 
 
 async def search(engine: SearchEngine, query: str, context: Context, desk: Desk) -> list[Found]:

@@ -10,13 +10,13 @@ from datetime import datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
-from deep_research.models.certificates import trusted_certificates
-from deep_research.reading.domains import domains_of
-from deep_research.run.context import Context
-from deep_research.run.errors import SearchRefused
-from deep_research.tools.engines.answers import PACKED, limited_async
-from deep_research.tools.engines.engine import USER_AGENT, EngineFailed, Found
-from deep_research.tools.engines.failures import failed_request, failed_status
+from ...models.certificates import trusted_certificates
+from ...reading.domains import domains_of
+from ...run.context import Context
+from ...run.errors import SearchRefused
+from .answers import PACKED, limited_async
+from .engine import USER_AGENT, EngineFailed, Found
+from .failures import failed_request, failed_status
 
 if TYPE_CHECKING:
     import httpx

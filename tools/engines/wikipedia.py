@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ValidationError
 
-from deep_research.run.context import Context
-from deep_research.run.threads import in_thread
-from deep_research.tools.engines.answers import PACKED, limited
-from deep_research.tools.engines.community import without_notice
-from deep_research.tools.engines.engine import USER_AGENT, EngineFailed, Found
-from deep_research.tools.engines.failures import failed_request, failed_status
+from ...run.context import Context
+from ...run.threads import in_thread
+from .answers import PACKED, limited
+from .community import without_notice
+from .engine import USER_AGENT, EngineFailed, Found
+from .failures import failed_request, failed_status
 
 if TYPE_CHECKING:
     import httpx
