@@ -9,8 +9,8 @@ from pathlib import Path
 
 from ..evidence.reaudit import Reaudit, Rechecked, reaudit
 from ..run.conversation import clean
-from .cli import DONE, FAILED
 from .endings import reported, stopped
+from .exit_codes import DONE, FAILED
 from .export import no_report_yet
 from .interrupt import run_interruptibly
 from .runs import Standing

@@ -6,10 +6,12 @@ import gc
 import sys
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
+from .exit_codes import INTERRUPTED, NOTHING_BEGAN
+from .formats import ExportFormat, Format
 from .setting_options import LIMIT, MODEL, with_settings
 from .strategies import STRATEGIES
 
@@ -17,23 +19,8 @@ if TYPE_CHECKING:
     from .commands import Outlet
     from .delivery import Output
 
-Format = Literal["md", "json"]
-"""How a report is printed."""
-ExportFormat = Literal["md", "json", "html", "docx", "pdf", "bibtex", "csl-json"]
-"""How a finished report is written."""
-
-DONE = 0
-FAILED = 1
-"""Exit code of a run that failed and can be resumed."""
-REFUSED = 2
-"""Exit code of a call or setting that has to change."""
-WAITING = 3
-"""Exit code of a run that waits for an answer."""
-INTERRUPTED = 130
-"""Exit code after Ctrl-C."""
 GARBAGE = (50_000, 50)
 """New objects from which on the youngest are searched for garbage, and such searches until older ones are, too."""
-NOTHING_BEGAN = "Stopped before anything began."
 
 DATA_DIR = click.option(
     "--data-dir", type=click.Path(path_type=Path, file_okay=False), help="Folder for runs and document indexes."

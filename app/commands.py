@@ -12,11 +12,11 @@ from typing import Any
 from ..run.conversation import clean
 from ..run.errors import UnknownSetting
 from .begun import whole_name
-from .cli import DONE, FAILED, WAITING
 from .delivery import Output, check_output, deliver
 from .demo import QUESTION, write_documents
 from .embed import read_context
 from .endings import reported, stopped
+from .exit_codes import DONE, FAILED, WAITING
 from .export import answer_content, check_format, chosen_format
 from .interrupt import run_interruptibly
 from .live_view import progress_view

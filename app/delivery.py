@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..run.errors import UserMistake
-from .cli import Format
+from .formats import Format
 from .terminal import complain, put_out, say
 
 

@@ -23,9 +23,9 @@ from ..tools.decide_language import check_language
 from ..tools.engines.choose import choose_engines
 from ..tools.offer import check_tools
 from ..tools.roots import open_roots, unreadable
-from .cli import DONE, REFUSED
 from .embed import read_context
 from .endings import reported, stopped
+from .exit_codes import DONE, REFUSED
 from .interrupt import run_interruptibly
 from .look import Look
 from .options import settings_of

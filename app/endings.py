@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ..run.errors import DeepResearchError, UserMistake
-from .cli import FAILED, INTERRUPTED, NOTHING_BEGAN, REFUSED
+from .exit_codes import FAILED, INTERRUPTED, NOTHING_BEGAN, REFUSED
 from .terminal import ReaderGone, RunName, complain, say
 from .variables import unknown_variables
 

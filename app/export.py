@@ -6,8 +6,8 @@ from pathlib import Path
 
 from ..evidence.bibliography import bibtex, csl_json
 from ..run.errors import UserMistake
-from .cli import ExportFormat, Format
 from .exports.finished import Finished, finished_report
+from .formats import ExportFormat, Format
 from .output import report_text, run_json
 from .runs import Standing
 from .terminal import RunName

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from ..evidence.drafts.fix import Counts, fix_citations
 from ..run.errors import UserMistake
-from .cli import DONE, FAILED
 from .delivery import Output, check_output, deliver
 from .endings import reported
+from .exit_codes import DONE, FAILED
 from .terminal import RunName, say
 from .words import counted
 

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Coroutine
 from typing import Any, NoReturn, TypeVar
 
-from .cli import INTERRUPTED
+from .exit_codes import INTERRUPTED
 from .terminal import is_terminal
 
 Value = TypeVar("Value")

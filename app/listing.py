@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ..run.limits import Limits
-from .cli import DONE
 from .embed import read_context
 from .endings import reported
+from .exit_codes import DONE
 from .terminal import RunName, put_out
 
 

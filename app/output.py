@@ -16,7 +16,7 @@ from ..run.money import dollars
 from ..run.spending import total
 from ..state import Finding, ResearchState
 from .audit_lines import audit_data, audit_page
-from .cli import Format
+from .formats import Format
 from .runs import Standing
 from .step_lines import step_data, step_page
 from .terminal import RunName

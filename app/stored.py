@@ -10,10 +10,11 @@ from pathlib import Path
 from ..evidence.reaudit import faults_of
 from ..run.conversation import clean, mark_of
 from .begun import whole_name
-from .cli import DONE, FAILED, ExportFormat, Format
 from .delivery import check_output, deliver
 from .endings import reported, stopped
+from .exit_codes import DONE, FAILED
 from .export import chosen_format, export_content
+from .formats import ExportFormat, Format
 from .interrupt import run_interruptibly
 from .options import data_folder
 from .output import report_text, run_json, run_line, run_page

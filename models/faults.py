@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from urllib.parse import urlsplit
 
 from ..run.errors import (
     ContentRefused,
@@ -17,7 +18,6 @@ from ..run.errors import (
     PromptTooLong,
     RateLimited,
 )
-from .providers import host_in
 from .wordings import NAMES, STATUS, TOO_MANY, WINDOW, WORDINGS, Kind
 
 CHARACTERS = 4000
@@ -182,6 +182,14 @@ def kind_of(error: BaseException) -> Kind | None:
     if kind == "broken" and TOO_MANY.search(words):
         return "limited"
     return next((told for told, pattern in WORDINGS if pattern.search(words)), kind)
+
+
+def host_in(address: str) -> str:
+    """Host and port, without the name and password that an address may hold; empty if it is none."""
+    try:
+        return urlsplit(address).netloc.rpartition("@")[2]
+    except ValueError:
+        return ""
 
 
 def words_of(error: BaseException) -> str:

@@ -14,6 +14,7 @@ from pydantic import SecretStr
 from ..run.context import Context, Role
 from ..run.errors import KeyRefused, UnknownModel, UnknownSetting
 from ..run.loops import PerLoop
+from .faults import host_in
 
 OPENAI = "openai:"
 OPENAI_URL = "https://api.openai.com/v1"
@@ -81,14 +82,6 @@ def host_of(model: BaseChatModel) -> str:
     """Host and port of the server that a model calls; empty where its class does not tell."""
     told = (getattr(model, name, None) for name in ADDRESSES)
     return next((host for address in told if isinstance(address, str) and (host := host_in(address))), "")
-
-
-def host_in(address: str) -> str:
-    """Host and port, without the name and password that an address may hold; empty if it is none."""
-    try:
-        return urlsplit(address).netloc.rpartition("@")[2]
-    except ValueError:
-        return ""
 
 
 def _server(role: Role) -> Server:

@@ -10,10 +10,10 @@ from langchain_core.messages import AIMessageChunk
 from openai_server import fail, openai_server, say
 
 from deep_research.models.extractive import ExtractiveChatModel
-from deep_research.models.faults import in_our_words
+from deep_research.models.faults import host_in, in_our_words
 from deep_research.models.openai_chat import OpenAIChat
 from deep_research.models.prices import cost_of
-from deep_research.models.providers import host_in, host_of
+from deep_research.models.providers import host_of
 from deep_research.models.resolve import check_models, profile_of, resolve_model
 from deep_research.models.scripted import ScriptedChatModel
 from deep_research.run.context import Context, Price
