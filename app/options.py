@@ -12,7 +12,6 @@ SETTINGS = {
     "model": "models",
     "window": "window",
     "allow_small_window": "allow_small_window",
-    "embeddings": "embeddings",
     "domain": "domains_allow",
     "not_domain": "domains_deny",
     "after": "published_after",

@@ -22,11 +22,6 @@ LIMIT = click.option(
 OPTIONS = (
     click.option("--docs", multiple=True, type=click.Path(), metavar="DIR", help="Folder to search (repeatable)."),
     click.option("--attach", multiple=True, type=click.Path(), metavar="FILE", help="File to search (repeatable)."),
-    click.option(
-        "--embeddings",
-        is_flag=True,
-        help='Also find passages of English documents by meaning; needs `pip install "deep-research[embeddings]"`.',
-    ),
     click.option("--no-web", is_flag=True, help="Search your documents only."),
     click.option(
         "--engine",

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable
 from itertools import chain, zip_longest
 
 from ..channels import Value
-
-DAMPING = 60
-"""How little the first places differ: the constant of reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009)."""
 
 
 def distinct(values: Iterable[Value], key: Callable[[Value], object]) -> list[Value]:
@@ -33,15 +30,3 @@ def spread(values: Iterable[Value], key: Callable[[Value], Hashable], most: int)
         counts[key(value)] += 1
         (first if counts[key(value)] <= most else behind).append(value)
     return [*first, *behind]
-
-
-def fused(rankings: Sequence[Sequence[Value]], key: Callable[[Value], Hashable]) -> list[Value]:
-    """One ranking of several that each name a value once at most; where two come out alike, the first ranking decides.
-
-    What stands at the same place of two rankings comes before what stands there in one.
-    """
-    scores: dict[Hashable, float] = defaultdict(float)
-    for ranking in rankings:
-        for place, value in enumerate(ranking, 1):
-            scores[key(value)] += 1 / (DAMPING + place)
-    return sorted(distinct(chain.from_iterable(rankings), key), key=lambda value: -scores[key(value)])

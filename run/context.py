@@ -67,8 +67,6 @@ class Context(BaseSettings):
     """How hard reasoning models think; `auto` leaves it to the model, and means `low` for researchers."""
     docs: Annotated[tuple[Path, ...], NoDecode] = Field(default=(), title="Documents")
     """Folders and files to search; in the environment separated as in PATH."""
-    embeddings: bool = Field(default=False, title="Embeddings")
-    """Also find passages of English documents by meaning; needs `pip install "deep-research[embeddings]"`."""
     engines: Annotated[tuple[Engine, ...] | None, NoDecode] = Field(default=None, title="Search engines")
     """Engines that search the web; in the environment `none` for no engine. Not set: Tavily if TAVILY_API_KEY is there,
     else DuckDuckGo unless there are documents to search."""

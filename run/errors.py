@@ -6,7 +6,7 @@ DeepResearchError
 │   ├── DocumentsUnreadable     folder or file of `docs` missing, empty or unreadable
 │   ├── UnknownSetting          a name or value that no setting has
 │   ├── UnknownModel            model name that nothing can resolve
-│   ├── ExtraMissing            what a setting or format asks for needs a package that is not installed
+│   ├── ExtraMissing            what a format asks for needs a package that is not installed
 │   ├── WindowTooSmall          model window below `min_window`
 │   ├── NoSearchTool            nothing to search: no folder, no engine
 │   ├── KeyRefused              no key, or one that the provider does not take

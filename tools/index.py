@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -16,8 +16,6 @@ from .index_lock import used
 from .index_reader import IndexReader
 from .index_search import Counter, Found, find
 from .index_texts import settle, text_of
-from .index_vectors import Near, keep, lacking, lacking_hashes, nearest
-from .meaning import Meaning, is_english
 from .narrowing import MOST
 
 _STAMP = "path, size, mtime_ns, file_hash, reason, code, seconds, tries, is_cut"
@@ -60,10 +58,9 @@ class Index:
     Raises `Foreign` where the file must be built anew first, and `DatabaseUnusable`.
     """
 
-    def __init__(self, file: Path, meaning: Meaning | None = None, most: int = MOST) -> None:
-        """`meaning` makes vectors of the passages; without it there are none. One search compares `most` passages."""
+    def __init__(self, file: Path, most: int = MOST) -> None:
+        """One search compares `most` passages."""
         self.file = file
-        self._meaning = meaning
         self._most = most
         self._counter = Counter()
 
@@ -95,7 +92,6 @@ class Index:
                     touched[entry.content_hash] = None
                     texts[entry.content_hash] = entry.text
             settle(connection, touched, texts)
-        self.embed(touched)
 
     def note_root(self, root: Path) -> None:
         """Note of which folder or file this is the index."""
@@ -124,7 +120,6 @@ class Index:
             for path in paths:
                 touched |= _remove(connection, path)
             settle(connection, touched, {})
-        self.embed(touched)
 
     def document(self, path: str) -> Entry | None:
         """One document with its text."""
@@ -139,32 +134,6 @@ class Index:
         """What there is for the words of a question, and for the titles that it may mention."""
         with self._transaction() as connection:
             return find(connection, self._counter, terms, titles, limit, self._most)
-
-    def lacking(self) -> list[str]:
-        """The hashes of texts that have no vectors yet; none if there need not be any."""
-        if self._meaning is None:
-            return []
-        with self._transaction() as connection:
-            return lacking_hashes(connection)
-
-    def embed(self, hashes: Iterable[str]) -> None:
-        """Make the vectors that these texts have not yet, if there need be any."""
-        if self._meaning is None:
-            return
-        with self._transaction("IMMEDIATE") as connection:
-            texts = lacking(connection, hashes)
-        # Between the transactions, for it takes long.
-        vectors = self._meaning.vectors([passage for text in texts for passage in text.passages])
-        with self._transaction("IMMEDIATE") as connection:
-            keep(connection, texts, vectors)
-
-    def nearest(self, question: str, limit: int) -> list[Near]:
-        """The passages that mean most nearly what a question does; none if there are no vectors."""
-        if self._meaning is None or not is_english(question):
-            return []
-        (vector,) = self._meaning.vectors([question])
-        with self._transaction() as connection:
-            return nearest(connection, vector, limit)
 
     @contextmanager
     def reading(self) -> Iterator[IndexReader]:
@@ -188,7 +157,7 @@ class Index:
 
     def beside(self) -> Index:
         """An empty index to be built that takes the place of this one; only under `alone`."""
-        fresh = Index(Path(f"{self.file}{NEW}"), self._meaning, self._most)
+        fresh = Index(Path(f"{self.file}{NEW}"), self._most)
         # Somebody may have been ended while he built it.
         discard(fresh.file)
         return fresh

@@ -12,7 +12,7 @@ from itertools import chain
 from typing import NamedTuple, TypeVar
 
 from ..evidence.inflection.wording import bare, sought_words
-from ..evidence.mixing import distinct, fused, spread
+from ..evidence.mixing import distinct, spread
 from ..evidence.rarity import rarity
 from ..evidence.trails.trails import find_trails, passages_of
 from ..knowledge import Source
@@ -31,8 +31,6 @@ from .roots import SCHEME, Root, open_roots, unreadable
 from .upkeep import Upkeep
 
 CANDIDATES = 100
-NEAREST = 50
-"""Passages that are taken for what they mean, where that is looked at."""
 FEWEST_WORDS = 5
 """Words from which on a query counts as a question."""
 TRAILED = 10
@@ -73,7 +71,7 @@ class Library:
     def refresh(self, on_progress: Callable[[int, int], None] | None = None) -> LibraryStatus:
         """Index what is new or changed; tells how many of how many documents are done.
 
-        Raises `DocumentsUnreadable`, or `ExtraMissing`.
+        Raises `DocumentsUnreadable`.
         """
         outdated = self._upkeep.refresh(self._roots, on_progress)
         return _status([_root_status(root, one) for root, one in zip(self._roots, outdated, strict=True)])
@@ -89,22 +87,7 @@ class Library:
         rarities = _rarities(terms, found)
         ranked = zip(scores(passages, _weights(rarities, found), _mentioned(titles, rarities)), passages, strict=True)
         best = sorted(ranked, key=_best_first)
-        ranking = fused([[passage for _, passage in best], self._near(query)], _text)
-        return _spread(ranking)[:limit]
-
-    def _near(self, query: str) -> list[Passage]:
-        """The passages of all folders that mean most nearly what a query does, nearest first."""
-        if not self._context.embeddings:
-            return []
-        read_at = self._now()
-        found = [
-            (one.likeness, self._passage(root, one.passage, read_at))
-            for root in self._roots
-            for one in self._mended(root, partial(root.store.nearest, query, NEAREST))
-        ]
-        near = distinct(found, lambda pair: _text(pair[1]))
-        near.sort(key=_best_first)
-        return [passage for _, passage in near[:NEAREST]]
+        return _spread(passage for _, passage in best)[:limit]
 
     def follow(self, question: str, limit: int) -> list[Passage]:
         """The passages that answer a question together, those of the best trail first, and others that may help.

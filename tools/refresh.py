@@ -8,11 +8,10 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import closing
 from functools import partial
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path, PurePath
 from typing import NamedTuple
 
-from ..channels import Value
 from ..reading.extract import Parser
 from ..reading.folder import FoundFile, LeftOut, read_file, scan_folder
 from ..reading.records import Extract, Unreadable
@@ -22,8 +21,6 @@ from .index import Entry, Index
 
 AHEAD = 2
 """Batches that are under way: while one is stored, the next one is read already."""
-BATCH_TEXTS = 64
-"""Texts whose vectors are stored together."""
 NEVER = -1
 UNSURE = frozenset({"timed out", "crashed"})
 """Failures that may have other reasons than the file: a busy machine, or a limit that has been raised meanwhile."""
@@ -44,15 +41,8 @@ class Outdated(NamedTuple):
     """Paths that are no longer there."""
     left_out: tuple[LeftOut, ...]
     """What the scan would not touch."""
-    lacking: tuple[str, ...]
-    """Hashes of texts that were indexed without the vectors that they need now."""
     seconds: float
     """That reading one file may take."""
-
-    @property
-    def steps(self) -> int:
-        """How often the progress is told."""
-        return len(self.files) + len(self.lacking)
 
 
 def compare(root: Path, index: Index, limits: Limits) -> Outdated:
@@ -68,7 +58,7 @@ def compare(root: Path, index: Index, limits: Limits) -> Outdated:
     seconds = limits.parse_seconds
     files = tuple(file for file in scan.files if not _is_known(file, known.get(file.path), seconds))
     gone = tuple(sorted(known.keys() - {file.path for file in scan.files}))
-    return Outdated(root, index, files, known, gone, scan.left_out, tuple(index.lacking()), seconds)
+    return Outdated(root, index, files, known, gone, scan.left_out, seconds)
 
 
 def update(outdated: Outdated, parser: Parser, threads: Executor, on_step: Callable[[], None]) -> None:
@@ -82,10 +72,6 @@ def update(outdated: Outdated, parser: Parser, threads: Executor, on_step: Calla
             outdated.store.restamp([entry for entry, same in zip(entries, is_same, strict=True) if same])
     # Last, so that the text of a file that was moved is still there to be taken over.
     outdated.store.remove(outdated.gone)
-    hashes = iter(outdated.lacking)
-    while batch := list(islice(hashes, BATCH_TEXTS)):
-        outdated.store.embed(batch)
-        _counted(batch, on_step)
 
 
 def _is_known(file: FoundFile, entry: Entry | None, seconds: float) -> bool:
@@ -106,7 +92,7 @@ def _is_settled(entry: Entry, seconds: float) -> bool:
     return entry.code not in UNSURE or (entry.tries >= MOST_TRIES and entry.seconds >= seconds)
 
 
-def _counted(done: Sequence[Value], on_step: Callable[[], None]) -> Sequence[Value]:
+def _counted(done: Sequence[Entry], on_step: Callable[[], None]) -> Sequence[Entry]:
     for _ in done:
         on_step()
     return done

@@ -15,7 +15,6 @@ from ..reading.records import KINDS
 from ..run.context import Context
 from ..run.errors import DocumentsUnreadable
 from .index import Index
-from .meaning import Meaning
 
 SCHEME = "docs:"
 
@@ -52,9 +51,8 @@ def _uri(path: Path) -> str:
 
 
 def open_roots(context: Context) -> Iterator[Root]:
-    """The folders and files of `docs`, each once; blocks. Raises `DocumentsUnreadable`, or `ExtraMissing`."""
+    """The folders and files of `docs`, each once; blocks. Raises `DocumentsUnreadable`."""
     names: set[str] = set()
-    meaning = Meaning() if context.embeddings and context.docs else None
     for path in dict.fromkeys(_resolved(path) for path in context.docs):
         if not path.is_dir() and path.suffix.lower() not in KINDS:
             raise unreadable(path, f"its format cannot be read; these can: {' '.join(KINDS)}")
@@ -64,7 +62,7 @@ def open_roots(context: Context) -> Iterator[Root]:
             name = f"{path.name or 'root'}-{number}"
         names.add(name)
         digest = hashlib.sha256(str(path).encode(errors="surrogateescape")).hexdigest()[:16]
-        yield Root(name, path, path.is_dir(), Index(context.data_dir / "indexes" / f"{digest}.sqlite", meaning))
+        yield Root(name, path, path.is_dir(), Index(context.data_dir / "indexes" / f"{digest}.sqlite"))
 
 
 def _resolved(path: Path) -> Path:

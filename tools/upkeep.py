@@ -35,7 +35,7 @@ class Upkeep:
     def refresh(self, roots: Sequence[Root], on_progress: Callable[[int, int], None] | None) -> list[Outdated]:
         """Index what is new or changed, and tell what that was."""
         outdated = [self._compared(root) for root in roots]
-        total = sum(one.steps for one in outdated)
+        total = sum(len(one.files) for one in outdated)
         done = 0
 
         def count() -> None:
