@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,14 +15,14 @@ from ..models.abilities import place_of
 from ..models.memory import recall
 from ..models.providers import host_of
 from ..models.resolve import EXTRACTIVE, check_models, profile_of, resolve_model
-from ..reading.folder import LeftOut, scan_folder
 from ..run.checkpoints import FILE_NAME, open_database
 from ..run.context import ROLES, Context, Role
+from ..run.conversation import clean
 from ..run.errors import DeepResearchError
 from ..tools.decide_language import check_language
 from ..tools.engines.choose import choose_engines
+from ..tools.library import Library
 from ..tools.offer import check_tools
-from ..tools.roots import open_roots, unreadable
 from .embed import read_context
 from .endings import reported, stopped
 from .exit_codes import DONE, REFUSED
@@ -34,8 +34,8 @@ from .terminal import RunName, put_out, say
 from .trial import try_out
 from .words import counted
 
-NAMED = 3
-"""Files and folders of one place that are not read and are named one by one."""
+EVERY = 100
+"""Documents read from one line of progress to the next."""
 
 
 def examine(*, is_trial: bool, **options: Any) -> int:
@@ -45,32 +45,30 @@ def examine(*, is_trial: bool, **options: Any) -> int:
     def work() -> int:
         context = read_context(settings_of(**options))
         looks = look_at(context)
-        if is_trial and all(look.is_ok for look in looks):
+        if is_trial and not any(look.stops_runs for look in looks):
             say("trying it out ...")
             tried = run_interruptibly(try_out(context), partial(stopped, name))
             # How models call tools is known by now.
-            looks = [*look_at(context), *tried]
+            models = _models(context)
+            looks = [*models, *looks[len(models) :], *tried]
         elif is_trial:
             looks.append(Look("trial", is_ok=False, words="not made: first mend what is missing", otherwise="note"))
         put_out("\n".join(f"{look.state:7}  {look.what}: {look.words}" for look in looks))
-        return REFUSED if any(look.state in ("missing", "failed") for look in looks) else DONE
+        return REFUSED if any(look.stops_runs for look in looks) else DONE
 
     return reported(name, work)
 
 
 def look_at(context: Context) -> list[Look]:
-    """What a run with these settings would find; nothing is contacted and nothing is spent."""
-    models = _models(context)
-    if all(look.is_ok for look in models):
-        models.append(_look("windows", lambda: " ".join(check_models(ROLES, context)) or "large enough"))
-    documents = _look("documents", lambda: _documents(context))
+    """What a run with these settings would find; documents are read and nothing is kept, contacted or spent."""
+    documents = list(_documents(context))
     # Whatever else there is to search, no run starts without the documents that it is to have.
-    to_search = [_look("something to search", lambda: _tools(context))] if documents.is_ok else []
+    to_search = [_look("something to search", lambda: _tools(context))] if documents[0].is_ok else []
     return [
-        *models,
+        *_models(context),
         _look("language", lambda: _language(context)),
         _look("web search", lambda: _engines(context)),
-        documents,
+        *documents,
         *to_search,
         _folder(context.data_dir),
         _look("runs", lambda: _runs(context.data_dir)),
@@ -78,12 +76,13 @@ def look_at(context: Context) -> list[Look]:
 
 
 def _models(context: Context) -> list[Look]:
-    """The model of each role, or one line where they are all alike."""
+    """The model of each role, or one line where they are all alike; and whether they read enough."""
     looks = {role: _look(f"model of the {role}", partial(_model, role, context)) for role in ROLES}
     alike = {look.words.replace(f"The {role}'s model", "The model") for role, look in looks.items()}
-    if len(alike) > 1:
-        return list(looks.values())
-    return [Look("models", all(look.is_ok for look in looks.values()), alike.pop())]
+    are_ok = all(look.is_ok for look in looks.values())
+    told = list(looks.values()) if len(alike) > 1 else [Look("models", are_ok, alike.pop())]
+    windows = _look("windows", lambda: " ".join(check_models(ROLES, context)) or "large enough")
+    return [*told, windows] if are_ok else told
 
 
 def _look(what: str, find: Callable[[], str]) -> Look:
@@ -128,24 +127,26 @@ def _engines(context: Context) -> str:
     return "off; set TAVILY_API_KEY, or name an engine by --engine (engines)"
 
 
-def _documents(context: Context) -> str:
-    found, limits = [], context.limits
-    for root in open_roots(context):
-        try:
-            scan = scan_folder(root.path, limits.max_document_bytes, limits.max_documents)
-        except OSError as error:
-            raise unreadable(root.path, f"cannot be opened ({error.strerror or error})") from None
-        if not scan.files:
-            raise unreadable(root.path, "there is no document in it that can be read")
-        found.append(f"{root.path} ({counted(len(scan.files), 'document')}{_left_out(scan.left_out)})")
-    return ", ".join(found) or "none; name a folder by --docs, docs or DEEP_RESEARCH_DOCS"
+def _documents(context: Context) -> Iterator[Look]:
+    """What can be searched, and a note for each file that cannot."""
+    try:
+        status = Library(context).examine(_tell_read)
+    except DeepResearchError as error:
+        yield Look("documents", is_ok=False, words=str(error))
+        return
+    folders = ", ".join(str(path.expanduser().absolute()) for path in dict.fromkeys(context.docs))
+    unread = f", {status.unread} could not be read" if status.unread else ""
+    found = f"{counted(status.documents, 'document')}{unread} ({folders})"
+    yield Look("documents", True, found if folders else "none; name a folder by --docs, docs or DEEP_RESEARCH_DOCS")
+    for left in status.left_out:
+        yield Look("not read", is_ok=False, words=clean(f"{left.path}: {left.reason}"), otherwise="note")
+    for path in status.shortened:
+        yield Look("only the beginning is read", is_ok=False, words=clean(path), otherwise="note")
 
 
-def _left_out(left_out: Sequence[LeftOut]) -> str:
-    """What a look at the names shows not to be read; what is in the files, only a run finds out."""
-    named = [f"{one.path} ({one.reason})" for one in left_out[:NAMED]]
-    more = [f"{len(left_out) - NAMED} more"] if len(left_out) > NAMED else []
-    return f"; not read: {'; '.join([*named, *more])}" if left_out else ""
+def _tell_read(done: int, total: int) -> None:
+    if done % EVERY == 0:
+        say(f"documents read: {done} of {total}")
 
 
 def _tools(context: Context) -> str:

@@ -16,7 +16,7 @@ from ..run.conversation import clean
 from ..run.packets import AnyPacket
 from ..run.step_branch import StepTask
 from ..state import ResearchState
-from .progress import PlainLines, Progress, describe, is_report_start, shorten
+from .progress import PlainLines, Progress, describe, describe_index, is_report_start, shorten
 from .words import counted
 
 SHOWN_RESEARCHERS = 6
@@ -74,6 +74,9 @@ class LiveView(Progress):
             case packets.OverallStop() if self.bill.calls:
                 # The view goes, this stays.
                 self.tell(self.bill.line)
+            case packets.DocumentsIndexed() if packet.unread_total:
+                # The view goes, this stays.
+                self.tell(describe_index(packet))
             case packets.DocumentsIndexed():
                 self.indexing = f"{packet.done} of {packet.total} documents indexed"
             case packets.ResearchAgentStart():

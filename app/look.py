@@ -19,3 +19,8 @@ class Look(NamedTuple):
     def state(self) -> str:
         """How it stands, in a word."""
         return "ok" if self.is_ok else self.otherwise
+
+    @property
+    def stops_runs(self) -> bool:
+        """Whether no run can begin, or end well, before it is mended."""
+        return self.state in ("missing", "failed")

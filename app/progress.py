@@ -109,6 +109,17 @@ def describe(packet: AnyPacket) -> str:
             return _describe_step(packet)
 
 
+def describe_index(packet: packets.DocumentsIndexed) -> str:
+    """How far indexing is; at its end also what could not be read, the first few by name."""
+    if not packet.unread_total:
+        return f"documents indexed: {packet.done} of {packet.total}"
+    named = [f"{one.path} ({one.reason})" for one in packet.unread]
+    more = packet.unread_total - len(named)
+    rest = f", and {more} more: `deep-research doctor` with the same --docs lists them" if more else ""
+    count = f"documents indexed: {packet.readable} of {packet.readable + packet.unread_total}"
+    return clean(f"{count}; {packet.unread_total} could not be read: {', '.join(named)}{rest}")
+
+
 def _describe_audit(audit: Audit) -> str:
     """What the check of the report came to."""
     parts = [f"{audit.supported} of {counted(audit.cited, 'cited sentence')} supported"]
@@ -157,7 +168,7 @@ class PlainLines(Progress):
             case packets.SectionEnd() if place.turn_index == self.plan_turn:
                 say(f"plan:\n{''.join(self.plan).strip()}")
             case packets.DocumentsIndexed() if packet.done == packet.total or packet.done % EVERY == 0:
-                say(f"documents indexed: {packet.done} of {packet.total}")
+                say(describe_index(packet))
             case packets.OverallStop() if self.bill.calls:
                 say(self.bill.line)
             case _ if is_report_start(packet):

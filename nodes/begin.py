@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, RemoveMessage
@@ -18,6 +18,7 @@ from ..audit import Draft, NotRead
 from ..knowledge import PlanStep
 from ..models.resolve import check_models
 from ..models.settings import settings_of
+from ..reading.folder import LeftOut
 from ..run.context import ROLES, Context, bound
 from ..run.conversation import check_question, clean, entry_of, question_of, refused
 from ..run.packet import Placement, emit
@@ -35,6 +36,8 @@ TOLD = 100
 """Times at most that the progress of indexing is told."""
 LISTED = 20
 """Documents left out that are named one by one."""
+FIRST = 5
+"""Those of them that are told at once."""
 
 
 class BeginUpdate(TypedDict, total=False):
@@ -96,7 +99,7 @@ async def _start(state: ResearchState, runtime: Runtime[Context], entry: Entry, 
         entry=entry,
         active_seconds=context.clock.seconds() - started,
         notices=(*notices, *_left_out(status)),
-        not_read=tuple(NotRead(**left._asdict()) for left in status.left_out[:LISTED]),
+        not_read=_not_read(status.left_out[:LISTED]),
     )
     await _allow_addresses(messages, runtime, question_id)
     return BeginUpdate(
@@ -138,24 +141,46 @@ def _removed(messages: list[AnyMessage]) -> list[BaseMessage]:
 
 
 async def _prepare_documents(context: Context, runtime: Runtime[Context]) -> LibraryStatus:
-    loop, is_over = asyncio.get_running_loop(), threading.Event()
+    loop, is_over, place = asyncio.get_running_loop(), threading.Event(), Placement(turn_index=0)
+    changed = 0
 
     def tell(done: int, total: int) -> None:
+        nonlocal changed
         if is_over.is_set():
             # The run was cancelled: raising is what stops the thread.
             raise asyncio.CancelledError
-        if done < total and done % max(1, total // TOLD):
-            return
-        packet = DocumentsIndexed(placement=Placement(turn_index=0), done=done, total=total)
-        loop.call_soon_threadsafe(emit, runtime.stream_writer, packet)
+        changed = total
+        if done < total and done % max(1, total // TOLD) == 0:
+            packet = DocumentsIndexed(placement=place, done=done, total=total)
+            loop.call_soon_threadsafe(emit, runtime.stream_writer, packet)
 
     try:
-        return await asyncio.to_thread(Library(context).refresh, tell)
+        status = await asyncio.to_thread(Library(context).refresh, tell)
     finally:
         is_over.set()
+    if changed or status.unread:
+        emit(runtime.stream_writer, _indexed(status, changed, place))
+    return status
+
+
+def _indexed(status: LibraryStatus, changed: int, place: Placement) -> DocumentsIndexed:
+    """The last word on indexing."""
+    documents = [one for one in status.left_out if one.is_document]
+    return DocumentsIndexed(
+        placement=place,
+        done=changed,
+        total=changed,
+        readable=status.documents,
+        unread_total=status.unread,
+        unread=_not_read(documents[:FIRST]),
+    )
+
+
+def _not_read(left_out: Iterable[LeftOut]) -> tuple[NotRead, ...]:
+    return tuple(NotRead(path=one.path, reason=one.reason, code=one.code) for one in left_out)
 
 
 def _left_out(status: LibraryStatus) -> list[str]:
     notices = [f"Only the beginning was read: {path}." for path in status.shortened[:LISTED]]
-    more = len(status.left_out) - LISTED
-    return notices if more <= 0 else [*notices, f"Not read: {more} more of the documents."]
+    more = sum(one.files for one in status.left_out[LISTED:])
+    return [*notices, f"Not read: {more} more; deep-research doctor lists all."] if more else notices

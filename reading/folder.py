@@ -13,6 +13,8 @@ from typing import NamedTuple
 from .first import First
 from .records import KINDS, Unreadable
 
+OTHER_KINDS = "unknown format"
+"""Code of files whose names say that they are of no kind that is read."""
 OTHERS = "(other files)"
 """Stands for all files of kinds that are not read, before all names in a list of them."""
 MORE = "(more files)"
@@ -47,6 +49,13 @@ class LeftOut(NamedTuple):
     reason: str
     code: str
     """The same in one word or two, for programs; see `reading.records`."""
+    files: int = 1
+    """Files that it stands for."""
+
+    @property
+    def is_document(self) -> bool:
+        """Whether it would be a document if it could be read; files of other kinds never are."""
+        return self.code != OTHER_KINDS
 
 
 class Scan(NamedTuple):
@@ -76,7 +85,7 @@ def scan_folder(root: Path, max_bytes: int, max_files: int) -> Scan:
     left_out = [*walk.other_kinds(), *walk.named()]
     if files.count > max_files:
         reason = f"it holds {files.count} files; only the first {max_files} are read"
-        left_out.append(LeftOut(root.name, reason, "too many"))
+        left_out.append(LeftOut(root.name, reason, "too many", files.count - max_files))
     return Scan(tuple(fitting), tuple(left_out))
 
 
@@ -125,7 +134,8 @@ class _Walk:
         """What was left out, and one line for what is not named any more."""
         yield from self.left_out.values()
         if self.left_out.count > MOST_NAMED:
-            yield LeftOut(MORE, f"{self.left_out.count - MOST_NAMED} more are left out", "unreadable")
+            more = self.left_out.count - MOST_NAMED
+            yield LeftOut(MORE, f"{more} more are left out", "unreadable", more)
 
     def other_kinds(self) -> Iterator[LeftOut]:
         """One line for all files that are of no readable kind."""
@@ -134,7 +144,7 @@ class _Walk:
             most = sorted(self._others, key=lambda kind: (-self._others[kind], kind))
             named = ", ".join(kind or "no suffix" for kind in most[:KINDS_NAMED])
             more = f" and {len(most) - KINDS_NAMED} more" if len(most) > KINDS_NAMED else ""
-            yield LeftOut(OTHERS, f"{count} of kinds that are not read: {named}{more}", "unknown format")
+            yield LeftOut(OTHERS, f"{count} of kinds that are not read: {named}{more}", OTHER_KINDS, count)
 
     def _folder_files(self, inner: str) -> Iterator[FoundFile]:
         with os.scandir(self._root / inner) as entries:

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from ..audit import NotRead
 from .packet import Document, Packet
 from .report_packets import ReportAudited, ReportRevised
 from .step_packets import (
@@ -186,11 +187,18 @@ class PacketError(Packet):
 
 
 class DocumentsIndexed(Packet):
-    """The user's documents are being indexed."""
+    """The user's documents are being indexed; the last packet also tells what could not be read."""
 
     type: Literal["documents_indexed"] = "documents_indexed"
     done: int
     total: int
+    """New and changed files."""
+    readable: int = 0
+    """Documents that can be searched, whether new or not."""
+    unread_total: int = 0
+    """Files that would be documents if they could be read."""
+    unread: tuple[NotRead, ...] = ()
+    """The first of these."""
 
 
 class CallDelayed(Packet):

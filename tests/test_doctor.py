@@ -171,7 +171,7 @@ def test_a_folder_without_documents_is_missing_and_documents_are_counted(desk: D
     assert f"missing  documents: {desk.folder / 'empty'}: there is no document in it" in ended.out
     ended = desk.call("doctor", "--docs", str(desk.docs), "--docs", str(desk.folder / "one"))
     assert ended.code == 0
-    assert f"{desk.docs} (4 documents), {desk.folder / 'one'} (1 document)" in ended.out
+    assert f"5 documents ({desk.docs}, {desk.folder / 'one'})" in ended.out
 
 
 def test_what_a_folder_holds_beside_its_documents_is_told(desk: Desk) -> None:
@@ -179,10 +179,25 @@ def test_what_a_folder_holds_beside_its_documents_is_told(desk: Desk) -> None:
         (desk.docs / name).symlink_to(desk.folder / "nothing")
     for name in ("d.png", "e.zip"):
         (desk.docs / name).touch()
-    assert (
-        "(4 documents; not read: (other files) (2 of kinds that are not read: .png, .zip); "
-        "a.txt (it is a link that leads nowhere); b.txt (it is a link that leads nowhere); 1 more)"
-    ) in desk.call("doctor", "--docs", str(desk.docs)).out
+    (desk.docs / "d.pdf").write_bytes(b"%PDF-")
+    ended = desk.call("doctor", "--docs", str(desk.docs))
+    assert ended.code == 0
+    assert f"ok       documents: 4 documents, 4 could not be read ({desk.docs})\n" in ended.out
+    assert [line for line in ended.out.splitlines() if line.startswith("note")] == [
+        "note     not read: docs/(other files): 2 of kinds that are not read: .png, .zip",
+        *(f"note     not read: docs/{name}.txt: it is a link that leads nowhere" for name in "abc"),
+        "note     not read: docs/d.pdf: it is a broken PDF file",
+    ]
+    assert not desk.data.exists(), "looking makes nothing"
+
+
+def test_a_file_that_cannot_be_read_keeps_nobody_from_a_trial(desk: Desk) -> None:
+    (desk.docs / "empty.md").touch()
+    ended = desk.call("doctor", "--try", "--model", "extractive", "--docs", str(desk.docs))
+    assert ended.code == 0
+    assert "docs/empty.md: it is empty" in ended.out
+    assert "trial: not made" not in ended.out
+    assert "there is nothing to try" in ended.out
 
 
 def test_a_database_that_cannot_be_used_is_one_line_that_names_it(desk: Desk) -> None:

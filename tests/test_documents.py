@@ -14,7 +14,7 @@ from deep_research.reading.first import First
 from deep_research.reading.folder import MOST_NAMED, LeftOut, read_file, scan_folder
 from deep_research.reading.records import Unreadable
 from deep_research.run.errors import DocumentsUnreadable
-from deep_research.tools.library import Library
+from deep_research.tools.library import Library, LibraryStatus
 
 
 @pytest.fixture
@@ -181,13 +181,16 @@ def test_a_file_above_the_limit_of_number_is_left_out(place: Place) -> None:
     status = library.refresh()
     assert status.documents == 2
     assert [one.reason for one in status.left_out] == ["it holds 3 files; only the first 2 are read"]
+    assert status.unread == 1
 
 
 def test_of_very_many_files_that_are_left_out_the_first_are_named_and_the_others_counted(place: Place) -> None:
     for number in range(MOST_NAMED + 5):
         (place.docs / f"link {number:04}.txt").symlink_to(place.docs / "nothing")
-    left_out = place.library().refresh().left_out
-    assert left_out[0] == LeftOut("papers/(more files)", "5 more are left out", "unreadable")
+    status = place.library().refresh()
+    left_out = status.left_out
+    assert status.unread == MOST_NAMED + 5
+    assert left_out[0] == LeftOut("papers/(more files)", "5 more are left out", "unreadable", 5)
     assert [one.path for one in left_out[1:]] == [f"papers/link {number:04}.txt" for number in range(MOST_NAMED)]
 
 
@@ -212,18 +215,44 @@ def test_the_first_of_many_are_kept_whatever_their_order(numbers: list[int], mos
 def test_files_of_other_kinds_are_counted_in_one_line(place: Place) -> None:
     for name in ("a.png", "b.PNG", "old/c.png", "d.zip", "e.mp3", "f.mp4", "g.iso", "h.bin", "Makefile", "i.\u202e"):
         (place.docs / name).write_bytes(b"x")
-    assert place.library().refresh().left_out == (
+    status = place.library().refresh()
+    assert status.left_out == (
         LeftOut(
             "papers/(other files)",
             "10 of kinds that are not read: .png, no suffix, .bin, .iso, .mp3 and 2 more",
             "unknown format",
+            10,
         ),
     )
+    assert status.unread == 0, "these are no documents"
 
 
 def test_a_long_document_says_that_only_its_beginning_is_searched(place: Place) -> None:
     (place.docs / "long.txt").write_text("harbour and more of it. " * 20_000)
     assert place.library().refresh().shortened == ("papers/long.txt",)
+
+
+def test_a_look_beforehand_finds_what_indexing_would_and_keeps_nothing(place: Place) -> None:
+    (place.docs / "broken.pdf").write_bytes(b"%PDF-")
+    (place.docs / "long.txt").write_text("harbour and more of it. " * 20_000)
+    library = place.library()
+    before = library.examine()
+    assert not place.data.exists()
+    assert before == library.refresh() == library.examine()
+    assert (before.documents, before.unread) == (4, 1)
+
+
+def test_a_look_beforehand_reads_only_what_the_index_does_not_know(place: Place) -> None:
+    library = place.indexed()
+    (place.docs / "harbour.md").write_text("")
+    (place.docs / "page.html").unlink()
+    seen: list[tuple[int, int]] = []
+    status = library.examine(lambda done, total: seen.append((done, total)))
+    assert seen == [(1, 1)]
+    assert status == LibraryStatus(1, (LeftOut("papers/harbour.md", "it is empty", "empty"),), ())
+    assert library.search("deepened", 5), "the index is as it was"
+    place.index_file().write_bytes(b"not a database, but long enough to be taken for one" * 100)
+    assert library.examine() == status
 
 
 @pytest.mark.parametrize("name", ["nothing", "empty", "unread", "table.docx", "broken.pdf", "null"])

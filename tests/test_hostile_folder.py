@@ -28,8 +28,20 @@ def test_a_run_over_a_hostile_folder_ends_with_a_report_and_names_what_it_left_o
     for name, reason in REASONS.items():
         (line,) = [line for line in ended.out.splitlines() if f"Not read: docs/{name} (" in line]
         assert reason in line
+    counted = f"documents indexed: {len(READ)} of {len(READ) + 11}; 11 could not be read: docs/away (it is a link"
+    assert counted in ended.err
+    assert "), and 6 more: `deep-research doctor` with the same --docs lists them\n" in ended.err
     run = json.loads(desk.run("export", "light", "--format", "json").out)
     assert [one["path"] for one in run["audit"]["not_read"]] == [f"docs/{name}" for name in sorted(REASONS)]
+
+
+def test_the_doctor_names_all_that_cannot_be_read_in_a_hostile_folder(desk: Desk) -> None:
+    ended = desk.run("doctor", "--docs", "docs")
+    assert ended.code == 0, ended.out
+    for name, reason in REASONS.items():
+        (line,) = [line for line in ended.out.splitlines() if line.startswith(f"note     not read: docs/{name}: ")]
+        assert reason in line
+    assert SECRET not in ended.out + ended.err
 
 
 def test_what_can_be_read_in_a_hostile_folder_is_read(desk: Desk, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from rich.console import Console
 from deep_research.app.live_view import LiveView
 from deep_research.app.progress import Costs, PlainLines, Progress
 from deep_research.app.words import counted
+from deep_research.audit import NotRead
 from deep_research.knowledge import PlanStep
 from deep_research.run import packets as p
 from deep_research.run import step_packets as sp
@@ -76,6 +77,19 @@ def test_on_a_terminal_what_was_spent_stays_when_the_view_goes(capsys: pytest.Ca
 def test_nothing_is_said_of_documents_before_there_are_any() -> None:
     assert "documents" not in seen(p.ChatHeartbeat(placement=TOP, elapsed_seconds=1.0))
     assert "1 of 4 documents indexed" in seen(p.DocumentsIndexed(placement=TOP, done=1, total=4))
+
+
+def test_what_cannot_be_read_is_told_with_the_reason_and_stays_when_the_view_goes(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    unread = (NotRead(path="docs/a.pdf", reason="it is encrypted", code="encrypted"),)
+    packet = p.DocumentsIndexed(placement=TOP, done=2, total=2, readable=4, unread_total=3, unread=unread)
+    words = "documents indexed: 4 of 7; 3 could not be read: docs/a.pdf (it is encrypted), and 2 more: `deep-research"
+    (line,) = lines(capsys, packet)
+    assert line.startswith(words)
+    with LiveView("") as view:
+        view(packet)
+    assert words in " ".join(capsys.readouterr().err.split())
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from ..reading.folder import LeftOut
 from ..run.context import Context
 from .copies import originals_first
 from .editions import in_force_first
-from .index import Entry
+from .index import Entry, Summary
 from .index_reader import IndexReader
 from .index_search import OF_TEXT, Found, FoundPassage
 from .index_shelf import IndexShelf, OpenIndex
@@ -31,6 +31,8 @@ from .roots import SCHEME, Root, open_roots, unreadable
 from .upkeep import Upkeep
 
 CANDIDATES = 100
+FIRST = 3
+"""Files that are named where none can be read."""
 FEWEST_WORDS = 5
 """Words from which on a query counts as a question."""
 TRAILED = 10
@@ -47,6 +49,11 @@ class LibraryStatus(NamedTuple):
     """What cannot, and why."""
     shortened: tuple[str, ...]
     """Documents of which only the beginning can."""
+
+    @property
+    def unread(self) -> int:
+        """Number of files that would be documents if they could be read."""
+        return sum(one.files for one in self.left_out if one.is_document)
 
 
 class Document(NamedTuple):
@@ -74,7 +81,17 @@ class Library:
         Raises `DocumentsUnreadable`.
         """
         outdated = self._upkeep.refresh(self._roots, on_progress)
-        return _status([_root_status(root, one) for root, one in zip(self._roots, outdated, strict=True)])
+        return _status(
+            [_root_status(*pair, pair[0].store.summary()) for pair in zip(self._roots, outdated, strict=True)]
+        )
+
+    def examine(self, on_progress: Callable[[int, int], None] | None = None) -> LibraryStatus:
+        """What `refresh` would come to: reads what is new or changed, and keeps nothing of it.
+
+        Raises `DocumentsUnreadable`.
+        """
+        examined = self._upkeep.examine(self._roots, on_progress)
+        return _status([_root_status(root, *one) for root, one in zip(self._roots, examined, strict=True)])
 
     def search(self, query: str, limit: int) -> list[Passage]:
         """The passages of all folders that answer a query best, best first; of each document a few, then the others."""
@@ -206,18 +223,18 @@ def _mentioned(titles: Iterable[str], rarities: Mapping[str, float]) -> dict[str
     return {title: sum(by_word.get(word, 0.0) for word in title.split()) for title in titles}
 
 
-def _root_status(root: Root, outdated: Outdated) -> LibraryStatus:
-    summary = root.store.summary()
+def _root_status(root: Root, outdated: Outdated, summary: Summary) -> LibraryStatus:
     left_out = [*outdated.left_out, *summary.unread]
     if not summary.readable:
-        first = f"; {left_out[0].path}: {left_out[0].reason}" if left_out else ""
-        raise unreadable(root.path, f"there is no document in it that can be read{first}")
+        first = "".join(f"; {one.path}: {one.reason}" for one in left_out[:FIRST])
+        more = f"; and {len(left_out) - FIRST} more" if len(left_out) > FIRST else ""
+        raise unreadable(root.path, f"there is no document in it that can be read{first}{more}")
     return LibraryStatus(summary.readable, tuple(_shown(root, left_out)), tuple(_shortened(root, summary.cut)))
 
 
 def _shown(root: Root, left_out: list[LeftOut]) -> Iterator[LeftOut]:
     for one in sorted(left_out):
-        yield LeftOut(root.address(one.path).removeprefix(SCHEME), one.reason, one.code)
+        yield one._replace(path=root.address(one.path).removeprefix(SCHEME))
 
 
 def _shortened(root: Root, paths: Iterable[str]) -> Iterator[str]:

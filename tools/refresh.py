@@ -17,7 +17,7 @@ from ..reading.folder import FoundFile, LeftOut, read_file, scan_folder
 from ..reading.records import Extract, Unreadable
 from ..run.limits import Limits
 from .grouping import batches, groups
-from .index import Entry, Index
+from .index import Entry, Index, Summary
 
 AHEAD = 2
 """Batches that are under way: while one is stored, the next one is read already."""
@@ -45,16 +45,18 @@ class Outdated(NamedTuple):
     """That reading one file may take."""
 
 
-def compare(root: Path, index: Index, limits: Limits) -> Outdated:
-    """Compare files and index; blocks. Raises `OSError` if the folder cannot be listed.
+def compare(root: Path, index: Index, limits: Limits, known: dict[str, Entry] | None = None) -> Outdated:
+    """Compare files with the index, or with what is `known` in place of it; blocks.
 
     A file is taken for unchanged if its size and its date, to the nanosecond, are what they were. What was changed
     without a trace in these is not noticed: within one tick of the file system's clock after it was indexed, or by a
     program that sets the old date again. One whose reading took too long, or ended the reader, is tried again: a
     few times, and whenever there is more time for it than before.
+
+    Raises `OSError` if the folder cannot be listed.
     """
     scan = scan_folder(root, limits.max_document_bytes, limits.max_documents)
-    known = index.stamps()
+    known = index.stamps() if known is None else known
     seconds = limits.parse_seconds
     files = tuple(file for file in scan.files if not _is_known(file, known.get(file.path), seconds))
     gone = tuple(sorted(known.keys() - {file.path for file in scan.files}))
@@ -72,6 +74,20 @@ def update(outdated: Outdated, parser: Parser, threads: Executor, on_step: Calla
             outdated.store.restamp([entry for entry, same in zip(entries, is_same, strict=True) if same])
     # Last, so that the text of a file that was moved is still there to be taken over.
     outdated.store.remove(outdated.gone)
+
+
+def examine(outdated: Outdated, parser: Parser, threads: Executor, on_step: Callable[[], None]) -> Summary:
+    """What the index would hold after `update`; reads what is new or changed and stores nothing; blocks."""
+    entries = {path: entry for path, entry in outdated.known.items() if path not in set(outdated.gone)}
+    with closing(_read_ahead(outdated, parser, threads)) as batches_read:
+        for entry in (entry for futures in batches_read for future in futures for entry in future.result()):
+            on_step()
+            if not _is_same(entry, outdated):
+                entries[entry.path] = entry._replace(text="")
+    found = [entries[path] for path in sorted(entries)]
+    read = [entry for entry in found if not entry.reason]
+    unread = [LeftOut(entry.path, entry.reason, entry.code) for entry in found if entry.reason]
+    return Summary(len(read), unread, [entry.path for entry in read if entry.is_cut])
 
 
 def _is_known(file: FoundFile, entry: Entry | None, seconds: float) -> bool:

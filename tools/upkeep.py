@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import TypeVar
 
@@ -12,11 +13,11 @@ from ..reading.extract import WORKERS, Parser
 from ..run.clock import Clock
 from ..run.errors import DatabaseUnusable
 from ..run.limits import Limits
-from .index import Index
+from .index import Entry, Index, Summary
 from .index_file import Foreign, usable
 from .index_lock import alone, is_using
 from .old_indexes import note_use, remove_old
-from .refresh import Outdated, compare, update
+from .refresh import Outdated, compare, examine, update
 from .roots import Root, unreadable
 
 MOST_TRIES = 3
@@ -35,20 +36,21 @@ class Upkeep:
     def refresh(self, roots: Sequence[Root], on_progress: Callable[[int, int], None] | None) -> list[Outdated]:
         """Index what is new or changed, and tell what that was."""
         outdated = [self._compared(root) for root in roots]
-        total = sum(len(one.files) for one in outdated)
-        done = 0
-
-        def count() -> None:
-            nonlocal done
-            done += 1
-            if on_progress:
-                on_progress(done, total)
-
+        step = _counter(outdated, on_progress)
         with ThreadPoolExecutor(WORKERS) as threads, self._parser() as parser:
             for root, one in zip(roots, outdated, strict=True):
-                self.asked((root,), partial(update, one, parser, threads, count))
+                self.asked((root,), partial(update, one, parser, threads, step))
         self._tidy({root.store.file for root in roots})
         return outdated
+
+    def examine(
+        self, roots: Sequence[Root], on_progress: Callable[[int, int], None] | None
+    ) -> list[tuple[Outdated, Summary]]:
+        """Read what is new or changed and keep nothing; tells what would be in each index."""
+        outdated = [self._compare(root, root.store, _known(root.store)) for root in roots]
+        step = _counter(outdated, on_progress)
+        with ThreadPoolExecutor(WORKERS) as threads, self._parser() as parser:
+            return [(one, examine(one, parser, threads, step)) for one in outdated]
 
     def _tidy(self, files: set[Path]) -> None:
         now = self._clock.now().timestamp()
@@ -86,14 +88,33 @@ class Upkeep:
         with ThreadPoolExecutor(WORKERS) as threads, self._parser() as parser:
             update(self._compare(root, fresh), parser, threads, lambda: None)
 
-    def _compare(self, root: Root, index: Index) -> Outdated:
+    def _compare(self, root: Root, index: Index, known: dict[str, Entry] | None = None) -> Outdated:
         try:
-            return compare(root.path, index, self._limits)
+            return compare(root.path, index, self._limits, known)
         except OSError as error:
             raise unreadable(root.path, f"cannot be opened ({error.strerror or error})") from error
 
     def _parser(self) -> Parser:
         return Parser(self._limits.parse_seconds, self._limits.max_document_bytes)
+
+
+def _known(index: Index) -> dict[str, Entry]:
+    """What the index holds; nothing, and none is made, if there is none or it has to be built anew."""
+    try:
+        return index.stamps() if index.file.exists() else {}
+    except Foreign:
+        return {}
+
+
+def _counter(outdated: Sequence[Outdated], on_progress: Callable[[int, int], None] | None) -> Callable[[], None]:
+    """What is called for each file that is done, and tells how many of how many are."""
+    total, done = sum(len(one.files) for one in outdated), count(1)
+
+    def step() -> None:
+        if on_progress:
+            on_progress(next(done), total)
+
+    return step
 
 
 def _exchange(root: Root, seen: object, build: Callable[[Root, Index], None]) -> None:
