@@ -12,6 +12,7 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 
 from ..models.abilities import place_of
+from ..models.local import offers
 from ..models.memory import recall
 from ..models.providers import host_of
 from ..models.resolve import EXTRACTIVE, check_models, profile_of, resolve_model
@@ -60,12 +61,13 @@ def examine(*, is_trial: bool, **options: Any) -> int:
 
 
 def look_at(context: Context) -> list[Look]:
-    """What a run with these settings would find; documents are read and nothing is kept, contacted or spent."""
+    """What a run with these settings would find: reads the documents, asks this machine for models, keeps nothing."""
     documents = list(_documents(context))
     # Whatever else there is to search, no run starts without the documents that it is to have.
     to_search = [_look("something to search", lambda: _tools(context))] if documents[0].is_ok else []
     return [
         *_models(context),
+        *(Look("model on this machine", is_ok=False, words=offer, otherwise="note") for offer in offers(context)),
         _look("language", lambda: _language(context)),
         _look("web search", lambda: _engines(context)),
         *documents,

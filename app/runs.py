@@ -13,6 +13,7 @@ from langchain_core.messages import HumanMessage
 from langgraph.types import Command, StateSnapshot
 
 from ..evidence.verification import SourceText
+from ..models.local import offers
 from ..models.resolve import check_models
 from ..run.checkpoints import FILE_NAME, Database, open_database
 from ..run.context import ROLES, Context
@@ -101,7 +102,9 @@ class RunBook(NamedTuple):
             await asyncio.to_thread(list, open_roots(context))
         notices = (*check_models(ROLES, context), *await asyncio.to_thread(check_language, context.language))
         await self._kept(thread).remember(choices, context)
-        view.begin(notices)
+        # In a thread, for it may wait a moment and has a loop of its own.
+        context = context.model_copy(update={"notices": await asyncio.to_thread(offers, context)})
+        view.begin((*notices, *context.notices))
         try:
             return await self._run(graph, thread, _message(snapshot, words), context, view)
         except UserMistake:

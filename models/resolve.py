@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from langchain_core.language_models import BaseChatModel
 
-from ..run.context import Context, Model, Role
+from ..run.context import ROLES, Context, Model, Role
 from ..run.errors import WindowTooSmall
 from .extractive import ExtractiveChatModel
 from .prices import price_of
@@ -64,6 +64,11 @@ def profile_of(role: Role, context: Context) -> Profile:
     )
 
 
+def is_unset(context: Context) -> bool:
+    """Whether a role is played by `extractive` only because neither the settings nor the environment name a model."""
+    return not default_model() and not all(_given(role, context) for role in ROLES)
+
+
 def is_named(role: Role, context: Context) -> bool:
     """Whether the role's model goes by a name, and is not an instance that an app has made."""
     return isinstance(_chosen(role, context), str)
@@ -107,7 +112,12 @@ def _check_window(role: Role, profile: Profile, context: Context) -> None:
 
 
 def _chosen(role: Role, context: Context) -> Model:
+    return _given(role, context) or default_model() or EXTRACTIVE
+
+
+def _given(role: Role, context: Context) -> Model | None:
+    """The model that the settings give a role; none if they leave it open."""
     named = context.models
     if isinstance(named, dict):
-        named = named.get(role) or (named.get("writer") if role == "verifier" else None)
-    return named or default_model() or EXTRACTIVE
+        return named.get(role) or (named.get("writer") if role == "verifier" else None)
+    return named

@@ -98,7 +98,7 @@ async def _start(state: ResearchState, runtime: Runtime[Context], entry: Entry, 
         version=await asyncio.to_thread(version, "deep-research"),
         entry=entry,
         active_seconds=context.clock.seconds() - started,
-        notices=(*notices, *_left_out(status)),
+        notices=(*notices, *context.notices, *_left_out(status)),
         not_read=_not_read(status.left_out[:LISTED]),
     )
     await _allow_addresses(messages, runtime, question_id)

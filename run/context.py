@@ -23,6 +23,7 @@ Role = Literal["clarifier", "planner", "orchestrator", "researcher", "writer", "
 ROLES: tuple[Role, ...] = get_args(Role)
 ToolCalls = Literal["auto", "native", "schema", "json", "tags"]
 Engine = Literal["tavily", "duckduckgo", "wikipedia", "arxiv"]
+Port = Annotated[int, Field(ge=1, le=65535)]
 Model = Annotated[str | InstanceOf[BaseChatModel], WithJsonSchema({"type": "string"})]
 
 
@@ -59,6 +60,11 @@ class Context(BaseSettings):
     out."""
     responses_api: bool | None = Field(default=None, title="Responses API")
     """Whether OpenAI models are called by the Responses API; not set: where the model wants it."""
+    model_ports: SkipJsonSchema[Annotated[tuple[Port, ...], NoDecode]] = Field(
+        default=(11434, 1234, 8080, 8000), title="Ports of model servers"
+    )
+    """Ports of this machine at which the command line looks for a model where none is set, to name it to the user; in
+    the environment `none` to look at none."""
     prices: dict[str, Price] = Field(default_factory=dict, title="Prices")
     """US dollars per million tokens by model name, for the money in progress and `max_usd`."""
     allow_small_window: bool = Field(default=False, title="Allow small windows")
@@ -78,9 +84,7 @@ class Context(BaseSettings):
     """Web results that are known to be older are left out."""
     allow_private: Annotated[tuple[str, ...], NoDecode] = Field(default=(), title="Private addresses")
     """Hosts or networks inside your own network that may be read: `10.1.0.0/16`, `wiki.example`, `127.0.0.1:8080`."""
-    ports: Annotated[tuple[Annotated[int, Field(ge=1, le=65535)], ...], NoDecode] = Field(
-        default=(80, 443), title="Ports"
-    )
+    ports: Annotated[tuple[Port, ...], NoDecode] = Field(default=(80, 443), title="Ports")
     """Ports at which web pages are read."""
     robots: bool = Field(default=True, title="Obey robots.txt")
     """Leave pages alone that their site's robots.txt forbids to automatic readers."""
@@ -106,10 +110,12 @@ class Context(BaseSettings):
     """Id of the session, for tracing only."""
     limits: Limits = Field(default_factory=Limits, title="Limits")
     """How much time, how many calls, how long a text."""
+    notices: SkipJsonSchema[tuple[str, ...]] = Field(default=(), exclude=True, repr=False)
+    """What the report notes beside what the run finds out by itself."""
     clock: SkipJsonSchema[InstanceOf[Clock]] = Field(default_factory=SystemClock, exclude=True, repr=False)
     """The clock that the run goes by."""
 
-    @field_validator("engines", "domains_allow", "domains_deny", "allow_private", "ports", mode="before")
+    @field_validator("engines", "domains_allow", "domains_deny", "allow_private", "ports", "model_ports", mode="before")
     @classmethod
     def _split_words(cls, value: Any) -> Any:
         return (

@@ -76,6 +76,8 @@ def pytest_configure() -> None:
     write_to_memory()
     os.environ["LANGGRAPH_STRICT_MSGPACK"] = "true"
     os.environ["LANGSMITH_TRACING"] = "false"
+    # Whoever works on this machine may have a model running.
+    os.environ["DEEP_RESEARCH_MODEL_PORTS"] = "none"
     hypothesis.settings.register_profile("suite", deadline=None, database=None, derandomize="CI" in os.environ)
     hypothesis.settings.load_profile("suite")
     # A shell lets what it starts in the background ignore Ctrl-C, and so would every command that a test starts.
