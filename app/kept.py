@@ -8,9 +8,11 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from langgraph.store.base import BaseStore
+from pydantic import BaseModel
 
 from ..run.context import Context
 from ..run.errors import DatabaseUnusable
+from ..run.limits import Limits
 from ..run.packets import OverallStop
 from ..run.pages import noted, page_namespace
 from .embed import thread_id
@@ -30,9 +32,10 @@ class Kept(NamedTuple):
         return noted(await self.store.aget(page_namespace(thread_id(self.thread)), KEY)) or {}
 
     async def choices(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """What is given, and where nothing is, what was given for the thread before."""
-        kept = json.loads((await self.read()).get("json", "{}"))
-        return {**kept, **given, "limits": {**kept.get("limits", {}), **given.get("limits", {})}}
+        """What is given, and where nothing is, what was given for the thread before, if it is a setting still."""
+        kept = _known(json.loads((await self.read()).get("json", "{}")), Context)
+        limits = _known(kept.get("limits", {}), Limits)
+        return {**kept, **given, "limits": {**limits, **given.get("limits", {})}}
 
     async def remember(self, choices: Mapping[str, Any], context: Context) -> None:
         """Keep the settings that were chosen, as the context holds them; a new run has not failed yet.
@@ -55,3 +58,7 @@ class Kept(NamedTuple):
     async def _write(self, **values: str) -> None:
         value = {**await self.read(), **values}
         await self.store.aput(page_namespace(thread_id(self.thread)), KEY, value, index=False)
+
+
+def _known(kept: Mapping[str, Any], settings: type[BaseModel]) -> dict[str, Any]:
+    return {name: value for name, value in kept.items() if name in settings.model_fields}

@@ -9,16 +9,19 @@ from pathlib import Path
 import pytest
 from command import desk_in
 from lab import lab
+from langgraph.store.memory import InMemoryStore
 from openai_replies import fail
 from wire import QUESTION
 from wire_desk import wire_desk
 
-from deep_research.app.embed import build_graph
+from deep_research.app.embed import build_graph, thread_id
+from deep_research.app.kept import KEY, Kept
 from deep_research.app.progress import PlainLines
 from deep_research.app.runs import open_runs
 from deep_research.app.stream import packets
 from deep_research.run.errors import KeyRefused
 from deep_research.run.packets import AnyPacket
+from deep_research.run.pages import page_namespace
 
 
 @pytest.mark.fault(24)
@@ -113,3 +116,14 @@ def test_a_run_that_is_left_at_any_packet_goes_on_from_there(tmp_path: Path, aft
         last = list(packets(graph, None, f"left {number}", context=lab(tmp_path).context))[-1]
         # The script begins anew with the resumed run, so a researcher may search more often than it is told to.
         assert getattr(last, "stop_reason", "").startswith("completed")
+
+
+async def test_a_run_goes_on_whose_settings_hold_one_that_there_is_no_more() -> None:
+    store = InMemoryStore()
+    kept = {"embeddings": True, "language": "de", "limits": {"gone": 1, "max_cycles": 3}}
+    await store.aput(page_namespace(thread_id("light")), KEY, {"json": json.dumps(kept)}, index=False)
+    assert await Kept(store, "light").choices({"window": "9000"}) == {
+        "language": "de",
+        "window": "9000",
+        "limits": {"max_cycles": 3},
+    }
