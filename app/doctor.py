@@ -36,7 +36,9 @@ from .trial import try_out
 from .words import counted
 
 EVERY = 100
-"""Documents read from one line of progress to the next."""
+"""Documents at least that are read from one line of progress to the next."""
+MOST_LINES = 100
+"""Lines of progress at most."""
 
 
 def examine(*, is_trial: bool, **options: Any) -> int:
@@ -147,7 +149,7 @@ def _documents(context: Context) -> Iterator[Look]:
 
 
 def _tell_read(done: int, total: int) -> None:
-    if done % EVERY == 0:
+    if done % max(EVERY, total // MOST_LINES) == 0:
         say(f"documents read: {done} of {total}")
 
 

@@ -31,6 +31,8 @@ def test_a_run_over_a_hostile_folder_ends_with_a_report_and_names_what_it_left_o
     counted = f"documents indexed: {len(READ)} of {len(READ) + 11}; 11 could not be read: docs/away (it is a link"
     assert counted in ended.err
     assert "), and 6 more: `deep-research doctor` with the same --docs lists them\n" in ended.err
+    again = desk.call("ask", question, "--docs", str(desk.docs), "--model", "extractive")
+    assert counted in again.err, "it is told again where nothing has changed"
     run = json.loads(desk.run("export", "light", "--format", "json").out)
     assert [one["path"] for one in run["audit"]["not_read"]] == [f"docs/{name}" for name in sorted(REASONS)]
 
