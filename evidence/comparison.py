@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from ..knowledge import FINAL_CHECK, Learning, Observation, Source
-from .labels.words import Labels
+from .labels import Labels
 from .memory import contradictions
 from .rendering import plain_line, source_name
 

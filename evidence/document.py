@@ -8,8 +8,7 @@ from functools import cache
 
 from ..knowledge import Source
 from ..state import Report
-from .labels import LANGUAGES
-from .labels.words import Labels
+from .labels import Labels, all_labels
 from .refusal import is_refusal
 from .rendering import link_citations, plain_line, source_list
 
@@ -65,20 +64,20 @@ def said_above(report: Report, labels: Labels, *, was_researched: bool) -> str:
 @cache
 def _endings() -> frozenset[str]:
     """The headings behind the body, in any language."""
-    own = ((labels.contradictions, labels.sources, labels.notes) for labels in LANGUAGES.values())
+    own = ((labels.contradictions, labels.sources, labels.notes) for labels in all_labels().values())
     return frozenset(f"## {words}" for three in own for words in three)
 
 
 @cache
 def _comparisons() -> re.Pattern[str]:
     """Tables of contradictions behind the answer, in any language."""
-    headings = "|".join(sorted(re.escape(labels.contradictions) for labels in LANGUAGES.values()))
+    headings = "|".join(sorted(re.escape(labels.contradictions) for labels in all_labels().values()))
     return re.compile(rf"^## (?:{headings})\n\n(?:\|.*(?:\n|$))+\n?", re.MULTILINE)
 
 
 @cache
 def _marks() -> re.Pattern[str]:
     """The marks behind sentences, in any language."""
-    every = ((own.not_verified, own.partly, own.outdated, own.draft, own.to_come) for own in LANGUAGES.values())
+    every = ((own.not_verified, own.partly, own.outdated, own.draft, own.to_come) for own in all_labels().values())
     marks = {words for own in every for words in own}
     return re.compile(rf" \*\((?:{'|'.join(map(re.escape, sorted(marks)))})\)\*")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 from deep_research.evidence.document import read_body, write_document
-from deep_research.evidence.labels.english import ENGLISH
+from deep_research.evidence.labels import labels
 from deep_research.evidence.protected import settle_fences
 from deep_research.evidence.shrink import cited_sentences, first_cited_sentence
 from deep_research.knowledge import Source
 from deep_research.state import Report
 
+ENGLISH = labels("en")
 SOURCE = Source(key="k", title="A light", location="file:///a.md", address="docs:a.md", kind="document")
 
 

@@ -16,7 +16,7 @@ from deep_research.app.exports.marking import MARK, mark_report
 from deep_research.app.exports.page import report_page
 from deep_research.app.exports.picture import MOST_BARS, WIDTH, bars_of
 from deep_research.app.exports.quotes import Quote, quotes_of
-from deep_research.evidence.labels import LANGUAGES, labels
+from deep_research.evidence.labels import all_labels, labels
 from deep_research.state import Report
 
 
@@ -31,7 +31,7 @@ def test_the_page_has_question_date_language_and_one_heading_of_the_first_level(
     assert "4 March 2026" in words(page.find(".//header"))
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", all_labels())
 def test_each_language_has_its_headings(language: str) -> None:
     page, said = tree(finished(language_code=language)), labels(language)
     headings = [said.contradictions, said.gaps, said.notes, said.sources, said.evidence, said.not_read, said.audit]
