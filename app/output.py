@@ -117,7 +117,8 @@ def _head(standing: Standing, name: RunName) -> list[str]:
     if run:
         lines.append(f"Time      {run.active_seconds:.1f} s at work, started {run.date}, version {run.version}")
     spent = total(state.spending)
-    counts = {"model call": spent.calls, "token": spent.tokens, "search": spent.searches, "document": spent.fetches}
+    counts = {"model call": spent.calls, "token": spent.tokens} if spent.calls else {}
+    counts |= {"search": spent.searches, "document": spent.fetches}
     words = ", ".join(counted(count, noun) for noun, count in counts.items())
     return [*lines, f"Spent     {words} opened" + (f", {dollars(spent.usd)}" if spent.usd else "")]
 

@@ -167,7 +167,8 @@ def test_the_audit_is_told_in_figures() -> None:
         "1 min 15 s",
     )
     assert told["Tokens read and written"] == "12\u202f345 / 678"
-    assert "Cost" not in dict(figures_of(AUDIT.model_copy(update={"usd": 0.0}), labels("en")))
+    without_model = dict(figures_of(AUDIT.model_copy(update={"usd": 0.0, "model_calls": 0}), labels("en")))
+    assert told.keys() - without_model.keys() == {"Cost", "Model calls", "Tokens read and written"}
     page = tree(finished())
     assert dict(zip(at(page, "//dl//dt"), at(page, "//dl//dd"), strict=True)).keys() == told.keys()
 
