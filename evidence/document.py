@@ -1,4 +1,4 @@
-"""The report as a document: text with links, list of sources, notes."""
+"""The report as a document: text with citations, list of sources, notes."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from ..knowledge import Source
 from ..state import Report
 from .labels import Labels, all_labels
 from .refusal import is_refusal
-from .rendering import link_citations, plain_line, source_list
+from .rendering import plain_citations, plain_line, source_list
 
 _SECTION = re.compile(r"^## .*$", re.MULTILINE)
-_CITATION = re.compile(r"(?: ?\[\d+\](?:\([^)\s]*\))?)(?:, ?\[\d+\](?:\([^)\s]*\))?)*")
+_CITATION = re.compile(r" ?\[\d+\](?:,? ?\[\d+\])*")
 
 
 def read_body(document: str) -> str:
@@ -39,10 +39,9 @@ def write_document(
     of claims that contradict each other, which stands right behind the answer if the report is an extract.
     `was_researched` tells whether any source was found at all; see `said_above`.
     """
-    links = {number: source.location for number, source in enumerate(cited, 1)}
     answer, line, rest = report.text.partition(labels.is_extract)
     texts = [answer.strip(), table, f"{line}{rest}"] if line else [report.text, table]
-    parts = [part if part is table else link_citations(part, links) for part in texts]
+    parts = [part if part is table else plain_citations(part) for part in texts]
     if above := said_above(report, labels, was_researched=was_researched):
         parts.insert(0, f"*{above}*")
     parts.append(source_list(cited, labels.sources).strip())

@@ -136,7 +136,8 @@ def test_numbers_that_no_source_has_and_markers_in_code_stay_text() -> None:
 def test_sources_tell_where_and_when() -> None:
     first, second, third = at(tree(finished()), "//ol[@class='sources']/li")
     assert first.startswith("1 Skerry Light – Register lights.example · 2021-05-04 · read on 2026-03-04")
-    assert "docs:the keeper.md" in second and third.startswith("3 Lighthouses of the coast www.coast.example")
+    assert "the keeper.md" in second and third.startswith("3 Lighthouses of the coast coast.example")
+    assert "file:" not in second
     assert "Nearly the same text: 1, 3" in at(tree(finished()), "//section[@aria-labelledby='sources']")[0]
 
 
