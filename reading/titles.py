@@ -16,6 +16,8 @@ _OF_A_PROGRAM = re.compile(
     r"|\.[a-z]\w{1,4}$",
     re.IGNORECASE,
 )
+# "… is closed." and "Dear members,", but not "… Brewing Co." and "… U.S.A."
+_SENTENCE_END = re.compile(r"(?:[,;。]|(?:^|\s)[^\sA-Z]\S*\.)$")
 _FARTHEST = 1000
 """Characters within which a title ends; of a whole file in one line no more is looked at."""
 _NEXT_HEADING = re.compile(r"\s#{2,6}\s")
@@ -49,5 +51,5 @@ def telling_title(title: str) -> str:
 def first_line(text: str) -> str:
     """The first line as a title, if it is short enough, made of words, and no sentence; empty otherwise."""
     line = plain_title(re.split(r"[\n\f]", text.lstrip(), maxsplit=1)[0])
-    is_title = len(line) <= LINE_CHARACTERS and not line.endswith((".", ",", ";", "。"))
+    is_title = len(line) <= LINE_CHARACTERS and not _SENTENCE_END.search(line)
     return line if is_title and any(map(str.isalpha, line)) else ""

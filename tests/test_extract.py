@@ -84,6 +84,7 @@ def test_front_matter_gives_title_and_date_and_is_not_text(parser: Parser) -> No
         ("Harbour works\n\nDeep water.", "a.txt", "Harbour works"),
         ("Harbour works\n=============\nDeep water.", "a.txt", "Harbour works"),
         ("Deep water\nand more of it.", "harbour_works-1893.txt", "harbour works 1893"),
+        ("Brewers & Co.\n\nBeer.", "a.txt", "Brewers & Co."),
         ("The car park is closed.\n\nUse the other.", "parking.txt", "parking"),
         ("Dear members,\n\nCome all.", "letter.txt", "letter"),
     ],
