@@ -70,7 +70,8 @@ def source_name(source: Source, number: int | None) -> str:
 def source_place(source: Source) -> str:
     """Return where a source stands, in short: the path of a document in its folder, the host of a page."""
     if source.kind == "document":
-        return _visible(source.address.removeprefix(DOCUMENT_SCHEME))
+        folder, _, path = source.address.removeprefix(DOCUMENT_SCHEME).partition("/")
+        return _visible(path or folder)
     return _visible(_place(source.location).removeprefix("www.")) if safe_link(source.location) else ""
 
 

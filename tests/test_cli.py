@@ -56,7 +56,7 @@ def test_help_takes_well_under_a_second_and_imports_nothing_heavy(desk: Desk) ->
 def test_a_pipe_gets_the_report_alone_and_the_progress_beside_it(library: Desk, light: Ended) -> None:
     assert light.code == 0
     assert light.out.startswith("The Skerry Light was lit for the first time in 1844. [1] ")
-    assert "\n## Sources\n\n- [1] Skerry Light — docs/lighthouse.md" in light.out
+    assert "\n## Sources\n\n- [1] Skerry Light — lighthouse.md" in light.out
     assert f"\n\n[1]: <{(library.docs / 'lighthouse.md').as_uri()}>\n[2]: <" in light.out
     lines = light.err.splitlines()
     assert lines[0] == "Run light"
@@ -84,7 +84,7 @@ def test_a_run_shows_what_was_asked_done_spent_and_found(library: Desk, light: E
     assert "token" not in page
     assert "Plan\n  1. What is known about the Skerry Light and its keeper?\n" in page
     assert "\n  1.1 What is known about the Skerry Light and its keeper?\n      internal_search: " in page
-    assert "cited: Ada Moran – docs/keeper.md" in page
+    assert "cited: Ada Moran – keeper.md" in page
     assert page.endswith(light.out)
 
 
