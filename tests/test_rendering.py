@@ -27,7 +27,9 @@ def web(title: str, location: str = "https://host.example/a") -> Source:
 
 def document(title: str, path: str, date: str = "") -> Source:
     location = f"file:///my%20data/{quote(path)}"
-    return Source(key=location, title=title, location=location, address=f"docs:folder/{path}", kind="document", date=date)
+    return Source(
+        key=location, title=title, location=location, address=f"docs:folder/{path}", kind="document", date=date
+    )
 
 
 def shown(title: str, location: str = "https://host.example/a") -> str:
