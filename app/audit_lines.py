@@ -40,6 +40,11 @@ def _lines(audit: Audit) -> list[str]:
         f"{counted(audit.sources_read, 'source')} read, {audit.sources_cited} cited, "
         f"{audit.independent_sources} of them independent, {len(audit.not_read)} not readable",
         f"{counted(len(audit.disagreements), 'contradiction')}, {counted(len(audit.open_gaps), 'gap')} left open",
-        f"{counted(audit.model_calls, 'model call')}, {audit.input_tokens} tokens read, {audit.output_tokens} written"
-        + (f", {dollars(audit.usd)}" if audit.usd else ""),
+        *([_calls(audit)] if audit.model_calls else []),
     ]
+
+
+def _calls(audit: Audit) -> str:
+    money = f", {dollars(audit.usd)}" if audit.usd else ""
+    tokens = f"{audit.input_tokens} tokens read, {audit.output_tokens} written"
+    return f"{counted(audit.model_calls, 'model call')}, {tokens}{money}"

@@ -10,6 +10,7 @@ from urllib.request import url2pathname
 
 from ..evidence.citations import cited_numbers
 from ..evidence.numbering import by_number
+from ..evidence.rendering import source_place
 from ..knowledge import Source
 from ..run.conversation import clean
 from ..run.money import dollars
@@ -117,7 +118,8 @@ def _head(standing: Standing, name: RunName) -> list[str]:
     if run:
         lines.append(f"Time      {run.active_seconds:.1f} s at work, started {run.date}, version {run.version}")
     spent = total(state.spending)
-    counts = {"model call": spent.calls, "token": spent.tokens, "search": spent.searches, "document": spent.fetches}
+    counts = {"model call": spent.calls, "token": spent.tokens} if spent.calls else {}
+    counts |= {"search": spent.searches, "document": spent.fetches}
     words = ", ".join(counted(count, noun) for noun, count in counts.items())
     return [*lines, f"Spent     {words} opened" + (f", {dollars(spent.usd)}" if spent.usd else "")]
 
@@ -157,6 +159,6 @@ def _finding_lines(state: ResearchState, finding: Finding) -> list[str]:
         lines.append(f"      {action.tool}: {' | '.join(action.inputs)} – {counted(len(action.found), 'source')}")
         lines += [f"        {problem}" for problem in action.problems]
     for source in _cited(state, finding):
-        place = _source(source).get("path", source.location)
+        place = source_place(source) if source.kind == "document" else source.location
         lines.append(f"      cited: {source.title} – {place}")
     return lines

@@ -159,7 +159,7 @@ def _report(state: ResearchState, run: Run) -> Packets:
     yield draft_begun(state.sources.values(), place, draft.seconds_before)
     stream = CitationStream(dict(enumerate(draft.streamed_sources, 1)))
     for piece in [*stream.feed(draft.streamed), *stream.finish()]:
-        yield from piece_told(piece, state.sources, place)
+        yield from piece_told(piece, place)
     if state.report:
         yield from _check(replace(state, draft=draft), state.report)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 
 def rebuild(lines: Iterable[str]) -> dict[str, Any]:
-    """Plan, thoughts, researchers with their steps, report with links, sources, and how the run ended."""
+    """Plan, thoughts, researchers with their steps, report, sources with links, and how the run ended."""
     run: dict[str, Any] = {"plan": "", "report": "", "sources": {}, "stop": None}
     thoughts: dict[int, str] = {}
     agents: dict[tuple[int, int], dict[str, Any]] = {}

@@ -6,10 +6,10 @@ import json
 import re
 from collections.abc import Iterable
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from ..knowledge import Source, short_hash
-from .rendering import safe_link, shown_title
+from .rendering import safe_link, shown_title, source_place
 
 _DATE = re.compile(r"(\d{4})(?:-(\d{2}))?(?:-(\d{2}))?")
 _LATEX = {
@@ -34,7 +34,7 @@ def csl_json(sources: Iterable[Source]) -> str:
 
 def reference_id(source: Source) -> str:
     """A name for a source that is the same in every export: where it is from, then a part of the hash of its key."""
-    place = _path(source).rpartition("/")[2].rpartition(".")[0] if source.kind == "document" else _host(source)
+    place = _path(source).rpartition("/")[2].rpartition(".")[0] if source.kind == "document" else source_place(source)
     words = re.sub(r"[^a-z0-9]+", "-", place.lower()).strip("-")[:40].rstrip("-") or "source"
     return f"{words}-{short_hash(source.key)[:_DIGITS]}"
 
@@ -73,13 +73,6 @@ def _parts(date: str) -> dict[str, Any]:
 
 def _link(source: Source) -> str:
     return safe_link(source.location) if source.kind == "web" else ""
-
-
-def _host(source: Source) -> str:
-    try:
-        return (urlsplit(source.location).hostname or "").removeprefix("www.")
-    except ValueError:
-        return ""
 
 
 def _path(source: Source) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from ..knowledge import FINAL_CHECK, Learning, Observation, Source
-from .labels.words import Labels
+from .labels import Labels
 from .memory import contradictions
 from .rendering import plain_line, source_name
 
@@ -41,12 +41,12 @@ def compared(
     ]
 
 
-def comparison_table(pairs: Sequence[Compared], labels: Labels) -> str:
-    """A Markdown table with a row a pair; empty without any."""
+def comparison_table(pairs: Sequence[Compared], labels: Labels, numbers: Mapping[str, int]) -> str:
+    """A Markdown table with a row a pair, empty without any; `numbers` of the report by the keys of its sources."""
     if not pairs:
         return ""
     head = (labels.claim, labels.other_claim, labels.sources, labels.dates, labels.newer)
-    rows = [head, ("---",) * len(head), *(_cells(pair, labels) for pair in pairs)]
+    rows = [head, ("---",) * len(head), *(_cells(pair, labels, numbers) for pair in pairs)]
     table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
     return f"## {labels.contradictions}\n\n{table}"
 
@@ -58,10 +58,11 @@ def in_words(pair: Compared) -> str:
     return f"- {named[0]} – but: {named[1]}{newer}"
 
 
-def _cells(pair: Compared, labels: Labels) -> Sequence[str]:
+def _cells(pair: Compared, labels: Labels, numbers: Mapping[str, int]) -> Sequence[str]:
+    names = {source: source_name(source, numbers.get(source.key)) for source in pair.sources}
     return (
         *map(plain_line, pair.claims),
-        " / ".join(map(source_name, pair.sources)),
+        " / ".join(names[source] for source in pair.sources),
         " / ".join(source.date or labels.not_stated for source in pair.sources),
-        source_name(pair.newer) if pair.newer else labels.not_known,
+        names[pair.newer] if pair.newer else labels.not_known,
     )

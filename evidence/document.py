@@ -1,4 +1,4 @@
-"""The report as a document: text with links, list of sources, notes."""
+"""The report as a document: text with citations, list of sources, notes."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from functools import cache
 
 from ..knowledge import Source
 from ..state import Report
-from .labels import LANGUAGES
-from .labels.words import Labels
+from .labels import Labels, all_labels
 from .refusal import is_refusal
-from .rendering import link_citations, plain_line, source_list
+from .rendering import plain_citations, plain_line, source_list
 
 _SECTION = re.compile(r"^## .*$", re.MULTILINE)
-_CITATION = re.compile(r"(?: ?\[\d+\](?:\([^)\s]*\))?)(?:, ?\[\d+\](?:\([^)\s]*\))?)*")
+_CITATION = re.compile(r" ?\[\d+\](?:,? ?\[\d+\])*")
 
 
 def read_body(document: str) -> str:
@@ -40,10 +39,9 @@ def write_document(
     of claims that contradict each other, which stands right behind the answer if the report is an extract.
     `was_researched` tells whether any source was found at all; see `said_above`.
     """
-    links = {number: source.location for number, source in enumerate(cited, 1)}
     answer, line, rest = report.text.partition(labels.is_extract)
     texts = [answer.strip(), table, f"{line}{rest}"] if line else [report.text, table]
-    parts = [part if part is table else link_citations(part, links) for part in texts]
+    parts = [part if part is table else plain_citations(part) for part in texts]
     if above := said_above(report, labels, was_researched=was_researched):
         parts.insert(0, f"*{above}*")
     parts.append(source_list(cited, labels.sources).strip())
@@ -65,20 +63,20 @@ def said_above(report: Report, labels: Labels, *, was_researched: bool) -> str:
 @cache
 def _endings() -> frozenset[str]:
     """The headings behind the body, in any language."""
-    own = ((labels.contradictions, labels.sources, labels.notes) for labels in LANGUAGES.values())
+    own = ((labels.contradictions, labels.sources, labels.notes) for labels in all_labels().values())
     return frozenset(f"## {words}" for three in own for words in three)
 
 
 @cache
 def _comparisons() -> re.Pattern[str]:
     """Tables of contradictions behind the answer, in any language."""
-    headings = "|".join(sorted(re.escape(labels.contradictions) for labels in LANGUAGES.values()))
+    headings = "|".join(sorted(re.escape(labels.contradictions) for labels in all_labels().values()))
     return re.compile(rf"^## (?:{headings})\n\n(?:\|.*(?:\n|$))+\n?", re.MULTILINE)
 
 
 @cache
 def _marks() -> re.Pattern[str]:
     """The marks behind sentences, in any language."""
-    every = ((own.not_verified, own.partly, own.outdated, own.draft, own.to_come) for own in LANGUAGES.values())
+    every = ((own.not_verified, own.partly, own.outdated, own.draft, own.to_come) for own in all_labels().values())
     marks = {words for own in every for words in own}
     return re.compile(rf" \*\((?:{'|'.join(map(re.escape, sorted(marks)))})\)\*")

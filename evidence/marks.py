@@ -8,7 +8,7 @@ from types import MappingProxyType
 from ..audit import ClaimCheck
 from ..knowledge import Source
 from .citing import end_of_words, without_unknown
-from .labels.words import Labels
+from .labels import Labels
 
 
 def with_marks(

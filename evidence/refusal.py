@@ -6,8 +6,7 @@ import re
 from functools import cache
 from typing import NamedTuple
 
-from .labels import LANGUAGES
-from .labels.words import Labels
+from .labels import Labels, all_labels
 from .sentences import Sentence
 
 _QUOTED = "“[^”]+”"
@@ -36,7 +35,7 @@ def is_refusal(text: str) -> bool:
 @cache
 def _refusal() -> re.Pattern[str]:
     # Only the whole line counts, so that nothing else is passed by which a writer says in the same breath.
-    return re.compile(rf"^(?:{'|'.join(map(_line, LANGUAGES.values()))})$", re.MULTILINE)
+    return re.compile(rf"^(?:{'|'.join(map(_line, all_labels().values()))})$", re.MULTILINE)
 
 
 def _line(labels: Labels) -> str:

@@ -1,15 +1,16 @@
-"""Shows citations to a reader: markers as links, and the list of sources."""
+"""Shows citations to a reader: numbers in the text, and the list of sources with their addresses."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Sequence
 from urllib.parse import quote, unquote
 
 from ..knowledge import Source
-from .markers import Marker, Part
+from .markers import Marker
 from .scanner import scan
+from .sources import DOCUMENT_SCHEME
 
 _ALLOWED = re.compile(r"https?://[^/?#]|file:/", re.IGNORECASE)
 # Only here brackets belong to an address as they are.
@@ -17,7 +18,12 @@ _NUMBERED = re.compile(r"https?://\[[0-9a-f:.]+\](?=[:/?#]|$)", re.IGNORECASE)
 _PLAIN_IN_LINKS = "!#$%&*+,-./:;=?@_~"
 _LONGEST_TITLE = 200
 _INVISIBLE = {"Cc", "Cf", "Cs"}
-_SPECIAL = re.compile(r"[\\`*_\[\]<>&|~$@]|:(?=//)|(?<=www)\.", re.IGNORECASE)
+# An underscore within a word and an ampersand that begins no entity mean nothing to Markdown.
+_SPECIAL = re.compile(r"[\\`*\[\]<>|~$@]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)|:(?=//)|(?<=www)\.", re.IGNORECASE)
+_CLASHES = {"][", "](", "!["}
+"""What Markdown would read as one: a text and its link, or an image."""
+_FIRST_IN_BLOCK = re.compile(r"(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*\[\d+\]")
+"""A number that a colon behind it would make a definition."""
 _BRACKETS = str.maketrans("【［】］", "[[]]")
 _ADDRESS = re.compile(r"(?:[a-z]+:)?//\S+|[\w-]+(?:\.[\w-]+)*\.[^\W\d_]{2,}(?:[:/?#]\S*)?", re.IGNORECASE)
 
@@ -32,43 +38,57 @@ def safe_link(location: str) -> str:
     return begin + quote(stripped.removeprefix(begin), safe=_PLAIN_IN_LINKS, errors="replace")
 
 
-def link_citations(text: str, links: Mapping[int, str]) -> str:
-    """Turn bare markers into links; a number without a safe link stays a plain `[n]`."""
-    return "".join(_linked(part, links) for part in scan(text))
+def plain_citations(text: str) -> str:
+    """Give each cited number brackets of its own, so that Markdown links each to its definition and to nothing else."""
+    pieces, line, was_marker = list[str](), "", False
+    for part in scan(text):
+        is_marker = isinstance(part, Marker)
+        words = _bracketed(part) if isinstance(part, Marker) else part
+        if (is_marker or was_marker) and line[-1:] + words[:1] in _CLASHES:
+            words = f" {words}"
+        elif was_marker and words.startswith(":") and _FIRST_IN_BLOCK.fullmatch(line):
+            words = f"\\{words}"
+        pieces.append(words)
+        line, was_marker = (line + words).rpartition("\n")[2], is_marker
+    return "".join(pieces)
 
 
-def source_list(sources: Iterable[Source], heading: str) -> str:
-    """Return a Markdown list of sources in the order of their numbers, from 1; empty if there are none."""
+def source_list(sources: Sequence[Source], heading: str) -> str:
+    """Return a numbered list of the sources with the definitions of their links below; empty without sources."""
+    if not sources:
+        return ""
     lines = [_line(number, source) for number, source in enumerate(sources, start=1)]
-    return "\n".join([f"## {heading}", "", *lines, ""]) if lines else ""
+    links = [f"[{number}]: <{link}>" for number, one in enumerate(sources, 1) if (link := safe_link(one.location))]
+    return "\n".join([f"## {heading}", "", *lines, "", *links]).rstrip() + "\n"
 
 
-def source_name(source: Source) -> str:
-    """The title of a source, with a link to it where that is safe."""
-    link = safe_link(source.location)
-    return f"[{_title(source)}]({link})" if link else _title(source)
+def source_name(source: Source, number: int | None) -> str:
+    """Return the title of a source, with its number in the report if it has one."""
+    return _escaped(shown_title(source)) + (f" [{number}]" if number else "")
+
+
+def source_place(source: Source) -> str:
+    """Return where a source stands, in short: the path of a document in its folder, the host of a page."""
+    if source.kind == "document":
+        folder, _, path = source.address.removeprefix(DOCUMENT_SCHEME).partition("/")
+        return _visible(path or folder)
+    return _visible(_place(source.location).removeprefix("www.")) if safe_link(source.location) else ""
 
 
 def plain_line(text: str) -> str:
     """Return untrusted text as one line in which nothing is markup."""
-    return _escaped(_visible(text)).replace("\\_", "_")
+    return _escaped(_visible(text))
 
 
-def _linked(part: Part, links: Mapping[int, str]) -> str:
-    if not isinstance(part, Marker):
-        return part
-    pairs = zip(part.separators, part.numbers, strict=True)
-    return "".join(separator + _link(number, links.get(number, "")) for separator, number in pairs)
-
-
-def _link(number: int, location: str) -> str:
-    link = safe_link(location)
-    return f"[{number}]({link})" if link else f"[{number}]"
+def _bracketed(marker: Marker) -> str:
+    pairs = zip(marker.separators, marker.numbers, strict=True)
+    return "".join(f"{separator}[{number}]" for separator, number in pairs)
 
 
 def _line(number: int, source: Source) -> str:
-    link = safe_link(source.location)
-    return f"- [{number}] {_title(source)}" + (f" — <{link}>" if link else "")
+    title, place = shown_title(source), source_place(source)
+    facts = ", ".join(fact for fact in (place if place != title else "", source.date) if fact)
+    return f"- [{number}] {_escaped(title)}" + (f" — {_escaped(facts)}" if facts else "")
 
 
 def shown_title(source: Source) -> str:
@@ -80,10 +100,6 @@ def shown_title(source: Source) -> str:
     if len(title) > _LONGEST_TITLE:
         title = title[: _LONGEST_TITLE - 1].rstrip() + "…"
     return title
-
-
-def _title(source: Source) -> str:
-    return _escaped(shown_title(source))
 
 
 def _escaped(text: str) -> str:

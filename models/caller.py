@@ -62,5 +62,7 @@ class Caller(NamedTuple):
         return answer.message(self.role)
 
     def _tell_cost(self, answer: Assembly, messages: Sequence[AnyMessage]) -> None:
-        if answer.whole is not None:
-            self.teller.spent(spent_on(answer.message(self.role), messages, self.role, self.context))
+        if answer.whole is None:
+            return
+        if spent := spent_on(answer.message(self.role), messages, self.role, self.context):
+            self.teller.spent(spent)

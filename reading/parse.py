@@ -8,9 +8,9 @@ from pathlib import PurePath
 from ..evidence.pages import PAGE_END
 from .decode import clean
 from .parse_kind import parse_kind
-from .parse_text import TITLE_CHARACTERS
 from .records import KINDS, TEXT_CHARACTERS, Extract, Kind, Link, Unreadable
 from .stated_dates import date_in_name, date_near_top
+from .titles import TITLE_CHARACTERS, plain_title
 
 
 def parse(data: bytes, name: str, kind: Kind | None = None, charset: str = "", address: str = "") -> Extract:
@@ -29,15 +29,20 @@ def parse(data: bytes, name: str, kind: Kind | None = None, charset: str = "", a
     # A page of which there are signs says by them why it has no text.
     if not any(character.isalnum() for character in text) and not extract.signs:
         raise Unreadable("empty", "there is no text in it")
-    title = " ".join(clean(extract.title).split()) or _name_in_words(name)
     return Extract(
-        title=title[:TITLE_CHARACTERS],
+        title=_title(clean(extract.title), name, bool(address)),
         text=text[:TEXT_CHARACTERS].rstrip(),
         date=extract.date or ("" if address else _stated_date(name, text, kind)),
         is_cut=extract.is_cut or len(text) > TEXT_CHARACTERS,
         links=_links(extract, text, address) if address else (),
         signs=extract.signs,
     )
+
+
+def _title(stated: str, name: str, is_page: bool) -> str:
+    """The title as it is stated, of a page at most its beginning; of a file its name where that is too long for one."""
+    title = " ".join(stated.split())[:TITLE_CHARACTERS] if is_page else plain_title(stated)
+    return title if 0 < len(title) <= TITLE_CHARACTERS else _name_in_words(name)[:TITLE_CHARACTERS]
 
 
 def _stated_date(name: str, text: str, kind: Kind) -> str:

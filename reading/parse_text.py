@@ -6,8 +6,7 @@ import re
 
 from .dates import iso_date
 from .records import Extract
-
-TITLE_CHARACTERS = 200
+from .titles import first_line
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 _HEADING = re.compile(r"^#{1,6}[ \t]+(\S.*)$", re.MULTILINE)
@@ -29,16 +28,16 @@ def parse_markdown(text: str) -> Extract:
 
 def parse_text(text: str) -> Extract:
     """Its title is the first line, if that stands apart from the rest."""
-    lines = text.lstrip().split("\n", 2)
-    first, second = lines[0].strip(), lines[1].strip() if len(lines) > 1 else "-"
-    is_title = len(first) <= TITLE_CHARACTERS and len(lines) > 1 and (not second or not second.strip("=-~*#"))
-    return Extract(first.strip("# ") if is_title else "", text)
+    _, _, rest = text.lstrip().partition("\n")
+    second = rest.partition("\n")[0].strip()
+    is_apart = bool(rest) and not second.strip("=-~*#")
+    return Extract(first_line(text) if is_apart else "", text)
 
 
 def first_heading(text: str) -> str:
     """The first heading of a Markdown text; empty if there is none."""
     heading = _HEADING.search(text) or _UNDERLINED.search(text)
-    return heading.group(1).rstrip("# \t") if heading else ""
+    return heading.group(1).rstrip() if heading else ""
 
 
 def _fields(front_matter: str) -> dict[str, str]:

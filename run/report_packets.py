@@ -22,7 +22,7 @@ class ReportRevised(Packet):
 
     type: Literal["report_revised"] = "report_revised"
     content: str
-    """Its body in Markdown, with links."""
+    """Its body in Markdown, with citations `[n]`."""
     citations: list[ReportCitation]
     """All that it cites, in the order of the numbers."""
 

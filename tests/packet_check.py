@@ -45,7 +45,7 @@ BLOCKS = (*STEPS, *BRANCHES, p.PlanStart, p.MessageStart)
 WORDS = (s.Activity, s.StepLearnings)
 """Packets that need no end."""
 READER: TypeAdapter[AnyPacket] = TypeAdapter(AnyPacket)
-LINK = re.compile(r"\[(\d+)\]\(")
+MARKER = re.compile(r"\[(\d+)\]")
 
 
 def place_of(packet: AnyPacket) -> Place:
@@ -166,7 +166,7 @@ class Check:
 
     def _cite(self, packet: p.MessageDelta) -> None:
         self.text += packet.content
-        cited = {int(number) for number in LINK.findall(self.text)}
+        cited = {int(number) for number in MARKER.findall(self.text)}
         if not cited <= self.announced.keys():
             self.faults.append(f"{cited - self.announced.keys()} are cited before they are announced")
 

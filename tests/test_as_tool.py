@@ -29,7 +29,7 @@ async def test_an_agent_gets_the_report_and_what_it_took(tmp_path: Path, how: st
     run = lab(tmp_path)
     [answer] = answers(await run_agent(agent(tool_of(run)), how))
     result = answer.artifact
-    assert answer.text.startswith("The Skerry Light was lit in 1844. [1](file://")
+    assert answer.text.startswith("The Skerry Light was lit in 1844. [1]\n\n## Sources\n\n- [1] ")
     assert (answer.status, answer.name, result["report"]) == ("success", "deep_research_tool", answer.text)
     assert [(source["n"], source["title"]) for source in result["sources"]] == [(1, "Skerry Light")]
     assert result["sources"][0]["location"] in answer.text
@@ -189,7 +189,7 @@ async def test_outside_of_a_graph_the_answer_is_plain_text_and_nobody_is_told(tm
     tool = tool_of(lab(tmp_path), models="extractive")
     for given in ({"question": "When was the Skerry Light lit?"}, "When was the Skerry Light lit?"):
         text = await asyncio.to_thread(tool.invoke, given) if how == "sync" else await tool.ainvoke(given)
-        assert "1844. [1](file://" in text
+        assert "1844. [1]" in text and "\n[1]: <file://" in text
 
 
 def test_a_model_is_asked_for_nothing_but_the_question() -> None:

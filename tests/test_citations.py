@@ -17,7 +17,7 @@ from deep_research.evidence.citations import (
     Text,
     cited_numbers,
 )
-from deep_research.evidence.rendering import link_citations
+from deep_research.evidence.rendering import plain_citations
 
 NUMBERS = {1: "one", 2: "two", 3: "three", 4: "one"}
 MARKERS = ["[1]", "[2]", "[4]", "[9]", "[1, 2]", "[3,9]", "[[1]]", "【3】"]
@@ -100,17 +100,10 @@ def test_renumbering_again_changes_nothing(text: str) -> None:
     assert cited_numbers(once.text, numbers) == tuple(numbers)
 
 
-@given(plain_texts)
-def test_linking_again_changes_nothing(text: str) -> None:
-    links = {number: f"https://example.com/{number}" for number in (1, 2)}
-    linked = link_citations(text, links)
-    assert link_citations(linked, links) == linked
-
-
 @given(st.text(alphabet=st.characters(exclude_characters="[【［")))
 def test_a_text_without_markers_stays_as_it_is(text: str) -> None:
     assert renumber(text, NUMBERS) == Renumbered(text, (), 0)
-    assert link_citations(text, {1: "https://example.com"}) == text
+    assert plain_citations(text) == text
 
 
 @pytest.mark.behaviour("O-72")

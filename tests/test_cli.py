@@ -53,10 +53,11 @@ def test_help_takes_well_under_a_second_and_imports_nothing_heavy(desk: Desk) ->
     assert not {module.split(".")[0] for module in modules.split()} & set(HEAVY)
 
 
-def test_a_pipe_gets_the_report_alone_and_the_progress_beside_it(light: Ended) -> None:
+def test_a_pipe_gets_the_report_alone_and_the_progress_beside_it(library: Desk, light: Ended) -> None:
     assert light.code == 0
-    assert light.out.startswith("The Skerry Light was lit for the first time in 1844. [1](file://")
-    assert "## Sources" in light.out
+    assert light.out.startswith("The Skerry Light was lit for the first time in 1844. [1] ")
+    assert "\n## Sources\n\n- [1] Skerry Light — lighthouse.md" in light.out
+    assert f"\n\n[1]: <{(library.docs / 'lighthouse.md').as_uri()}>\n[2]: <" in light.out
     lines = light.err.splitlines()
     assert lines[0] == "Run light"
     assert lines[1].startswith("Note: No language model is at work: ")
@@ -64,9 +65,8 @@ def test_a_pipe_gets_the_report_alone_and_the_progress_beside_it(light: Ended) -
     assert "[1.1] searching: What is known about the Skerry Light and its keeper?" in lines
     assert re.search(r"^\[1\.1\] found \d sources$", light.err, re.MULTILINE)
     assert re.search(r"^\[1\.1\] done, cites \d sources$", light.err, re.MULTILINE)
-    assert lines[-4] == "writing the report"
-    assert re.fullmatch(r"\[\d\.1\] checked: (\d) of \1 cited sentences supported", lines[-2])
-    assert re.fullmatch(r"spent: \d+ model calls, [\d ]+ tokens", lines[-1])
+    assert lines[-3] == "writing the report"
+    assert re.fullmatch(r"\[\d\.1\] checked: (\d) of \1 cited sentences supported", lines[-1])
 
 
 def test_a_run_is_found_by_the_name_that_it_was_given(library: Desk, light: Ended) -> None:
@@ -80,10 +80,11 @@ def test_a_run_is_found_by_the_name_that_it_was_given(library: Desk, light: Ende
 def test_a_run_shows_what_was_asked_done_spent_and_found(library: Desk, light: Ended) -> None:
     page = library.call("show", "light").out
     assert f"Question  {QUESTION}\nStatus    completed\n" in page
-    assert re.search(r"Spent     \d+ model calls, \d+ tokens, 1 search", page)
+    assert "\nSpent     1 search, " in page
+    assert "token" not in page
     assert "Plan\n  1. What is known about the Skerry Light and its keeper?\n" in page
     assert "\n  1.1 What is known about the Skerry Light and its keeper?\n      internal_search: " in page
-    assert f"cited: Ada Moran – {library.docs / 'keeper.md'}" in page
+    assert "cited: Ada Moran – keeper.md" in page
     assert page.endswith(light.out)
 
 
@@ -96,7 +97,7 @@ def test_programs_read_a_run_as_json(library: Desk, light: Ended) -> None:
     assert Path(shown["sources"][0]["path"]).read_text("utf-8") == DOCUMENTS["lighthouse.md"]
     assert shown["plan"][0] == shown["research"][0]["task"] == QUESTION
     assert shown["research"][0]["actions"][0]["tool"] == "internal_search"
-    assert shown["spending"]["searches"] > 0
+    assert shown["spending"]["searches"] > 0 == shown["spending"]["input_tokens"]
     resumed = json.loads(library.call("resume", "light", "--format", "json").out)
     assert resumed == {key: shown[key] for key in resumed}
     assert shown.keys() - resumed.keys() == {
@@ -187,7 +188,6 @@ def test_on_a_terminal_the_question_back_is_answered_right_there(desk: Desk) -> 
     assert "Port Anlow is the harbour next to the Skerry Light." in written
     assert "Which subject, person, place or document is it about?" in terminal.seen
     assert re.search(r"\d s, \d sources", terminal.seen)
-    assert re.search(r"spent: \d+ model calls, [\d ]+ tokens", terminal.seen)
     assert "1. Compare them? The Skerry Light and Port Anlow" in terminal.seen
     assert terminal.raw.rindex("\x1b[?25h") > terminal.raw.rindex("\x1b[?25l"), "the cursor is shown again"
 

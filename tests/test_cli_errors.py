@@ -103,10 +103,10 @@ def test_what_is_given_in_the_call_wins_over_the_environment(desk: Desk) -> None
 
 
 def test_settings_can_come_from_the_environment_alone(desk: Desk) -> None:
-    environment = {"DEEP_RESEARCH_DOCS": str(desk.docs), "DEEP_RESEARCH_MAX_TOKENS": "1000"}
+    environment = {"DEEP_RESEARCH_DOCS": str(desk.docs), "DEEP_RESEARCH_MAX_SEARCHES": "1"}
     ended = desk.call("ask", WHEN, "--format", "json", **environment)
     assert ended.code == 0
-    assert "max_tokens" in json.loads(ended.out)["stop_reason"]
+    assert "max_searches" in json.loads(ended.out)["stop_reason"]
 
 
 @pytest.mark.parametrize("verb", ["show", "resume"])

@@ -14,13 +14,13 @@ from shelf import Place
 
 from deep_research import Answer, research
 from deep_research.evaluation.wording import cited_numbers, holds, lead
-from deep_research.evidence.labels import LANGUAGES
+from deep_research.evidence.labels import all_labels, labels
 from deep_research.reading.language import language_of
 
 ASKED: list[dict[str, Any]] = [json.loads(line) for line in QUESTIONS.read_text("utf-8").splitlines()]
-NOT_IN_FORCE = [name for words in LANGUAGES.values() for name in (words.old_versions, words.pending_versions)]
+NOT_IN_FORCE = [name for words in all_labels().values() for name in (words.old_versions, words.pending_versions)]
 OLD = re.compile("|".join(f"## {re.escape(name)}\n" for name in NOT_IN_FORCE))
-CONFLICT = re.compile("|".join(f"## {re.escape(words.contradictions)}\n" for words in LANGUAGES.values()))
+CONFLICT = re.compile("|".join(f"## {re.escape(words.contradictions)}\n" for words in all_labels().values()))
 
 
 class Collection(NamedTuple):
@@ -83,7 +83,7 @@ def test_a_question_that_the_documents_do_not_answer_is_not_answered(
     collection: Collection, question: dict[str, Any]
 ) -> None:
     text = collection.answers[question["id"]].report.text
-    assert text.startswith(tuple(words.unanswered for words in LANGUAGES.values()))
+    assert text.startswith(tuple(words.unanswered for words in all_labels().values()))
 
 
 @pytest.mark.parametrize("question", questions(outdated=True))
@@ -117,7 +117,7 @@ def test_a_conflict_between_current_documents_is_said_once_right_behind_the_answ
     assert heading == "## Contradictions"
     assert "The core store holds 1,240 sediment cores. | The core store holds 1,310 sediment cores." in row
     assert "2026-01-12 / 2026-02-16" in row
-    assert extract == LANGUAGES["en"].is_extract
+    assert extract == labels("en").is_extract
     assert len(CONFLICT.findall(answer.markdown)) == 1
 
 

@@ -5,27 +5,27 @@ from __future__ import annotations
 import pytest
 
 from deep_research.evidence.document import read_body, write_document
-from deep_research.evidence.labels.english import ENGLISH
+from deep_research.evidence.labels import labels
 from deep_research.evidence.protected import settle_fences
 from deep_research.evidence.shrink import cited_sentences, first_cited_sentence
 from deep_research.knowledge import Source
 from deep_research.state import Report
 
+ENGLISH = labels("en")
 SOURCE = Source(key="k", title="A light", location="file:///a.md", address="docs:a.md", kind="document")
 
 
 def test_a_report_has_its_text_then_its_sources_then_its_notes() -> None:
     report = Report(text="Lit in 1844. [1]", sources=("k",))
     assert write_document(report, [SOURCE], ["One\nnote.", "Another."], ENGLISH, was_researched=True) == (
-        "Lit in 1844. [1](file:///a.md)\n\n"
-        "## Sources\n\n- [1] A light — <file:///a.md>\n\n"
+        "Lit in 1844. [1]\n\n## Sources\n\n- [1] A light — a.md\n\n[1]: <file:///a.md>\n\n"
         "## Notes\n\n- One note.\n- Another."
     )
 
 
 def test_a_report_without_notes_ends_with_its_sources() -> None:
     report = Report(text="Lit. [1]", sources=("k",))
-    assert write_document(report, [SOURCE], [], ENGLISH, was_researched=True).endswith("<file:///a.md>")
+    assert write_document(report, [SOURCE], [], ENGLISH, was_researched=True).endswith("\n\n[1]: <file:///a.md>")
 
 
 @pytest.mark.parametrize(
@@ -66,13 +66,11 @@ TABLE = f"## {ENGLISH.contradictions}\n\n| a | b |\n| --- | --- |\n| Lit in 1844
 def test_what_contradicts_the_answer_of_an_extract_stands_right_behind_it_and_else_behind_the_text() -> None:
     extract = Report(text=f"Lit in 1844. [1]\n\n{ENGLISH.is_extract}\n\n## More\n\nTall. [1]", sources=("k",))
     document = write_document(extract, [SOURCE], [], ENGLISH, was_researched=True, table=TABLE)
-    assert document.startswith(
-        f"Lit in 1844. [1](file:///a.md)\n\n{TABLE}\n\n{ENGLISH.is_extract}\n\n## More\n\nTall. [1](file:///a.md)"
-    )
+    assert document.startswith(f"Lit in 1844. [1]\n\n{TABLE}\n\n{ENGLISH.is_extract}\n\n## More\n\nTall. [1]")
     assert read_body(document) == f"Lit in 1844.\n\n{ENGLISH.is_extract}\n\n## More\n\nTall."
     written = Report(text="Lit in 1844. [1]\n\n## More\n\nTall. [1]", sources=("k",))
     document = write_document(written, [SOURCE], [], ENGLISH, was_researched=True, table=TABLE)
-    assert f"Tall. [1](file:///a.md)\n\n{TABLE}\n\n## Sources" in document
+    assert f"Tall. [1]\n\n{TABLE}\n\n## Sources" in document
     assert read_body(document) == "Lit in 1844.\n\n## More\n\nTall."
 
 
@@ -98,6 +96,4 @@ def test_a_fence_that_never_closes_is_taken_for_text(text: str, settled: str) ->
 
 
 def test_a_list_of_citations_goes_with_its_commas() -> None:
-    assert (
-        read_body("It is there [1](https://a.example), [2](https://b.example). Tall. [3], [4]") == "It is there. Tall."
-    )
+    assert read_body("It is there [1], [2]. Tall. [3] [4]") == "It is there. Tall."

@@ -40,7 +40,7 @@ def test_each_question_gets_a_report_and_a_row_and_a_failure_is_one_row(exam: Ex
     assert {row["error"] for key, row in rows.items() if key != "long"} == {""}
     assert "characters" in rows["long"]["error"]
     assert set(exam.reports()) == {row["report"] for row in rows.values() if not row["error"]}
-    assert "[1](file://" in (exam.out / "reports" / "light.md").read_text("utf-8")
+    assert "\n[1]: <file://" in (exam.out / "reports" / "light.md").read_text("utf-8")
 
 
 def test_nothing_but_the_corpus_is_searched(engine: SearchApi, ended: Ended) -> None:

@@ -15,8 +15,7 @@ from deep_research.evaluation.measures import judge
 from deep_research.evaluation.questions import Question
 from deep_research.evaluation.reports import Cited, Report
 from deep_research.evaluation.wording import LEAD_WORDS, holds, lead, normalized, without_question, words_of
-from deep_research.evidence.labels import LANGUAGES
-from deep_research.evidence.labels.words import Labels
+from deep_research.evidence.labels import Labels, all_labels
 
 WORDS = st.text(st.sampled_from("abcéßİ the-東京ŁㅎÅ.,' 12"), min_size=1, max_size=12)
 DOCUMENTS = ("one.md", "two.md", "inner/three.txt")
@@ -139,7 +138,7 @@ def test_a_report_abstains_if_it_says_early_that_there_is_no_answer(text: str) -
     assert not abstains("word " * LEAD_WORDS + "\n\n" + text)
 
 
-@pytest.mark.parametrize("words", [pytest.param(words, id=code) for code, words in LANGUAGES.items()])
+@pytest.mark.parametrize("words", [pytest.param(words, id=code) for code, words in all_labels().items()])
 def test_a_report_abstains_in_its_own_language(words: Labels) -> None:
     assert abstains(f"{words.unanswered} {words.nothing_on.format(names='“Zamora”')}")
 

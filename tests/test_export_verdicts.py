@@ -7,12 +7,12 @@ from exported import AUDIT, QUOTE, REPORT, claim, finished, passage
 from shown_page import at, tree, words
 
 from deep_research.audit import ClaimVerdict
-from deep_research.evidence.labels import LANGUAGES, labels
+from deep_research.evidence.labels import all_labels, labels
 from deep_research.evidence.marks import with_marks
 from deep_research.state import Report
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", all_labels())
 @pytest.mark.parametrize(("judge", "is_ours"), [("openai:judge-1", False), ("", True)])
 def test_a_verdict_bears_the_score_of_the_rules_or_the_name_of_the_model_that_gave_it(
     language: str, judge: str, is_ours: bool

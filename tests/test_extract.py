@@ -19,6 +19,7 @@ from pypdf import PdfReader, PdfWriter
 from deep_research.reading.decode import clean, decode
 from deep_research.reading.extract import Parser
 from deep_research.reading.records import TEXT_CHARACTERS, Extract, Unreadable
+from deep_research.reading.titles import plain_title
 
 PARAGRAPH = "The harbour was deepened in 1893 and again in 1911, so that larger ships could enter it at low tide. " * 4
 
@@ -83,11 +84,37 @@ def test_front_matter_gives_title_and_date_and_is_not_text(parser: Parser) -> No
         ("Harbour works\n\nDeep water.", "a.txt", "Harbour works"),
         ("Harbour works\n=============\nDeep water.", "a.txt", "Harbour works"),
         ("Deep water\nand more of it.", "harbour_works-1893.txt", "harbour works 1893"),
+        ("Brewers & Co.\n\nBeer.", "a.txt", "Brewers & Co."),
+        ("The car park is closed.\n\nUse the other.", "parking.txt", "parking"),
+        ("Dear members,\n\nCome all.", "letter.txt", "letter"),
     ],
 )
 def test_plain_text_is_named_after_its_first_line_or_its_file(parser: Parser, text: str, name: str, title: str) -> None:
     extract = parser.parse(text.encode(), name)
     assert (extract.title, extract.text) == (title, text)
+
+
+@pytest.mark.parametrize(
+    ("heading", "title"),
+    [
+        ("Q1 Operations Report **Internal - Confidential \\| Board** ## Fleet performance", "Q1 Operations Report"),
+        ("Opening *hours* of the `pool` | Town of Fernau", "Opening hours of the pool"),
+        ("**Half-year** [report](https://a.example/x) {#top}", "Half-year report"),
+        ("MAA*: the ** operator of __init__ and C\\#", "MAA*: the ** operator of __init__ and C#"),
+        ("***", "pool hours"),
+        ("so it went on and on " * 10, "pool hours"),
+    ],
+)
+def test_a_title_has_no_markup_and_ends_where_something_else_begins(parser: Parser, heading: str, title: str) -> None:
+    assert parser.parse(f"# {heading}\n\nDeep.\n".encode(), "pool_hours.md").title == title
+    assert parser.parse(f"{heading}\n\nDeep.\n".encode(), "pool_hours.txt").title == title
+
+
+@given(st.text())
+def test_a_plain_title_is_plain_already(text: str) -> None:
+    title = plain_title(text)
+    assert title == " ".join(title.split())
+    assert len(title) <= len(text)
 
 
 def test_a_page_gives_its_main_text_without_navigation_and_footer(parser: Parser) -> None:

@@ -21,10 +21,10 @@ async def test_a_question_becomes_a_report_with_numbered_sources(tmp_path: Path)
         (run.folder / "lighthouse.md").resolve().as_uri()
     ]
     assert mark_of(state.messages[-1]) == "report"
-    assert f"[1]({(run.folder / 'lighthouse.md').resolve().as_uri()})" in state.messages[-1].text
+    assert f"\n[1]: <{(run.folder / 'lighthouse.md').resolve().as_uri()}>" in state.messages[-1].text
     assert "- [1] Skerry Light" in state.messages[-1].text
     assert run.all_used()
-    assert run.words("message_delta").startswith("The Skerry Light was lit in 1844. [1](file://")
+    assert run.words("message_delta").startswith("The Skerry Light was lit in 1844. [1]")
 
 
 @pytest.mark.behaviour("O-17", "O-18", "O-64")

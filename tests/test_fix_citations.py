@@ -274,6 +274,20 @@ def test_links_that_are_defined_elsewhere_are_citations() -> None:
     assert fixed.text.startswith("A text [1], terns [2] and t [1]; [x] stays.\n\n## Sources\n")
 
 
+def test_a_list_whose_links_are_defined_below_it_keeps_them() -> None:
+    draft = (
+        "One. [1], [2]\n\n## Sources\n\n- [1] Half-year — reports/half.pdf\n- [2] Two — lights.org, 2026\n\n"
+        "[1]: <file:///x/reports/half.pdf>\n[2]: <https://lights.org/two>\n\n## Notes\n\n- Nothing.\n"
+    )
+    fixed = fix_citations(draft)
+    assert fixed.text == (
+        "One. [1], [2]\n\n## Notes\n\n- Nothing.\n\n## Sources\n\n"
+        "- [1] Half-year — reports/half.pdf — <file:///x/reports/half.pdf>\n"
+        "- [2] Two — lights.org, 2026 — <https://lights.org/two>\n"
+    )
+    assert fix_citations(fixed.text).text == fixed.text
+
+
 def test_a_code_fence_that_never_closes_is_closed_before_the_list() -> None:
     fixed = fix_citations("## Sources\n[1] A: https://a.test\n\nA [1].\n\n~~~\nb[1]\n")
     assert fixed.text == "A [1].\n\n~~~\nb[1]\n~~~\n\n## Sources\n\n- [1] A: https://a.test\n"

@@ -87,7 +87,7 @@ async def test_a_thought_within_a_report_does_not_break_it(tmp_path: Path, write
     state = await run.ask()
     assert state.report and state.report.text.split() == ["Lit", "in", "1844.", "[1]", "It", "stands."]
     assert {p["placement"]["turn_index"] for p in run.packets if p["type"] == "message_delta"} == {2}
-    assert "".join(p.content for p in replay(state) if p.type == "message_delta").startswith("Lit in 1844. [1](")
+    assert "".join(p.content for p in replay(state) if p.type == "message_delta").startswith("Lit in 1844. [1]")
 
 
 async def test_a_thought_within_a_plan_does_not_break_it(tmp_path: Path) -> None:

@@ -6,16 +6,16 @@ import string
 
 import pytest
 
-from deep_research.evidence.labels import LANGUAGES, is_right_to_left, labels
+from deep_research.evidence.labels import all_labels, is_right_to_left, labels
 
 
-@pytest.mark.parametrize("code", LANGUAGES)
+@pytest.mark.parametrize("code", all_labels())
 def test_no_label_is_missing_or_has_stray_spaces(code: str) -> None:
     for name, words in labels(code)._asdict().items():
         assert words == words.strip() != "", name
 
 
-@pytest.mark.parametrize("code", sorted(LANGUAGES.keys() - {"en", "fr"}))
+@pytest.mark.parametrize("code", sorted(all_labels().keys() - {"en", "fr"}))
 def test_labels_are_translated(code: str) -> None:
     same = [name for name, words in labels(code)._asdict().items() if words == getattr(labels("en"), name)]
     assert same == []
@@ -26,7 +26,7 @@ def test_labels_of_other_scripts_are_written_in_them(code: str) -> None:
     assert not any(set(words.replace("{names}", "")) & set(string.ascii_letters) for words in labels(code))
 
 
-@pytest.mark.parametrize("code", LANGUAGES)
+@pytest.mark.parametrize("code", all_labels())
 def test_the_verdicts_can_be_told_apart(code: str) -> None:
     words = labels(code)
     assert len({words.supported, words.partly, words.unsupported, words.uncited}) == 4

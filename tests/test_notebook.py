@@ -28,5 +28,5 @@ def test_a_notebook_runs_and_shows_what_it_says(path: Path, tmp_path: Path) -> N
     shown = "".join(printed(cell) for cell in done.cells)
     assert "1. " in shown
     assert "researching:" in shown
-    assert "](file://" in shown
+    assert "\n[1]: <file://" in shown
     assert "finally" in printed(done.cells[-1])

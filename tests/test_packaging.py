@@ -36,6 +36,7 @@ def wanted_files() -> set[str]:
     for package in PACKAGES[1:]:
         files |= {f"{package.replace('.', '/')}/{path.name}" for path in folder_of(package).glob("*.py")}
     data = [*(ROOT / "prompts").glob("*.md"), *(ROOT / "app" / "exports" / "templates").iterdir()]
+    data.append(ROOT / "evidence" / "labels.toml")
     return files | {f"deep_research/{path.relative_to(ROOT)}" for path in data}
 
 
@@ -72,7 +73,10 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
 def test_an_installed_wheel_runs_outside_the_repository(wheel: Path, tmp_path: Path) -> None:
     install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target"]
     subprocess.run([*install, str(tmp_path / "site"), str(wheel)], check=True, capture_output=True)
-    program = "import deep_research, deep_research.state, deep_research.prompts; print(deep_research.__file__)"
+    program = (
+        "import deep_research, deep_research.state, deep_research.prompts; print(deep_research.__file__); "
+        "from deep_research.evidence.labels import labels; assert labels('de').sources == 'Quellen'"
+    )
     script = [sys.executable, "-P", "-c", f"import sys; sys.path.insert(0, 'site'); {program}"]
     result = subprocess.run(script, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr

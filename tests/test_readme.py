@@ -53,7 +53,7 @@ def test_the_readme_shows_how_documents_are_searched_without_a_question(tmp_path
 def test_a_script_of_the_readme_runs_verbatim_and_prints_a_cited_report(number: int, tmp_path: Path) -> None:
     printed = run_script(EMBEDDED[number], tmp_path)
     assert "Skerry Light" in printed
-    assert re.search(r"\[1\]\(file://", printed)
+    assert " [1]" in printed
 
 
 def test_each_script_of_the_readme_runs_inside_a_running_loop(tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ def test_each_script_of_the_readme_runs_inside_a_running_loop(tmp_path: Path) ->
     cells = "print('next cell')".join(CELL.format(body=body) for body in bodies)
     printed = run_script(f"import asyncio\n{cells}", tmp_path).split("next cell\n")
     assert len(printed) == len(EMBEDDED)
-    assert all(re.search(r"\[1\]\(file://", one) for one in printed)
+    assert all(" [1]" in one for one in printed)
 
 
 def test_the_excerpt_is_a_real_one(tmp_path: Path) -> None:
@@ -73,10 +73,9 @@ def test_the_excerpt_is_a_real_one(tmp_path: Path) -> None:
     write_documents(folder)
     report = research(QUESTION, docs=[folder], models="extractive", data_dir=tmp_path / "data").report.text
     excerpt = "\n".join(line.removeprefix(">").strip() for line in README.splitlines() if line.startswith(">"))
-    plain = re.sub(r"\[(\d)\]\([^)]*\)", r"[\1]", excerpt)
     if sys.version_info[:2] == (3, 11):
-        assert plain.split() == report.split()[: len(plain.split())]
-    assert len(re.findall(r"\[\d\]", plain)) >= 3
+        assert excerpt.split() == report.split()[: len(excerpt.split())]
+    assert len(re.findall(r"\[\d\]", excerpt)) >= 3
 
 
 async def test_a_report_is_the_same_when_the_question_is_asked_again(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ from langchain_core.messages import HumanMessage, SystemMessage
 
 from deep_research.evidence.document import said_above
 from deep_research.evidence.labels import labels
-from deep_research.evidence.labels.english import ENGLISH
 from deep_research.evidence.refusal import is_refusal
 from deep_research.evidence.verification import bare_sentences, claims_of
 from deep_research.state import Report
@@ -78,7 +77,7 @@ def test_a_refusal_of_several_sentences_claims_nothing_as_a_whole(question: str)
 def test_what_else_is_said_beside_a_refusal_is_checked(text: str) -> None:
     assert any("1904" in claim.text for claim in claims_of(text, []))
     assert not is_refusal(text)
-    assert said_above(Report(text=text, sources=()), ENGLISH, was_researched=True) == ENGLISH.no_citation
+    assert said_above(Report(text=text, sources=()), labels("en"), was_researched=True) == labels("en").no_citation
 
 
 def test_a_refusal_stands_alone_and_without_marks(tmp_path: Path) -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
+import re
+from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
+from urllib.parse import quote
 
 import pytest
 from hypothesis import given
@@ -12,7 +15,9 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from renumbering import renumber
 
-from deep_research.evidence.rendering import link_citations, safe_link, source_list
+from deep_research.evidence.markers import Marker
+from deep_research.evidence.rendering import plain_citations, safe_link, source_list
+from deep_research.evidence.scanner import scan
 from deep_research.knowledge import Source
 
 
@@ -20,10 +25,17 @@ def web(title: str, location: str = "https://host.example/a") -> Source:
     return Source(key=location, title=title, location=location, address=location, kind="web")
 
 
+def document(title: str, path: str, date: str = "") -> Source:
+    location = f"file:///my%20data/{quote(path)}"
+    return Source(
+        key=location, title=title, location=location, address=f"docs:folder/{path}", kind="document", date=date
+    )
+
+
 def shown(title: str, location: str = "https://host.example/a") -> str:
     """The title as the list shows it."""
     line = source_list([web(title, location)], "Sources").splitlines()[2]
-    return line.removeprefix("- [1] ").partition(" — <")[0]
+    return line.removeprefix("- [1] ").partition(" — ")[0]
 
 
 def load(path: Path) -> ModuleType:
@@ -61,7 +73,8 @@ def load(path: Path) -> ModuleType:
 )
 def test_only_web_addresses_and_files_become_links(location: str, link: str) -> None:
     assert safe_link(location) == link
-    assert link_citations("[1]", {1: location}) == (f"[1]({link})" if link else "[1]")
+    listed = source_list([web("Title", location)], "Sources")
+    assert listed.partition("\n\n[1]: ")[2] == (f"<{link}>\n" if link else "")
 
 
 @pytest.mark.parametrize(
@@ -100,16 +113,17 @@ def test_a_title_does_no_harm(title: str, expected: str | None) -> None:
         ("https://me:secret@host.example:8080/a/b", "host.example:8080"),
         ("https://host.example?a/b", "host.example"),
         ("https://host.example#a", "host.example"),
-        ("file:///data/My%20file.md", "My file.md"),
-        ("FILE:///data/folder/", "folder"),
-        ("weird", "- [1] weird"),
-        ("javascript:", "- [1] javascript:"),
+        ("weird", "weird"),
+        ("javascript:", "javascript:"),
     ],
 )
 def test_without_a_title_the_place_is_named(location: str, expected: str) -> None:
-    line = source_list([web("", location)], "Sources").splitlines()[2]
-    assert line.removeprefix("- [1] ").partition(" — <")[0] == expected.removeprefix("- [1] ")
-    assert ("<" in line) == location.lower().startswith(("http", "file"))
+    assert source_list([web("", location)], "Sources").splitlines()[2] == f"- [1] {expected}"
+
+
+def test_a_document_without_a_title_is_named_by_its_file() -> None:
+    line = source_list([document("", "files/My file.md")], "Sources").splitlines()[2]
+    assert line == "- [1] My file.md — files/My file.md"
 
 
 def test_a_long_title_is_cut() -> None:
@@ -119,12 +133,56 @@ def test_a_long_title_is_cut() -> None:
     assert shown("*" * 300) == "\\*" * 199 + "…"
 
 
-def test_the_list_names_number_title_and_place() -> None:
-    sources = [web("One"), web("Two", "file:///data/a (b).md"), web("Three", "javascript:x")]
+@pytest.mark.behaviour("O-70")
+def test_the_list_names_number_title_place_and_date_and_the_addresses_stand_below_it() -> None:
+    sources = [
+        web("One", "https://www.host.example/a").model_copy(update={"date": "2026-07-14"}),
+        document("R&D: *half* year", "reports/half_year (b).pdf", "2026-07"),
+        web("Three", "javascript:x"),
+    ]
     assert source_list(sources, "Quellen") == (
-        "## Quellen\n\n- [1] One — <https://host.example/a>\n- [2] Two — <file:///data/a%20%28b%29.md>\n- [3] Three\n"
+        "## Quellen\n\n"
+        "- [1] One — host.example, 2026-07-14\n"
+        "- [2] R&D: \\*half\\* year — reports/half_year (b).pdf, 2026-07\n"
+        "- [3] Three\n\n"
+        "[1]: <https://www.host.example/a>\n"
+        "[2]: <file:///my%20data/reports/half_year%20%28b%29.pdf>\n"
     )
     assert source_list([], "Quellen") == ""
+
+
+FRAGMENTS = [
+    "[1]",
+    "[2]",
+    "[1, 2]",
+    "[[2]]",
+    " ",
+    "word",
+    "[word]",
+    "(2020)",
+    "(a b)",
+    ":",
+    "!",
+    ", ",
+    "\n",
+    "\n\n",
+    "- ",
+    "> ",
+]
+
+
+@pytest.mark.behaviour("O-70")
+@given(st.lists(st.sampled_from(FRAGMENTS), max_size=12).map("".join))
+def test_each_number_of_a_text_is_a_link_of_its_own_to_its_source(text: str) -> None:
+    hosts = [f"https://host.example/{number}" for number in (1, 2)]
+    body = plain_citations(text)
+    assert plain_citations(body) == body
+    tokens = MarkdownIt("commonmark").parse(f"{body}\n\n{source_list([web('T', host) for host in hosts], 'Sources')}")
+    inner = [child for token in tokens for child in token.children or []]
+    links = [(one.attrs["href"], after.content) for one, after in pairwise(inner) if one.attrs.get("href") in hosts]
+    cited = [number for part in scan(text) if isinstance(part, Marker) for number in part.numbers]
+    assert links == [(hosts[number - 1], str(number)) for number in [*cited, 1, 2]]
+    assert not any(child.attrs.get("src") in hosts for child in inner)
 
 
 @given(st.text(), st.text())
@@ -140,20 +198,23 @@ def test_no_title_and_no_address_breaks_out_of_its_line(title: str, rest: str) -
     line = next(token for token in tokens if token.type == "inline" and token.level == 3)
     shapes = [child.type for child in line.children or []]
     assert [shape for shape in shapes if shape not in ("text", "text_special")] == ["link_open", "link_close"]
+    assert str((line.children or [])[0].attrs["href"]).startswith("https://host.example/")
 
 
 @pytest.mark.behaviour("O-70")
 def test_an_auditor_finds_nothing_wrong_with_a_rendered_report(shared_data: Path) -> None:
     audit = load(shared_data / "reports" / "audit_citations.py").audit
-    keys = ["https://a.test/x_(y)?q=1&r=2", "https://b.test/", "file:///corpus/03/ellis-island.txt"]
+    files = ["a/x_y.md", "b/index.html", "03/ellis-island.txt"]
     draft = "One thing [7, 2] holds. Another [2] and more [3][9].\n\n```\n[5]\n```\n\n[Two](https://b.test/) [1]."
-    text, cited, dropped = renumber(draft, {1: keys[0], 2: keys[1], 3: keys[2], 7: keys[0]})
-    links = dict(enumerate(cited, 1))
-    sources = [web(f"Title {number} [{number}]", key) for number, key in links.items()]
-    for body in (text, link_citations(text, links)):
-        result = audit(f"# Report\n\n{body}\n\n{source_list(sources, 'Sources')}")
-        assert not result["defective"], result["defects"]
-        assert (result["listed"], result["distinct_cited"]) == (3, 3)
+    text, cited, dropped = renumber(draft, {1: files[0], 2: files[1], 3: files[2], 7: files[0]})
+    listed = source_list(
+        [document(f"Title {number} [{number}]", file) for number, file in enumerate(cited, 1)], "Sources"
+    )
+    # It takes what defines a link for an entry of the list.
+    entries = re.sub(r"^\[.*$", "", listed, flags=re.MULTILINE)
+    result = audit(f"# Report\n\n{plain_citations(text)}\n\n{entries}")
+    assert not result["defective"], result["defects"]
+    assert (result["listed"], result["distinct_cited"]) == (3, 3)
     assert dropped == 1
 
 
@@ -164,6 +225,6 @@ def test_a_scorer_finds_the_files_that_a_list_names(shared_data: Path, monkeypat
     audit = load(shared_data / "reports" / "audit_citations.py")
     names = {"03/ellis-island.txt": "Ellis Island", "04/premier-s-council.pdf": "Premier's council"}
     resolve = scorer.Resolver({name: {"title": title} for name, title in names.items()})
-    sources = [web(f"*{title}*", f"file:///my%20data/corpus/{name}") for name, title in names.items()]
+    sources = [document(f"*{title}*", f"corpus/{name}") for name, title in names.items()]
     listed = audit.parse(f"A [1] and [2].\n\n{source_list(sources, 'Sources')}")[1]
-    assert [resolve(text) for _, text, _ in listed] == [*names]
+    assert [resolve(text) for _, text, _ in listed] == [*names, *names]

@@ -56,7 +56,7 @@ async def test_an_earlier_report_is_shown_to_models_without_numbers_that_mean_ot
         assert shown == "Born in Tralee."
     assert "Tralee. [2]" in run.calls("writer")[1].text
     assert state.report and [Path(key).name for key in state.report.sources] == ["keeper.md"]
-    assert "[1](file" in state.messages[1].text
+    assert "\n[1]: <file" in state.messages[1].text
 
 
 @pytest.mark.parametrize("paused", ["clarification", "plan"])

@@ -184,7 +184,7 @@ def test_the_script_of_the_readme_prints_a_cited_report(server: Server) -> None:
     done = subprocess.run([sys.executable, "-c", here], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert "write_report" in done.stdout
-    assert "1844. [1](file://" in done.stdout
+    assert "1844. [1]" in done.stdout
 
 
 def test_all_of_this_was_done_without_a_complaint(server: Server) -> None:

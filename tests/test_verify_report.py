@@ -71,7 +71,7 @@ async def test_the_writer_mends_once_what_is_not_supported(tmp_path: Path) -> No
     assert "It stands 38 metres tall." in shown
     assert state.report and state.report.audit and state.report.audit.repaired == 1
     (revised,) = [packet for packet in run.packets if packet["type"] == "report_revised"]
-    assert revised["content"].startswith("It stands 38 metres tall. [1](file://")
+    assert revised["content"].startswith("It stands 38 metres tall. [1]")
 
 
 async def test_what_the_writer_hands_in_stands_only_if_it_is_supported(tmp_path: Path) -> None:

@@ -83,7 +83,8 @@ def is_whole(desk: WireDesk, values: dict[str, Any]) -> bool:
     """Whether the report says all there is to know, each fact with its page."""
     sources = [values["sources"][key]["address"] for key in values["report"]["sources"]]
     assert sources == [desk.lab.web.url(f"/{name}") for name in FACTS]
-    return all(f"{fact} [{n}]({url})" in values["messages"][-1]["content"]
+    report = values["messages"][-1]["content"]
+    return all(f"{fact} [{n}]" in report and f"\n[{n}]: <{url}>" in report
                for n, (fact, url) in enumerate(zip(FACTS.values(), sources, strict=True), 1))  # fmt: skip
 
 

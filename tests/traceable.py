@@ -10,9 +10,9 @@ from urllib.parse import unquote, urlsplit
 
 from pypdf import PdfReader
 
-CITATION = re.compile(r"\[(\d+)\]\((file:[^)]+)\)")
-LISTED = re.compile(r"^- \[(\d+)\] .*<(file:[^>]+)>$", re.MULTILINE)
-SENTENCE = re.compile(r"(?P<text>[^\n]+?)(?P<markers>(?: ?\[\d+\]\(file:[^)]+\))+)")
+CITATION = re.compile(r"\[(\d+)\]")
+DEFINED = re.compile(r"^\[(\d+)\]: <(file:[^>]+)>$", re.MULTILINE)
+SENTENCE = re.compile(r"(?P<text>[^\n]+?)(?P<markers>(?: ?\[\d+\])+)")
 
 
 class Quotation(NamedTuple):
@@ -25,12 +25,12 @@ class Quotation(NamedTuple):
 def quotations(report: str) -> list[Quotation]:
     """The cited sentences of a report in Markdown."""
     body = report.split("\n## Sources")[0]
-    listed = dict(LISTED.findall(report))
+    files = {number: Path(unquote(urlsplit(link).path)) for number, link in DEFINED.findall(report)}
     found = []
     for match in SENTENCE.finditer(body):
-        for number, link in CITATION.findall(match["markers"]):
-            assert listed[number] == link, f"[{number}] opens another file than the list names"
-            found.append(Quotation(match["text"].strip(), Path(unquote(urlsplit(link).path))))
+        for number in CITATION.findall(match["markers"]):
+            assert f"\n- [{number}] " in report, f"[{number}] is not listed"
+            found.append(Quotation(match["text"].strip(), files[number]))
     return found
 
 

@@ -19,7 +19,8 @@ def report_message(state: ResearchState, report: Report) -> AIMessage:
     """The report as the user reads it; `state` has the run as it ends."""
     assert state.run is not None
     words, cited = labels(state.run.language_code), [state.sources[key] for key in report.sources]
-    table = comparison_table(disagreement_of(state, report), words)
+    numbers = {key: number for number, key in enumerate(report.sources, 1)}
+    table = comparison_table(disagreement_of(state, report), words, numbers)
     return marked(write_document(report, cited, notes_of(state), words, bool(state.sources), table), "report")
 
 

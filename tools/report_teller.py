@@ -99,4 +99,4 @@ class ReportTeller(ProseTeller):
     def _show(self, pieces: list[Piece]) -> None:
         for piece in pieces:
             self.written += f"[{piece.number}]" if isinstance(piece, Cited) else piece.text
-            self.tell(*piece_told(piece, self.sources, self.placement))
+            self.tell(*piece_told(piece, self.placement))

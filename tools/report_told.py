@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 from ..audit import Draft
 from ..evidence.citations import Cited, Piece
 from ..evidence.notes import notes_of
 from ..evidence.numbering import by_number
-from ..evidence.rendering import link_citations
+from ..evidence.rendering import plain_citations
 from ..knowledge import Source
 from ..run.activities import activity
 from ..run.packet import Placement, document
@@ -25,15 +25,14 @@ def draft_begun(sources: Iterable[Source], place: Placement, seconds_before: flo
     return MessageStart(placement=place, final_documents=documents, pre_answer_processing_seconds=seconds_before)
 
 
-def piece_told(piece: Piece, sources: Mapping[str, Source], place: Placement) -> Iterator[CitationInfo | MessageDelta]:
-    """A piece of the draft, its citation as a link; one that is the first of its source is announced."""
+def piece_told(piece: Piece, place: Placement) -> Iterator[CitationInfo | MessageDelta]:
+    """A piece of the draft; a citation that is the first of its source is announced."""
     if not isinstance(piece, Cited):
         yield MessageDelta(placement=place, content=piece.text)
         return
     if piece.is_first:
         yield CitationInfo(placement=place, citation_number=piece.number, document_id=piece.key)
-    words = link_citations(f"[{piece.number}]", {piece.number: sources[piece.key].location})
-    yield MessageDelta(placement=place, content=words)
+    yield MessageDelta(placement=place, content=f"[{piece.number}]")
 
 
 def draft_place(state: ResearchState) -> Placement:
@@ -60,11 +59,10 @@ def report_told(state: ResearchState) -> Iterator[ReportRevised | NotesAdded | R
     place, draft, report = check_place(state), state.draft, state.report
     assert draft is not None and report is not None
     if is_revised(draft, report):
-        links = {number: state.sources[key].location for number, key in enumerate(report.sources, 1)}
         citations = [
             ReportCitation(citation_number=number, document_id=key) for number, key in enumerate(report.sources, 1)
         ]
-        yield ReportRevised(placement=place, content=link_citations(report.text, links), citations=citations)
+        yield ReportRevised(placement=place, content=plain_citations(report.text), citations=citations)
     if notes := notes_of(state):
         yield NotesAdded(placement=place, notes=notes)
     if report.audit:

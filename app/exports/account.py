@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ...audit import Audit
-from ...evidence.labels.words import Labels
+from ...evidence.labels import Labels
 from ...run.money import dollars
 
 
@@ -17,7 +17,7 @@ class Figure(NamedTuple):
 
 
 def figures_of(audit: Audit, labels: Labels) -> list[Figure]:
-    """The figures of an audit; money only where some is known to have been spent."""
+    """The figures of an audit; calls and tokens only where a model was at work, money only where some was spent."""
     counts = [
         (labels.sentences, audit.sentences),
         (labels.cited, audit.cited),
@@ -31,10 +31,11 @@ def figures_of(audit: Audit, labels: Labels) -> list[Figure]:
         (labels.sources_read, audit.sources_read),
         (labels.sources_cited, audit.sources_cited),
         (labels.independent_sources, audit.independent_sources),
-        (labels.model_calls, audit.model_calls),
     ]
     figures = [Figure(name, _grouped(count)) for name, count in counts]
-    figures.append(Figure(labels.tokens, f"{_grouped(audit.input_tokens)} / {_grouped(audit.output_tokens)}"))
+    if audit.model_calls:
+        figures.append(Figure(labels.model_calls, _grouped(audit.model_calls)))
+        figures.append(Figure(labels.tokens, f"{_grouped(audit.input_tokens)} / {_grouped(audit.output_tokens)}"))
     if audit.usd:
         figures.append(Figure(labels.cost, dollars(audit.usd)))
     return [*figures, Figure(labels.time, _duration(audit.seconds))]

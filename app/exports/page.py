@@ -6,7 +6,6 @@ import base64
 import hashlib
 from functools import cache
 from importlib import resources
-from urllib.parse import urlsplit
 
 import lxml.html
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -15,8 +14,7 @@ from markupsafe import Markup
 from ...evidence.document import said_above
 from ...evidence.fragments import link_to
 from ...evidence.labels import is_right_to_left, labels
-from ...evidence.rendering import shown_title
-from ...knowledge import Source
+from ...evidence.rendering import shown_title, source_place
 from .account import figures_of
 from .body import report_body
 from .finished import Finished
@@ -57,14 +55,9 @@ def report_page(finished: Finished, *, is_on_paper: bool = False) -> str:
             reprints=[[numbers[key] for key in group if key in numbers] for group in audit.reprints] if audit else [],
             link_to=link_to,
             shown_title=shown_title,
-            place_of=_place,
+            place_of=source_place,
         )
     )
-
-
-def _place(source: Source) -> str:
-    """Where a source stands, in short: its host, or that it is a file."""
-    return urlsplit(source.location).netloc.rpartition("@")[2] if source.kind == "web" else source.address
 
 
 def _hash(text: str) -> str:

@@ -11,7 +11,7 @@ from docx import Document
 from ...evidence.document import said_above
 from ...evidence.fragments import link_to
 from ...evidence.labels import labels
-from ...evidence.rendering import shown_title
+from ...evidence.rendering import shown_title, source_place
 from ...knowledge import Source
 from .account import figures_of
 from .body import report_body
@@ -86,7 +86,8 @@ class _Writer:
             self._parts.bookmark(paragraph, f"source-{number}")
             self._name(paragraph, source)
             dates = [source.date, f"{self._words.read_on} {source.read_at[:10]}" if source.read_at else ""]
-            for fact in filter(None, [link_to(source), *dates]):
+            place = link_to(source) if source.kind == "web" else source_place(source)
+            for fact in filter(None, [place, *dates]):
                 self._parts.add(paragraph, f" · {fact}")
 
     def _name(self, paragraph: Any, source: Source) -> None:

@@ -15,7 +15,7 @@ _BARE = re.compile(
     re.IGNORECASE,
 )
 _FILE = re.compile(
-    r"(?<![\w/.~-])(?:file:)?[\w./~%-]{0,500}[\w%-]\."
+    r"(?<=<)file:[^\s<>]+(?=>)|(?<![\w/.~-])(?:file:)?[\w./~%-]{0,500}[\w%-]\."
     r"(?:md|markdown|txt|html?|pdf|docx?|rst|csv|json|xlsx?|pptx?)\b(?:#[\w.-]+)?",
     re.IGNORECASE,
 )

@@ -20,6 +20,8 @@ from .headings import Kind, heading_level, list_named
 
 _RULE = re.compile(r"\s{0,3}(?:(?:-\s*){3,}|(?:\*\s*){3,}|(?:_\s*){3,}|={3,}\s*)$")
 _MARKER = re.compile(r"(?<!\\)[\[【［]\^?\d{1,3}[^\]】］\n]{0,40}[\]】］]")
+_TARGET = re.compile(r"<[^<>]+>")
+"""An entry that is an address alone."""
 _WORD = re.compile(r"[^\W\d_]")
 _LONGEST_INTRODUCTION = 200
 _FARTHEST = 12
@@ -146,7 +148,8 @@ class _Reader:
                 place += 1
             else:
                 break
-        return _Found([entry for entry in entries if entry.address or _WORD.search(entry.text)], end)
+        named = [entry for entry in entries if entry.address or _WORD.search(entry.text)]
+        return _Found(_with_targets(named), end)
 
     def _names_group(self, place: int, level: int) -> bool:
         line = self._lines[place]
@@ -231,6 +234,20 @@ class _Reader:
             start = place
             numbers.append(numbered[0])
         return start if len(numbers) > 1 and self._has_markers else len(self._lines)
+
+
+def _with_targets(entries: Sequence[Entry]) -> list[Entry]:
+    """The entries, each with the address that a definition of its number gives below them."""
+    whole, places = list[Entry](), dict[int | None, int]()
+    for entry in entries:
+        place = places.get(entry.number) if _TARGET.fullmatch(entry.text) else None
+        if place is None:
+            if entry.number is not None:
+                places.setdefault(entry.number, len(whole))
+            whole.append(entry)
+        elif entry.address not in whole[place].text:
+            whole[place] = make_entry(entry.number, f"{whole[place].text} — {entry.text}")
+    return whole
 
 
 def text_lines(text: str) -> list[Line]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...evidence.labels.words import Labels
+from ...evidence.labels import Labels
 from ...evidence.likeness import likeness
 from ...evidence.words import stems
 from .editions import ALIKE

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from langchain_core.messages import BaseMessage
 
-from ...evidence.labels import labels_of_named
-from ...evidence.labels.words import Labels
+from ...evidence.labels import Labels, labels_of_named
 from ...evidence.words import stems
 from .answers import is_broad
 from .antecedents import understandable, without_title

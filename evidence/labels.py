@@ -1,8 +1,15 @@
-"""The words that a report needs beside its text, in one language."""
+"""The words that a report needs beside its text: headings, verdicts, names of figures; they stand in `labels.toml`."""
 
 from __future__ import annotations
 
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from types import MappingProxyType
 from typing import NamedTuple
+
+_RIGHT_TO_LEFT = {"ar", "fa", "he"}
 
 
 class Labels(NamedTuple):
@@ -126,3 +133,36 @@ class Labels(NamedTuple):
     """Figure: money."""
     time: str
     """Figure: time at work."""
+
+
+def labels(language_code: str) -> Labels:
+    """The labels in a language by its ISO 639-1 code, of which a region is ignored; English where there are none."""
+    known = all_labels()
+    return known.get(_base(language_code), known["en"])
+
+
+def labels_of_named(language: str) -> Labels:
+    """The labels in a language by its English name, such as "German" or "Brazilian Portuguese"; else English."""
+    return labels(next((code for name, code in _read()[1].items() if name in language), ""))
+
+
+def all_labels() -> Mapping[str, Labels]:
+    """The labels of all languages by ISO 639-1 code."""
+    return _read()[0]
+
+
+def is_right_to_left(language_code: str) -> bool:
+    """Whether text in this language runs from the right."""
+    return _base(language_code) in _RIGHT_TO_LEFT
+
+
+@cache
+def _read() -> tuple[Mapping[str, Labels], Mapping[str, str]]:
+    """The labels by code, and the codes by the languages' English names."""
+    tables = tomllib.loads(resources.files("deep_research.evidence").joinpath("labels.toml").read_text("utf-8"))
+    codes = {table.pop("name"): code for code, table in tables.items()}
+    return MappingProxyType({code: Labels(**table) for code, table in tables.items()}), MappingProxyType(codes)
+
+
+def _base(language_code: str) -> str:
+    return language_code.lower().replace("_", "-").split("-")[0]
