@@ -14,6 +14,7 @@ from ..run.telling import Teller
 from .abilities import remember
 from .binding import bind_call
 from .caller import Caller
+from .extractive import ExtractiveChatModel
 from .ladder import Prepared, prepare, read_reply
 from .ladder.thoughts import split
 from .memory import Ability
@@ -59,7 +60,10 @@ def _narration(request: Request, ability: Ability, teller: Teller) -> Narration:
 def _bound(request: Request, prepared: Prepared, context: Context) -> Runnable[Any, Any]:
     most, effort = output_tokens(request, context), _effort(request.role, context)
     model = resolve_model(request.role, context)
-    return bind_call(model, prepared.tools, request.tool_choice, most, effort, prepared.settings)
+    settings = (
+        {**prepared.settings, "facts": request.facts} if isinstance(model, ExtractiveChatModel) else prepared.settings
+    )
+    return bind_call(model, prepared.tools, request.tool_choice, most, effort, settings)
 
 
 def _effort(role: Role, context: Context) -> str:

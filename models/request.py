@@ -9,6 +9,7 @@ from langchain_core.messages import AnyMessage
 
 from ..run.context import Context, Role
 from ..run.transcripts import Shorten
+from .facts import Facts
 from .resolve import profile_of
 
 
@@ -27,6 +28,8 @@ class Request(NamedTuple):
     """`any`: a tool has to be called; `auto`: the model may answer in words."""
     max_tokens: int | None = None
     """Output tokens."""
+    facts: Facts = Facts()
+    """What the messages rest on, as data."""
     is_long: bool = False
     """Whether the answer is a finding or a report, which may take its time."""
 

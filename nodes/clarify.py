@@ -20,6 +20,7 @@ from ..run.telling import QuietTeller
 from ..state import ResearchState, Run, Spent
 from ..tools.control import GENERATE_PLAN
 from ..tools.offer import offered_tools
+from ..tools.request_facts import facts_of_run
 
 
 class ClarifyUpdate(TypedDict, total=False):
@@ -42,7 +43,8 @@ async def clarify(state: ResearchState, runtime: Runtime[Context]) -> ClarifyUpd
     system = render("clarify", "system", date=run.date, language=run.language, offered=offered, orientation=orientation)
     conversation = latest(state.messages, context.limits.context_messages)
     messages = [SystemMessage(system), *conversation]
-    request = Request("clarifier", run.id, messages, tools=[GENERATE_PLAN], tool_choice="auto")
+    facts = facts_of_run(state, context, "clarifier")
+    request = Request("clarifier", run.id, messages, tools=[GENERATE_PLAN], tool_choice="auto", facts=facts)
     # Beside a call for the plan, words are dropped, and the plan has the same place.
     teller = QuietTeller(runtime.stream_writer, Placement(turn_index=state.progress.turn))
     async with booked(pages, run.id, teller.bill):

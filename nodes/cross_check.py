@@ -22,6 +22,7 @@ from ..state import Progress, ResearchState, Run, Spent
 from ..tools.disagreement import disagreement, disagreement_told
 from ..tools.fill_in import Filler
 from ..tools.forms import RecordInconsistencies
+from ..tools.request_facts import facts_of_run
 from ..tools.run_context import own_learnings, own_observations, with_numbers
 
 
@@ -69,7 +70,14 @@ async def _check(
     ]
     knowledge = known(learnings=with_numbers(state, items), candidates=candidates, gaps=[gap.text for gap in gaps])
     said = [HumanMessage(state.brief.summary)]
-    form = await filler.ask_if_possible(RecordInconsistencies, "orchestrator", "cross_check", said, knowledge=knowledge)
+    form = await filler.ask_if_possible(
+        RecordInconsistencies,
+        "orchestrator",
+        "cross_check",
+        said,
+        facts=facts_of_run(state, context, "orchestrator"),
+        knowledge=knowledge,
+    )
     if form is None:
         return {}
     pairs = {frozenset((pair.claim, pair.other)) for pair in form.inconsistencies}

@@ -23,6 +23,7 @@ from ..state import Progress, ResearchState, Run, Spent
 from ..tools.addresses import Addresses, addresses_in
 from ..tools.fill_in import Filler
 from ..tools.forms import UpdatePlan
+from ..tools.request_facts import facts_of_run
 from ..tools.run_context import own_learnings, own_observations, with_numbers
 from ..tools.step_end import ended_step
 
@@ -118,7 +119,13 @@ async def _adapt(
     )
     said = [HumanMessage(state.brief.summary), *steering]
     form = await filler.ask_if_possible(
-        UpdatePlan, "planner", "digest", said, knowledge=knowledge, has_steering=bool(steering)
+        UpdatePlan,
+        "planner",
+        "digest",
+        said,
+        facts=facts_of_run(state, context, "planner"),
+        knowledge=knowledge,
+        has_steering=bool(steering),
     )
     if form is None:
         return steps

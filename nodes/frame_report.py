@@ -22,6 +22,7 @@ from ..run.telling import QuietTeller
 from ..state import Framing, Progress, ResearchState, Run, Spent
 from ..tools.fill_in import Filled, Filler
 from ..tools.forms import ChooseFormatting, FrameReport, StateIntent
+from ..tools.request_facts import facts_of_run
 from ..tools.run_context import own_learnings, own_observations, with_numbers
 from ..tools.together import together
 
@@ -90,6 +91,7 @@ class Framer:
             "writer",
             "frame_report",
             latest(state.messages, limits.context_messages),
+            facts=facts_of_run(state, self._context, "writer"),
             instructions=self._context.instructions,
             asked=asked,
             knowledge=known(

@@ -34,6 +34,7 @@ from ..state import Finding, Progress, ResearchState, Run, Spent, Task
 from ..tools.addresses import Addresses, addresses_in
 from ..tools.control import GENERATE_REPORT, RESEARCH_AGENT, THINK_TOOL
 from ..tools.offer import offered_tools
+from ..tools.request_facts import facts_of_run
 from ..tools.run_context import own_observations
 
 
@@ -121,7 +122,8 @@ def _request(
     ]
     tools = [RESEARCH_AGENT, GENERATE_REPORT] if reasons else [RESEARCH_AGENT, GENERATE_REPORT, THINK_TOOL]
     shorteners = (cited_sentences, first_cited_sentence)
-    return Request("orchestrator", run.id, messages, shorteners, tools, max_tokens=limits.decision_tokens)
+    facts = facts_of_run(state, context, "orchestrator")
+    return Request("orchestrator", run.id, messages, shorteners, tools, max_tokens=limits.decision_tokens, facts=facts)
 
 
 def _noticed(state: ResearchState, limits: Limits) -> str:

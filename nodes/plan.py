@@ -20,6 +20,7 @@ from ..run.pages import pages_of
 from ..run.plans import read_plan
 from ..run.telling import ProseTeller, Teller
 from ..state import Plan, Progress, ResearchState, Run, Spent
+from ..tools.request_facts import facts_of_run
 
 
 class PlanUpdate(TypedDict, total=False):
@@ -75,7 +76,8 @@ async def _ask(state: ResearchState, context: Context, teller: Teller, again: bo
     reminder = render("plan", "reminder", again=again, assumptions=run.assumptions)
     conversation = latest(state.messages, limits.context_messages)
     messages = [SystemMessage(system), *conversation, HumanMessage(reminder)]
-    return await ask_model(Request("planner", run.id, messages), context, teller)
+    facts = facts_of_run(state, context, "planner")
+    return await ask_model(Request("planner", run.id, messages, facts=facts), context, teller)
 
 
 class PlanTeller(ProseTeller):

@@ -24,6 +24,7 @@ from ..run.telling import QuietTeller
 from ..state import Plan, Progress, ResearchState, Run, Spent
 from ..tools.fill_in import Filler
 from ..tools.forms import MakePlan, PlannedStep
+from ..tools.request_facts import facts_of_run
 from ..tools.run_context import own_learnings, with_numbers
 
 
@@ -115,6 +116,7 @@ async def _ask(state: ResearchState, context: Context, pages: Pages, filler: Fil
             "planner",
             "plan_steps",
             latest(state.messages, limits.context_messages),
+            facts=facts_of_run(state, context, "planner"),
             max_steps=limits.max_plan_steps,
             instructions=context.instructions,
             assumptions=run.assumptions,

@@ -20,6 +20,7 @@ from ..state import Brief, Finding, Progress, ResearchState, Run, Spent
 from ..tools.fill_in import Filler
 from ..tools.forms import RecordSummary
 from ..tools.named_pages import NamedPages, Read
+from ..tools.request_facts import facts_of_run
 from ..tools.together import together
 
 
@@ -73,5 +74,7 @@ async def _summary(state: ResearchState, context: Context, filler: Filler) -> st
     said, asked = latest(state.messages, context.limits.context_messages), question_of(state.messages)
     if len(said) == 1:
         return asked
-    form = await filler.ask_if_possible(RecordSummary, "planner", "summarize", said)
+    form = await filler.ask_if_possible(
+        RecordSummary, "planner", "summarize", said, facts=facts_of_run(state, context, "planner")
+    )
     return (form.summary.strip() if form else "") or asked

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from ..evidence.notes import WITHHELD
 from ..models.ask import ask_model
+from ..models.facts import Facts
 from ..models.request import Request
 from ..prompts import render
 from ..run.calls import NOT_RUN, Calls, answer, call_ids, read_calls
@@ -26,6 +27,7 @@ from .results import SHORTENERS
 
 Filled = TypeVar("Filled", bound=Form)
 NAMES = {**forms.NAMES, **check_forms.NAMES}
+NOTHING = Facts()
 SCHEMAS = {**forms.SCHEMAS, **check_forms.SCHEMAS}
 
 
@@ -41,7 +43,14 @@ class Filler:
         """What could not be had and why, as it was told."""
 
     async def ask(
-        self, form: type[Filled], role: Role, prompt: str, said: Sequence[AnyMessage], **values: Any
+        self,
+        form: type[Filled],
+        role: Role,
+        prompt: str,
+        said: Sequence[AnyMessage],
+        *,
+        facts: Facts = NOTHING,
+        **values: Any,
     ) -> Filled:
         """The form as the role's model fills it in, told by this prompt with these values; `said` stands in between.
 
@@ -51,7 +60,7 @@ class Filler:
         before: list[AnyMessage] = [SystemMessage(render(prompt, "system", **values)), *said]
         reminder, faults = HumanMessage(render(prompt, "reminder", **values)), ""
         for _ in range(2):
-            calls = await self._ask(form, role, [*before, reminder])
+            calls = await self._ask(form, role, [*before, reminder], facts)
             filled = _read(form, calls)
             if isinstance(filled, form):
                 return filled
@@ -60,11 +69,18 @@ class Filler:
         raise ModelFailed(f"The {role}'s model did not fill in {NAMES[form]!r}, even when asked again: {faults}.")
 
     async def ask_if_possible(
-        self, form: type[Filled], role: Role, prompt: str, said: Sequence[AnyMessage], **values: Any
+        self,
+        form: type[Filled],
+        role: Role,
+        prompt: str,
+        said: Sequence[AnyMessage],
+        *,
+        facts: Facts = NOTHING,
+        **values: Any,
     ) -> Filled | None:
         """As `ask`; none if that fails, which is told and noted. Raises what stops the whole run."""
         try:
-            return await self.ask(form, role, prompt, said, **values)
+            return await self.ask(form, role, prompt, said, facts=facts, **values)
         except GraphBubbleUp:
             raise
         except Exception as error:  # noqa: BLE001 - whatever a model raises costs this form alone
@@ -76,9 +92,9 @@ class Filler:
         self.failures.append(reason)
         emit(self._teller.writer, step_failed(self._place, reason))
 
-    async def _ask(self, form: type[Form], role: Role, messages: Sequence[AnyMessage]) -> Calls:
+    async def _ask(self, form: type[Form], role: Role, messages: Sequence[AnyMessage], facts: Facts) -> Calls:
         most = self._context.limits.form_tokens
-        request = Request(role, self._question_id, messages, SHORTENERS, [SCHEMAS[form]], max_tokens=most)
+        request = Request(role, self._question_id, messages, SHORTENERS, [SCHEMAS[form]], max_tokens=most, facts=facts)
         reply = await ask_model(request, self._context, self._teller)
         unread = f"{NAMES[form]} was filled in without some results: {WITHHELD}"
         if reply.refused and unread not in self.failures:

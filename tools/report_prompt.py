@@ -21,6 +21,7 @@ from ..run.transcripts import earlier_findings, with_findings, withheld
 from ..state import Finding, ResearchState
 from .disagreement import disagreement
 from .report_basis import report_basis
+from .request_facts import facts_of_run
 from .write_unheard import last_words
 
 
@@ -60,7 +61,8 @@ def report_request(
     ]
     most = limits.form_tokens if asked.part == "outline" else limits.report_tokens
     shorteners = (cited_sentences, first_cited_sentence)
-    return Request("writer", run.id, messages, shorteners, max_tokens=most, is_long=True)
+    facts = facts_of_run(state, context, "writer")
+    return Request("writer", run.id, messages, shorteners, max_tokens=most, facts=facts, is_long=True)
 
 
 def _reminder(state: ResearchState, context: Context, asked: Asked, draft: str, *, has_findings: bool) -> str:

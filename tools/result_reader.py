@@ -17,6 +17,7 @@ from ..run.pages import Pages
 from ..run.step_branch import ResultSet, StepState, StepTask
 from .fill_in import Filler
 from .forms import RecordLearnings
+from .request_facts import facts_of_step
 from .results import read_results
 from .step_context import gaps_of, knowledge_of
 from .together import together
@@ -61,6 +62,7 @@ class Reader:
             "researcher",
             "extract_learnings",
             [HumanMessage(task.text), *shown],
+            facts=facts_of_step(self._state, read_results(text)),
             knowledge=knowledge_of(self._state, self._context.limits),
             task=task.text,
         )

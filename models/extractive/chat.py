@@ -1,9 +1,9 @@
-"""A chat model that reads instead of writing: it plans, searches and quotes by fixed rules."""
+"""The chat model: facts go in beside the messages, a message with words or tool calls comes out."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
@@ -16,20 +16,26 @@ from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from typing_extensions import override
 
+from ...run import tool_names
 from ...run.context import Role
-from ..chunks import complete, in_chunks
-from .clarifier import clarify
-from .finding import write_finding
-from .forms import FORMS, fill_in
-from .orchestrator import next_tasks
-from .planner import plan
-from .reply import Reply
-from .researcher import next_round
-from .writer import write_report
+from ..chunks import in_chunks
+from ..facts import Facts
+from .forms import fill_in
+from .roles import Call, clarify, next_round, next_tasks, plan, write_finding, write_report
 
 CHUNK_CHARACTERS = 40
 WINDOW = 10_000_000
-ANSWERS: dict[Role, Callable[[Sequence[BaseMessage]], Reply]] = {
+NO_FORMS = frozenset({
+    tool_names.GENERATE_PLAN,
+    tool_names.RESEARCH_AGENT,
+    tool_names.GENERATE_REPORT,
+    tool_names.THINK_TOOL,
+    tool_names.INTERNAL_SEARCH,
+    tool_names.WEB_SEARCH,
+    tool_names.OPEN_URL,
+})  # fmt: skip
+"""Tools that a role calls by its own choice; any other one is a form that is to be filled in."""
+ANSWERS: dict[Role, Callable[[Facts], str | list[Call]]] = {
     "clarifier": clarify,
     "planner": plan,
     "orchestrator": next_tasks,
@@ -40,7 +46,7 @@ ANSWERS: dict[Role, Callable[[Sequence[BaseMessage]], Reply]] = {
 
 
 class ExtractiveChatModel(BaseChatModel):
-    """Plays one role of a run from nothing but its messages; the same messages always get the same answer."""
+    """Plays one role of a run from facts; the same facts always get the same answer, however they are put into words."""
 
     role: Role
     """The role to play."""
@@ -62,8 +68,8 @@ class ExtractiveChatModel(BaseChatModel):
         **kwargs: Any,
     ) -> Runnable[LanguageModelInput, AIMessage]:
         """The same model with tools; see `BaseChatModel.bind_tools`."""
-        names = [convert_to_openai_tool(tool)["function"]["name"] for tool in tools]
-        return self.bind(tool_names=names, tool_choice=tool_choice, **kwargs)
+        functions = [convert_to_openai_tool(tool)["function"] for tool in tools]
+        return self.bind(tools=functions, tool_choice=tool_choice, **kwargs)
 
     @override
     def _generate(
@@ -73,7 +79,7 @@ class ExtractiveChatModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        return ChatResult(generations=[ChatGeneration(message=self._answer(messages, kwargs.get("tool_names", ())))])
+        return ChatResult(generations=[ChatGeneration(message=self._answer(messages, **kwargs))])
 
     @override
     def _stream(
@@ -83,26 +89,37 @@ class ExtractiveChatModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
-        for chunk in in_chunks(self._answer(messages, kwargs.get("tool_names", ())), CHUNK_CHARACTERS):
+        for chunk in in_chunks(self._answer(messages, **kwargs), CHUNK_CHARACTERS):
             yield ChatGenerationChunk(message=chunk)
 
-    def _answer(self, messages: list[BaseMessage], tools: Collection[str]) -> AIMessage:
-        reply = self._reply(messages, tools)
+    def _answer(
+        self,
+        messages: Sequence[BaseMessage],
+        facts: Facts | None = None,
+        tools: Sequence[dict[str, Any]] = (),
+        **_: Any,
+    ) -> AIMessage:
+        # Whoever calls it by itself has nothing but messages.
+        facts = facts or Facts(request=messages[-1].text if messages else "")
+        reply = self._reply(facts, {tool["name"]: tool for tool in tools})
         if isinstance(reply, str):
-            return complete(AIMessage(content=reply), messages)
+            return AIMessage(content=reply, response_metadata={"finish_reason": "stop"})
         digest = _digest(messages)
-        calls = [
-            tool_call(name=asked.name, args=asked.arguments, id=f"call-{digest}-{position}")
-            for position, asked in enumerate(reply, start=1)
-        ]
-        return complete(AIMessage(content="", tool_calls=calls), messages)
+        return AIMessage(
+            content="",
+            response_metadata={"finish_reason": "tool_calls"},
+            tool_calls=[
+                tool_call(name=asked.name, args=asked.arguments, id=f"call-{digest}-{place}")
+                for place, asked in enumerate(reply, 1)
+            ],
+        )
 
-    def _reply(self, messages: list[BaseMessage], tools: Collection[str]) -> Reply:
-        if form := next((name for name in tools if name in FORMS), ""):
-            return [fill_in(form, messages)]
+    def _reply(self, facts: Facts, tools: dict[str, dict[str, Any]]) -> str | list[Call]:
+        if form := next((name for name in tools if name not in NO_FORMS), ""):
+            return [Call(form, fill_in(form, tools[form].get("parameters", {}), facts))]
         if self.role == "researcher" and tools:
-            return next_round(messages, tools)
-        return ANSWERS[self.role](messages)
+            return next_round(facts, tools)
+        return ANSWERS[self.role](facts)
 
 
 def _digest(messages: Sequence[BaseMessage]) -> str:

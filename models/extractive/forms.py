@@ -1,23 +1,105 @@
-"""The forms of the planned strategy: who fills in which."""
+"""The forms of the planned strategy, filled in from facts; one that is not known gets its schema's empty values."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from langchain_core.messages import BaseMessage
-
+from ...evidence.labels import labels_of_named
 from ...run import tool_names
-from .analysis import record_analysis, record_inconsistencies
-from .framing import frame_report, record_summary
-from .judgement import evaluate_outcome, give_verdict, record_insights
-from .learning import choose_queries, record_learnings
-from .reply import Asked
-from .typed_plan import make_plan, update_step
+from ..facts import Facts
+from .choosing import Chooser
+from .missing import missing_in
+from .pool import Pool, Sentence
+from .pronouns import points_back
+from .roles import choose, parts_of, queries_for, steps_of
+from .tasks import read_task, task_for
 
 Arguments: TypeAlias = dict[str, Any]
 
-FROM_MESSAGES: dict[str, Callable[[Sequence[BaseMessage]], Arguments]] = {
+TITLE_CHARACTERS = 60
+WELL_SOURCED = 3
+"""Documents from which on the quality of what was learned is 1."""
+LEAST_QUALITY = 0.5
+EMPTY: Mapping[str, Any] = {"string": "", "array": [], "boolean": False, "number": 0, "integer": 0, "object": {}}
+
+
+def fill_in(name: str, schema: Mapping[str, Any], facts: Facts) -> Arguments:
+    """Return what is handed in; `schema` is that of the form's arguments."""
+    known = FORMS.get(name)
+    return known(facts) if known else _empty(schema)
+
+
+def _empty(schema: Mapping[str, Any]) -> Arguments:
+    properties = schema.get("properties", {})
+    return {name: EMPTY.get(properties.get(name, {}).get("type", "string"), "") for name in schema.get("required", ())}
+
+
+def make_plan(facts: Facts) -> Arguments:
+    """A step for each part of the request."""
+    parts, steps = parts_of(facts), steps_of(facts)
+    tasks = [task_for(part, place, len(parts)) for place, part in enumerate(parts, 1)]
+    # Where several parts make one step, it is taken apart again when it is carried out.
+    if len(steps) != len(parts):
+        tasks = steps
+    return {
+        "steps": [
+            {"title": _title(step), "task": task, "requires_search": True}
+            for step, task in zip(steps, tasks, strict=True)
+        ]
+    }
+
+
+def record_summary(facts: Facts) -> Arguments:
+    """The user's own words."""
+    return {"summary": " ".join(facts.request.split())}
+
+
+def choose_queries(facts: Facts) -> Arguments:
+    """What the task asks for; once, as the search of documents follows names by itself."""
+    return {"queries": [] if facts.used else queries_for(read_task(facts.task))[:1]}
+
+
+def record_learnings(facts: Facts) -> Arguments:
+    """What the results quote for the task."""
+    task = read_task(facts.task)
+    chooser = Chooser(Pool(facts.documents, task.part.text, task.part.context), is_topic=task.is_topic)
+    answer, further = choose(chooser, task)
+    if not (task.is_topic and answer) and missing_in(chooser.pool, answer):
+        return {"learnings": [], "answered_gaps": []}
+    return {
+        "learnings": [{"text": _in_full(one), "document": one.number} for one in (*answer, *further)],
+        "answered_gaps": [],
+    }
+
+
+def give_verdict(facts: Facts) -> Arguments:
+    """Complete as soon as something was learned: a second search would show the same."""
+    return {"is_complete": bool(facts.learnings), "reasoning": "", "key_elements": []}
+
+
+def record_insights(facts: Facts) -> Arguments:
+    """Nothing is concluded; what the task asks for and no document says is open."""
+    task = read_task(facts.task)
+    gaps = [] if facts.learnings else [{"question": task.part.text, "relevance": 1.0}]
+    return {"insights": [], "gaps": gaps}
+
+
+def evaluate_outcome(facts: Facts) -> Arguments:
+    """Whether anything was learned, and from how many documents."""
+    documents = {one.document for one in facts.learnings} - {None}
+    quality = max(LEAST_QUALITY, min(1.0, round(len(documents) / WELL_SOURCED, 2))) if documents else 0.0
+    return {"completeness": 1.0 if documents else 0.0, "quality": quality, "next_steps": []}
+
+
+def frame_report(facts: Facts) -> Arguments:
+    """What was learned first, or that nothing was."""
+    labels = labels_of_named(facts.language)
+    message = facts.learnings[0].text if facts.learnings else labels.unanswered
+    return {"main_message": message, "reasoning": ""}
+
+
+FORMS: dict[str, Callable[[Facts], Arguments]] = {
     tool_names.MAKE_PLAN: make_plan,
     tool_names.RECORD_SUMMARY: record_summary,
     tool_names.CHOOSE_QUERIES: choose_queries,
@@ -25,21 +107,18 @@ FROM_MESSAGES: dict[str, Callable[[Sequence[BaseMessage]], Arguments]] = {
     tool_names.GIVE_VERDICT: give_verdict,
     tool_names.RECORD_INSIGHTS: record_insights,
     tool_names.EVALUATE_OUTCOME: evaluate_outcome,
-    tool_names.UPDATE_STEP: update_step,
-    tool_names.RECORD_ANALYSIS: record_analysis,
-    tool_names.RECORD_INCONSISTENCIES: record_inconsistencies,
     tool_names.FRAME_REPORT: frame_report,
 }
-ALWAYS: dict[str, Arguments] = {
-    tool_names.UPDATE_PLAN: {"needless": [], "reworded": []},
-    tool_names.STATE_INTENT: {"intent": ""},
-    tool_names.CHOOSE_FORMATTING: {"formatting": "Short sections with quoted sentences."},
-}
-"""Answers that do not depend on what is asked; an empty intent stands for the default."""
-FORMS = frozenset((*FROM_MESSAGES, *ALWAYS))
-"""The names of all forms."""
+"""Who fills in which."""
 
 
-def fill_in(form: str, messages: Sequence[BaseMessage]) -> Asked:
-    """The call that hands in the form."""
-    return Asked(form, ALWAYS[form] if form in ALWAYS else FROM_MESSAGES[form](messages))
+def _in_full(one: Sentence) -> str:
+    """The unit in one line, behind the sentence that says what its pronoun means."""
+    return f"{one.unit.before} {one.text}" if one.unit.before and points_back(one.text) else one.text
+
+
+def _title(text: str) -> str:
+    line = " ".join(text.split())
+    if len(line) <= TITLE_CHARACTERS:
+        return line
+    return f"{line[:TITLE_CHARACTERS].rpartition(' ')[0] or line[:TITLE_CHARACTERS]}…"

@@ -1,178 +1,279 @@
-"""Sentences to choose from, and how well each serves a question."""
+"""The units of some documents, weighed by the words of what is asked."""
 
 from __future__ import annotations
 
+import difflib
 import math
 import re
-from collections import Counter
-from collections.abc import Collection, Sequence
-from functools import partial
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from functools import cache, cached_property, lru_cache
 from typing import NamedTuple
 
-from ...evidence.inflection.common_words import IN_QUESTION, evident
-from ...evidence.inflection.inflected import Inflections
-from ...evidence.inflection.wording import sought_words
+from ...evidence.inflection.common_words import IN_QUESTION, IN_TEXT, common_words, evident
+from ...evidence.inflection.stems import token
+from ...evidence.inflection.wording import bare, sought_words
 from ...evidence.titles import mentions, naming, subject_of
-from ...evidence.vocabulary import GENERIC_WORDS
-from ...evidence.words import names, stem, stem_run, stems
-from .answers import kind_of
-from .holding import holds
-from .reading import Document
-from .sentences import Quotable, each_once, quotables
+from ...evidence.vocabulary import FUNCTION_WORDS, GENERIC_WORDS
+from ...evidence.words import names, stem, stem_run, tokens
+from ..facts import Document
+from .pronouns import points_back
+from .units import Unit, units_of
+from .wanted import QUANTITIES, holds, kind_of
 
+FLAT = 0.75
+"""How far all words of a request weigh the same; the rest of a word's weight is its rarity."""
+CONTEXT = 0.25
+"""What a word counts that only tells what the request is about."""
 UNSEEN = 0.5
-"""What a common word counts that no text holds: the question may merely be worded so."""
-_NAMING = re.compile(
-    r"(?<=\w )(?:the|an?|de[rmns]|die|das|les?|la|el|los|las) (\w+)"
-    r"(?= (?!(?:of|between|with|on|about|for|to|in|zwischen|von|über|mit|de|du|des|entre|sur|con|sobre)\b)\w)",
-    re.IGNORECASE,
-)
-"""A word before the one that it describes: in "the research department" it asks for nothing, but names something."""
-GENERIC_STEMS = GENERIC_WORDS | {stem(word) for word in GENERIC_WORDS}
-BRACKET = re.compile(r"\([^()]*\)")
-YEAR = re.compile(r"\d{3,}")
-DASH = re.compile(r"[–-]")
+"""What a word counts that no unit holds, and that is no name: the documents may word it otherwise."""
+AROUND = 0.7
+"""What a word counts that stands above a unit, in its heading or lead, or in the title of its document."""
+ALIKE = 0.8
+"""Likeness from which on a word is taken for a misspelt one."""
+FEWEST_LETTERS = 5
+"""Letters of a word that may be misspelt."""
+MANY = 3
+"""Documents from which on the same words are furniture of the pages, and say nothing of any of them."""
+_GROUPED = re.compile(r"(?<=\d)[.,'’\u00a0\u202f ](?=\d{3}(?!\d))")
+_APART = re.compile(r"[/_\-.]+")
+
+
+def name_of(document: Document) -> str:
+    """Return the title and the path of a document, in words; a web address says little in words."""
+    path = document.address.partition(":")[2].rpartition(".")[0] if "://" not in document.address else ""
+    return f"{document.title} {_APART.sub(' ', path)}"
 
 
 class Sentence(NamedTuple):
-    """A sentence that can be quoted, and where it stands."""
+    """A unit of a document, with the words of the request that it holds, by their places."""
 
-    text: str
     number: int
-    """Number of its document."""
+    """Number of the document."""
     place: int
-    """Place in its document, from 0."""
-    stems: frozenset[str]
-    meant: frozenset[str]
-    """Stems that the antecedent adds."""
-    context: frozenset[str]
-    """Stems that the title adds, and the heading above."""
-    antecedent: str
-    """If it begins with a pronoun, the sentence that says who or what is meant; else empty."""
+    """Its place among the units of the document."""
+    unit: Unit
+    own: frozenset[int]
+    """Those that it holds itself."""
+    around: frozenset[int]
+    """Those that only stand above it, or in the title or path of its document."""
     is_right: bool
-    """Whether it holds the kind of thing that the question asks for."""
+    """Whether it holds the kind of thing that is asked for."""
+    tells: frozenset[int] = frozenset()
+    """Of its own words those that are not merely in the header of its table, which all rows share."""
 
     @property
-    def meaning(self) -> frozenset[str]:
-        """What is said with its antecedent, without which it is not quoted."""
-        return self.stems | self.meant
+    def text(self) -> str:
+        """Its text."""
+        return self.unit.text
 
     @property
-    def held(self) -> frozenset[str]:
-        """All these stems."""
-        return self.meaning | self.context
-
-
-class Text(NamedTuple):
-    """A document as its quotable sentences."""
-
-    number: int
-    title: str
-    sentences: tuple[Quotable, ...]
+    def held(self) -> frozenset[int]:
+        """All of them."""
+        return self.own | self.around
 
 
 class Pool:
-    """The sentences of some texts, judged by one question."""
+    """The units of documents, for one part of a request."""
 
-    def __init__(self, texts: Sequence[Text], question: str) -> None:
-        self.question = question
-        self.kind = kind_of(question)
-        self.titles = {text.number: text.title for text in texts}
-        self._inflections = Inflections(sought_words(question))
-        self._languages = {text.number: _language_of(text, question) for text in texts}
-        self.wanted = _weights(question, [self._stems_of(text) for text in texts])
-        self.sentences = [sentence for text in texts for sentence in self._sentences_of(text)]
-        run = stem_run(question)
-        self.named = {number for number, title in self.titles.items() if naming(title, question, run)}
-        self._mentioned = {sentence: self._mentions(sentence) for sentence in self.sentences}
+    def __init__(self, documents: Sequence[Document], asked: str, context: str = "") -> None:
+        """Weigh the units by the words that are `asked` for, and by those that tell what it is about."""
+        self.documents = {document.number: document for document in documents}
+        self.asked, self.context = asked, context
+        self.kind = kind_of(asked)
+        self.names = names(asked)
+        self.words, self.own_count = _words(asked, context)
+        self._languages = {one.number: _language(one) for one in documents}
+        self._units = {one.number: _each_once(one) for one in documents}
+        self._index = self._indexed()
+        self._titled = {one.number: self._held(name_of(one), one.number) for one in documents}
+        holders = defaultdict(set)
+        for number, units in self._units.items():
+            for unit in units:
+                holders[unit.text].add(number)
+        self.furniture = {text for text, numbers in holders.items() if len(numbers) >= MANY}
+        self.sentences = [one for number in self.documents for one in self._sentences(number)]
+        first = {one.text: one for one in reversed(self.sentences)}
+        self.counts = Counter(place for one in first.values() for place in one.held)
+        self.weights = self._weighed(len(first) + 1)
 
-    def weight(self, found: Collection[str]) -> float:
-        """The share of the question, from 0 to 1, that these stems make up."""
-        return sum(weight for stem, weight in self.wanted.items() if stem in found)
+    @property
+    def languages(self) -> frozenset[str]:
+        """The languages of the documents (ISO 639-1); empty where one is not evident."""
+        return frozenset(self._languages.values())
 
-    def is_linked(self, one: Sentence, other: Sentence) -> bool:
-        """Whether one of two sentences of different documents names the document of the other."""
-        return one.number != other.number and (
-            other.number in self._mentioned[one] or one.number in self._mentioned[other]
+    def weight(self, places: Iterable[int]) -> float:
+        """Return the share of the request, from 0 to 1, that these words make up."""
+        return sum(self.weights[place] for place in places)
+
+    def titled(self, number: int) -> frozenset[int]:
+        """Return the words that the title and path of a document hold."""
+        return self._titled[number]
+
+    @cache  # noqa: B019 - a pool lives as long as one answer
+    def held_by(self, number: int) -> frozenset[int]:
+        """Return the words that a document holds anywhere."""
+        return self._titled[number].union(*(one.held for one in self.sentences if one.number == number))
+
+    @cached_property
+    def shares(self) -> dict[int, float]:
+        """How much of the request each document holds, in its title or anywhere, compared with the best one."""
+        found = {}
+        for number in self.documents:
+            body = self.held_by(number) - self._titled[number]
+            found[number] = self.weight(self._titled[number]) + 0.6 * self.weight(body)
+        best = max(found.values(), default=0.0) or 1.0
+        return {number: share / best for number, share in found.items()}
+
+    @cached_property
+    def subjects(self) -> dict[int, float]:
+        """The share of the words of each document's title that the request holds, too."""
+        wanted = frozenset[str]().union(
+            *(_keys(word, "") for word in [*self.words, *tokens(f"{self.asked} {self.context}")])
         )
+        titles = {number: [*dict.fromkeys(content_words(one.title))] for number, one in self.documents.items()}
+        return {
+            number: sum(not wanted.isdisjoint(_keys(word, "")) for word in words) / max(2, len(words))
+            for number, words in titles.items()
+        }
 
-    def _mentions(self, sentence: Sentence) -> frozenset[int]:
+    @cached_property
+    def named(self) -> frozenset[int]:
+        """The documents whose titles the request names."""
+        run = stem_run(self.asked)
+        return frozenset(number for number, one in self.documents.items() if naming(one.title, self.asked, run))
+
+    @cache  # noqa: B019 - a pool lives as long as one answer
+    def mentioned(self, sentence: Sentence) -> frozenset[int]:
+        """Return the other documents whose titles a sentence names."""
+        others = ((number, subject_of(one.title)) for number, one in self.documents.items())
+        return frozenset(n for n, title in others if n != sentence.number and mentions(sentence.text, title))
+
+    @cache  # noqa: B019
+    def names_in(self, sentence: Sentence) -> frozenset[str]:
+        """Return the names in a sentence, and the subject of its document, that the request does not hold."""
+        known = frozenset(tokens(self.asked))
+        told = (
+            tuple(tokens(name)) for name in (*names(sentence.text), subject_of(self.documents[sentence.number].title))
+        )
         return frozenset(
-            number
-            for number, title in self.titles.items()
-            if number != sentence.number and mentions(sentence.text, subject_of(title))
+            " ".join(words)
+            for words in told
+            if words and not known.issuperset(words) and not all(map(str.isdigit, words))
         )
 
-    def _sentences_of(self, text: Text) -> list[Sentence]:
-        read = partial(self._inflections.stems, language=self._languages[text.number])
-        title = read(text.title)
-        return [
-            Sentence(
-                text=one.text,
-                number=text.number,
-                place=place,
-                stems=found,
-                meant=read(one.antecedent) - found,
-                context=(title | read(one.about)) - found,
-                antecedent=one.antecedent,
-                is_right=holds(self.kind, one.text, self.question),
-            )
-            for place, one in enumerate(text.sentences)
-            for found in [read(one.text) | _told_by_dates(one.text)]
-        ]
+    @cached_property
+    def name_counts(self) -> Counter[str]:
+        """In how many documents each of these names stands."""
+        found = {(name, one.number) for one in self.sentences for name in self.names_in(one)}
+        return Counter(name for name, _ in found)
 
-    def _stems_of(self, text: Text) -> frozenset[str]:
-        return self._inflections.stems("\n".join((text.title, *_words_of(text))), self._languages[text.number])
+    def _indexed(self) -> dict[str, set[int]]:
+        index: dict[str, set[int]] = defaultdict(set)
+        languages = {*self._languages.values(), ""}
+        for place, word in enumerate(self.words):
+            for language in languages:
+                for key in _keys(word, language):
+                    index[key].add(place)
+        vocabulary = self._vocabulary
+        keys = {key for word in vocabulary for key in _keys(word, "")}
+        for place, word in enumerate(self.words):
+            if len(word) >= FEWEST_LETTERS and word.isalpha() and not any(key in keys for key in _keys(word, "")):
+                near = [one for one in vocabulary if one[0] == word[0] and abs(len(one) - len(word)) <= 2]
+                for like in difflib.get_close_matches(word, near, n=1, cutoff=ALIKE):
+                    for key in _keys(like, ""):
+                        index[key].add(place)
+        return index
+
+    @cached_property
+    def _vocabulary(self) -> list[str]:
+        return sorted(
+            {
+                word
+                for document in self.documents.values()
+                for text in (document.title, *document.texts)
+                for word in sought_words(text)
+                if word.isalpha()
+            }
+        )
+
+    def _held(self, text: str, number: int) -> frozenset[int]:
+        return frozenset(place for key in _keys_of(text, self._languages[number]) for place in self._index.get(key, ()))
+
+    def _sentences(self, number: int) -> Iterable[Sentence]:
+        title = self.documents[number].title.strip(" .")
+        for place, unit in enumerate(self._units[number]):
+            if unit.text.strip(" .") == title:
+                continue
+            own = self._held(" ".join((unit.text, *unit.header)), number)
+            meant = unit.before if points_back(unit.text) else ""
+            around = self._held(f"{unit.heading} {unit.lead} {meant}", number) | self._titled[number]
+            tells = self._held(" ".join(unit.cells), number) if unit.cells else own
+            yield Sentence(number, place, unit, own, around - own, holds(self.kind, unit.text, self.asked), tells)
+
+    def _weighed(self, total: int) -> list[float]:
+        in_names = {word for name in self.names for word in tokens(name)}
+        found = []
+        for place, word in enumerate(self.words):
+            count = self.counts[place]
+            rarity = math.log(1 + (total - count + 0.5) / (count + 0.5))
+            found.append(rarity if count or bare(word) in in_names else rarity * UNSEEN)
+        mean = sum(found) / len(found) if found else 0.0
+        mixed = [FLAT * mean + (1 - FLAT) * one for one in found]
+        if self.own_count > 1:
+            mixed = [one * (1 if place < self.own_count else CONTEXT) for place, one in enumerate(mixed)]
+        whole = sum(mixed) or 1.0
+        return [one / whole for one in mixed]
 
 
-def pool_of(documents: Sequence[Document], question: str) -> Pool:
-    """The quotable sentences of documents, each document's without repeats."""
-    return Pool(
-        [
-            Text(
-                document.number,
-                document.title,
-                tuple(each_once(one for text in document.texts for one in quotables(text))),
-            )
-            for document in documents
-        ],
-        question,
+def content_words(text: str) -> list[str]:
+    """Return the different words of a request that carry meaning, in order."""
+    plain = _GROUPED.sub("", text)
+    words = sought_words(plain)
+    language = evident(words, IN_QUESTION)
+    known = (
+        QUANTITIES
+        | FUNCTION_WORDS["en"]
+        | FUNCTION_WORDS.get(language, frozenset())
+        | {bare(one) for one in common_words().get(language, ())}
     )
+    in_names = {word for name in names(text) for word in tokens(name)}
+    found: dict[str, str] = {}
+    for word in words:
+        if bare(word) not in known and (word not in GENERIC_WORDS or bare(word) in in_names):
+            found.setdefault(stem(bare(word)), word)
+    return list(found.values())
 
 
-def _words_of(text: Text) -> list[str]:
-    return [one.text for one in text.sentences]
+def _words(asked: str, context: str) -> tuple[list[str], int]:
+    """The words that are asked for, and how many of them there are; behind them those of the context."""
+    own = content_words(asked)
+    known = {stem(bare(word)) for word in own}
+    further = [word for word in content_words(context) if stem(bare(word)) not in known]
+    if not own and not further:
+        own = list(dict.fromkeys(sought_words(asked)))
+    return [*own, *further], len(own)
 
 
-def _language_of(text: Text, question: str) -> str:
-    # What is quoted of a text may be one sentence; a wrong language only brings together words that are nearly alike.
-    said = evident(sought_words(" ".join(_words_of(text))), IN_QUESTION)
-    return said or evident(sought_words(question), IN_QUESTION)
+def _each_once(document: Document) -> list[Unit]:
+    found: dict[tuple[str, str], Unit] = {}
+    for text in document.texts:
+        for unit in units_of(text):
+            found.setdefault((unit.text, unit.before), unit)
+    return list(found.values())
 
 
-def _told_by_dates(sentence: str) -> frozenset[str]:
-    """What two years in a bracket tell of: the birth and death of a person, the begin and end of anything else."""
-    return (
-        frozenset({"birth", "death", "begin", "end"}) if any(map(_is_span, BRACKET.findall(sentence))) else frozenset()
-    )
+def _language(document: Document) -> str:
+    return evident(sought_words(" ".join(document.texts)[:4000]), IN_TEXT)
 
 
-def _is_span(bracket: str) -> bool:
-    """Whether a dash stands between two years; looked for in steps, since one pattern for it all may take seconds."""
-    years = [*YEAR.finditer(bracket)]
-    return len(years) > 1 and DASH.search(bracket, years[0].end(), years[-1].start()) is not None
+@lru_cache(maxsize=100_000)
+def _keys(word: str, language: str) -> frozenset[str]:
+    """What a word counts as: its stem by the rules of English, and by those of the language of its text."""
+    return frozenset((*(stem(one) for one in tokens(word)), token(word, ""), token(word, language)))
 
 
-def _weights(question: str, texts: Sequence[frozenset[str]]) -> dict[str, float]:
-    """The share of the question that each of its stems makes up, given the stems of the texts."""
-    counts = Counter(stem for text in texts for stem in text)
-    size = len(texts) + 1
-    named = frozenset(stems(" ".join(_NAMING.findall(question))))
-    wanted = [word for word in stems(question) if word not in GENERIC_STEMS or word in named] or stems(question)
-    in_names = {stem for name in names(question) for stem in stems(name)}
-    rarities = {
-        stem: math.log(1 + size / (counts[stem] + 0.5)) * (1 if counts[stem] or stem in in_names else UNSEEN)
-        for stem in wanted
-    }
-    total = sum(rarities.values()) or 1.0
-    return {stem: rarity / total for stem, rarity in rarities.items()}
+@lru_cache(maxsize=20_000)
+def _keys_of(text: str, language: str) -> frozenset[str]:
+    words = sought_words(_GROUPED.sub("", text))
+    return frozenset[str]().union(*(_keys(word, language) for word in words))

@@ -28,6 +28,7 @@ from ...run.tries import Failed, tried
 from ...state import Ending, Spent
 from ...tools.control import GENERATE_FINDING, THINK_TOOL, tool_schema
 from ...tools.offer import offered_tools
+from ...tools.request_facts import facts_of_researcher
 from ...tools.results import SHORTENERS
 
 
@@ -141,7 +142,15 @@ async def _ask(state: ResearcherState, context: Context, pages: Pages, teller: T
     messages = [SystemMessage(system), HumanMessage(task.text), *notes, HumanMessage(reminder)]
     tools = [tool_schema(name, arguments) for name, arguments in offered.items()] + [GENERATE_FINDING]
     tools += [] if reasons else [THINK_TOOL]
-    request = Request("researcher", task.question_id, messages, SHORTENERS, tools, max_tokens=limits.decision_tokens)
+    request = Request(
+        "researcher",
+        task.question_id,
+        messages,
+        SHORTENERS,
+        tools,
+        max_tokens=limits.decision_tokens,
+        facts=facts_of_researcher(state, notes),
+    )
     return await ask_model(request, context, teller)
 
 

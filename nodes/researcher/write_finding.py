@@ -26,6 +26,7 @@ from ...run.transcripts import count_withheld
 from ...run.tries import Failed, tried
 from ...state import Finding, Spent
 from ...tools.excerpts import keep_excerpts
+from ...tools.request_facts import facts_of_researcher
 from ...tools.results import SHORTENERS
 
 CUT_OFF = "it was cut off at the output limit (finding_tokens)"
@@ -108,5 +109,13 @@ async def _ask(state: ResearcherState, context: Context, pages: Pages, teller: T
     system = SystemMessage(render("write_finding", "system", language=task.language))
     messages = [system, HumanMessage(task.text), *notes, HumanMessage(reminder)]
     most = context.limits.finding_tokens
-    request = Request("researcher", task.question_id, messages, SHORTENERS, max_tokens=most, is_long=True)
+    request = Request(
+        "researcher",
+        task.question_id,
+        messages,
+        SHORTENERS,
+        max_tokens=most,
+        facts=facts_of_researcher(state, notes),
+        is_long=True,
+    )
     return await ask_model(request, context, teller)

@@ -20,6 +20,7 @@ from ...run.step_telling import iteration_told, step_started
 from ...run.tries import Failed
 from ...state import Ending, Spent
 from ...tools.forms import RecordAnalysis
+from ...tools.request_facts import facts_of_step
 from ...tools.step_call import StepCall
 from ...tools.step_context import knowledge_of
 
@@ -47,7 +48,9 @@ async def analyze(state: StepState, runtime: Runtime[Context]) -> AnalyzeUpdate:
     emit(writer, step_started(task.step, task.place), activity("analyze", task.question, call.place))
     said, knowledge = [HumanMessage(task.text)], knowledge_of(state, context.limits)
     form = await call.tried(
-        call.filler.ask_if_possible(RecordAnalysis, "orchestrator", "analyze", said, knowledge=knowledge)
+        call.filler.ask_if_possible(
+            RecordAnalysis, "orchestrator", "analyze", said, facts=facts_of_step(state), knowledge=knowledge
+        )
     )
     failures = call.filler.failures
     update = AnalyzeUpdate(

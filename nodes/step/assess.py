@@ -17,6 +17,7 @@ from ...run.tries import Failed
 from ...state import Ending, Spent
 from ...tools.fill_in import Filler
 from ...tools.forms import GiveVerdict
+from ...tools.request_facts import facts_of_step
 from ...tools.step_call import StepCall
 from ...tools.step_context import knowledge_of
 
@@ -97,6 +98,7 @@ class Judge:
             "researcher",
             "assess",
             [HumanMessage(self._state.task.text)],
+            facts=facts_of_step(self._state),
             query=query,
             knowledge=knowledge_of(self._state, self._context.limits, self._state.learned[query]),
         )

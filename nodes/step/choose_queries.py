@@ -20,6 +20,7 @@ from ...tools.arguments import as_lines
 from ...tools.fill_in import Filler
 from ...tools.forms import ChooseQueries
 from ...tools.offer import offered_tools
+from ...tools.request_facts import facts_of_step
 from ...tools.step_call import StepCall
 from ...tools.step_context import knowledge_of
 from ...tools.use import meter_of, used_up
@@ -75,6 +76,7 @@ async def _ask(state: StepState, context: Context, filler: Filler) -> ChooseQuer
         "researcher",
         "choose_queries",
         [HumanMessage(state.task.text)],
+        facts=facts_of_step(state),
         offered=list(offered_tools(context)),
         max_queries=limits.max_queries,
         iteration=state.iteration + 1,

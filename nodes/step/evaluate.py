@@ -19,6 +19,7 @@ from ...run.tries import Failed
 from ...state import Finding, Spent
 from ...tools.fill_in import Filled, Filler
 from ...tools.forms import EvaluateOutcome, UpdateStep
+from ...tools.request_facts import facts_of_step
 from ...tools.step_call import StepCall
 from ...tools.step_context import knowledge_of
 from ...tools.step_end import finding_of, not_found, outcome_of, tell_end
@@ -92,6 +93,7 @@ class Judge:
             "evaluate",
             [HumanMessage(self._state.task.text)],
             knowledge=knowledge_of(self._state, self._context.limits),
+            facts=facts_of_step(self._state),
             must_name=bool(suggestion),
             suggestion=suggestion.title or suggestion.task if suggestion else "",
         )

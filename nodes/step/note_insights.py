@@ -15,6 +15,7 @@ from ...run.step_branch import StepState, noticed
 from ...run.tries import Failed
 from ...state import Spent
 from ...tools.forms import RecordInsights
+from ...tools.request_facts import facts_of_step
 from ...tools.step_call import StepCall
 from ...tools.step_context import knowledge_of
 
@@ -37,7 +38,9 @@ async def note_insights(state: StepState, runtime: Runtime[Context]) -> NoteInsi
     call = StepCall(state, context, runtime)
     said, knowledge = [HumanMessage(state.task.text)], knowledge_of(state, context.limits)
     form = await call.tried(
-        call.filler.ask_if_possible(RecordInsights, "orchestrator", "note_insights", said, knowledge=knowledge)
+        call.filler.ask_if_possible(
+            RecordInsights, "orchestrator", "note_insights", said, facts=facts_of_step(state), knowledge=knowledge
+        )
     )
     update = NoteInsightsUpdate(failures=call.filler.failures, seconds=call.seconds, spending=call.costs)
     if form is None or isinstance(form, Failed):

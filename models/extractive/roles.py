@@ -1,0 +1,225 @@
+"""What the model does in each role of a run.
+
+A request is taken apart by the planner. The orchestrator hands out a task for each part; a researcher searches for it, opens
+what was cut off, and quotes what answers it. The writer puts the findings together, in the order asked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+from ...evidence.labels import Labels, labels_of_named
+from ...evidence.vocabulary import GENERIC_WORDS, STOP_WORDS
+from ...evidence.words import tokens
+from ...run import tool_names
+from ..facts import Document, Facts, Found
+from .choosing import Chooser
+from .hops import leads
+from .layout import Quoted, laid_out, quoted, read
+from .missing import missing_in
+from .pool import Pool, Sentence
+from .pronouns import has_pronoun
+from .request import Part, take_apart
+from .tasks import Task, read_task, task_for
+
+OF_QUESTION = 115
+"""Words that answer a question; the reader of a longer answer has to look for it."""
+OF_QUESTIONS = 150
+"""Words that answer several questions, all together."""
+FURTHER = 100
+"""Words of what else leads to the answer, where it takes several documents."""
+OF_BRIEF = 580
+"""Words that tell of topics."""
+NEAREST = 3
+"""Units that are shown where there is no answer, so that the reader can judge how near they come."""
+MOST_REFUSALS = 2
+"""Times that a task is handed out again after it was not carried out."""
+SEARCHES = (tool_names.INTERNAL_SEARCH, tool_names.WEB_SEARCH)
+MOST_CALLS = 5
+MOST_FOLLOWED = 2
+MOST_QUERIES = 3
+MOST_OPENED = 3
+QUERY_CHARACTERS = 300
+_CUT = re.compile(r"(?:…|\.\.\.|[^.!?。！？\"'”’»)\]|])\s*$")
+_INNER_QUOTES = str.maketrans("", "", "“”")
+WHICH = """I would be glad to look into this. Could you please tell me a little more?
+
+1. Which subject, person, place or document is it about?
+2. What would you like to know about it?
+
+With this I can search for what you need."""
+
+
+class Call(NamedTuple):
+    """A tool call of the model's answer."""
+
+    name: str
+    arguments: dict[str, Any]
+
+
+def clarify(facts: Facts) -> str | list[Call]:
+    """Go on, unless the request names nothing that could be searched for."""
+    words = [word for word in tokens(facts.request) if word not in STOP_WORDS | GENERIC_WORDS]
+    return [Call(tool_names.GENERATE_PLAN, {})] if any(map(str.isalnum, words)) else WHICH
+
+
+def plan(facts: Facts) -> str:
+    """Number the parts of the request."""
+    return "\n".join(f"{number}. {step}" for number, step in enumerate(steps_of(facts), 1))
+
+
+def steps_of(facts: Facts) -> list[str]:
+    """Return the parts as steps; where there may not be as many, several of them make one."""
+    texts = [" ".join(part.text.split()) for part in parts_of(facts)]
+    each = -(-len(texts) // facts.most_steps)
+    return ["; ".join(texts[start : start + each]) for start in range(0, len(texts), each)]
+
+
+def parts_of(facts: Facts) -> list[Part]:
+    """Return the parts of the request, with the question before it where it is not understood without."""
+    parts = take_apart(facts.request, cache(facts.look) if facts.look else None)
+    if facts.earlier and _needs_earlier(facts.request):
+        parts = [part._replace(context=f"{part.context} {facts.earlier}".strip()) for part in parts]
+    return parts
+
+
+def next_tasks(facts: Facts) -> list[Call]:
+    """Hand out the tasks that are open, then have the report written."""
+    done = {found.task for found in facts.findings}
+    open_tasks = [task for task in _tasks(facts) if task not in done and facts.tried.count(task) < MOST_REFUSALS]
+    calls = [Call(tool_names.RESEARCH_AGENT, {"task": task}) for task in open_tasks[:3]]
+    return calls or [Call(tool_names.GENERATE_REPORT, {})]
+
+
+def _tasks(facts: Facts) -> list[str]:
+    parts = parts_of(facts)
+    if [*facts.steps] != steps_of(facts) and facts.steps:
+        # The user has edited the plan.
+        parts = [read_task(step).part for step in facts.steps]
+    return [task_for(part, place, len(parts)) for place, part in enumerate(parts, 1)]
+
+
+def next_round(facts: Facts, tools: Collection[str]) -> list[Call]:
+    """Search with every search tool once, open what was cut off, follow names on the web; then write the finding."""
+    searches = [name for name in SEARCHES if name in tools]
+    used = [name for name, _ in facts.used if name in (*SEARCHES, tool_names.OPEN_URL)]
+    task = read_task(facts.task)
+    if searches and len(used) < MOST_CALLS:
+        if tool_names.OPEN_URL in tools and used[-1:] != [tool_names.OPEN_URL] and (cut := _cut_off(facts, task)):
+            return [Call(tool_names.OPEN_URL, {"urls": cut})]
+        if unused := [name for name in searches if name not in used]:
+            return [Call(unused[0], {"queries": queries_for(task)})]
+        followed = sum(name in SEARCHES for name in used) - len(searches)
+        if tool_names.WEB_SEARCH in searches and followed < MOST_FOLLOWED:
+            asked = [query for name, inputs in facts.used if name in SEARCHES for query in inputs]
+            if queries := leads(_pool(facts.documents, task), asked, MOST_QUERIES):
+                return [Call(tool_names.WEB_SEARCH, {"queries": queries})]
+    return [Call(tool_names.GENERATE_REPORT, {})]
+
+
+def queries_for(task: Task) -> list[str]:
+    """Return what to search for: the part with what it is about, and by itself."""
+    part = task.part
+    texts = (f"{part.text} {part.context}", part.text) if part.context else (part.text,)
+    return list(dict.fromkeys(" ".join(text.split())[:QUERY_CHARACTERS] for text in texts))
+
+
+def write_finding(facts: Facts) -> str:
+    """Quote what answers the task; or say that nothing does, and quote what comes nearest."""
+    labels, task = labels_of_named(facts.language), read_task(facts.task)
+    chooser = Chooser(_pool(facts.documents, task), is_topic=task.is_topic)
+    answer, further = choose(chooser, task)
+    if absent := ([] if task.is_topic and answer else missing_in(chooser.pool, answer)):
+        blocks = [_nothing_on(absent, labels)]
+        return "\n\n".join([*blocks, *_section(labels.nearest, answer[:NEAREST], labels)])
+    blocks = [laid_out(quoted(answer), labels.source)]
+    return "\n\n".join([*blocks, *_section(labels.related, further, labels)])
+
+
+def choose(chooser: Chooser, task: Task) -> tuple[list[Sentence], list[Sentence]]:
+    """Return what answers a task, and what else leads to it."""
+    if task.is_topic:
+        return chooser.topic(OF_BRIEF // task.total, is_alone=task.total == 1), []
+    if task.total > 1:
+        return chooser.answer(OF_QUESTIONS // task.total, near=2), []
+    answer = chooser.answer(OF_QUESTION)
+    leads_on = len({one.number for one in answer}) > 1
+    return answer, chooser.further(answer, FURTHER) if leads_on else []
+
+
+def write_report(facts: Facts) -> str:
+    """Put the findings together: part by part, each thing once, and what was not found named at its place."""
+    labels = labels_of_named(facts.language)
+    found = [(read_task(one.task), *read(one.text)) for one in _in_order(facts.findings)]
+    if not any(units for _, said, sections in found if not said for _, units in sections):
+        return _no_answer(facts, [said for _, said, _ in found if said], [s for _, _, s in found], labels)
+    has_headings = len(found) > 1 and any(task.is_topic for task, _, _ in found)
+    told: set[tuple[str, int]] = set()
+    blocks: list[str] = []
+    for task, said, sections in found:
+        text = task.part.text
+        if has_headings:
+            blocks.append(f"## {text[:1].upper()}{text[1:].rstrip('.')}")
+        if said:
+            blocks.append(said)
+            continue
+        for heading, units in sections:
+            new = [one for one in units if (one.text, one.number) not in told]
+            told.update((one.text, one.number) for one in new)
+            if new:
+                blocks += [*([f"## {heading}"] if heading else []), laid_out(new, labels.source)]
+    return "\n\n".join(_without_empty_sections(blocks))
+
+
+def _no_answer(
+    facts: Facts, said: Sequence[str], found: Sequence[Sequence[tuple[str, list[Quoted]]]], labels: Labels
+) -> str:
+    nearest = [one for sections in found for _, units in sections for one in units][:NEAREST]
+    sought = said or [_nothing_on([facts.request], labels)]
+    blocks = [f"{labels.unanswered} {' '.join(dict.fromkeys(sought))}"]
+    return "\n\n".join([*blocks, *([f"## {labels.nearest}", laid_out(nearest, labels.source)] if nearest else [])])
+
+
+def _without_empty_sections(blocks: Sequence[str]) -> list[str]:
+    following = [*blocks[1:], "## "]
+    return [
+        one
+        for one, after in zip(blocks, following, strict=True)
+        if not (one.startswith("## ") and after.startswith("## "))
+    ]
+
+
+def _section(heading: str, units: Sequence[Sentence], labels: Labels) -> list[str]:
+    return [f"## {heading}", laid_out(quoted(units), labels.source)] if units else []
+
+
+def _nothing_on(names: Sequence[str], labels: Labels) -> str:
+    quotes = (f"“{' '.join(name.translate(_INNER_QUOTES).split()).strip(' ?.!')}”" for name in names)
+    return labels.nothing_on.format(names=", ".join(quotes))
+
+
+def _in_order(findings: Sequence[Found]) -> list[Found]:
+    """By the place of their parts in the request."""
+    return sorted((one for one in findings if one.text), key=lambda one: read_task(one.task).place)
+
+
+def _pool(documents: Sequence[Document], task: Task) -> Pool:
+    return Pool(documents, task.part.text, task.part.context)
+
+
+def _cut_off(facts: Facts, task: Task) -> list[str]:
+    """The pages that say most, as far as only a part of them was shown."""
+    opened = {address for name, addresses in facts.used if name == tool_names.OPEN_URL for address in addresses}
+    cut = [one for one in facts.documents if not one.is_whole and "://" in one.address and one.address not in opened]
+    cut = [one for one in cut if all(_CUT.search(text) for text in one.texts)]
+    shares = _pool(cut, task).shares if cut else {}
+    return [one.address for one in sorted(cut, key=lambda one: -shares[one.number])][:MOST_OPENED]
+
+
+def _needs_earlier(request: str) -> bool:
+    """Whether a request has no words of its own, or speaks of somebody or something by a pronoun alone."""
+    words = [word for word in tokens(request) if word not in STOP_WORDS | GENERIC_WORDS]
+    return len(words) < 2 or (has_pronoun(request) and len(words) < 4)

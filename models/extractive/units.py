@@ -1,0 +1,173 @@
+"""The units of a text that can be quoted as they stand: sentences, items of lists, rows of tables, lines of records."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Literal, NamedTuple
+
+from ...evidence.sentences import ends_sentence
+
+LONGEST = 600
+"""Characters of a unit: what is longer is no sentence that a reader would want to see quoted."""
+LABEL_WORDS = 3
+"""Words up to which the first sentence of a paragraph is what the others are about, as in "Trading. Sales rose."."""
+TITLE_WORDS = 10
+"""Words up to which a line that stands alone, without a full stop, is a heading."""
+Kind = Literal["sentence", "item", "row", "record"]
+_HEADING = re.compile(r"^\s*(#{1,6})\s+(.*?)\s*#*\s*$")
+_ITEM = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+")
+_RULE = re.compile(r"^\s*\|?(?:\s*:?-{2,}:?\s*\|)*\s*:?-{2,}:?\s*\|?\s*$")
+_BAR = re.compile(r"(?<!\\)\|")
+_FIELD = re.compile(r"^\s*[^\W_][^:|.]{0,40}:\s+\S")
+_QUOTED = re.compile(r"^(?:\s*>)+ ?")
+_FENCE = re.compile(r"^\s*(?:```|~~~)")
+_CLOSERS = r"[\"'”’»)\]」』]*"
+_BOUNDARY = re.compile(rf"[.!?]{_CLOSERS}(?=\s|\[\^?\d|$)|[。！？।]{_CLOSERS}")
+_REFERENCES = re.compile(r"\[\^?\d[\d,\s–-]*\]")
+_EMPHASIS = re.compile(r"\*\*|__|(?<![\w*])[*_](?=[^\s*_])|(?<=[^\s*_])[*_](?!\w)|`")
+_LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
+_DEBRIS = re.compile(r"\{\{|\}\}|</?[a-zA-Z]|�")
+_ENDS = re.compile(r"[.!?;:,。！？：；]\W*$")
+_CODE = re.compile(r"^\W*\d[\d.,:%/-]*\W*$")
+
+
+class Unit(NamedTuple):
+    """What can be quoted, in one line, without markup."""
+
+    text: str
+    kind: Kind = "sentence"
+    heading: str = ""
+    """The headings above it."""
+    lead: str = ""
+    """What leads in its list, the question that it answers, or the label of its paragraph."""
+    before: str = ""
+    """The sentence before it in its paragraph."""
+    cells: tuple[str, ...] = ()
+    """Of a row: its cells; `header` names them."""
+    header: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> int:
+        """How many words a reader sees; a row is shown below its header."""
+        return len(re.findall(r"\S*\w\S*", " ".join(self.cells) or self.text))
+
+
+@lru_cache(maxsize=2000)
+def units_of(text: str) -> tuple[Unit, ...]:
+    """Return the units of a text in their order; headings, titles and questions are none of their own."""
+    found = _Reader().read(text)
+    return tuple(one for one in found if len(one.text) <= LONGEST and not _DEBRIS.search(one.text))
+
+
+def plain(text: str) -> str:
+    """Return a text in one line without links, emphasis and its own references, which would pass for citations."""
+    bare = _REFERENCES.sub("", _LINK.sub(r"\1", text))
+    return " ".join(_EMPHASIS.sub("", bare).split())
+
+
+def split_sentences(line: str) -> list[str]:
+    """Return the sentences of a line, what stands behind the last one too."""
+    ends = []
+    for match in _BOUNDARY.finditer(line):
+        following = line[match.end() :].lstrip()
+        if match.group()[0] != "." or not following or ends_sentence(line[: match.start()], following):
+            ends.append(match.end())
+    bounds = zip([0, *ends], [*ends, len(line)], strict=True)
+    return [sentence for start, end in bounds if (sentence := line[start:end].strip())]
+
+
+class _Reader:
+    """Goes through the lines of a text; remembers the headings, the table and the block that it is in."""
+
+    def __init__(self) -> None:
+        self._headings: list[str] = []
+        self._lead = ""
+        self._block: list[str] = []
+        self._is_item = False
+        self._header: tuple[str, ...] | None = None
+
+    def read(self, text: str) -> Iterator[Unit]:
+        lines = [_QUOTED.sub("", line) for line in text.splitlines() if not _FENCE.match(line)]
+        for place, line in enumerate(lines):
+            heading, cells = _HEADING.match(line), _cells(line)
+            if heading:
+                yield from self._flush()
+                self._header, self._lead = None, ""
+                self._enter(len(heading[1]), heading[2])
+            elif _RULE.match(line) and "-" in line:
+                if self._block and "|" not in line:
+                    self._enter(2, self._block.pop())
+                    self._block.clear()
+            elif cells:
+                yield from self._flush()
+                if self._header is None:
+                    self._header = cells
+                else:
+                    yield self._row(cells)
+            elif line.strip():
+                self._header = None
+                if item := _ITEM.match(line):
+                    yield from self._flush()
+                    self._is_item = True
+                self._block.append(line[item.end() :] if item else line)
+            else:
+                yield from self._flush()
+                # Some formats set an empty line between the rows of a table.
+                if self._header is not None and not any(map(_cells, lines[place + 1 : place + 2])):
+                    self._header = None
+        yield from self._flush()
+
+    def _enter(self, level: int, heading: str) -> None:
+        del self._headings[level - 1 :]
+        self._headings.append(plain(heading))
+
+    def _row(self, cells: tuple[str, ...]) -> Unit:
+        assert self._header is not None
+        named = [f"{name}: {cell}" if name else cell for name, cell in zip(self._header, cells, strict=False) if cell]
+        text = "; ".join([*named, *filter(None, cells[len(self._header) :])])
+        return Unit(text, "row", " › ".join(self._headings), cells=cells, header=self._header)
+
+    def _flush(self) -> Iterator[Unit]:
+        lines, self._block = self._block, []
+        is_item, self._is_item = self._is_item, False
+        if not lines:
+            return
+        heading, line = " › ".join(self._headings), plain(" ".join(lines))
+        if is_item:
+            yield from _sentences(line, Unit("", "item", heading, self._lead))
+        elif len(lines) > 1 and all(map(_FIELD.match, lines)):
+            yield from (Unit(plain(one), "record", heading, self._lead) for one in lines)
+        elif len(lines) == 1 and _is_title(line):
+            self._enter(2, line)
+            self._lead = ""
+        else:
+            self._lead = line if line.endswith((":", "：")) else ""
+            yield from _sentences(line, Unit("", "sentence", heading))
+
+
+def _cells(line: str) -> tuple[str, ...]:
+    """The cells of a line of a table; none if it is no such line."""
+    inner = line.strip().removeprefix("|").removesuffix("|")
+    cells = tuple(map(plain, _BAR.split(inner)))
+    return cells if len(cells) > 1 or line.strip().startswith("|") else ()
+
+
+def _is_title(line: str) -> bool:
+    is_short = len(line.split()) <= TITLE_WORDS
+    return is_short and not (_ENDS.search(line) or _FIELD.match(line) or _CODE.match(line))
+
+
+def _sentences(line: str, like: Unit) -> Iterator[Unit]:
+    """The sentences of a block; a question, and a first sentence of few words, only lead in the others."""
+    before = ""
+    found = split_sentences(line)
+    for place, sentence in enumerate(found):
+        is_label = not place and len(sentence.split()) <= LABEL_WORDS
+        if len(found) > 1 and (is_label or sentence.endswith(("?", "？"))):
+            like = like._replace(lead=" ".join(filter(None, (like.lead if is_label else "", sentence))))
+        elif re.search(r"\w", sentence):
+            is_record = like.kind == "sentence" and _FIELD.match(sentence) and not _ENDS.search(sentence)
+            yield like._replace(text=sentence, kind="record" if is_record else like.kind, before=before)
+        before = sentence

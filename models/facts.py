@@ -1,0 +1,76 @@
+"""What a request to a model rests on, as data: the same that its messages say in words.
+
+A model that reads instead of writing goes by these alone, so that no prompt's wording is an interface. Nodes fill in
+what they know; whatever is left out is empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+
+class Document(NamedTuple):
+    """A document or page, as far as it was shown."""
+
+    number: int
+    """The number by which it is cited."""
+    title: str
+    address: str = ""
+    """What `open_url` takes: a web address, or the path of a document behind a colon."""
+    date: str = ""
+    """The beginning of an ISO date; may be empty."""
+    texts: tuple[str, ...] = ()
+    """Its excerpts, each once."""
+    superseded_by: int = 0
+    """The number of the document that took its place; 0 if none did."""
+    is_draft: bool = False
+    in_force_from: str = ""
+    """From when on it is in force, if that is still to come."""
+    is_whole: bool = False
+    """Whether the excerpts are all that it says."""
+
+
+class Found(NamedTuple):
+    """What was found for a task."""
+
+    task: str
+    text: str
+    """The finding, with the numbers of documents in brackets; empty if nothing has come back."""
+
+
+class Learned(NamedTuple):
+    """Something that a step has learned."""
+
+    text: str
+    document: int | None
+    """Number of the document that says so; none for a thought."""
+
+
+class Facts(NamedTuple):
+    """What is known when a model is asked."""
+
+    request: str = ""
+    """The user's words for the present question, a reply to a question of ours among them."""
+    earlier: str = ""
+    """The question before it, where it goes on from one."""
+    language: str = ""
+    """English name of the language to write in."""
+    task: str = ""
+    """What a researcher or a step is to find out."""
+    steps: tuple[str, ...] = ()
+    """The plan, as it stands."""
+    most_steps: int = 1
+    """How many steps a plan may have."""
+    tried: tuple[str, ...] = ()
+    """The tasks that were asked for, each as often as it was."""
+    used: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """The tools that a researcher has called so far, with the queries or addresses of each call."""
+    documents: tuple[Document, ...] = ()
+    """What tools have shown; for a report, the sources that findings cite."""
+    findings: tuple[Found, ...] = ()
+    learnings: tuple[Learned, ...] = ()
+    gaps: tuple[str, ...] = ()
+    """Open questions; the first has the number 1."""
+    look: Callable[[str], Sequence[Document]] | None = None
+    """Searches the user's documents, for whoever has to tell what a request asks from how it asks; may be none."""
