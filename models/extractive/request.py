@@ -61,7 +61,8 @@ def take_apart(request: str, look: Look | None = None) -> list[Part]:
     marks = [*_MARK.finditer(request)]
     if len(marks) > 1 and _are_in_sequence(marks):
         return _marked(request, marks)
-    said = [one for line in request.splitlines() for one in split_sentences(" ".join(line.split()))] or [request]
+    lines = [" ".join(line.split()) for line in request.splitlines()]
+    said = [one for line in lines for one in split_sentences(line) if any(map(str.isalnum, one))] or [request]
     asked = [one for one in said if _IS_QUESTION.search(one)]
     others = [one for one in said if one not in asked]
     listed = [part for one in others for part in (_listed(one, look) or _enumerated(one, look))]
@@ -83,7 +84,7 @@ def is_brief(parts: Sequence[Part]) -> bool:
 
 
 def _part(text: str, context: str = "") -> Part:
-    return Part(text.strip(_ENDS) if not asks(text) else text.strip(), context, asks(text))
+    return Part((text.strip(_ENDS) if not asks(text) else "") or text.strip(), context, asks(text))
 
 
 def _about(parts: Sequence[Part], others: Sequence[str]) -> list[Part]:
