@@ -80,8 +80,8 @@ def opening(text: str) -> str:
 def test_an_instruction_changes_no_source(
     tmp_path: Path, question: str, instruction: str, files: dict[str, str]
 ) -> None:
-    plain = answer(tmp_path, question, **files)
-    instructed = answer(tmp_path, f"{question} {instruction}", **files)
+    plain = answer(tmp_path, question, "orchestrated", **files)
+    instructed = answer(tmp_path, f"{question} {instruction}", "orchestrated", **files)
     assert cited_titles(instructed) == cited_titles(plain) == ["Oslo"]
     assert "717" in opening(instructed.report.text)
 

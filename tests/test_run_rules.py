@@ -152,8 +152,8 @@ def test_a_prompt_is_shortened_from_its_oldest_result_and_no_more_than_needed() 
 @pytest.mark.parametrize("reply", ["yes", "Looks good!", "ok"])
 def test_a_word_on_the_plan_is_no_part_of_the_question(reply: str) -> None:
     run = Run(id="q", question="?", date="", language="English", is_resumable=True, version="0")
-    shown = [HumanMessage("Who built Petra?"), marked("1. Petra", "plan"), HumanMessage(reply)]
-    commented = [*shown[:2], HumanMessage("Look at the tombs as well")]
+    shown: list[AnyMessage] = [HumanMessage("Who built Petra?"), marked("1. Petra", "plan"), HumanMessage(reply)]
+    commented: list[AnyMessage] = [*shown[:2], HumanMessage("Look at the tombs as well")]
     asked = [
         facts_of_run(ResearchState(messages=messages, run=run), Context(), "planner").request
         for messages in (shown, commented)
