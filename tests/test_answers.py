@@ -164,6 +164,7 @@ def test_question_and_report_are_in_one_language_labels_included(tmp_path: Path,
     answered = answer(tmp_path, "Wann ist das Institut geöffnet?", strategy, **INSTITUT)
     assert answered.report.text.startswith("Das Institut ist von 8 bis 18 Uhr geöffnet. [1]")
     assert f"## {labels('de').sources}" in answered.markdown
+    assert answered.markdown.rstrip().endswith(f"## {labels('de').notes}\n\n- {labels('de').is_extract}")
     refused = answer(tmp_path, "Wer leitet das Museum in Quellheim?", strategy, **INSTITUT)
     assert refused.report.text.startswith(labels("de").unanswered)
     assert not any(f"## {labels('en').sources}" in one.markdown for one in (answered, refused))

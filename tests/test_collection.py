@@ -118,11 +118,13 @@ def test_a_part_of_a_series_neither_contradicts_another_one_nor_is_it_outdated(c
     assert not CONFLICT.search(markdown)
 
 
-def test_a_conflict_between_current_documents_is_said_once_behind_the_answer(collection: Collection) -> None:
+def test_a_conflict_between_current_documents_is_said_once_right_behind_the_answer(collection: Collection) -> None:
     answer = collection.answers["conflict"]
     told, heading, table = answer.markdown.partition("## Contradictions\n\n")
     assert heading and "1,240" in told and "1,310" in told
-    [row] = table.partition("\n\n")[0].splitlines()[2:]
+    table, _, further = table.partition("\n\n")
+    [row] = table.splitlines()[2:]
+    assert further.startswith("## Related passages")
     assert "The core store holds 1,240 sediment cores. | The core store holds 1,310 sediment cores." in row
     assert "2026-01-12 / 2026-02-16" in row
     assert len(CONFLICT.findall(answer.markdown)) == 1
