@@ -56,6 +56,20 @@ LETTER = (
 SALES = "month,city,model,units\n2026-02,Bergen,Skarv,17\n2026-03,Bergen,Skarv,21\n2026-03,Oslo,Skarv,8\n"
 SHIP = "# Silver Heron\n\nThe Silver Heron was a cargo ship of 1902. Her only captain was Mara Ellingsen.\n"
 CAPTAIN = "# Mara Ellingsen\n\nMara Ellingsen was a sailor. Ellingsen was born in Tromsø, Norway.\n"
+FERRIES = "# Ferries\n\n| Ferry | Passengers |\n| --- | --- |\n| Aurelia | 420 |\n| Cassia | 300 |\n"
+MEETING = """# Minutes of 3 March 2026
+
+Present: Anna Berg, Ole Dahl
+
+## Decision
+
+The workshop gets 120,000 kroner.
+
+## Next meeting
+
+7 April 2026, 10:00, Hall 3
+"""
+BEIJING = "# 北京\n\n北京是中国的首都。北京的人口是两千一百万。\n"
 HERONS = "# Herons\n\nHerons are long-legged birds. They live near water.\n"
 
 
@@ -243,3 +257,36 @@ def test_a_single_question_is_answered_in_120_words(tmp_path: Path) -> None:
     many = " ".join(f"Hall {n} of Arvo Robotics was built by Mira Tolonen in {1950 + n}." for n in range(60))
     text = ask(tmp_path, "Which halls of Arvo Robotics did Mira Tolonen build?", halls_md=f"# Halls\n\n{many}\n")
     assert 10 < len(text.split()) <= 150
+
+
+@pytest.mark.xfail(reason="a row that was told above is left out with the heading of its question")
+@BOTH
+def test_questions_in_a_row_are_each_answered_below_themselves(tmp_path: Path, strategy: Strategy) -> None:
+    request = "How many passengers does the Aurelia carry? How many does the Cassia carry?"
+    _, aurelia, cassia = ask(tmp_path, request, strategy, ferries_md=FERRIES).split("## ")
+    assert ("420" in aurelia, "300" in aurelia, "300" in cassia) == (True, False, True)
+
+
+@BOTH
+def test_points_of_a_list_are_answered_each_in_its_place(tmp_path: Path, strategy: Strategy) -> None:
+    request = "Please tell me:\n- the price of a flat tyre\n- who was present at the meeting"
+    text = ask(tmp_path, request, strategy, prices_md=PRICES, meeting_md=MEETING)
+    price, present = (text.find(words) for words in ("290", "Anna Berg"))
+    assert -1 < price < present
+
+
+@pytest.mark.xfail(reason="what follows a list is taken for the end of its last point")
+def test_thanks_behind_a_list_are_no_part_of_it(tmp_path: Path) -> None:
+    request = "Please tell me:\n- the price of a flat tyre\n- what was decided about the workshop\n\nThanks a lot!"
+    assert "Thanks" not in ask(tmp_path, request, prices_md=PRICES, meeting_md=MEETING)
+
+
+@pytest.mark.xfail(reason="a short line without a full stop is taken for a heading")
+def test_a_short_line_below_a_heading_answers(tmp_path: Path) -> None:
+    text = ask(tmp_path, "When is the next meeting?", meeting_md=MEETING)
+    assert "7 April 2026" in opening(text)
+
+
+@pytest.mark.xfail(reason="without spaces a first sentence passes for a label")
+def test_a_chinese_question_is_answered_by_the_sentence_that_holds_its_words(tmp_path: Path) -> None:
+    assert ask(tmp_path, "中国的首都是哪里？", beijing_md=BEIJING).startswith("北京是中国的首都。 [1]")
