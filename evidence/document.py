@@ -36,11 +36,11 @@ def write_document(
     """The report in Markdown.
 
     `cited` are its sources in the order of their numbers, `notes` what a reader should know about the run, `table` one
-    of claims that contradict each other, which stands right behind the answer if the report is an extract.
+    of claims that contradict each other, which stands right behind the answer if related passages follow it.
     `was_researched` tells whether any source was found at all; see `said_above`.
     """
-    answer, line, rest = report.text.partition(labels.is_extract)
-    texts = [answer.strip(), table, f"{line}{rest}"] if line else [report.text, table]
+    answer, heading, rest = report.text.partition(f"## {labels.related}\n")
+    texts = [answer.strip(), table, f"{heading}{rest}"]
     parts = [part if part is table else plain_citations(part) for part in texts]
     if above := said_above(report, labels, was_researched=was_researched):
         parts.insert(0, f"*{above}*")

@@ -1,4 +1,4 @@
-"""Knows the paragraph in which a report that only quotes says that the documents do not answer its question."""
+"""Knows the paragraphs in which a report that only quotes says what the documents do not answer."""
 
 from __future__ import annotations
 
@@ -40,4 +40,5 @@ def _refusal() -> re.Pattern[str]:
 
 def _line(labels: Labels) -> str:
     before, _, behind = labels.nothing_on.partition("{names}")
-    return rf"{re.escape(labels.unanswered)}\s?{re.escape(before)}{_QUOTED}(?:, {_QUOTED})*{re.escape(behind)}"
+    nothing = rf"{re.escape(before)}{_QUOTED}(?:, {_QUOTED})*{re.escape(behind)}"
+    return rf"(?:{re.escape(labels.unanswered)}\s?)?{nothing}(?:\s?{nothing})*"

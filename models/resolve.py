@@ -17,6 +17,7 @@ UNKNOWN_WINDOW = 128_000
 """Input tokens that a model without a profile is taken to read."""
 SMALL_WINDOW = 8_000
 """Input tokens below which no run is possible, even where small windows are allowed."""
+ONLY_QUOTES = "No language model is at work: the report quotes the sources and draws no conclusions."
 
 
 class Profile(NamedTuple):
@@ -96,7 +97,7 @@ def check_models(roles: tuple[Role, ...], context: Context) -> tuple[str, ...]:
             )
             notices[words] = None
         if _chosen(role, context) == EXTRACTIVE:
-            notices["No language model is at work: the report quotes the sources and draws no conclusions."] = None
+            notices[ONLY_QUOTES] = None
     return tuple(notices)
 
 

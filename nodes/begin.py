@@ -15,8 +15,9 @@ from langgraph.types import Overwrite
 from typing_extensions import TypedDict
 
 from ..audit import Draft, NotRead
+from ..evidence.labels import labels
 from ..knowledge import PlanStep
-from ..models.resolve import check_models
+from ..models.resolve import ONLY_QUOTES, check_models
 from ..models.settings import settings_of
 from ..reading.folder import LeftOut
 from ..run.context import ROLES, Context, bound
@@ -84,6 +85,7 @@ async def _start(state: ResearchState, runtime: Runtime[Context], entry: Entry, 
     notices = (*check_models(ROLES, context), *await asyncio.to_thread(check_language, context.language))
     started = context.clock.seconds()
     language = await decide_language(context.language, messages, entry, state.run)
+    is_extract = labels(language.code).is_extract
     status = await _prepare_documents(context, runtime)
     question_id = uuid.uuid4().hex
     run = Run(
@@ -98,7 +100,11 @@ async def _start(state: ResearchState, runtime: Runtime[Context], entry: Entry, 
         version=await asyncio.to_thread(version, "deep-research"),
         entry=entry,
         active_seconds=context.clock.seconds() - started,
-        notices=(*notices, *context.notices, *_left_out(status)),
+        notices=(
+            *(is_extract if one == ONLY_QUOTES else one for one in notices),
+            *context.notices,
+            *_left_out(status),
+        ),
         not_read=_not_read(status.left_out[:LISTED]),
     )
     await _allow_addresses(messages, runtime, question_id)

@@ -46,6 +46,8 @@ WORDS = (s.Activity, s.StepLearnings)
 """Packets that need no end."""
 READER: TypeAdapter[AnyPacket] = TypeAdapter(AnyPacket)
 MARKER = re.compile(r"\[(\d+)\]")
+CODE = re.compile(r"```.*?(?:```|$)|`[^`\n]*`?", re.DOTALL)
+"""What stands in code cites nothing; what has not been closed yet may still be code."""
 
 
 def place_of(packet: AnyPacket) -> Place:
@@ -166,7 +168,7 @@ class Check:
 
     def _cite(self, packet: p.MessageDelta) -> None:
         self.text += packet.content
-        cited = {int(number) for number in MARKER.findall(self.text)}
+        cited = {int(number) for number in MARKER.findall(CODE.sub("", self.text))}
         if not cited <= self.announced.keys():
             self.faults.append(f"{cited - self.announced.keys()} are cited before they are announced")
 

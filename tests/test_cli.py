@@ -55,9 +55,11 @@ def test_help_takes_well_under_a_second_and_imports_nothing_heavy(desk: Desk) ->
 
 def test_a_pipe_gets_the_report_alone_and_the_progress_beside_it(library: Desk, light: Ended) -> None:
     assert light.code == 0
-    assert light.out.startswith("The Skerry Light was lit for the first time in 1844. [1] ")
-    assert "\n## Sources\n\n- [1] Skerry Light — lighthouse.md" in light.out
-    assert f"\n\n[1]: <{(library.docs / 'lighthouse.md').as_uri()}>\n[2]: <" in light.out
+    body, sources = light.out.split("\n## Sources\n\n")
+    assert re.match(r"\w.+\. \[1\] ", body)
+    assert "The Skerry Light was lit for the first time in 1844. [" in body
+    (number,) = re.findall(r"- \[(\d)\] Skerry Light — lighthouse\.md", sources)
+    assert f"\n[{number}]: <{(library.docs / 'lighthouse.md').as_uri()}>\n" in sources
     lines = light.err.splitlines()
     assert lines[0] == "Run light"
     assert lines[1].startswith("Note: No language model is at work: ")
@@ -91,10 +93,11 @@ def test_a_run_shows_what_was_asked_done_spent_and_found(library: Desk, light: E
 def test_programs_read_a_run_as_json(library: Desk, light: Ended) -> None:
     shown = json.loads(library.call("show", "light", "--format", "json").out)
     assert (shown["question"], shown["status"], shown["name"], shown["asks"]) == (QUESTION, "completed", "light", "")
-    assert shown["report"].startswith("The Skerry Light was lit for the first time in 1844. [1]")
-    assert [source["n"] for source in shown["sources"]] == [1, 2, 3, 4]
-    assert shown["sources"][0]["title"] == "Skerry Light"
-    assert Path(shown["sources"][0]["path"]).read_text("utf-8") == DOCUMENTS["lighthouse.md"]
+    numbers = {source["title"]: source["n"] for source in shown["sources"]}
+    assert [*numbers.values()] == [*range(1, len(numbers) + 1)]
+    assert f"The Skerry Light was lit for the first time in 1844. [{numbers['Skerry Light']}]" in shown["report"]
+    path = shown["sources"][numbers["Skerry Light"] - 1]["path"]
+    assert Path(path).read_text("utf-8") == DOCUMENTS["lighthouse.md"]
     assert shown["plan"][0] == shown["research"][0]["task"] == QUESTION
     assert shown["research"][0]["actions"][0]["tool"] == "internal_search"
     assert shown["spending"]["searches"] > 0 == shown["spending"]["input_tokens"]
@@ -163,7 +166,7 @@ def test_a_plan_can_be_reviewed_from_the_command_line(desk: Desk) -> None:
     ended = desk.call("ask", QUESTION, "--docs", str(desk.docs), "--review-plan", "--thread", "plan")
     assert ended.code == 3
     assert "Is this plan good? Write yes, or what should be different." in ended.err
-    assert desk.call("resume", "plan", "--answer", "yes").out.startswith("The Skerry Light")
+    assert desk.call("resume", "plan", "--answer", "yes").out.count("The Skerry Light was lit") == 1
 
 
 def test_a_follow_up_keeps_the_settings_of_its_thread(desk: Desk) -> None:
@@ -171,7 +174,7 @@ def test_a_follow_up_keeps_the_settings_of_its_thread(desk: Desk) -> None:
     assert desk.call("ask", "When was the Skerry Light lit?", *first).code == 0
     ended = desk.call("ask", "Who is Ada Moran?", "--thread", "talk")
     assert ended.code == 0
-    assert "She was born in Tralee." in ended.out
+    assert "Ada Moran kept the Skerry Light" in ended.out
     assert len(desk.call("runs").out.splitlines()) == 1
 
 
@@ -188,7 +191,7 @@ def test_on_a_terminal_the_question_back_is_answered_right_there(desk: Desk) -> 
     assert "Port Anlow is the harbour next to the Skerry Light." in written
     assert "Which subject, person, place or document is it about?" in terminal.seen
     assert re.search(r"\d s, \d sources", terminal.seen)
-    assert "1. Compare them? The Skerry Light and Port Anlow" in terminal.seen
+    assert "The Skerry Light and Port Anlow" in terminal.seen.partition("Your answer: ")[2]
     assert terminal.raw.rindex("\x1b[?25h") > terminal.raw.rindex("\x1b[?25l"), "the cursor is shown again"
 
 

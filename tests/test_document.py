@@ -63,11 +63,11 @@ def test_a_documents_words_can_be_read_back_without_citations_sources_and_notes(
 TABLE = f"## {ENGLISH.contradictions}\n\n| a | b |\n| --- | --- |\n| Lit in 1844. | Lit in 1846. |"
 
 
-def test_what_contradicts_the_answer_of_an_extract_stands_right_behind_it_and_else_behind_the_text() -> None:
-    extract = Report(text=f"Lit in 1844. [1]\n\n{ENGLISH.is_extract}\n\n## More\n\nTall. [1]", sources=("k",))
+def test_what_contradicts_the_answer_stands_right_behind_it_and_else_behind_the_text() -> None:
+    extract = Report(text=f"Lit in 1844. [1]\n\n## {ENGLISH.related}\n\nTall. [1]", sources=("k",))
     document = write_document(extract, [SOURCE], [], ENGLISH, was_researched=True, table=TABLE)
-    assert document.startswith(f"Lit in 1844. [1]\n\n{TABLE}\n\n{ENGLISH.is_extract}\n\n## More\n\nTall. [1]")
-    assert read_body(document) == f"Lit in 1844.\n\n{ENGLISH.is_extract}\n\n## More\n\nTall."
+    assert document.startswith(f"Lit in 1844. [1]\n\n{TABLE}\n\n## {ENGLISH.related}\n\nTall. [1]")
+    assert read_body(document) == f"Lit in 1844.\n\n## {ENGLISH.related}\n\nTall."
     written = Report(text="Lit in 1844. [1]\n\n## More\n\nTall. [1]", sources=("k",))
     document = write_document(written, [SOURCE], [], ENGLISH, was_researched=True, table=TABLE)
     assert f"Tall. [1]\n\n{TABLE}\n\n## Sources" in document

@@ -19,7 +19,7 @@ from server import GRAPH, ROOT, Conversation, Server
 from deep_research.app.stream import read_packet
 
 UNCLEAR = "Compare them?"
-QUESTION = "The Skerry Light and its keeper Ada Moran"
+QUESTION = "On the coast:\n1. The Skerry Light\n2. Its keeper Ada Moran\n3. The harbour Port Anlow"
 
 
 @pytest.fixture(scope="module")

@@ -15,10 +15,11 @@ from langgraph_sdk.schema import Command
 from server import GRAPH, Conversation, Server, said, until, write_config
 from server_graph import FOLDER, HOLD, NOTES
 
-QUESTION = "The Skerry Light and its keeper Ada Moran"
-SLOW = "its keeper Ada Moran (for"
+QUESTION = "On the coast:\n1. The Skerry Light\n2. Its keeper Ada Moran\n3. The harbour Port Anlow"
+SLOW = "Its keeper Ada Moran"
 """How the task begins that is made to wait."""
-OTHERS = {QUESTION, f"The Skerry Light (for the question: {QUESTION})"}
+OTHERS = 2
+"""How many others there are."""
 
 
 class Desk:
@@ -47,9 +48,9 @@ class Desk:
 
     def finished(self, thread: str) -> dict[str, int]:
         """How many calls each of the tasks took that do not wait."""
-        counts = self.counts(thread)
-        assert counts.keys() >= OTHERS
-        return {task: counts[task] for task in OTHERS}
+        finished = {task: count for task, count in self.counts(thread).items() if not task.startswith(SLOW)}
+        assert len(finished) == OTHERS
+        return finished
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +87,7 @@ async def others_are_done(talk: Conversation, desk: Desk) -> bool:
     if not any(call["first"].startswith(SLOW) for call in desk.calls(talk.thread)):
         return False
     state = await talk.client.threads.get_state(talk.thread)
-    return sum(1 for task in state["tasks"] if task["name"] == "researcher" and task["result"]) == len(OTHERS)
+    return sum(1 for task in state["tasks"] if task["name"] == "researcher" and task["result"]) == OTHERS
 
 
 async def test_a_message_during_research_is_seen_in_the_next_turn(client: LangGraphClient, desk: Desk) -> None:

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from deep_research.evidence.inflection.wording import sought_words
 from deep_research.evidence.titles import SUBJECT_ONLY, WHOLE_TITLE, mentions, naming, subject_of
 from deep_research.evidence.words import stem_run, tokens
-from deep_research.models.extractive.pool import Pool, Text
-from deep_research.models.extractive.sentences import Quotable
+from deep_research.models.extractive.pool import Pool
+from deep_research.models.facts import Document
 from deep_research.tools.questions import mentions as mentions_in
 
 
@@ -29,7 +29,7 @@ from deep_research.tools.questions import mentions as mentions_in
 )
 def test_a_question_names_a_document_by_its_title_or_by_the_name_in_it(title: str, question: str, worth: float) -> None:
     assert naming(title, question, stem_run(question)) == worth
-    assert Pool([Text(1, title, (Quotable("It is."),))], question).named == ({1} if worth else set())
+    assert Pool([Document(1, title, texts=("It is.",))], question).named == ({1} if worth else set())
 
 
 def test_a_title_that_is_all_remark_is_its_own_subject() -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from shelf import Place
 
+from deep_research.evidence.rarity import rarity
 from deep_research.evidence.trails.candidate import Candidate
-from deep_research.evidence.trails.memory_shelf import MemoryShelf
+from deep_research.evidence.words import plain_run
 
 QUESTION = (
     "What did the ships carry for which the harbour was deepened in the town where the founder of the Velm Observatory "
@@ -49,8 +50,35 @@ SHARING = {
 """They hold more words of the question than the linked ones do, and lead nowhere."""
 
 
+class MemoryShelf:
+    """Documents of one passage each, as the search for trails wants them."""
+
+    def __init__(self, candidates: Sequence[Candidate]) -> None:
+        self.size = len(candidates)
+        self._all = sorted(candidates, key=lambda one: one.key)
+
+    def counted(self, words: Sequence[str]) -> int:
+        return sum(word in one.words for word in dict.fromkeys(words) for one in self._all)
+
+    def search(self, words: Sequence[str], limit: int) -> list[Candidate]:
+        weights = {word: rarity(self.size, self.counted([word])) for word in words}
+        worth = {one: sum(weights[word] for word in weights if word in one.words) for one in self._all}
+        return sorted((one for one in worth if worth[one]), key=lambda one: (-worth[one], one.key))[:limit]
+
+    def titled(self, text: str) -> list[Candidate]:
+        return [one for one in self._all if one.title_run in plain_run(text)]
+
+    def holders(self, name: str) -> int:
+        return len(self.holding(name, (), self.size))
+
+    def holding(self, name: str, words: Sequence[str], limit: int) -> list[Candidate]:
+        run = plain_run(name)
+        found = [one for one in self._all if run.strip() and (run in one.title_run or run in one.run)]
+        return sorted(found, key=lambda one: (-sum(word in one.words for word in words), one.key))[:limit]
+
+
 def memory_shelf(texts: Mapping[str, str]) -> MemoryShelf:
-    """Documents of one passage each, by their titles."""
+    """Documents by their titles."""
     return MemoryShelf([Candidate((title, 0), title, title, text, "en") for title, text in texts.items()])
 
 

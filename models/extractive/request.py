@@ -64,7 +64,8 @@ def take_apart(request: str, look: Look | None = None) -> list[Part]:
     marks = [*_MARK.finditer(request)]
     if len(marks) > 1 and _are_in_sequence(marks):
         return _marked(request, marks)
-    said = [one for line in request.splitlines() for one in split_sentences(" ".join(line.split()))] or [request]
+    lines = [" ".join(line.split()) for line in request.splitlines()]
+    said = [one for line in lines for one in split_sentences(line) if any(map(str.isalnum, one))] or [request]
     if len(request.split()) > PASTED and not _IS_QUESTION.search(said[-1]):
         return [Part(" ".join(request.split()), is_question=False)]
     asked = [one for one in said if _IS_QUESTION.search(one)]
@@ -83,7 +84,7 @@ def take_apart(request: str, look: Look | None = None) -> list[Part]:
 
 
 def _part(text: str, context: str = "") -> Part:
-    return Part(text.strip(_ENDS) if not asks(text) else text.strip(), context, asks(text))
+    return Part((text.strip(_ENDS) if not asks(text) else "") or text.strip(), context, asks(text))
 
 
 def _about(parts: Sequence[Part], others: Sequence[str]) -> list[Part]:

@@ -1,0 +1,68 @@
+"""A model that goes by facts answers the same, whatever the prompts say."""
+
+from __future__ import annotations
+
+import codecs
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from command import Desk
+from conftest import ROOT
+from extracting import written
+
+PARTS = re.compile(r"(\{%.*?%\}|\{\{.*?\}\}|\{#.*?#\}|</?[a-z_]+>)", re.DOTALL)
+FILES = {
+    "skerry_md": "# Skerry Light\n\nThe Skerry Light was lit in 1844. Its keeper was Ada Moran.\n",
+    "keeper_md": "# Ada Moran\n\nAda Moran was born in Tralee. She kept the light until 1932.\n",
+    "turm_md": "# Leuchtturm Osk\n\nDer Leuchtturm von Osk ist 43 Meter hoch. Er wurde 1911 gebaut.\n",
+}
+
+
+def in_other_words(prompt: str) -> str:
+    """The prompt with another word for each, but for what code puts into it and the tags around that."""
+    parts = PARTS.split(prompt)
+    return "".join(part if place % 2 else codecs.encode(part, "rot13") for place, part in enumerate(parts))
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a copy of the package whose prompts are worded otherwise throughout."""
+    folder = tmp_path_factory.mktemp("copy")
+    left_out = shutil.ignore_patterns(".*", "tests", "docs", "notebooks", "build", "dist", "__pycache__", "*.egg-info")
+    shutil.copytree(ROOT, folder / "deep_research", ignore=left_out)
+    prompts = [*(folder / "deep_research" / "prompts").glob("*.md")]
+    assert len(prompts) > 10
+    for prompt in prompts:
+        prompt.write_text(in_other_words(prompt.read_text("utf-8")), "utf-8")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("strategy", "question"),
+    [
+        ("orchestrated", "Wie hoch ist der Leuchtturm von Osk, und wer malte den Hafen von Velm? Bitte mit Quellen."),
+        ("planned", "Where was the keeper of the Skerry Light born? Cite your sources."),
+    ],
+)
+def test_no_wording_of_a_prompt_is_an_interface(copy: Path, tmp_path: Path, strategy: str, question: str) -> None:
+    desk = Desk(tmp_path)
+    written(desk.docs, FILES)
+    command = ("ask", question, "--docs", str(desk.docs), "--strategy", strategy, "--model", "extractive", "--yes")
+    report = desk.call(*command, "--thread", "own").out
+    assert "[1]" in report
+    program = "import deep_research; from deep_research.app.cli import cli; print(deep_research.__file__); cli()"
+    ended = subprocess.run(
+        [sys.executable, "-c", program, *command, "--thread", "other"],
+        env={**desk.environment, "PYTHONPATH": str(copy)},
+        cwd=tmp_path,
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+    )
+    where, _, printed = ended.stdout.partition("\n")
+    assert where.startswith(str(copy))
+    assert printed == report
