@@ -123,7 +123,8 @@ def next_round(facts: Facts, tools: Collection[str]) -> list[Call]:
 def queries_for(task: Task) -> list[str]:
     """Return what to search for: the part with what it is about, and by itself."""
     part = task.part
-    texts = (f"{part.text} {part.context}", part.text) if part.context else (part.text,)
+    whole = part.context if part.text in part.context else f"{part.text} {part.context}"
+    texts = (whole, part.text) if part.context else (part.text,)
     return list(dict.fromkeys(" ".join(text.split())[:QUERY_CHARACTERS] for text in texts))
 
 
