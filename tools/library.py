@@ -12,8 +12,9 @@ from itertools import chain
 from typing import NamedTuple, TypeVar
 
 from ..evidence.inflection.wording import bare, sought_words
-from ..evidence.mixing import distinct, spread
+from ..evidence.mixing import distinct, fused, spread
 from ..evidence.rarity import rarity
+from ..evidence.sentences import sentences_of
 from ..evidence.trails.trails import find_trails, passages_of
 from ..knowledge import Source
 from ..reading.folder import LeftOut
@@ -35,6 +36,10 @@ FIRST = 3
 """Files that are named where none can be read."""
 FEWEST_WORDS = 5
 """Words from which on a query counts as a question."""
+LONG = 60
+"""Words from which on it is a text of which each sentence may be about something else."""
+OF_LONG = 20
+"""Documents that such a text finds."""
 TRAILED = 10
 """Passages that are taken from the trails through the documents; the others are those that hold the words best."""
 
@@ -118,10 +123,18 @@ class Library:
         if not terms_of(question):
             return []
         self._complete()
-        trailed = self._trailed(question) if len(sought_words(question)) >= FEWEST_WORDS else []
+        words = len(sought_words(question))
+        if words >= LONG:
+            return self._by_sentences(question)[: min(limit, OF_LONG)]
+        trailed = self._trailed(question) if words >= FEWEST_WORDS else []
         found = _spread(_each_text_once([*trailed, *self.search(question, limit)]))[:limit]
         with self._shelf() as shelf:
             return in_force_first(question, found, shelf, self._now()[:10])[:limit]
+
+    def _by_sentences(self, text: str) -> list[Passage]:
+        """One passage of each document that a long text finds as a whole or by one of its sentences."""
+        texts = [text, *(one.text for one in sentences_of(text))]
+        return fused([self.search(one, CANDIDATES) for one in texts], lambda passage: passage.source.key)
 
     def _trailed(self, question: str) -> list[Passage]:
         with self._shelf() as shelf:

@@ -72,8 +72,12 @@ OF_FIGURE = 0.6
 """How much of what such a document's unit tells hangs on figures; the rest hangs on names."""
 SUBJECT = 0.6
 """Share of the words of a title from which on a request that asks for one thing asks for that document."""
+ENTITLED = 0.3
+"""Share of such a request that the title and path must hold in turn."""
 ABOUT = 0.6
 """Share of the request that a document must hold, compared with the best one, to tell of what it asks for alone."""
+OF_SHARE = 1.25
+"""How many times its share of the words a unit may have where each document is quoted once."""
 LEAST_SHARE, LEAST = 0.1, 0.05
 """Worth of a unit, compared with the first one and by itself, below which a topic has been told."""
 
@@ -152,9 +156,10 @@ class Chooser:
     def one_of_each(self, budget: int) -> list[Sentence]:
         """Return the best unit of each document, in the order in which the search showed them."""
         kept = _Kept(budget)
+        most = OF_SHARE * budget / max(1, len(self.pool.documents))
         for number in self.pool.documents:
             own = [one for one in self.pool.sentences if one.number == number and one.held]
-            kept.add(sorted(own, key=lambda one: -self._fit(one, frozenset()))[:1])
+            kept.add(sorted(own, key=lambda one: (one.unit.words > most, -self._fit(one, frozenset())))[:1])
         return kept.units
 
     def _weigh_editions(self, asked: str, *, is_topic: bool) -> None:
@@ -246,9 +251,10 @@ class Chooser:
         """The units of the documents that tell of the topic."""
         pool = self.pool
         numbers = set(pool.documents)
-        subject = max(pool.subjects.values(), default=0.0)
+        titled = {n: one for n, one in pool.subjects.items() if pool.weight(pool.titled(n)) >= ENTITLED}
+        subject = max(titled.values(), default=0.0)
         if is_alone and subject >= SUBJECT:
-            meant = {self._series[number] for number, share in pool.subjects.items() if share == subject}
+            meant = {self._series[number] for number, share in titled.items() if share == subject}
             numbers = {number for number in numbers if self._series[number] in meant}
         elif is_alone:
             numbers = {number for number, share in pool.shares.items() if share >= ABOUT}

@@ -22,6 +22,8 @@ Look = Callable[[str], Sequence[Document]]
 
 PASTED = 100
 """Words from which on a request without numbered points is a text to go by, and no longer taken apart."""
+MARKED = 0.5
+"""Share of the words of a request that marked points must make up to be what it asks for."""
 LONGEST_ITEM, LONGEST_ENUMERATED = 16, 9
 """Words of an item behind a colon, and of one in a row without any."""
 FEWEST_ENUMERATED = 4
@@ -63,7 +65,9 @@ def take_apart(request: str, look: Look | None = None) -> list[Part]:
     request = request.strip()
     marks = [*_MARK.finditer(request)]
     if len(marks) > 1 and _are_in_sequence(marks):
-        return _marked(request, marks)
+        parts = _marked(request, marks)
+        if sum(len(part.text.split()) for part in parts) > MARKED * len(request.split()):
+            return parts
     lines = [" ".join(line.split()) for line in request.splitlines()]
     said = [one for line in lines for one in split_sentences(line) if any(map(str.isalnum, one))] or [request]
     if len(request.split()) > PASTED and not _IS_QUESTION.search(said[-1]):
