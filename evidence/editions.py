@@ -50,6 +50,7 @@ _EDITION = frozenset(_OF_EDITIONS.split())
 _VERSION = re.compile(r"(?:\bv|version|fassung|edition|rev)[ .]*(\d+(?:\.\d+)*)", re.IGNORECASE)
 _APART = re.compile(r"[/_\-]+")
 _BRACKETS = re.compile(r"\([^)]*\)")
+_LETTERS = re.compile(r"[^\W\d_]+")
 _DIGIT = re.compile(r"\d")
 
 
@@ -74,7 +75,9 @@ class Edition(NamedTuple):
     @property
     def is_shelved(self) -> bool:
         """Whether its file's name or a folder says that it is outdated, at the end: there is an Old Town, too."""
-        parts = (re.findall(r"[^\W\d_]+", part.rpartition(".")[0] or part) for part in _below(self.path).split("/"))
+        # A file that is called nothing but "old" is not the old edition of whatever lies beside it.
+        *folders, name = _below(self.path).split("/")
+        parts = (*(_LETTERS.findall(folder) for folder in folders), _LETTERS.findall(name.rpartition(".")[0])[1:])
         return any(words and words[-1].casefold() in SHELVED for words in parts)
 
     @property

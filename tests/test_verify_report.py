@@ -223,7 +223,7 @@ async def test_reprints_of_one_text_count_once(tmp_path: Path) -> None:
 async def test_contrary_passages_are_shown_with_their_dates(tmp_path: Path) -> None:
     folder = tmp_path / "contrary"
     folder.mkdir()
-    for name, date, year in (("old", "2019-04-01", 1844), ("new", "2023-06-01", 1846)):
+    for name, date, year in (("harbour", "2019-04-01", 1844), ("island", "2023-06-01", 1846)):
         text = f"---\ndate: {date}\n---\n# The {name} guide\n\nThe Skerry Light was lit for the first time in {year}.\n"
         (folder / f"{name}.md").write_text(text, encoding="utf-8")
     finding = "The Skerry Light was lit for the first time in 1844. [1, 2]"

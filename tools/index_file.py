@@ -13,7 +13,7 @@ from ..reading.readers import readers
 from ..run.errors import DatabaseUnusable
 from .copies import is_copy
 
-VERSION = 10
+VERSION = 11
 """Another one wherever what an index keeps is made otherwise: tables, passages, the names of documents."""
 BUSY_SECONDS = 60
 CACHE_KILOBYTES = 32_000
@@ -42,6 +42,7 @@ CREATE UNIQUE INDEX spans_by_text ON spans (text, position);
 CREATE TABLE totals (passages INTEGER, state INTEGER, root BLOB);
 INSERT INTO totals VALUES (0, 0, x'');
 CREATE VIRTUAL TABLE passages USING fts5 (title, heading, text, content = '', tokenize = "ascii tokenchars '_'");
+CREATE VIRTUAL TABLE vocabulary USING fts5vocab (passages, row);
 """
 
 

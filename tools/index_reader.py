@@ -12,12 +12,14 @@ from .index_numbers import POSITION_BITS
 from .index_search import TITLED, Counter, FoundPassage, known_titles, languages, passage_of, ranked
 from .index_texts import base_of, text_of
 from .narrowing import narrowed, quoted
+from .near_words import misspelt, parts, written
 
 _AKIN = f"""
 SELECT texts.id << {POSITION_BITS} FROM texts JOIN spans ON spans.text = texts.id
 WHERE texts.base = ? AND texts.base <> '' AND spans.position = 0 ORDER BY texts.content_hash LIMIT ?
 """  # noqa: S608
 
+_HOLDER = "SELECT rowid FROM passages WHERE passages MATCH ? LIMIT 1"
 _COUNT = "SELECT count (*) FROM (SELECT 1 FROM passages WHERE passages MATCH ? LIMIT ?)"
 
 
@@ -45,6 +47,15 @@ class IndexReader:
         searches = narrowed(self._counts(words), self.size, self._most)
         found = (self._ranked(match, limit) for match in searches)
         return list(dict.fromkeys(row for rows in found for row in rows))[:limit]
+
+    def misspelt(self, word: str) -> list[tuple[float, str]]:
+        """The words that are spelt most like this one, as they are written somewhere, and how like they are."""
+        found = misspelt(self._connection, word, ["", *self._languages])
+        return [(near.likeness, name) for near in found if (name := self._written(near.term))]
+
+    def parts(self, word: str) -> list[str]:
+        """The beginning and the end of a compound, if passages hold them as words."""
+        return parts(self._connection, word, ["", *self._languages])
 
     def titled(self, titles: Sequence[str], limit: int) -> list[int]:
         """The first passages of documents with one of these titles, as `title_key` writes them."""
@@ -75,6 +86,11 @@ class IndexReader:
     def text(self, content_hash: str) -> str:
         """The whole text of this hash; empty if it is not in this index."""
         return text_of(self._connection, content_hash)
+
+    def _written(self, term: str) -> str:
+        (number,) = self._connection.execute(_HOLDER, (quoted(term),)).fetchone()
+        found = self.passage(number)
+        return written(f"{found.text} {found.heading} {found.title}", found.language, term)
 
     def _ranked(self, match: str, limit: int) -> list[int]:
         return ranked(self._connection, match, limit, self._most)

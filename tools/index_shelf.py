@@ -50,6 +50,14 @@ class IndexShelf:
         """In how many passages these words stand, as a sum over them."""
         return sum(one.reader.counted(words) for one in self._indexes)
 
+    def near(self, word: str) -> list[str]:
+        """The words that may be meant by one that stands nowhere: those spelt most like it, else parts of it."""
+        alike = [near for one in self._indexes for near in one.reader.misspelt(word)]
+        best = max((likeness for likeness, _ in alike), default=0.0)
+        spelt = [name for likeness, name in alike if likeness == best]
+        parts = (part for one in self._indexes for part in one.reader.parts(word)) if not spelt else ()
+        return [*dict.fromkeys((*spelt, *parts))]
+
     def search(self, words: Sequence[str], limit: int) -> list[Candidate]:
         """The passages that hold these words best."""
         sought = tuple(dict.fromkeys(words))

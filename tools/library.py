@@ -25,6 +25,7 @@ from .index import Entry, Summary
 from .index_reader import IndexReader
 from .index_search import OF_TEXT, Found, FoundPassage
 from .index_shelf import IndexShelf, OpenIndex
+from .near_words import with_near_words
 from .questions import mentions, terms_of
 from .ranking import Passage, scores
 from .refresh import Outdated
@@ -99,12 +100,29 @@ class Library:
         return _status([_root_status(root, *one) for root, one in zip(self._roots, examined, strict=True)])
 
     def search(self, query: str, limit: int) -> list[Passage]:
-        """The passages of all folders that answer a query best, best first; of each document a few, then the others."""
-        terms, titles = terms_of(query), mentions(query)
-        if not terms:
+        """The passages of all folders that answer a query best, best first; of each document a few, then the others.
+
+        In place of a word that stands in no passage, one is sought that is spelt alike, or the parts of a compound.
+        """
+        if not terms_of(query):
             return []
         self._complete()
-        found = [self._mended(root, partial(root.store.search, terms, titles, CANDIDATES)) for root in self._roots]
+        found = self._found(query)
+        if all(any(one.counts[term] for one in found) for term in terms_of(query)):
+            return self._best(query, found, limit)
+        near = self._upkeep.asked(self._roots, partial(self._with_near_words, query))
+        return self._best(near, found if near == query else self._found(near), limit)
+
+    def _with_near_words(self, query: str) -> str:
+        with self._shelf() as shelf:
+            return with_near_words(query, shelf)
+
+    def _found(self, query: str) -> list[Found]:
+        terms, titles = terms_of(query), mentions(query)
+        return [self._mended(root, partial(root.store.search, terms, titles, CANDIDATES)) for root in self._roots]
+
+    def _best(self, query: str, found: Sequence[Found], limit: int) -> list[Passage]:
+        terms, titles = terms_of(query), mentions(query)
         passages = _each_text_once(chain.from_iterable(map(self._passages, self._roots, found)))
         rarities = _rarities(terms, found)
         ranked = zip(scores(passages, _weights(rarities, found), _mentioned(titles, rarities)), passages, strict=True)
@@ -126,8 +144,9 @@ class Library:
         words = len(sought_words(question))
         if words >= LONG:
             return self._by_sentences(question)[: min(limit, OF_LONG)]
-        trailed = self._trailed(question) if words >= FEWEST_WORDS else []
-        found = _spread(_each_text_once([*trailed, *self.search(question, limit)]))[:limit]
+        sought = self._with_near_words(question)
+        trailed = self._trailed(sought) if words >= FEWEST_WORDS else []
+        found = _spread(_each_text_once([*trailed, *self._best(sought, self._found(sought), limit)]))[:limit]
         with self._shelf() as shelf:
             return in_force_first(question, found, shelf, self._now()[:10])[:limit]
 

@@ -1,0 +1,79 @@
+"""Words of a question that no document holds: what is sought in their place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from shelf import Place
+
+from deep_research.tools.library import Library
+
+FILES = {
+    "clinic/operation.md": "# Die Klinik\n\nNach der Operation der Hüfte bleibt man sechs Tage in der Klinik.\n",
+    "clinic/policy.md": "# Hygiene policy\n\nHands are washed before each patient is seen.\n",
+    "clinic/hospital.md": "# Saint Brannoc Hospital\n\nThe hospital has 412 beds, and a library for its patients.\n",
+    "clinic/insurance.md": "# Versicherung\n\nDie Versicherung der Gäste zahlt der Verein.\n",
+    "harbour/tide.md": "# The tide\n\nHigh water stood at nine o'clock by the gauge.\n",
+    "harbour/hospice.md": "# Hospice\n\nThe hospice on the quay was closed.\n",
+}
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
+    folder = tmp_path_factory.mktemp("near")
+    for name, text in FILES.items():
+        file = folder / "docs" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    return Place(folder / "docs", folder / "data").indexed()
+
+
+def found(library: Library, query: str) -> list[str]:
+    return [one.source.address.rpartition("/")[2] for one in library.search(query, 5)]
+
+
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [
+        ("Hospitall", "hospital.md"),
+        ("hopsital beds", "hospital.md"),
+        ("hygeine", "policy.md"),
+        ("Brannock", "hospital.md"),
+        ("libary", "hospital.md"),
+        ("Hüftoperation", "operation.md"),
+        ("Versicherungsnummer", "insurance.md"),
+        ("Reiseversicherung", "insurance.md"),
+        ("Operasion", "operation.md"),
+    ],
+)
+def test_a_misspelt_word_and_a_part_of_a_compound_are_found(library: Library, query: str, name: str) -> None:
+    assert found(library, query)[0] == name
+
+
+@pytest.mark.parametrize("query", ["hospital", "What does the hospice near the quay do?"])
+def test_nothing_is_found_by_a_near_word_where_the_word_itself_exists(library: Library, query: str) -> None:
+    [only] = {"hospital.md", "hospice.md"}.intersection(found(library, query))
+    assert only[:6] in query
+
+
+@pytest.mark.parametrize(
+    "query", ["xylophone", "tied", "ospital", "Which zebras quarrel over unbaked cinnamon hopsital"]
+)
+def test_a_word_that_is_like_none_or_one_of_too_many_is_left_as_it_is(library: Library, query: str) -> None:
+    assert found(library, query) == []
+
+
+def test_a_whole_question_with_a_misspelt_name_is_followed(library: Library) -> None:
+    passages = library.follow("How many beds are there in the hospitle of Saint Branoc?", 5)
+    assert passages[0].source.title == "Saint Brannoc Hospital"
+
+
+def test_a_word_that_one_folder_holds_is_not_mended_for_another(tmp_path: Path) -> None:
+    folders = tmp_path / "one", tmp_path / "two"
+    for folder, word in zip(folders, ("hospital", "hospitol"), strict=True):
+        folder.mkdir()
+        (folder / "a.md").write_text(f"# {folder.name}\n\nThe {word} door is open.\n")
+    library = Place(tmp_path, tmp_path / "data").indexed(*folders)
+    assert [one.source.title for one in library.search("hospitol", 5)] == ["two"]
+    assert [one.source.title for one in library.search("hospittol", 5)] == ["two"]

@@ -1,0 +1,121 @@
+"""Finds words of an index that are near one that it does not hold: those that it misspells, and parts of compounds."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from difflib import SequenceMatcher
+from string import ascii_lowercase
+from typing import NamedTuple, Protocol
+
+from ..evidence.inflection.stems import TAG, token
+from ..evidence.vocabulary import STOP_WORDS
+from .questions import terms_of
+
+FEWEST_LETTERS = 5
+"""Letters of a word that may be misspelt, and of a part of a compound."""
+FEWEST_OF_COMPOUND = 8
+FEWEST_BESIDE = 3
+"""Letters of a compound beside the part that is found."""
+LIKE = 0.8
+"""Likeness from which on two words may be one of them misspelt."""
+FURTHEST = 2
+"""Letters by which their lengths may differ."""
+SURE = 3
+"""Letters at the beginning that are right where more than one of the others may be wrong: few words begin with them."""
+MOST_NEAR = 3
+"""Words that are equally like one, of which all may be meant."""
+MOST_UNKNOWN = 3
+"""Unknown words of a question: more of them are of another language than the documents, or a pasted text."""
+
+_WORD = re.compile(rf"[^\W\d_]{{{FEWEST_LETTERS},}}")
+_LIKE = "SELECT term FROM vocabulary WHERE term >= ? AND term < ? AND length (term) BETWEEN ? AND ?"
+_KNOWN = "SELECT term FROM json_each (?) CROSS JOIN vocabulary ON vocabulary.term = json_each.value"
+_LAST = "\U0010ffff"
+
+
+class Near(NamedTuple):
+    """A word that may be meant by another one."""
+
+    likeness: float
+    term: str
+    """What it is indexed by."""
+
+
+class _Shelf(Protocol):
+    def counted(self, words: Sequence[str]) -> int:
+        """Tell in how many passages these words stand."""
+
+    def near(self, word: str) -> list[str]:
+        """Find the words of the documents that are near this one."""
+
+
+def with_near_words(query: str, shelf: _Shelf) -> str:
+    """Return the query with near words of the documents in place of those that stand in none."""
+    sought = frozenset(terms_of(query))
+    words = (word for word in dict.fromkeys(_WORD.findall(query)) if word.casefold() in sought)
+    unknown = [word for word in words if not shelf.counted([word.casefold()])]
+    if not 0 < len(unknown) <= MOST_UNKNOWN:
+        return query
+    near = {word: " ".join(shelf.near(word.casefold())) for word in unknown}
+    return _WORD.sub(lambda found: near.get(found[0]) or found[0], query)
+
+
+def misspelt(connection: sqlite3.Connection, word: str, languages: Iterable[str]) -> list[Near]:
+    """The words of an index that are spelt most like this one, in any of the languages."""
+    found = [near for language in languages for near in _alike(connection, token(word, language))]
+    best = max((near.likeness for near in found), default=0.0)
+    return sorted(near for near in found if near.likeness == best)[:MOST_NEAR]
+
+
+def parts(connection: sqlite3.Connection, word: str, languages: Sequence[str]) -> list[str]:
+    """The longest beginning and the longest end of a compound that an index holds as words, in their order."""
+    if len(word) < FEWEST_OF_COMPOUND:
+        return []
+    lengths = range(len(word) - FEWEST_BESIDE, FEWEST_LETTERS - 1, -1)
+    pieces = [[word[:length] for length in lengths], [word[-length:] for length in lengths]]
+    terms = {piece: [token(piece, one) for one in languages] for piece in (*pieces[0], *pieces[1])}
+    known = _known(connection, (term for ones in terms.values() for term in ones))
+    held = ((one for one in ones if one not in STOP_WORDS and not known.isdisjoint(terms[one])) for ones in pieces)
+    return [piece for ones in held for piece in [*ones][:1]]
+
+
+def written(text: str, language: str, term: str) -> str:
+    """The word of a text in this language that is indexed by this term, as it is written there."""
+    return next((word for word in _WORD.findall(text) if token(word.casefold(), language) == term), "")
+
+
+def _alike(connection: sqlite3.Connection, term: str) -> Iterator[Near]:
+    """The terms of the same language that are like this one."""
+    tag, _, stem = term.rpartition(TAG)
+    tag = f"{tag}{TAG}" if tag else ""
+    begins, length = f"{tag}{stem[:SURE]}", len(term)
+    near = connection.execute(_LIKE, (begins, begins + _LAST, length - FURTHEST, length + FURTHEST))
+    for one in {*(found for (found,) in near), *_known(connection, (tag + other for other in _variants(stem)))}:
+        likeness = _likeness(stem, one.removeprefix(tag))
+        if likeness >= LIKE:
+            yield Near(likeness, one)
+
+
+def _variants(stem: str) -> Iterator[str]:
+    """The word with one letter behind the first one, among those that ought to be right, mended."""
+    for place in range(1, min(SURE, len(stem))):
+        before, letter, behind = stem[:place], stem[place], stem[place + 1 :]
+        yield before + behind
+        yield before + behind[:1] + letter + behind[1:]
+        for other in ascii_lowercase:
+            yield before + other + behind
+            yield before + other + letter + behind
+
+
+def _likeness(one: str, other: str) -> float:
+    matcher = SequenceMatcher(None, one, other, autojunk=False)
+    bounds: tuple[Callable[[], float], ...] = (matcher.real_quick_ratio, matcher.quick_ratio)
+    return matcher.ratio() if all(bound() >= LIKE for bound in bounds) else 0.0
+
+
+def _known(connection: sqlite3.Connection, terms: Iterable[str]) -> frozenset[str]:
+    """Those of these terms that the index holds."""
+    return frozenset(term for (term,) in connection.execute(_KNOWN, (json.dumps([*dict.fromkeys(terms)]),)))
