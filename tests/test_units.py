@@ -30,11 +30,10 @@ def runs_in(text: str) -> list[str]:
     return re.findall(r"\w+", text)
 
 
-@given(st.data(), BLOCKS)
-def test_no_unit_crosses_a_block_a_heading_or_a_table(data: st.DataObject, blocks: list[str]) -> None:
+@given(BLOCKS)
+def test_no_unit_crosses_a_block_a_heading_or_a_table(blocks: list[str]) -> None:
     for unit in units_of("\n\n".join(blocks)):
-        words = " ".join(runs_in(unit.text))
-        assert any(all(word in runs_in(block) for word in words.split()) for block in blocks), unit
+        assert any({*runs_in(unit.text)} <= {*runs_in(block)} for block in blocks)
         if unit.kind == "sentence":
             assert any(unit.text in block for block in blocks if not block.startswith(("#", "|", "-")))
 
@@ -53,10 +52,9 @@ def test_each_word_of_a_unit_stands_in_the_text_which_is_read_the_same_again(tex
 
 @given(BLOCKS.map("\n\n".join))
 def test_a_heading_is_no_unit_and_tells_where_the_units_below_it_stand(text: str) -> None:
-    headed = units_of(f"# Kilns of Tarn\n\n{text}")
+    headed = units_of(f"# Kilns of Tarn\n\nThe kiln is red.\n\n{text}")
     assert not any(unit.text == "Kilns of Tarn" for unit in headed)
-    before_the_next = units_of("# Kilns of Tarn\n\nThe kiln burns oil.")
-    assert [unit.heading for unit in before_the_next] == ["Kilns of Tarn"]
+    assert headed[0].heading == "Kilns of Tarn"
 
 
 QUOTABLE = st.text("abc Ä9.,:;()-", min_size=1, max_size=30).map(lambda text: f"a{text}".strip())
