@@ -12,13 +12,14 @@ from .months import all_month_names, sure_month_names
 
 FIRST_YEAR, LAST_YEAR = 1900, 2100
 YEAR = r"(?P<year>(?:19|20|21)\d\d)"
-_ANY_YEAR = re.compile(YEAR)
-_GAP = r"[\s._-]*"
+_ANY_YEAR = re.compile(rf"(?={YEAR})")
+LONGEST = 40
+"""Characters of a date before its year, at most."""
+_GAP = r"(?:[^\S\n]|[._-])*"
+"""A line that ends in a number is no day of a month that the next one begins with."""
 _ORDINAL = r"(?:st|nd|rd|th|er|º|ª|\.)?"
 _OF = r"(?:(?:de|del|of|di)\s+)?"
 _WORD_END = r"(?![^\W_])"
-YEAR_ALONE = re.compile(rf"{YEAR}(?![-/.,]?\d){_WORD_END}")
-"""Four digits that are no part of a number or a word."""
 
 
 class WrittenDate(NamedTuple):
@@ -30,33 +31,26 @@ class WrittenDate(NamedTuple):
     end: int
 
 
-def date_at(
-    words: str, place: int, is_day_first: bool = False, year_alone: re.Pattern[str] = YEAR_ALONE
-) -> WrittenDate | None:
-    """The date whose words begin at this place.
-
-    Args:
-        words: A text.
-        place: Where in it.
-        is_day_first: Whether 3/5/2024 is a day of May; else nobody can tell, and only the year is sure.
-        year_alone: How a year is written without a month; its group `year` is the year.
-    """
-    for form in (*_forms(), year_alone):
+def date_at(words: str, place: int) -> WrittenDate | None:
+    """Return the date whose words begin at this place of a text."""
+    for form in _forms():
         found = form.match(words, place)
-        if found and (iso := _iso(found, is_day_first)):
+        if found and (iso := _iso(found)):
             return WrittenDate(iso, *found.span())
     return None
 
 
-def dates_in(words: str, year_alone: re.Pattern[str] = YEAR_ALONE) -> Iterator[WrittenDate]:
+def dates_in(words: str) -> Iterator[WrittenDate]:
     """All dates from left to right, none inside a longer one, number or word."""
-    # Most names and questions hold no year, and with it no date.
-    place = 0 if _ANY_YEAR.search(words) else len(words)
-    while place < len(words):
-        found = date_at(words, place, year_alone=year_alone) if _may_begin(words, place) else None
-        if found:
-            yield found
-        place = found.end if found else place + 1
+    place = 0
+    # Only near a year is there a date.
+    for year in _ANY_YEAR.finditer(words):
+        place = max(place, year.start() - LONGEST)
+        while place <= year.start():
+            found = date_at(words, place) if _may_begin(words, place) else None
+            if found:
+                yield found
+            place = found.end if found else place + 1
 
 
 def _may_begin(words: str, place: int) -> bool:
@@ -67,13 +61,15 @@ def _may_begin(words: str, place: int) -> bool:
     return not before.isalnum() or (words[place].isdigit() and before.isalpha())
 
 
-def _iso(found: re.Match[str], is_day_first: bool) -> str:
+def _iso(found: re.Match[str]) -> str:
     parts = found.groupdict()
     year, month, day = int(parts["year"]), _month(parts), int(parts.get("day") or 0)
     if not FIRST_YEAR <= year <= LAST_YEAR:
         return ""
+    if "until" in parts:
+        return _season(year, parts["until"] or parts["short"])
     if "first" in parts:
-        return _slashed(year, int(parts["first"]), int(parts["second"]), is_day_first)
+        return _slashed(year, int(parts["first"]), int(parts["second"]))
     if not month:
         return str(year)
     return _day(year, month, day) if day else _day(year, month, 1)[:7]
@@ -86,9 +82,14 @@ def _month(parts: dict[str, str]) -> int:
     return int(parts.get("month") or 0)
 
 
-def _slashed(year: int, first: int, second: int, is_day_first: bool) -> str:
-    """03/05/2024: what it means depends on the country; where that is not known, the year is sure."""
-    if is_day_first or first > 12 or first == second:
+def _season(year: int, until: str) -> str:
+    """2026/27, and 2010-11, which may be a month: the year in which it begins is sure."""
+    return str(year) if (int(until) > year if len(until) > 2 else int(until) == (year + 1) % 100) else ""
+
+
+def _slashed(year: int, first: int, second: int) -> str:
+    """03/05/2024: what it means depends on the country, and only the year is sure."""
+    if first > 12 or first == second:
         return _day(year, second, first)
     return _day(year, first, second) if second > 12 else str(year)
 
@@ -106,7 +107,7 @@ def _one_of(names: Iterable[str]) -> str:
 
 @cache
 def _forms() -> tuple[re.Pattern[str], ...]:
-    """The longest first, so that no date is taken for a part of itself; a year alone comes behind them."""
+    """The longest first, so that no date is taken for a part of itself."""
     name, sure_name = _one_of(all_month_names()), _one_of(sure_month_names())
     day, month = r"(?P<day>\d{1,2})", r"(?P<month>\d{1,2})"
     end = r"(?![.,]?\d)"
@@ -114,6 +115,7 @@ def _forms() -> tuple[re.Pattern[str], ...]:
         re.compile(form, re.IGNORECASE)
         for form in (
             rf"{YEAR}([-/._]){month}\2{day}(?!\d)",
+            rf"{YEAR}(?: ?[-–/] ?(?P<until>(?:19|20|21)\d\d)|[-–/](?P<short>\d\d))(?![-/.,]?\d)",
             rf"{YEAR} (?P<month>0[1-9]|1[0-2]) (?P<day>[0-2]\d|3[01])(?!\d)",
             rf"{YEAR}(?P<month>0[1-9]|1[0-2])(?P<day>[0-2]\d|3[01])(?=\d{{6}}(?!\d)|(?!\d))",
             rf"{YEAR}\s?[年년]\s?{month}\s?[月월](?:\s?{day}\s?[日일])?",
@@ -125,5 +127,6 @@ def _forms() -> tuple[re.Pattern[str], ...]:
             rf"(?P<first>\d{{1,2}})([/_-])(?P<second>\d{{1,2}})\2{YEAR}{end}",
             rf"{YEAR}[-/_]{month}(?![-/._]?\d)",
             rf"{month}[-/.]{YEAR}{end}",
+            rf"{YEAR}(?![-/.,]?\d){_WORD_END}",
         )
     )

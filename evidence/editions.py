@@ -1,81 +1,52 @@
 """Editions of one document: when each is of, what it says of itself, and which of them is in force.
 
 Nothing here knows the subject of a document. It goes by names that differ only in dates, numbers and a few words for
-editions; by the date that a document bears in its title, its path or its first lines; and by its calling itself a draft.
+editions; by the date that a document bears in its title, its path or its text; and by its calling itself a draft.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import lru_cache
-from itertools import permutations
+from itertools import combinations
 from typing import NamedTuple
 
+from ..knowledge import Source
 from .dates import dates_in
 from .months import all_month_names
+from .sources import DOCUMENT_SCHEME
 from .vocabulary import FUNCTION_WORDS
 from .words import stem, tokens
 
 HEAD = 500
 """Characters at the beginning of a text in which it tells its date."""
+EARLIEST = "1995"
+"""What is older than files are is the date of something that a text tells of, not that of the text."""
+_BEGINNING = "from effective ab partir desde vanaf dal"
+BEGINNING = frozenset(_BEGINNING.split())
+"""Words before the day from which on a document holds."""
+BEFORE_BEGINNING = 5
+"""Words before that day in its line, at most: "Valid from", but no sentence about something else."""
 FEWEST_SHARED = 2
-"""Words that two names must share to be alike though they are not the same."""
+"""Words that two names must share to be alike though they are not the same, or lie in different folders."""
 SHARED = 0.5
 """Share of the words of both names that these must be."""
 LARGEST = 12
 """Documents of one name up to which they are taken for editions: more of them are entries of a kind."""
 DRAFT_WORDS = 12
 """Words at the beginning of a text among which it says that it is a draft."""
-DRAFT = frozenset(
-    [
-        "draft",
-        "drafts",
-        "entwurf",
-        "brouillon",
-        "borrador",
-        "bozza",
-        "rascunho",
-        "utkast",
-        "udkast",
-        "черновик",
-        "草案",
-        "草稿",
-    ]
-)
+_DRAFT = "draft drafts entwurf brouillon borrador bozza rascunho utkast udkast черновик 草案 草稿"
+DRAFT = frozenset(_DRAFT.split())
 """Words by which a document calls itself a draft."""
-_EDITION = frozenset(
-    [
-        "version",
-        "v",
-        "edition",
-        "ed",
-        "rev",
-        "revision",
-        "fassung",
-        "ausgabe",
-        "stand",
-        "old",
-        "alt",
-        "new",
-        "neu",
-        "archive",
-        "archiv",
-        "current",
-        "aktuell",
-        "final",
-        "q1",
-        "q2",
-        "q3",
-        "q4",
-        "first",
-        "second",
-        "third",
-        "fourth",
-        "quarter",
-        "half",
-    ]
-)
+_SHELVED = "old archive archived alt archiv ancien obsolete obsoleto superseded veraltet"
+SHELVED = frozenset(_SHELVED.split())
+"""Words with which the name of an outdated file, or of a folder of such, ends."""
+_OF_EDITIONS = """
+version v edition ed rev revision fassung ausgabe stand new neu current aktuell final q1 q2 q3 q4 first second third
+fourth quarter half
+"""
+_EDITION = frozenset(_OF_EDITIONS.split())
 _VERSION = re.compile(r"(?:\bv|version|fassung|edition|rev)[ .]*(\d+(?:\.\d+)*)", re.IGNORECASE)
 _APART = re.compile(r"[/_\-]+")
 _BRACKETS = re.compile(r"\([^)]*\)")
@@ -92,104 +63,170 @@ class Edition(NamedTuple):
     date: str = ""
     """The beginning of an ISO date; may be empty."""
     is_draft: bool = False
+    """Whether it is not in force, or not yet."""
 
     @property
     def version(self) -> tuple[int, ...]:
         """The number of its version, as its path or its title tells it; empty if neither does."""
-        found = _VERSION.search(_words_of(self.path)) or _VERSION.search(self.title)
+        found = _VERSION.search(_words_of(_below(self.path))) or _VERSION.search(self.title)
         return tuple(map(int, found[1].split("."))) if found else ()
 
     @property
-    def _order(self) -> tuple[object, ...]:
+    def is_shelved(self) -> bool:
+        """Whether its file's name or a folder says that it is outdated, at the end: there is an Old Town, too."""
+        parts = (re.findall(r"[^\W\d_]+", part.rpartition(".")[0] or part) for part in _below(self.path).split("/"))
+        return any(words and words[-1].casefold() in SHELVED for words in parts)
+
+    @property
+    def order(self) -> tuple[object, ...]:
+        """What its place among the editions of one document follows from."""
         # What bears neither a date nor a number is what the others have led to.
         is_plain = not (self.date or self.version)
-        return not self.is_draft, is_plain, self.date, not self.version, self.version, self.key
+        is_in_force = not (self.is_draft or self.is_shelved)
+        return is_in_force, not self.is_draft, is_plain, self.date, not self.version, self.version, self.key
 
 
-def date_of(title: str, path: str, text: str, today: str) -> str:
+def date_of(title: str, path: str, text: str, today: str = "") -> str:
     """Return when a document is of: the beginning of an ISO date, empty if it tells none.
 
-    That is the date in its title or its file's name, made exact by its first lines; else the first date there; else
-    the latest one in all of it that is not to come.
+    That is the date in its title or its file's name, made exact by its first lines; else the day from which on these
+    say that it holds; else the first day or month in them; else the latest one in all of it. Days that are
+    still to come are no date of a text: contracts end on such. Without `today`, all days are past.
     """
-    named = [date.iso for line in (title, _words_of(_name(path))) for date in dates_in(line)]
+    last = today or "9999"
+    named = max((date.iso for line in (title, _dashed(_name(path))) for date in dates_in(line)), default="")
     head = [date.iso for date in dates_in(text[:HEAD])]
     if named:
-        latest = max(named)
-        return next((iso for iso in head if iso.startswith(latest)), latest)
-    past = [iso for iso in head if iso <= today]
-    if past or head:
-        return (past or head)[0]
-    return max((date.iso for date in dates_in(text) if date.iso <= today), default="")
+        return next((iso for iso in head if iso.startswith(named) and (iso <= last or named > last)), named)
+    if beginning := _beginning_in(text[:HEAD]):
+        return beginning
+    found = (date.iso for date in dates_in(text))
+    past = [iso for iso in found if len(iso) > len("2024") and EARLIEST <= iso <= last]
+    return past[0] if past and past[0] in head else max(past, default="")
+
+
+def _beginning_in(head: str) -> str:
+    for line in head.splitlines():
+        for date in dates_in(line):
+            before = tokens(line[: date.start])
+            if len(before) <= BEFORE_BEGINNING and not BEGINNING.isdisjoint(before):
+                return date.iso
+    return ""
 
 
 def calls_itself_draft(title: str, path: str, text: str) -> bool:
     """Return whether a document says in its title, its path or its first words that it is a draft."""
-    said = (*tokens(title), *tokens(_words_of(path)), *tokens(text[:HEAD])[:DRAFT_WORDS])
+    said = (*tokens(title), *tokens(_words_of(_below(path))), *tokens(text[:HEAD])[:DRAFT_WORDS])
     return not DRAFT.isdisjoint(said)
 
 
 @lru_cache(maxsize=5000)
 def base_of(words: str) -> frozenset[str]:
-    """Return what all editions of a document have in common in a name: no dates, numbers, brackets, words for editions."""
-    left_out = _EDITION | DRAFT | FUNCTION_WORDS["en"] | frozenset(all_month_names())
+    """Return what all editions of a document have in common in a name: no dates, numbers, brackets or status."""
+    left_out = _EDITION | DRAFT | SHELVED | FUNCTION_WORDS["en"] | frozenset(all_month_names())
     found = tokens(_words_of(_BRACKETS.sub(" ", words)))
     return frozenset(stem(word) for word in found if len(word) > 1 and not _DIGIT.search(word) and word not in left_out)
 
 
 def is_alike(one: Edition, other: Edition) -> bool:
     """Return whether two documents are named as editions of one are, by their titles or by their files' names."""
+    is_beside = base_of(_folder(one.path)) == base_of(_folder(other.path))
     pairs = ((one.title, other.title), (_name(one.path), _name(other.path)))
-    return any(_are_alike(base_of(first), base_of(second)) for first, second in pairs)
+    return any(_are_alike(base_of(first), base_of(second), is_beside) for first, second in pairs)
 
 
-def series_of(editions: Sequence[Edition]) -> list[list[Edition]]:
+def series_of(editions: Iterable[Edition]) -> list[list[Edition]]:
     """Return the documents in groups, each of which is one document in several editions, the newest last."""
     groups: list[list[Edition]] = []
-    for edition in editions:
+    for edition in sorted(set(editions)):
         found = next((group for group in groups if is_alike(group[0], edition)), None)
         if found is None:
             groups.append([edition])
         else:
             found.append(edition)
-    return [sorted(part, key=lambda one: one._order) for group in groups for part in _split(group)]
+    return [sorted(part, key=lambda one: one.order) for group in groups for part in _split(group)]
 
 
 def superseded(editions: Iterable[Edition]) -> dict[str, str]:
     """Return the key of the edition in force by the key of each that is not.
 
-    A draft gives way to what was decided, a version to a later one, and a document to a newer one with the same title.
-    What bears its date in its title, as a yearly report does, is never taken back.
+    A draft gives way to what was decided, a version to a later one, and a document to one with the same title that is
+    newer, or is not shelved. What bears its date in its title, as a yearly report does, is never taken back.
     """
     found: dict[str, str] = {}
-    for group in series_of([*editions]):
-        for old, new in permutations(group, 2):
-            if old._order < new._order and _gives_way(old, new):
+    for group in series_of(editions):
+        for old, new in combinations(group, 2):
+            if _gives_way(old, new):
                 # The newest comes last.
                 found[old.key] = new.key
     return found
 
 
+def may_contradict(one: Source, other: Source) -> bool:
+    """Return whether what two sources say may contradict: not what they say of different times, by their names."""
+    if one.superseded_by or other.superseded_by:
+        return False
+    first, second = (Edition(source.key, source.title, source.address) for source in (one, other))
+    return not _have_one_name(first, second) or _marks(first) == _marks(second)
+
+
 def _gives_way(old: Edition, new: Edition) -> bool:
-    if old.is_draft != new.is_draft or (old.version and new.version):
+    if old.is_draft != new.is_draft:
+        return not new.is_shelved
+    if old.version and new.version and old.version != new.version:
+        # A later number on an earlier day proves nothing.
+        return old.version < new.version
+    if old.is_shelved != new.is_shelved and _have_one_name(old, new):
         return True
     is_dated = any(True for edition in (old, new) for _ in dates_in(edition.title))
     return not is_dated and base_of(old.title) == base_of(new.title) and bool((old.date and new.date) or old.version)
+
+
+def _have_one_name(one: Edition, other: Edition) -> bool:
+    pairs = ((one.title, other.title), (_name(one.path), _name(other.path)))
+    return is_alike(one, other) and any(base_of(first) == base_of(second) != frozenset() for first, second in pairs)
+
+
+def _marks(one: Edition) -> tuple[object, ...]:
+    """What a document's names tell of which edition it is."""
+    named = frozenset(date.iso for line in (one.title, _dashed(_below(one.path))) for date in dates_in(line))
+    return named, one.version, one.is_shelved, calls_itself_draft(one.title, one.path, "")
 
 
 def _split(group: list[Edition]) -> list[list[Edition]]:
     return [group] if len(group) <= LARGEST else [[edition] for edition in group]
 
 
-def _are_alike(one: frozenset[str], other: frozenset[str]) -> bool:
+def _are_alike(one: frozenset[str], other: frozenset[str], is_beside: bool) -> bool:
     shared = len(one & other)
-    return bool(one) and (one == other or FEWEST_SHARED <= shared >= SHARED * len(one | other))
+    if one == other:
+        return shared >= (1 if is_beside else FEWEST_SHARED)
+    return FEWEST_SHARED <= shared >= SHARED * len(one | other)
 
 
 def _name(path: str) -> str:
     """The name of a file without its ending; empty for a page of the web."""
-    return "" if "://" in path and not path.startswith("file:") else path.rpartition("/")[2].rpartition(".")[0]
+    return _below(path).rpartition("/")[2].rpartition(".")[0]
+
+
+def _folder(path: str) -> str:
+    return path.rpartition("/")[0]
+
+
+def _below(path: str) -> str:
+    """The path of a file below the folder that was given, which says nothing of it; empty for a page of the web."""
+    if "://" in path and not path.startswith("file:"):
+        return ""
+    if not path.startswith(DOCUMENT_SCHEME):
+        return path
+    given, slash, below = path.removeprefix(DOCUMENT_SCHEME).partition("/")
+    return below if slash else given
+
+
+def _dashed(name: str) -> str:
+    # An underscore belongs to the words beside it.
+    return name.replace("_", "-")
 
 
 def _words_of(path: str) -> str:
-    return _APART.sub(" ", path.partition(":")[2] or path)
+    return _APART.sub(" ", path)

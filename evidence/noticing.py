@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from ..knowledge import Learning, Observation, Source
 from ..state import Finding
 from .contradictions import contradicting
+from .editions import may_contradict
 from .learned import gaps_in, learnings_of
 from .memory import answers, open_gaps, relevance
-from .versions.contrast import may_contradict
 
 ANSWERED = 0.6
 """Share of a gap's telling words that a later finding must hold for the gap to count as answered."""

@@ -32,13 +32,16 @@ class _File(NamedTuple):
     kind: Kind | None = None
     charset: str = ""
     address: str = ""
+    today: str = ""
 
 
 class Parser:
     """Parses files in a few child processes; a context manager that may be used from several threads."""
 
-    def __init__(self, seconds: float, max_bytes: int, workers: int = WORKERS) -> None:
+    def __init__(self, seconds: float, max_bytes: int, workers: int = WORKERS, today: str = "") -> None:
+        """`today` is an ISO date: days that come after it are no dates of files."""
         self.max_bytes = max_bytes
+        self._today = today
         self._is_closed = False
         self._workers = [_Worker(seconds) for _ in range(workers)]
         self._idle: queue.LifoQueue[_Worker] = queue.LifoQueue()
@@ -59,7 +62,7 @@ class Parser:
         Raises `Unreadable`, also when the parser is closed meanwhile.
         """
         self._check(data)
-        (answer,) = self._answers([_File(data, name, kind, charset, address)])
+        (answer,) = self._answers([_File(data, name, kind, charset, address, self._today)])
         return _extract(answer)
 
     def parse_all(self, files: Sequence[tuple[bytes, str]]) -> list[Extract | Unreadable]:
@@ -67,7 +70,14 @@ class Parser:
         try:
             for data, _ in files:
                 self._check(data)
-            return [_read(answer) for answer in self._answers([_File(*file) for file in files])] if files else []
+            return (
+                [
+                    _read(answer)
+                    for answer in self._answers([_File(data, name, today=self._today) for data, name in files])
+                ]
+                if files
+                else []
+            )
         except Unreadable:
             # One of them is the reason. It must not cost the others their texts, nor their share of the time.
             return [self._alone(*file) for file in files]

@@ -38,8 +38,8 @@ class Office(NamedTuple):
     """The package without pictures, macros and whatever else leads elsewhere."""
     title: str
     """Empty if its properties give none that says anything."""
-    date: str
-    """When it was last changed, else made, by its properties."""
+    changed: str
+    """When it was last changed, by its properties; when it was made, may be that of its template."""
 
 
 def open_office(data: bytes) -> Office:
@@ -91,6 +91,5 @@ def _properties(archive: ZipFile, names: set[str]) -> tuple[str, str]:
     for name in sorted(names):
         if name == "docProps/core.xml" or name.endswith(".psmdcp"):
             fields = {local_name(one): (one.text or "").strip() for one in read_xml(archive, name)}
-            dates = (iso_date(fields.get(field, "")) for field in ("modified", "created"))
-            return telling_title(fields.get("title", "")), next(filter(None, dates), "")
+            return telling_title(fields.get("title", "")), iso_date(fields.get("modified", ""))
     return "", ""

@@ -5,18 +5,23 @@ from __future__ import annotations
 import re
 from pathlib import PurePath
 
+from ..evidence.editions import date_of
 from ..evidence.pages import PAGE_END
 from .decode import clean
 from .parse_kind import parse_kind
 from .records import KINDS, TEXT_CHARACTERS, Extract, Kind, Link, Unreadable
-from .stated_dates import date_in_name, date_near_top
 from .titles import TITLE_CHARACTERS, plain_title
 
+RECORDS: frozenset[Kind] = frozenset({"csv", "json", "jsonl", "xlsx"})
+"""Kinds of which a row with a date dates itself, not the file."""
 
-def parse(data: bytes, name: str, kind: Kind | None = None, charset: str = "", address: str = "") -> Extract:
+
+def parse(
+    data: bytes, name: str, kind: Kind | None = None, charset: str = "", address: str = "", today: str = ""
+) -> Extract:
     """Read a file or, if it has an address, a page of the web, of which links and signs are wanted too.
 
-    The kind follows from the name unless it is given. Raises `Unreadable`.
+    The kind follows from the name unless it is given; `today` is an ISO date. Raises `Unreadable`.
     """
     if not data.strip():
         raise Unreadable("empty", "it is empty")
@@ -29,10 +34,14 @@ def parse(data: bytes, name: str, kind: Kind | None = None, charset: str = "", a
     # A page of which there are signs says by them why it has no text.
     if not any(character.isalnum() for character in text) and not extract.signs:
         raise Unreadable("empty", "there is no text in it")
+    title = _title(clean(extract.title), name, bool(address))
     return Extract(
-        title=_title(clean(extract.title), name, bool(address)),
+        title=title,
         text=text[:TEXT_CHARACTERS].rstrip(),
-        date=extract.date or ("" if address else _stated_date(name, text, kind)),
+        # A page of the web has no file, and its lines may be anybody's.
+        date=extract.date
+        if address
+        else _date(extract, title, name, "" if kind in RECORDS else text[:TEXT_CHARACTERS], today),
         is_cut=extract.is_cut or len(text) > TEXT_CHARACTERS,
         links=_links(extract, text, address) if address else (),
         signs=extract.signs,
@@ -45,9 +54,10 @@ def _title(stated: str, name: str, is_page: bool) -> str:
     return title if 0 < len(title) <= TITLE_CHARACTERS else _name_in_words(name)[:TITLE_CHARACTERS]
 
 
-def _stated_date(name: str, text: str, kind: Kind) -> str:
-    # The first of many records dates itself, not the file.
-    return date_in_name(name) or ("" if kind in ("csv", "json", "jsonl") else date_near_top(text))
+def _date(extract: Extract, title: str, name: str, text: str, today: str) -> str:
+    """The date that the file states, else the one that it bears; else its last change, unless that was today."""
+    changed = "" if extract.changed == today else extract.changed
+    return extract.date or date_of(title, PurePath(name).name, text[:TEXT_CHARACTERS], today) or changed
 
 
 def _plain(text: str) -> str:

@@ -25,13 +25,13 @@ _NOTES = (RELATIONSHIP_TYPE.FOOTNOTES, RELATIONSHIP_TYPE.ENDNOTES)
 
 
 def parse_docx(data: bytes) -> Extract:
-    """Title, text and date of a Word document."""
+    """Title, text and last change of a Word document."""
     office = open_office(data)
     document = Document(office.file)
     styles = {style.style_id: style_of(style) for style in document.styles}
     blocks = chain.from_iterable(_blocks(part, styles) for part in _parts(document))
     text = "\n\n".join(up_to_limit(blocks))
-    return Extract(office.title or first_heading(text), text, office.date)
+    return Extract(office.title or first_heading(text), text, changed=office.changed)
 
 
 def _parts(document: WordDocument) -> Iterator[etree._Element]:

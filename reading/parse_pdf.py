@@ -32,7 +32,7 @@ _BROKEN = (
 
 
 def parse_pdf(data: bytes) -> Extract:
-    """Title, text and date of a PDF; a broken page ends the text."""
+    """Title, text and last change of a PDF; a broken page ends the text."""
     if b"%PDF-" not in data[:1024]:
         raise Unreadable("broken", "it is not a PDF file")
     try:
@@ -44,8 +44,8 @@ def parse_pdf(data: bytes) -> Extract:
     text = PAGE_END.join(pages)
     if not text.strip():
         raise Unreadable("no text", "there is no text in it; it may be a scan")
-    title, date = _metadata(reader)
-    return Extract(title or first_line(text), text, date, is_cut)
+    title, changed = _metadata(reader)
+    return Extract(title or first_line(text), text, is_cut=is_cut, changed=changed)
 
 
 def _unlock(reader: PdfReader) -> None:
@@ -88,10 +88,10 @@ def _metadata(reader: PdfReader) -> tuple[str, str]:
     try:
         metadata = reader.metadata
         title = str(metadata.title or "") if metadata else ""
-        days = (_day(metadata.creation_date), _day(metadata.modification_date)) if metadata else ()
+        changed = _day(metadata.modification_date) if metadata else ""
     except _BROKEN:
         return "", ""
-    return telling_title(title), next(filter(None, days), "")
+    return telling_title(title), changed
 
 
 def _day(stated: datetime | None) -> str:

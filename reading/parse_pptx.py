@@ -19,12 +19,12 @@ _ENDS = (*SENTENCE_ENDS, ":", "：")
 
 
 def parse_pptx(data: bytes) -> Extract:
-    """Title, text and date of a PowerPoint document; without a title of its own it has that of its first slide."""
+    """Title, text and last change of a presentation; without a title of its own it has that of its first slide."""
     office = open_office(data)
     slides = Presentation(office.file).slides
     blocks = chain.from_iterable(_slide(slide, number) for number, slide in enumerate(slides, 1))
     first = next((title for title in map(_title, slides) if title), "")
-    return Extract(office.title or first, "\n\n".join(up_to_limit(blocks)), office.date)
+    return Extract(office.title or first, "\n\n".join(up_to_limit(blocks)), changed=office.changed)
 
 
 def _slide(slide: Any, number: int) -> Iterator[str]:

@@ -21,7 +21,7 @@ DIGITS = 12
 
 
 def parse_xlsx(data: bytes) -> Extract:
-    """Title, text and date of an Excel document."""
+    """Title, text and last change of an Excel document."""
     office = open_office(data)
     shortened = shortened_sheets(office.file)
     put_in(office.file, shortened)
@@ -30,7 +30,7 @@ def parse_xlsx(data: bytes) -> Extract:
         warnings.simplefilter("ignore")
         blocks = chain.from_iterable(map(_sheet, _book(office.file).worksheets))
         text = "\n\n".join(up_to_limit(blocks))
-    return Extract(office.title, text, office.date, is_cut=bool(shortened))
+    return Extract(office.title, text, is_cut=bool(shortened), changed=office.changed)
 
 
 def _book(file: BytesIO) -> Any:

@@ -84,13 +84,15 @@ class Extract(NamedTuple):
     text: str
     """Only that of a document with pages holds `evidence.pages.PAGE_END`."""
     date: str = ""
-    """Date that the file states of itself (ISO 8601)."""
+    """Date that the file states of itself, else the one that its name or its text bears (ISO 8601)."""
     is_cut: bool = False
     """Whether the file holds more text than this."""
     links: tuple[Link, ...] = ()
     """Where the content of a web page leads to, links in its text first; none for files."""
     signs: tuple[Sign, ...] = ()
     """What in a web page speaks for its text being no content."""
+    changed: str = ""
+    """When a program last changed the file, as it says (ISO 8601)."""
 
 
 class Unreadable(Exception):

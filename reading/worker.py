@@ -35,7 +35,7 @@ def main() -> None:
 
 def _answer(answers: BinaryIO, header: dict[str, Any], data: bytes) -> None:
     try:
-        extract = parse(data, header["name"], header["kind"], header["charset"], header["address"])
+        extract = parse(data, header["name"], header["kind"], header["charset"], header["address"], header["today"])
     except Unreadable as error:
         send(answers, {"reason": error.reason, "words": str(error)})
     except MemoryError:

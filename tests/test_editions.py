@@ -1,4 +1,4 @@
-"""Versions among what a search of the documents finds, and in what the models make of them."""
+"""Editions of documents: when each is of, which of them are one document, and what a search makes of them."""
 
 from __future__ import annotations
 
@@ -6,26 +6,133 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from extracting import exchange, model, reminder
-from extractive_forms import fill_in
-from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from hypothesis import given
+from hypothesis import strategies as st
 from shelf import Place
 
+from deep_research.evidence.editions import (
+    LARGEST,
+    Edition,
+    calls_itself_draft,
+    date_of,
+    may_contradict,
+    series_of,
+    superseded,
+)
 from deep_research.evidence.noticing import notice_contradictions
 from deep_research.evidence.repeated import without_repeated
 from deep_research.knowledge import Learning, Source, merge_sources
-from deep_research.models.extractive.reading import documents_in
-from deep_research.tools.index_shelf import MOST_AKIN
 from deep_research.tools.library import Library
 from deep_research.tools.outcome import Hit, Outcome
 from deep_research.tools.results import read_results, write_results
 
+TODAY = "2026-11-23"
+
+
+@pytest.mark.parametrize(
+    ("title", "path", "text", "date"),
+    [
+        ("Annual report 2025", "a.md", "Held on 3 May 2024.", "2025"),
+        ("Plant report", "plant_report_2025.md", "Plant report, 31 March 2025", "2025-03-31"),
+        ("Customers 2026", "c.md", "Renewal in 2026-12", "2026"),
+        ("Tariff 2027", "t.md", "Valid from 1 March 2027.", "2027-03-01"),
+        ("Season 2026/27", "s.md", "", "2026"),
+        ("Strategy 2025-2030", "s.md", "", "2025"),
+        ("Visiting hours", "v.html", "Opened in 1968.\nValid from 1 April 2026.\n", "2026-04-01"),
+        ("Fees", "f.md", "Gültig ab dem 1. Januar 2027", "2027-01-01"),
+        ("Heat plan", "h.md", "Heat plan, version 1\nMay 2024. Level 1 is called at 32 degrees.", "2024-05"),
+        ("Minutes", "m.md", "Board, 3 November 2026. The fee rises from 1 January 2027.", "2026-11-03"),
+        ("Contract", "c.md", "It ends on 31 December 2029.", ""),
+        (
+            "The club",
+            "about.md",
+            f"Founded on 3 May 1911. {'It rows. ' * 60} In May 2025:  312 members.",
+            "2025-05",
+        ),
+        ("The lamp", "l.md", "It was lit on 3 May 1844 and out in 2021.", ""),
+    ],
+)
+def test_a_document_is_of_the_day_that_it_bears_and_of_none_that_it_only_tells_of(
+    title: str, path: str, text: str, date: str
+) -> None:
+    assert date_of(title, path, text, TODAY) == date
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (("Travel rules", "rules draft.md", "2026-05"), ("Travel rules", "rules.md", "2025")),
+        (("Hygiene, version 2", "a.md", ""), ("Hygiene, version 3", "b.md", "")),
+        (("Plant report", "plant_old.md", "2024"), ("Plant report", "plant.md", "2025")),
+        (("Guest rooms", "archive/rooms.md", ""), ("Guest rooms", "rooms.md", "")),
+    ],
+)
+def test_an_edition_gives_way_to_what_was_decided_to_a_later_version_and_to_a_newer_one_of_its_title(
+    old: tuple[str, str, str], new: tuple[str, str, str]
+) -> None:
+    assert superseded([edition(*new), edition(*old)]) == {old[1]: new[1]}
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (("Annual report 2024", "a.md", "2024"), ("Annual report 2025", "b.md", "2025")),
+        (("Hygiene, version 2", "a.md", "2026"), ("Hygiene, version 3", "b.md", "2023")),
+        (("Overview", "hr/overview.md", "2024"), ("Overview", "it/overview.md", "2025")),
+        (("Old Town fees", "old_town.md", ""), ("Town fees", "town.md", "")),
+        (("Travel rules draft", "a.md", "2025"), ("Menu", "b.md", "2026")),
+    ],
+)
+def test_reports_of_years_and_documents_of_other_names_take_nothing_back(
+    one: tuple[str, str, str], other: tuple[str, str, str]
+) -> None:
+    assert superseded([edition(*one), edition(*other)]) == {}
+
+
+def edition(title: str, path: str, date: str) -> Edition:
+    return Edition(path, title, path, date, calls_itself_draft(title, path, ""))
+
+
+EDITIONS = st.lists(
+    st.builds(
+        edition,
+        st.sampled_from(["Fees", "Boat fees", "Boat fees 2024", "Boat fees, version 2", "Boat and crew fees", "Crew"]),
+        st.sampled_from(["a.md", "b/old.md", "fees_2025.md", "fees draft.md", "crew/fees v3.md", "archive/crew.md"]),
+        st.sampled_from(["", "2024", "2025-03", "2026-01-01"]),
+    ),
+    unique_by=lambda one: one.key,
+)
+
+
+@given(EDITIONS, st.randoms())
+def test_the_order_of_the_documents_makes_no_difference(editions: list[Edition], random: object) -> None:
+    shuffled = [*editions]
+    random.shuffle(shuffled)  # type: ignore[attr-defined]  # hypothesis gives the class no public name
+    assert sorted(series_of(shuffled)) == sorted(series_of(editions))
+    assert superseded(shuffled) == superseded(editions)
+
+
+@given(EDITIONS)
+def test_what_supersedes_is_not_superseded_by_what_it_supersedes(editions: list[Edition]) -> None:
+    newer = superseded(editions)
+    for old in newer:
+        seen = [old]
+        while seen[-1] in newer:
+            seen.append(newer[seen[-1]])
+            assert len(seen) <= len(editions)
+
+
+def test_documents_that_are_too_many_for_editions_are_entries_of_a_kind() -> None:
+    entries = [edition("Log", f"log {number}.md", f"2026-01-{number:02}") for number in range(1, LARGEST + 2)]
+    assert superseded(entries) == {}
+    assert len(superseded(entries[1:])) == LARGEST - 1
+
+
 QUESTION = "What does a locker cost?"
 DESK = "Guests pay at the desk before they swim."
-NOTE = "This price list supersedes the 2024 edition."
 PRICES = {
     "prices-2024.md": f"# Basin prices 2024\n\nA locker costs 1 crown. {DESK}\n",
-    "prices-2026.md": f"# Basin prices 2026\n\nA locker costs 3 crowns. {DESK} {NOTE}\n",
+    "prices-2026.md": f"# Basin prices 2026\n\nA locker costs 3 crowns. {DESK}\n",
 }
 TIDES = {f"tide-{day}.md": f"# Tides of day {day}\n\nHigh water stood at {day} o'clock.\n" for day in range(1, 9)}
 
@@ -54,20 +161,42 @@ def _name(key: str) -> str:
     return key.rpartition("/docs/")[2]
 
 
-def test_what_is_in_force_comes_first_and_what_is_outdated_says_what_replaces_it(prices: Library) -> None:
-    found = shown(prices)
-    assert found == [("prices-2026.md", ""), ("prices-2024.md", "prices-2026.md")]
+def test_of_prices_of_two_years_the_newest_come_first(prices: Library) -> None:
+    assert shown(prices) == [("prices-2026.md", ""), ("prices-2024.md", "")]
+
+
+RULES = "# Basin rules, version {number}\n\nGuests may stay {hours} hours. {desk}\n"
+VERSIONS = {f"rules-v{number}.md": RULES.format(number=number, hours=number + 3, desk=DESK) for number in (1, 2)}
+
+
+def test_what_is_outdated_comes_last_and_says_what_is_in_force(tmp_path: Path) -> None:
+    rules = library(tmp_path, TIDES | VERSIONS)
+    assert shown(rules, "guests stay hours") == [("rules-v2.md", ""), ("rules-v1.md", "rules-v2.md")]
+    asked = shown(rules, "How many hours may guests stay by version 1?")
+    assert asked == [("rules-v1.md", "rules-v2.md"), ("rules-v2.md", "")]
+
+
+def test_what_is_dated_later_than_today_is_not_in_force(tmp_path: Path) -> None:
+    coming = {"prices-2032.md": PRICES["prices-2026.md"].replace("2026", "2032").replace("3 crowns", "9 crowns")}
+    plan = {"plan.md": "# Strategy 2040\n\nA locker shall be free of charge one day.\n"}
+    found = library(tmp_path, TIDES | PRICES | coming | plan).follow(QUESTION, 25)
+    from_when = {_name(one.source.key): one.source.in_force_from for one in found}
+    assert from_when["prices-2032.md"] == "2032"
+    assert {*from_when.values()} == {"", "2032"}
+    places = [_name(one.source.key) for one in found]
+    assert places.index("prices-2026.md") < places.index("prices-2024.md")
+    assert places.index("prices-2026.md") < places.index("prices-2032.md")
 
 
 def test_the_version_that_the_question_asks_for_comes_first(prices: Library) -> None:
     found = shown(prices, "What did a locker cost in 2024?")
-    assert found == [("prices-2024.md", "prices-2026.md"), ("prices-2026.md", "")]
+    assert found == [("prices-2024.md", ""), ("prices-2026.md", "")]
 
 
 def test_the_version_in_force_is_found_even_where_only_an_outdated_one_has_the_words(tmp_path: Path) -> None:
     renamed = PRICES["prices-2026.md"].replace("A locker costs 3 crowns.", "Boxes for clothes: 3 crowns.")
     found = shown(library(tmp_path, TIDES | PRICES | {"prices-2026.md": renamed}), "locker")
-    assert found == [("prices-2026.md", ""), ("prices-2024.md", "prices-2026.md")]
+    assert found == [("prices-2026.md", ""), ("prices-2024.md", "")]
 
 
 def test_of_a_long_document_the_passage_in_place_of_the_outdated_one_is_shown(tmp_path: Path) -> None:
@@ -75,39 +204,6 @@ def test_of_a_long_document_the_passage_in_place_of_the_outdated_one_is_shown(tm
     long = PRICES["prices-2026.md"].replace("A locker", f"{filler}\n\n## Lockers\n\nA box for clothes, or a locker,")
     [first, *_] = library(tmp_path, TIDES | PRICES | {"prices-2026.md": long}).follow(QUESTION, 25)
     assert "locker, costs 3 crowns" in first.text
-
-
-def tariff(year: int) -> str:
-    berths = "Berths are let by the harbour master, who takes the money at the quay before a ship is moored."
-    return f"# Harbour tariff {year}\n\nA berth costs {year - 1900} crowns a night. {berths}\n"
-
-
-@pytest.mark.parametrize(
-    ("question", "first"),
-    [("What does a berth cost?", 2026), ("berth", 2026), ("What did a berth cost in the edition of 1970?", 1970)],
-)
-def test_of_any_number_of_editions_the_newest_is_in_force(tmp_path: Path, question: str, first: int) -> None:
-    files = {f"tariff-{year}.md": tariff(year) for year in range(1940, 2027)}
-    found = shown(library(tmp_path, files), question)
-    assert found[0][0] == f"tariff-{first}.md"
-    assert {newest for name, newest in found if name != "tariff-2026.md"} == {"tariff-2026.md"}
-
-
-def test_of_more_editions_than_can_be_looked_at_none_is_said_to_be_in_force(tmp_path: Path) -> None:
-    files = {f"tariff-{number}.md": tariff(2026 - number % 60) for number in range(MOST_AKIN + 1)}
-    files = {name: text.replace("a night", f"at quay {number}") for number, (name, text) in enumerate(files.items())}
-    found = shown(library(tmp_path, files), "What does a berth cost?")
-    assert len(found) > 20
-    assert {newest for _, newest in found} == {""}
-
-
-@pytest.mark.parametrize("title", ["Basin prices 2024", "The basin's prices 2024"])
-def test_a_document_that_names_the_one_it_replaces_is_found_by_that_name(tmp_path: Path, title: str) -> None:
-    new = f"# A visit to the basin\n\nA cupboard is 3 crowns. This leaflet replaces {title}.\n"
-    old = PRICES["prices-2024.md"].replace("Basin prices 2024", title)
-    files = TIDES | {"prices-2024.md": old, "visit.md": new}
-    found = shown(library(tmp_path, files), "locker")
-    assert found == [("visit.md", ""), ("prices-2024.md", "visit.md")]
 
 
 def test_a_reprint_is_shown_once_and_a_text_with_another_figure_twice(tmp_path: Path) -> None:
@@ -156,74 +252,6 @@ def test_a_text_is_left_out_if_one_before_it_says_the_same_of_the_same_names_and
     assert without_repeated(texts, str) == list(texts[:kept])
 
 
-def searched_for(prices: Library, question: str) -> list[BaseMessage]:
-    hits = [Hit(one.source, one.text, one.text) for one in prices.follow(question, 25)]
-    keys = dict.fromkeys(hit.source.key for hit in hits)
-    reply = write_results(Outcome(tuple(hits)), {key: number for number, key in enumerate(keys, 1)})
-    return exchange("internal_search", reply, queries=["x"])
-
-
-def test_a_step_of_a_plan_learns_nothing_from_an_outdated_version(prices: Library) -> None:
-    learned = fill_in("record_learnings", QUESTION, searched_for(prices, QUESTION)).learnings
-    texts = [fact.text for fact in learned]
-    assert "A locker costs 3 crowns." in texts
-    assert "A locker costs 1 crown." not in texts
-
-
-def finding(prices: Library, question: str) -> str:
-    searched = searched_for(prices, question)
-    messages = [SystemMessage("Write."), HumanMessage(question), *searched, reminder()]
-    return str(model("researcher").invoke(messages).text)
-
-
-def test_a_finding_answers_from_the_version_in_force_and_tells_the_outdated_value_apart(prices: Library) -> None:
-    answer, *_, last = finding(prices, QUESTION).split("\n\n")
-    assert answer.startswith("A locker costs 3 crowns. [1]")
-    assert last == "Outdated: A locker costs 1 crown. [2]"
-
-
-def test_a_finding_on_an_outdated_version_answers_from_it_and_from_it_alone(prices: Library) -> None:
-    text = finding(prices, "What did a locker cost in the 2024 edition of the basin prices?")
-    assert "A locker costs 1 crown. [1]" in text.split("\n\n")[0]
-    assert "3 crowns" not in text
-
-
-def report(*findings: str, language: str = "English") -> str:
-    research = [
-        message
-        for number, text in enumerate(findings)
-        for message in exchange("research_agent", text, f"c{number}", task="t")
-    ]
-    last = reminder(f"<plan>\n1. {QUESTION}\n</plan>")
-    prompt = [SystemMessage(f"Write.\n- Write in {language}."), HumanMessage(QUESTION), *research, last]
-    return str(model("writer").invoke(prompt).text)
-
-
-def test_a_report_marks_what_is_outdated_in_a_section_of_its_own(prices: Library) -> None:
-    parts = report(finding(prices, QUESTION), language="German").split("\n\n")
-    assert "3 crowns" in parts[0]
-    assert parts[-2:] == ["## Veraltete Fassungen", "- A locker costs 1 crown. [2] *(veraltet)*"]
-    assert "1 crown" not in "".join(parts[:-2])
-
-
-def test_an_outdated_sentence_that_has_nothing_to_do_with_the_answer_is_left_out() -> None:
-    text = report("A locker costs 3 crowns. [1]\n\nOutdated: The basin opens at nine in winter. [2]")
-    assert "Outdated" not in text
-    assert "[2]" not in text
-
-
-def test_a_document_that_was_opened_stays_outdated_to_its_reader_and_in_the_list_of_sources(prices: Library) -> None:
-    old = next(one.source for one in prices.follow(QUESTION, 25) if one.source.superseded_by)
-    opened = old.model_copy(update={"superseded_by": "", "judged_at": "", "read_at": "2099-01-01"})
-    assert merge_sources({old.key: old}, {old.key: opened})[old.key].superseded_by == old.superseded_by
-    found = [Hit(one.source, one.text, one.text) for one in prices.follow(QUESTION, 25)]
-    numbers = {key: number for number, key in enumerate(dict.fromkeys(hit.source.key for hit in found), 1)}
-    searched = exchange("internal_search", write_results(Outcome(tuple(found)), numbers), "s1", queries=["x"])
-    read = exchange("open_url", write_results(Outcome((Hit(opened, "All of it.", ""),)), numbers), "s2", urls=["y"])
-    documents = {one.number: one.superseded_by for one in documents_in([*searched, *read])}
-    assert documents[numbers[old.key]] == numbers[old.superseded_by]
-
-
 def test_what_was_decided_since_is_no_draft_any_more_in_a_thread_that_goes_on(tmp_path: Path) -> None:
     place = Place(tmp_path / "papers", tmp_path / "data")
     place.docs.mkdir()
@@ -253,3 +281,16 @@ def test_an_outdated_claim_is_no_contradiction_of_a_current_one() -> None:
     current = {"one": source("one"), "two": source("two")}
     assert len(notice_contradictions(learnings, {}, current, "q", 0)) == 1
     assert notice_contradictions(learnings, {}, current | {"one": source("one", "three")}, "q", 0) == {}
+
+
+def test_documents_of_different_times_by_their_names_do_not_contradict_each_other() -> None:
+    def document(title: str, file: str) -> Source:
+        address = f"docs:papers/{file}"
+        return Source(key=file, title=title, location=address, address=address, kind="document")
+
+    report, next_report = document("Annual report 2024", "a.md"), document("Annual report 2025", "b.md")
+    note, letter = document("Core store", "c.md"), document("Open day", "d.md")
+    assert not may_contradict(report, next_report)
+    assert not may_contradict(note, document("Core store", "core draft.md"))
+    assert may_contradict(note, letter)
+    assert may_contradict(report, note)

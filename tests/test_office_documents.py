@@ -211,9 +211,11 @@ def test_a_workbook_with_odd_looks_or_properties_is_read_all_the_same(name: str,
         (".xlsx", edited(sheet(["x"]), {"docProps/core.xml": lambda _: core_properties("Skerry Light", "2021-03-04")})),
     ],
 )
-def test_title_and_date_are_those_of_the_properties(suffix: str, data: bytes) -> None:
+def test_the_title_is_that_of_the_properties_and_so_is_a_date_that_nothing_else_tells(suffix: str, data: bytes) -> None:
     extract = parse(data, f"1999-01-01 notes{suffix}")
-    assert (extract.title, extract.date) == ("Skerry Light", "2021-03-04")
+    assert (extract.title, extract.date) == ("Skerry Light", "1999-01-01")
+    assert parse(data, f"notes{suffix}").date == "2021-03-04"
+    assert parse(data, f"notes{suffix}", today="2021-03-04").date == ""
 
 
 @pytest.mark.parametrize("title", ["PowerPoint Presentation", "Microsoft Word - draft", "Document1", "plan.docx", "12"])

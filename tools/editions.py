@@ -1,135 +1,129 @@
-"""Puts what was found into the order of its versions: what is in force, or what the question means, comes first."""
+"""Puts what was found into the order of its editions: what is in force, or what the question means, comes first."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from ..evidence.dates import dates_in
+from ..evidence.editions import Edition, calls_itself_draft, series_of, superseded
 from ..evidence.likeness import likeness
-from ..evidence.mixing import distinct, in_turn
+from ..evidence.mixing import distinct
 from ..evidence.passages import split_passages
 from ..evidence.repeated import without_repeated
-from ..evidence.versions.asked import Dated, unwanted, version_of
-from ..evidence.versions.dates import dates_in
-from ..evidence.versions.names import folded
-from ..evidence.versions.standing import Standing
-from ..evidence.versions.statements import replaces_another
-from ..evidence.versions.versions import Edition, standings, superseded
-from ..evidence.versions.vocabulary import REPLACING
 from ..evidence.words import stems
 from ..knowledge import Source
 from .index_shelf import IndexShelf
-from .index_texts import base_of
 from .ranking import Passage
 
-MOST_NAMING = 10
-"""Passages that hold the title of a document and may say that it is replaced."""
-MOST_OF_ONE_NAME = 10
-"""Documents of one name whose texts are read: the newest ones tell what is in force."""
-MOST_COMPARED = 50
-"""Documents that are compared with those that were found."""
+AKIN = 0.2
+"""Likeness of their words from which on two passages of a series may be of the same thing."""
 
 
-class _Versions(NamedTuple):
-    """The documents that were found and those akin to them, by key."""
+class _Series(NamedTuple):
+    """One document in several editions."""
 
-    sources: dict[str, Source]
-    """With what supersedes them, and whether they are in force yet."""
-    texts: dict[str, str]
-    groups: dict[str, list[str]]
-    """All versions of a document, the one in force first, by the key of each of them."""
-    left_out: set[str]
-    """Those that the question does not mean."""
+    keys: tuple[str, ...]
+    """The newest last."""
+    meant: frozenset[str]
+    """Those that the question means; without a word about it the one in force."""
 
 
 def in_force_first(question: str, found: Sequence[Passage], shelf: IndexShelf, today: str) -> list[Passage]:
-    """The passages with their versions, each text once; those of versions that the question does not mean come last.
+    """Return the passages with their standing, each text once: of a series, those of the edition that is meant first.
 
-    The version in force is added where only an outdated one was found, and the one that the question asks for where
-    only another one was. `today` is an ISO date: what is to hold from a later day is not in force.
+    Editions that were superseded come last. The one that is meant is added where only others were found. `today` is an
+    ISO date: what is dated later is not in force.
     """
-    versions = _versions(question, found, shelf, today)
-    known = {passage.source.key for passage in found}
-    every = [one for passage in found for one in _with_counterparts(passage, versions, known)]
-    first = [one for one in every if one.source.key not in versions.left_out]
-    behind = [one for one in every if one.source.key in versions.left_out]
-    return without_repeated(distinct([*first, *behind], lambda one: (one.source.key, one.start)), lambda one: one.text)
+    sources = {source.key: source for source in _documents(found, shelf, today)}
+    editions = [_edition(source) for source in sources.values()]
+    newer, series = superseded(editions), _series(question, editions)
+    judged = {key: _judged(one, newer.get(key, ""), len(series[key].keys) > 1) for key, one in sources.items()}
+    every = [one for passage in found for one in _with_counterparts(passage, found, series, judged, shelf)]
+    placed = distinct(_newest_first(every, series), lambda one: (one.source.key, one.start))
+    behind = [one for one in placed if one.source.key in newer and one.source.key not in series[one.source.key].meant]
+    first = [one for one in placed if one not in behind]
+    return without_repeated([*first, *behind], lambda one: one.text)
 
 
-def _versions(question: str, found: Sequence[Passage], shelf: IndexShelf, today: str) -> _Versions:
-    sources = {passage.source.key: passage.source for passage in found}
-    times = [*(asked.iso for asked in dates_in(folded(question))), today]
-    groups = {base_of(source.title): _akin(shelf, source) for source in sources.values()}
-    # Of which some were not looked at, none may be told to be the newest.
-    untold = {key for key, source in sources.items() if groups[base_of(source.title)] is None}
-    lists = [
-        *(_worth_reading(akin or (), times) for akin in groups.values()),
-        *(_naming(shelf, one) for one in sources.values()),
-    ]
-    akin = distinct(in_turn(lists), lambda source: source.key)
-    near = {source.key: source for source in (*akin[:MOST_COMPARED], *sources.values())}
-    texts = {key: shelf.text(source) for key, source in near.items()}
-    told = [source for key, source in near.items() if key not in untold]
-    editions = [_edition(source, texts[source.key]) for source in told]
-    newer = superseded(editions, today)
-    pending = standings(editions, newer, today)
-    marked = {key: _marked(one, newer.get(key, ""), pending.get(key, Standing())) for key, one in near.items()}
-    left_out = unwanted(question, [_dated(marked[source.key]) for source in told], newer)
-    return _Versions(marked, texts, _groups(newer), left_out)
+def _documents(found: Sequence[Passage], shelf: IndexShelf, today: str) -> Iterator[Source]:
+    """The documents that were found and those with the same names, with what they say of themselves."""
+    for title in dict.fromkeys(passage.source.title for passage in found):
+        for first in map(shelf.passages.__getitem__, shelf.akin(title)):
+            yield _standing(first.source, first.text, today)
+    for source in dict.fromkeys(passage.source for passage in found):
+        yield _standing(source, shelf.text(source), today)
 
 
-def _with_counterparts(passage: Passage, versions: _Versions, known: Collection[str]) -> Iterator[Passage]:
-    """The passage, and what versions that were not found say in its place: the one in force, and those meant."""
-    yield passage._replace(source=versions.sources[passage.source.key])
-    for place, key in enumerate(versions.groups.get(passage.source.key, ())):
-        if key not in known and (place == 0 or key not in versions.left_out):
-            yield _counterpart(passage, versions.sources[key], versions.texts[key])
+def _standing(source: Source, text: str, today: str) -> Source:
+    is_draft = calls_itself_draft(source.title, source.address, text)
+    is_to_come = source.date > today[: len(source.date)]
+    return source.model_copy(update={"is_draft": is_draft, "in_force_from": source.date if is_to_come else ""})
 
 
-def _akin(shelf: IndexShelf, source: Source) -> list[Source] | None:
-    """The documents with the title of this one, but for the version; none if they are too many."""
-    found = shelf.akin(source.title)
-    return None if found is None else [shelf.passages[one].source for one in found]
-
-
-def _naming(shelf: IndexShelf, source: Source) -> list[Source]:
-    """The documents that name this one, and may say that they replace it."""
-    found = shelf.holding(source.title, sorted(REPLACING), MOST_NAMING)
-    return [shelf.passages[one].source for one in found if replaces_another(one.text)]
-
-
-def _worth_reading(akin: Iterable[Source], times: Sequence[str]) -> list[Source]:
-    """The newest of the documents of one name, and the newest ones at each of these times."""
-    read = [(version_of(_dated(source)), source) for source in akin]
-    read.sort(key=lambda pair: (not pair[0].is_draft, pair[0].date, pair[0].number, pair[0].key), reverse=True)
-    by_time = ([source for one, source in read if one.date and one.date[: len(time)] <= time] for time in times)
-    newest = in_turn([[source for _, source in read], *by_time])
-    return distinct(newest, lambda source: source.key)[:MOST_OF_ONE_NAME]
-
-
-def _marked(source: Source, superseded_by: str, standing: Standing) -> Source:
-    told = {"superseded_by": superseded_by, "judged_at": source.read_at, **standing._asdict()}
+def _judged(source: Source, superseded_by: str, has_others: bool) -> Source:
+    # A strategy for 2030 holds today; a tariff for 2030, of which there is another one, does not.
+    from_when = source.in_force_from if has_others or len(source.in_force_from) > len("2030") else ""
+    told = {"superseded_by": superseded_by, "in_force_from": from_when, "judged_at": source.read_at}
     return source.model_copy(update=told)
 
 
-def _edition(source: Source, text: str) -> Edition:
-    return Edition(source.key, source.title, source.address, source.date, text)
+def _edition(source: Source) -> Edition:
+    is_pending = source.is_draft or bool(source.in_force_from)
+    return Edition(source.key, source.title, source.address, source.date, is_pending)
 
 
-def _dated(source: Source) -> Dated:
-    return Dated(source.key, source.title, source.address, source.date, source.is_draft, source.in_force_from)
+def _series(question: str, editions: Sequence[Edition]) -> dict[str, _Series]:
+    """The series of each document, by its key."""
+    times, version = [date.iso for date in dates_in(question)], Edition("", question, "").version
+    found: dict[str, _Series] = {}
+    for group in series_of(editions):
+        named = [one for one in group if version and one.version == version]
+        named += [one for time in times for one in _of_time(time, group)]
+        meant = frozenset(one.key for one in named or group[-1:])
+        found |= dict.fromkeys((one.key for one in group), _Series(tuple(one.key for one in group), meant))
+    return found
 
 
-def _groups(newer: Mapping[str, str]) -> dict[str, list[str]]:
-    groups: dict[str, list[str]] = {}
-    for old, current in newer.items():
-        groups.setdefault(current, [current]).append(old)
-    return {key: group for group in groups.values() for key in group}
+def _of_time(time: str, group: Sequence[Edition]) -> Sequence[Edition]:
+    """The editions of this time, else the one that was in force then."""
+    dated = [one for one in group if one.date]
+    own = [one for one in dated if one.date.startswith(time) or time.startswith(one.date)]
+    return own or [one for one in dated if one.date < time and not one.is_draft][-1:]
+
+
+def _newest_first(passages: Sequence[Passage], series: Mapping[str, _Series]) -> list[Passage]:
+    """The passages, those of each series in the places that it has, what is meant before what is not."""
+    places: dict[_Series, list[Passage]] = {}
+    for passage in passages:
+        places.setdefault(series[passage.source.key], []).append(passage)
+    ordered = {own: iter(sorted(ones, key=lambda one: one.source.key not in own.meant)) for own, ones in places.items()}
+    return [next(ordered[series[passage.source.key]]) for passage in passages]
+
+
+def _with_counterparts(
+    passage: Passage,
+    found: Sequence[Passage],
+    series: Mapping[str, _Series],
+    judged: Mapping[str, Source],
+    shelf: IndexShelf,
+) -> Iterator[Passage]:
+    """The passage, and what editions that are meant, but were not found, say in its place."""
+    own = judged[passage.source.key]
+    yield passage._replace(source=own)
+    for key in sorted(series[own.key].meant - {one.source.key for one in found}):
+        other = _counterpart(passage, judged[key], shelf.text(judged[key]))
+        if own.superseded_by or likeness(_words(passage.text), _words(other.text)) >= AKIN:
+            yield other
 
 
 def _counterpart(passage: Passage, source: Source, text: str) -> Passage:
-    """The passage of another version that is most like this one."""
-    wanted = frozenset(stems(passage.text))
+    """The passage of another edition that is most like this one."""
+    wanted = _words(passage.text)
     spans = split_passages(text)
-    best = max(spans, key=lambda span: (likeness(wanted, frozenset(stems(text[span.start : span.end]))), -span.start))
+    best = max(spans, key=lambda span: (likeness(wanted, _words(text[span.start : span.end])), -span.start))
     return passage._replace(source=source, start=best.start, heading=best.heading, text=text[best.start : best.end])
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(stems(text))

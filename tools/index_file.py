@@ -13,7 +13,7 @@ from ..reading.readers import readers
 from ..run.errors import DatabaseUnusable
 from .copies import is_copy
 
-VERSION = 9
+VERSION = 10
 """Another one wherever what an index keeps is made otherwise: tables, passages, the names of documents."""
 BUSY_SECONDS = 60
 CACHE_KILOBYTES = 32_000

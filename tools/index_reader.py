@@ -52,7 +52,7 @@ class IndexReader:
         return [row for title in known for (row,) in self._connection.execute(TITLED, (title, limit))]
 
     def akin(self, title: str, limit: int) -> list[int]:
-        """The first passages of the documents with this title, but for what tells versions apart."""
+        """The first passages of the documents with this title, but for what tells editions apart."""
         return [row for (row,) in self._connection.execute(_AKIN, (base_of(title), limit))]
 
     def holders(self, name: str, bound: int) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
+from ..evidence.editions import LARGEST
 from ..evidence.mixing import in_turn
 from ..evidence.trails.candidate import Candidate
 from ..knowledge import Source
@@ -18,8 +19,6 @@ from .ranking import Passage
 MOST_HOLDERS = 500
 """Holders of a name up to which they are counted: one with more hardly tells passages apart, and leads nowhere."""
 MOST_TITLED = 5
-MOST_AKIN = 300
-"""Documents of one name of which is told which is in force: of all of them, the dates and numbers are compared."""
 
 
 class OpenIndex(NamedTuple):
@@ -61,10 +60,10 @@ class IndexShelf:
         titles = mentions(text)
         return self._once(text, lambda reader: reader.titled(titles, MOST_TITLED))
 
-    def akin(self, title: str) -> list[Candidate] | None:
-        """The first passages of the documents with this title, but for their versions; none if they are too many."""
-        found = self._once(("akin", base_of(title)), lambda reader: reader.akin(title, MOST_AKIN + 1))
-        return found if len(found) <= MOST_AKIN else None
+    def akin(self, title: str) -> list[Candidate]:
+        """The first passages of the documents with this title, but for their editions; none if they are too many."""
+        found = self._once(("akin", base_of(title)), lambda reader: reader.akin(title, LARGEST + 1))
+        return found if len(found) <= LARGEST else []
 
     def holders(self, name: str) -> int:
         """How many passages hold the words of this name in a row, up to 500 an index."""

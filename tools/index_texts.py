@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import NamedTuple
 
+from ..evidence import editions
 from ..evidence.inflection.stems import tokens_of
 from ..evidence.passages import split_passages
-from ..evidence.versions.names import read_title
 from .document_language import stemmed_in
 from .index_numbers import POSITION_BITS, free_number, number_of
 
@@ -44,8 +44,8 @@ def settle(connection: sqlite3.Connection, hashes: Iterable[str], texts: Mapping
 
 
 def base_of(title: str) -> str:
-    """What all versions of a document have in common in their titles."""
-    return " ".join(read_title(title).base)
+    """Return what all editions of a document have in common in their titles."""
+    return " ".join(sorted(editions.base_of(title)))
 
 
 def text_of(connection: sqlite3.Connection, content_hash: str) -> str:

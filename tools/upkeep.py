@@ -95,7 +95,8 @@ class Upkeep:
             raise unreadable(root.path, f"cannot be opened ({error.strerror or error})") from error
 
     def _parser(self) -> Parser:
-        return Parser(self._limits.parse_seconds, self._limits.max_document_bytes)
+        today = self._clock.now().date().isoformat()
+        return Parser(self._limits.parse_seconds, self._limits.max_document_bytes, today=today)
 
 
 def _known(index: Index) -> dict[str, Entry]:

@@ -46,7 +46,7 @@ ANSWERS: dict[Role, Callable[[Facts], str | list[Call]]] = {
 
 
 class ExtractiveChatModel(BaseChatModel):
-    """Plays one role of a run from facts; the same facts always get the same answer, however they are put into words."""
+    """Plays one role of a run from facts; the same facts get the same answer, however they are put into words."""
 
     role: Role
     """The role to play."""

@@ -1,22 +1,26 @@
-"""Which units answer a part of a request: for a question few that lead to one another, for a topic what tells most."""
+"""Which units answer a part of a request: for a question few that lead to one another, for a topic what tells most.
+
+What each constant gains is told in `docs/decisions/quoting.md`.
+"""
 
 from __future__ import annotations
 
 import math
 import re
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 
 from ...evidence.dates import dates_in
-from ...evidence.editions import Edition, series_of
+from ...evidence.editions import DRAFT, Edition, series_of
 from ...evidence.words import names, stem, tokens
 from ..facts import Document
-from .pool import AROUND, Pool, Sentence
+from .pool import Pool, Sentence
+from .pronouns import points_back
 
-WIDTH = 12
-"""Chains kept at each length."""
-LENGTH = 4
-"""Units of a chain."""
+WIDTH, LENGTH = 12, 4
+"""Chains that are kept at each length, and units of the longest."""
+ABOVE = 0.7
+"""What a word counts that only stands above a unit: in its heading or lead, or in the title of its document."""
 REPEATED = 0.2
 """What a word counts that an earlier unit holds."""
 COST = 0.1
@@ -25,300 +29,248 @@ LINKED = 0.25
 """What it counts that one of two units names the document of the other."""
 SHARED_NAME = 0.2
 """The same where both hold a name that few documents do."""
-NAMED = 0.12
-"""What it counts that the request names the unit's document."""
-UNRELATED = -0.12
+LOOSE = 0.05
+"""Worth of such a link up to which two units have nothing to do with each other."""
+NAMED = 0.1
+"""What it counts, without such a link, that the request names the unit's document."""
+UNRELATED = -0.15
 """What it costs that nothing connects a unit with those before it."""
 RIGHT = 0.25
-"""What it counts that the last unit holds the kind of thing asked for: as much as a link."""
-PLACE = 0.004
-"""What each unit before it in its document costs."""
+"""What it counts that the last unit of a chain holds the kind of thing asked for: as much as a link."""
+POINTS_BACK = 0.05
+"""What it costs that a unit begins with a pronoun, so that another one has to be read first."""
 LONG = 0.001
 """What each of its words costs."""
-FIGURE = 0.05
-"""What it counts that a unit holds a figure."""
-OF_DOCUMENT = 0.2
-"""What it costs at most that other documents hold more of the request."""
-RANK, RANKS = 0.2, 8
-"""What it counts that the search showed the document first, and the place from which on it counts nothing."""
-FURNITURE = -0.15
-"""What it costs that several documents hold the same words."""
-OLDER, OTHER_TIME, PENDING = -0.2, -0.25, -0.3
-"""What it costs that a newer edition is at hand; that one of the time asked for is; that it is not in force."""
+PLACE = 0.004
+"""What each unit before it in its document costs, up to `PLACES` of them."""
+PLACES = 10
+RANK, RANKS = 0.3, 8
+"""What it counts that the search showed its document first, and the place from which on it counts nothing."""
+TITLED = 0.1
+"""What it counts that the request holds all words of its document's title."""
+HEADED = 0.15
+"""The same for the words of the heading that it stands below."""
+OLDER = -0.2
+"""What it costs that a newer edition is at hand, or one of the time that is asked for."""
 RECENT = 0.06
-"""What the newest of all documents gains over those without a date."""
+"""What the newest of all documents gains over those without a date, where a topic names no time."""
 NEAR = 0.75
-"""Share of what the best unit is worth from which on another answers as well."""
-MOST_NEAR = 6
-LEADING = 5
-"""Documents that the search showed first, which may say what a chain over several of them leaves out."""
-OF_LEADING = 2
-"""Units of each of them."""
-FIRMEST_LOOSE = 0.05
-"""Worth of a link up to which two units have nothing to do with each other."""
+"""Share of what the best unit is worth from which on another one answers as well."""
+OF_CHAIN = 1.5
+"""How many times as many words as the answer a chain may have: one that lacks a link leads nowhere."""
+LEADING, OF_LEADING = 5, 2
+"""Documents that the search showed first, which may say what a chain leaves out; and units of each of them."""
 SAME_STATEMENT = 0.4
 """Likeness of two units, figures left out, from which on they say the same of different times."""
 MOST_EDITIONS = 2
-"""Other editions that are quoted beside the newest."""
+"""Other editions that are quoted beside the one asked for."""
 FADING = 0.5
 """What a word of a topic counts each further time."""
-FADING_ABOVE = 0.3
-"""How far it is told by a unit that only stands below it."""
-SUBJECT = 0.6
-ABOUT_LEAST = 0.6
-ABOUT_PART = 0.0
-ABOUT = 1.0
-TITLED = 0.5
-FRESH = 0.85
-"""The same of a document that the topic names."""
-OF_NAME = 0.7
-CONTEXT_OF_NAME = 0.3
-"""What it counts that the title or path of a document holds the words of a topic, and of what it is about."""
-NAMED_TOPIC = 0.8
-TELLING = 0.5
-"""How much of a unit's worth for a topic hangs on its figures and names."""
+OF_NAME, OF_CONTEXT = 0.56, 0.24
+"""What it counts that a document's title and path hold the words of a topic, and those of what it is about."""
 OF_FIGURE = 0.6
+"""How much of what such a document's unit tells hangs on figures; the rest hangs on names."""
+SUBJECT = 0.6
+"""Share of the words of a title from which on a request that asks for one thing asks for that document."""
+ABOUT = 0.6
+"""Share of the request that a document must hold, compared with the best one, to tell of what it asks for alone."""
 LEAST_SHARE, LEAST = 0.1, 0.05
-"""Worth of a unit, compared with the first one and at all, below which a topic has been told."""
-
-
-def editions_shift(
-    documents: Sequence[Document], asked: str, *, is_topic: bool
-) -> tuple[dict[int, float], dict[int, int]]:
-    """What each document gains or loses by its date and status, and the series that each belongs to."""
-    editions = [
-        Edition(str(one.number), one.title, one.address, one.date, one.is_draft or bool(one.in_force_from))
-        for one in documents
-    ]
-    times = [date.iso for date in dates_in(asked)]
-    shifts: dict[int, float] = {}
-    series: dict[int, int] = {}
-    for place, group in enumerate(series_of(editions)):
-        meant = [one for one in group if any(_agree(one.date, time) for time in times)]
-        if is_topic and times:
-            meant += [one for one in group if one.date[:4] >= min(times)[:4]]
-        for one in group:
-            number = int(one.key)
-            series[number] = place
-            shifts[number] = PENDING if one.is_draft else 0.0
-            if meant:
-                shifts[number] += 0 if one in meant else OTHER_TIME
-            elif one is not group[-1]:
-                shifts[number] += OLDER
-    dates = sorted({one.date for one in editions if one.date})
-    if not times:
-        for one in editions:
-            shifts[int(one.key)] += RECENT * (dates.index(one.date) / len(dates) if one.date else 0)
-    return shifts, series
-
-
-def _agree(date: str, time: str) -> bool:
-    return bool(date) and (date.startswith(time) or time.startswith(date))
+"""Worth of a unit, compared with the first one and by itself, below which a topic has been told."""
 
 
 class Chooser:
     """Chooses units of a pool."""
 
     def __init__(self, pool: Pool, *, is_topic: bool = False) -> None:
+        """Take the units; for a topic that names a time, all that has happened since is meant."""
         self.pool = pool
-        documents = [*pool.documents.values()]
-        self.times = [date.iso for date in dates_in(f"{pool.asked} {pool.context}")]
-        self.shifts, self.series = editions_shift(documents, f"{pool.asked} {pool.context}", is_topic=is_topic)
-        self.ranks = {one.number: RANK * max(0.0, 1 - place / RANKS) for place, one in enumerate(documents)}
-
-    # --- a question
+        asked = f"{pool.asked} {pool.context}"
+        self._times = [date.iso for date in dates_in(asked)]
+        self._series: dict[int, int] = {}
+        self._shifts: dict[int, float] = {}
+        self._weigh_editions(asked, is_topic=is_topic)
+        self._ranks = {number: RANK * max(0.0, 1 - place / RANKS) for place, number in enumerate(pool.documents)}
 
     def answer(self, budget: int, near: int = 6) -> list[Sentence]:
-        """The units that answer a question, the best first, in at most so many words."""
+        """Return the units that answer a question, in at most so many words: a chain, and others that say as much."""
         chain = self.chain()
+        worth = {one: self._worth(one) for one in self.pool.sentences if one.held or one in chain}
         if not chain:
             return []
-        worth = {one: self._worth(one) for one in self.pool.sentences if one.held}
-        best = max(worth.values())
-        close = sorted((one for one in worth if worth[one] >= NEAR * best and one.held), key=lambda one: -worth[one])
-        kept = _Kept(budget)
+        least = NEAR * max(worth.values())
+        close = sorted((one for one in worth if worth[one] >= least), key=lambda one: -worth[one])
+        kept = _Kept(int(OF_CHAIN * budget))
         kept.add(sorted(chain, key=lambda one: -worth[one]))
+        kept.limit(budget)
         kept.add(close[:near])
+        chosen = _by_document(kept.units)
         for one in kept.units[:3]:
             kept.add(self._other_editions(one, kept.units))
-        return kept.units
+        return [*chosen, *(one for one in kept.units if one not in chosen)]
 
     def further(self, chosen: Sequence[Sentence], budget: int) -> list[Sentence]:
-        """What documents that the search showed first add, if they have to do with a chain over several documents."""
+        """Return what documents that the search showed first add to a chain over several documents."""
         kept = _Kept(budget, chosen)
         for number in [*self.pool.documents][:LEADING]:
-            others = [one for one in chosen if one.number != number]
             for _ in range(OF_LEADING - sum(one.number == number for one in kept.units)):
-                known = frozenset[int]().union(*(one.held for one in kept.units))
-                found = []
-                for one in self.pool.sentences:
-                    if one.number != number or one in kept.units:
-                        continue
-                    relation = self._relation(one, others) if others else 0.0
-                    if relation <= FIRMEST_LOOSE and not any(c.number == number for c in chosen):
-                        continue
-                    found.append(
-                        (self._worth(one) + relation + 0.15 * self.pool.weight(one.held - known), -one.place, one)
-                    )
-                if found and max(found)[0] > 0:
-                    kept.add([max(found)[2]])
+                kept.add(self._best_addition(number, chosen, kept.units))
         return kept.units[len(chosen) :]
 
     def chain(self) -> list[Sentence]:
-        """The few units that together serve a question best, each for what it adds to those before it."""
-        candidates = [one for one in self.pool.sentences if one.held]
+        """Return the few units that together serve a question best, each for what it adds to those before it."""
         best: tuple[float, tuple[Sentence, ...]] = (0.0, ())
-        beam: list[tuple[float, tuple[Sentence, ...]]] = [(0.0, ())]
+        beam = [best]
         for _ in range(LENGTH):
-            longer = []
-            for worth, chain in beam:
-                known = frozenset[int]().union(*(one.held for one in chain))
-                numbers = {one.number for one in chain}
-                for one in candidates:
-                    if one in chain:
-                        continue
-                    relation = self._relation(one, chain)
-                    if (
-                        not one.own
-                        and not (one.around - self.pool.titled(one.number))
-                        and not (one.is_right and relation > 0)
-                    ):
-                        continue
-                    if (
-                        chain
-                        and relation <= 0
-                        and one.number not in numbers
-                        and len(one.held - self.pool.titled(one.number)) < 2
-                    ):
-                        continue
-                    more = worth + self._fit(one, known) + relation + self._standing(one)
-                    if not chain:
-                        more += OF_DOCUMENT * (self.pool.shares[one.number] - 1)
-                    longer.append((more, (*chain, one)))
-            longer.sort(key=lambda pair: -(pair[0] + RIGHT * pair[1][-1].is_right))
-            beam = longer[:WIDTH]
-            if beam:
-                worth = beam[0][0] + RIGHT * beam[0][1][-1].is_right
-                if worth > best[0]:
-                    best = worth, beam[0][1]
+            longer = [
+                (worth + value, (*chain, one)) for worth, chain in beam for one, value in self._continuations(chain)
+            ]
+            beam = sorted(longer, key=lambda pair: -_ended(pair))[:WIDTH]
+            best = max([best, *((_ended(pair), pair[1]) for pair in beam[:1])], key=lambda pair: pair[0])
         return [*best[1]]
 
+    def topic(self, budget: int, *, is_alone: bool) -> list[Sentence]:
+        """Return the units that tell most of a topic, each for what it adds, in at most so many words; by documents.
+
+        If it `is_alone`, nothing else is asked for, so that it may ask for a document by its title.
+        """
+        told = Counter[int]()
+        kept, first = _Kept(budget), 0.0
+        left = self._speaking(is_alone=is_alone)
+        while left:
+            best = max(left, key=lambda one: self._worth_of_topic(one, told))
+            worth = self._worth_of_topic(best, told)
+            first = first or worth
+            if worth <= max(LEAST, LEAST_SHARE * first) or kept.is_full:
+                break
+            left.remove(best)
+            if kept.add([best]):
+                told.update((*best.tells, *self._above(best)))
+                if self._times:
+                    kept.add(self._other_editions(best, ()))
+        return _by_document(kept.units)
+
+    def one_of_each(self, budget: int) -> list[Sentence]:
+        """Return the best unit of each document, in the order in which the search showed them."""
+        kept = _Kept(budget)
+        for number in self.pool.documents:
+            own = [one for one in self.pool.sentences if one.number == number and one.held]
+            kept.add(sorted(own, key=lambda one: -self._fit(one, frozenset()))[:1])
+        return kept.units
+
+    def _weigh_editions(self, asked: str, *, is_topic: bool) -> None:
+        editions = [_edition(one) for one in self.pool.documents.values()]
+        asks_draft = not DRAFT.isdisjoint(tokens(asked))
+        dates = sorted({one.date for one in editions if one.date})
+        for place, group in enumerate(series_of(editions)):
+            meant = [one for one in group if any(_agree(one.date, time) for time in self._times)]
+            if is_topic and self._times:
+                meant += [one for one in group if one.date[:4] >= min(self._times)[:4]]
+            for one in group:
+                number = int(one.key)
+                self._series[number] = place
+                is_past = one not in meant if meant else one is not group[-1]
+                self._shifts[number] = OLDER * (is_past + (one.is_draft and not asks_draft))
+                if is_topic and not self._times and one.date:
+                    self._shifts[number] += RECENT * dates.index(one.date) / len(dates)
+
+    def _continuations(self, chain: Sequence[Sentence]) -> Iterator[tuple[Sentence, float]]:
+        """The units that may go on a chain, with what each adds to its worth."""
+        known = frozenset[int]().union(*(one.held for one in chain))
+        numbers = {one.number for one in chain}
+        for one in self.pool.sentences:
+            relation = self._relation(one, chain)
+            told = one.held - self.pool.titled(one.number)
+            has_to_do = told or (one.is_right and relation > 0)
+            is_stray = chain and relation <= 0 and one.number not in numbers and len(told) < 2
+            if has_to_do and not is_stray and one not in chain:
+                worth = self._fit(one, known) + relation + self._standing(one)
+                yield one, worth + (0.0 if chain else TITLED * self.pool.subjects[one.number])
+
     def _fit(self, one: Sentence, known: frozenset[int]) -> float:
-        pool = self.pool
-        worth = pool.weight(one.own - known) + AROUND * pool.weight(one.around - known)
-        worth += REPEATED * pool.weight(one.held & known)
-        return worth - COST - PLACE * min(one.place, 10) - LONG * len(one.text.split())
+        weight = self.pool.weight
+        worth = weight(one.own - known) + ABOVE * weight(one.around - known) + REPEATED * weight(one.held & known)
+        worth -= LONG * one.unit.words
+        return worth - COST - PLACE * min(one.place, PLACES) - POINTS_BACK * points_back(one.text)
 
     def _standing(self, one: Sentence) -> float:
-        return self.shifts[one.number] + self.ranks[one.number] + FURNITURE * (one.text in self.pool.furniture)
+        return self._shifts[one.number] + self._ranks[one.number] + HEADED * self.pool.is_headed(one)
 
     def _worth(self, one: Sentence) -> float:
         """What a unit is worth by itself."""
-        worth = self._fit(one, frozenset()) + self._standing(one) + 0.6 * RIGHT * one.is_right
-        worth += FIGURE * bool(re.search(r"\d", one.text)) + 0.5 * NAMED * (one.number in self.pool.named)
-        return worth + OF_DOCUMENT * (self.pool.shares[one.number] - 1)
+        worth = self._fit(one, frozenset()) + self._standing(one) + RIGHT * one.is_right / 2
+        return worth + TITLED * self.pool.subjects[one.number]
 
     def _relation(self, one: Sentence, before: Sequence[Sentence]) -> float:
         pool = self.pool
         if any(earlier.number == one.number for earlier in before):
             return 0.0
-        for earlier in before:
-            if one.number in pool.mentioned(earlier) or earlier.number in pool.mentioned(one):
-                return LINKED
-        if before:
-            shared = {name for earlier in before for name in pool.names_in(earlier) & pool.names_in(one)}
-            firmest = max((self._tells(name) for name in shared), default=0.0) * SHARED_NAME
-            if firmest > 0.03:
-                return firmest
+        if any(one.number in pool.mentioned(other) or other.number in pool.mentioned(one) for other in before):
+            return LINKED
+        shared = {name for earlier in before for name in pool.names_in(earlier) & pool.names_in(one)}
+        firmest = SHARED_NAME * max(map(self._tells, shared), default=0.0)
+        if firmest > LOOSE:
+            return firmest
         return NAMED if one.number in pool.named else UNRELATED * bool(before)
 
     def _tells(self, name: str) -> float:
+        """How much a name tells, from 0 if all documents hold it to 1."""
         size = len(self.pool.documents)
         return min(1.0, math.log(size / self.pool.name_counts[name]) / math.log(max(2, size / 2)))
 
+    def _best_addition(self, number: int, chain: Sequence[Sentence], kept: Sequence[Sentence]) -> list[Sentence]:
+        known = frozenset[int]().union(*(one.held for one in kept))
+        others = [one for one in chain if one.number != number]
+        is_in_chain = len(others) < len(chain)
+        found = []
+        for one in self.pool.sentences:
+            if one.number == number and one not in kept:
+                relation = self._relation(one, others)
+                if is_in_chain or relation > LOOSE:
+                    found.append((self._worth(one) + relation + self.pool.weight(one.held - known) / 6, one))
+        best = max(found, key=lambda pair: pair[0], default=(0.0, None))
+        return [best[1]] if best[1] and best[0] > 0 else []
+
     def _other_editions(self, one: Sentence, chosen: Sequence[Sentence]) -> list[Sentence]:
         """What other editions of its document say in its place, the newest first."""
+        taken = {one.number, *(other.number for other in chosen)}
+        numbers = [n for n, series in self._series.items() if series == self._series[one.number] and n not in taken]
         found = []
-        mine = _shape(one.text)
-        numbers = [n for n, series in self.series.items() if series == self.series[one.number] and n != one.number]
         for number in sorted(numbers, key=lambda n: self.pool.documents[n].date, reverse=True):
-            if any(other.number == number for other in chosen):
-                continue
-            likes = [
-                (_likeness(mine, _shape(other.text)), -other.place, other)
-                for other in self.pool.sentences
-                if other.number == number
-            ]
-            if likes and max(likes)[0] >= SAME_STATEMENT and _figures(max(likes)[2].text) != _figures(one.text):
-                found.append(max(likes)[2])
+            others = [other for other in self.pool.sentences if other.number == number]
+            like = max(others, key=lambda other: _likeness(one.text, other.text), default=None)
+            if like and _likeness(one.text, like.text) >= SAME_STATEMENT and _figures(like.text) != _figures(one.text):
+                found.append(like)
         return found[:MOST_EDITIONS]
 
-    # --- a topic
-
-    def topic(self, budget: int, told: Iterable[Sentence] = (), *, is_alone: bool = True) -> list[Sentence]:
-        """The units that tell most of a topic, each for what it adds, in at most so many words; by documents."""
-        pool, per = self.pool, Counter[int]()
-        counts: dict[int, float] = defaultdict(float)
-        whole = {n: pool.shares[n] * (1 - TITLED + TITLED * pool.subjects[n]) for n in pool.documents}
-        most = max(whole.values(), default=1.0) or 1.0
-        about = {number: share / most for number, share in whole.items()}
+    def _speaking(self, *, is_alone: bool) -> list[Sentence]:
+        """The units of the documents that tell of the topic."""
+        pool = self.pool
+        numbers = set(pool.documents)
         subject = max(pool.subjects.values(), default=0.0)
         if is_alone and subject >= SUBJECT:
-            meant = {self.series[n] for n, share in pool.subjects.items() if share == subject}
-            near = {n for n in pool.documents if self.series[n] in meant}
-        else:
-            near = {n for n, share in about.items() if share >= (ABOUT_LEAST if is_alone else ABOUT_PART)}
-        left = [
-            one
-            for one in pool.sentences
-            if one.number in near and (one.held or self._names_topic(one.number) > CONTEXT_OF_NAME)
-        ]
-        telling = {one: _telling(one) for one in left}
-        kept = _Kept(budget, told)
-        before = len(kept.units)
-        first = None
-        while left:
+            meant = {self._series[number] for number, share in pool.subjects.items() if share == subject}
+            numbers = {number for number in numbers if self._series[number] in meant}
+        elif is_alone:
+            numbers = {number for number, share in pool.shares.items() if share >= ABOUT}
+        named = {number for number in numbers if self._named(number) > OF_CONTEXT}
+        return [one for one in pool.sentences if one.number in numbers and (one.held or one.number in named)]
 
-            def worth(one: Sentence) -> float:
-                own = sum(pool.weights[place] * FADING ** counts[place] for place in one.own)
-                around = sum(
-                    pool.weights[place] * FADING ** counts[place] for place in one.around - pool.titled(one.number)
-                )
-                found = (
-                    (own + 0.6 * around)
-                    * (1 - TELLING + TELLING * telling[one])
-                    * (1 - ABOUT + ABOUT * about[one.number])
-                )
-                found += NAMED_TOPIC * self._names_topic(one.number) * telling[one] * FRESH ** per[one.number]
-                found *= 0.4 if one.text in pool.furniture else 1
-                return found + 0.5 * self.shifts[one.number] - PLACE * min(one.place, 20)
-
-            best = max(left, key=worth)
-            value = worth(best)
-            first = value if first is None else first
-            if value <= LEAST or value < LEAST_SHARE * first:
-                break
-            left.remove(best)
-            if kept.add([best]):
-                if self.times:
-                    kept.add(self._other_editions(best, ()))
-                per[best.number] += 1
-                for place in best.tells:
-                    counts[place] += 1
-                for place in best.around - pool.titled(best.number):
-                    counts[place] += FADING_ABOVE
-            elif kept.words > 0.8 * budget:
-                break
-        return _by_document(kept.units[before:])
-
-    def _names_topic(self, number: int) -> float:
-        titled = self.pool.titled(number)
-        own = {place for place in titled if place < self.pool.own_count}
+    def _worth_of_topic(self, one: Sentence, told: Counter[int]) -> float:
         weights = self.pool.weights
-        of_own = sum(weights[: self.pool.own_count]) or 1.0
-        of_context = sum(weights[self.pool.own_count :]) or 1.0
-        found = OF_NAME * sum(weights[place] for place in own) / of_own
-        return found + CONTEXT_OF_NAME * sum(weights[place] for place in titled - own) / of_context
+        own = sum(weights[place] * FADING ** told[place] for place in one.own)
+        above = sum(weights[place] * FADING ** told[place] for place in self._above(one))
+        worth = (own + ABOVE * above) * self.pool.shares[one.number] + self._named(one.number) * _telling(one.text)
+        return worth + self._shifts[one.number] / 2 - PLACE * min(one.place, 2 * PLACES)
+
+    def _above(self, one: Sentence) -> frozenset[int]:
+        return one.around - self.pool.titled(one.number)
+
+    def _named(self, number: int) -> float:
+        """How far the title and the path of a document hold a topic, and what it is about."""
+        titled, count, weights = self.pool.titled(number), self.pool.own_count, self.pool.weights
+        own, context = sum(weights[:count]) or 1.0, sum(weights[count:]) or 1.0
+        found = OF_NAME * sum(weights[place] for place in titled if place < count) / own
+        return found + OF_CONTEXT * sum(weights[place] for place in titled if place >= count) / context
 
 
 class _Kept:
@@ -326,45 +278,64 @@ class _Kept:
 
     def __init__(self, budget: int, already: Iterable[Sentence] = ()) -> None:
         self.units = [*already]
-        self.words = 0
+        self._words, self._budget = 0, budget
+
+    @property
+    def is_full(self) -> bool:
+        """Whether hardly a unit more would fit."""
+        return self._words > 0.9 * self._budget
+
+    def limit(self, budget: int) -> None:
+        """Allow no more than so many words from here on."""
         self._budget = budget
 
     def add(self, units: Iterable[Sentence]) -> bool:
         """Take those that fit and are new; returns whether any was taken."""
         before = len(self.units)
         for one in units:
-            if self.words + one.unit.words <= self._budget and not any(
-                _says_the_same(one, other) for other in self.units
-            ):
+            has_room = self._words + one.unit.words <= self._budget
+            if has_room and not any(_says_the_same(one.text, other.text) for other in self.units):
                 self.units.append(one)
-                self.words += one.unit.words
+                self._words += one.unit.words
         return len(self.units) > before
 
 
-def _says_the_same(one: Sentence, other: Sentence) -> bool:
-    if one.text == other.text:
-        return True
-    first, second = set(tokens(one.text)), set(tokens(other.text))
-    alike = len(first & second) > 0.85 * min(len(first), len(second)) and abs(len(first) - len(second)) <= 3
-    return alike and _figures(one.text) == _figures(other.text)
+def _ended(chain: tuple[float, tuple[Sentence, ...]]) -> float:
+    """What a chain is worth if nothing follows."""
+    return chain[0] + RIGHT * chain[1][-1].is_right
 
 
-def _telling(one: Sentence) -> float:
-    """How much a unit tells: figures, and names that do not only begin it."""
-    has_name = any(" " in name or not one.text.startswith(name) for name in names(one.text))
-    return OF_FIGURE * bool(re.search(r"\d", one.text)) + (1 - OF_FIGURE) * has_name
+def _edition(one: Document) -> Edition:
+    return Edition(str(one.number), one.title, one.address, one.date, one.is_draft or bool(one.in_force_from))
+
+
+def _agree(date: str, time: str) -> bool:
+    return bool(date) and (date.startswith(time) or time.startswith(date))
+
+
+def _says_the_same(one: str, other: str) -> bool:
+    first, second = set(tokens(one)), set(tokens(other))
+    is_alike = len(first & second) > 0.85 * min(len(first), len(second)) and abs(len(first) - len(second)) <= 3
+    return one == other or (is_alike and _figures(one) == _figures(other))
+
+
+def _telling(text: str) -> float:
+    """How much a unit tells, from 0 to 1: figures, and names that do not only begin it."""
+    has_name = any(" " in name or not text.startswith(name) for name in names(text))
+    return OF_FIGURE * bool(_figures(text)) + (1 - OF_FIGURE) * has_name
 
 
 def _figures(text: str) -> frozenset[str]:
     return frozenset(re.findall(r"\d[\d.,:]*", text))
 
 
+def _likeness(one: str, other: str) -> float:
+    first, second = _shape(one), _shape(other)
+    return len(first & second) / max(1, len(first | second))
+
+
 def _shape(text: str) -> frozenset[str]:
     return frozenset(stem(word) for word in tokens(text) if not word.isdigit())
-
-
-def _likeness(one: frozenset[str], other: frozenset[str]) -> float:
-    return len(one & other) / max(1, len(one | other))
 
 
 def _by_document(units: Sequence[Sentence]) -> list[Sentence]:

@@ -27,14 +27,10 @@ CONTEXT = 0.25
 """What a word counts that only tells what the request is about."""
 UNSEEN = 0.5
 """What a word counts that no unit holds, and that is no name: the documents may word it otherwise."""
-AROUND = 0.7
-"""What a word counts that stands above a unit, in its heading or lead, or in the title of its document."""
 ALIKE = 0.8
 """Likeness from which on a word is taken for a misspelt one."""
 FEWEST_LETTERS = 5
 """Letters of a word that may be misspelt."""
-MANY = 3
-"""Documents from which on the same words are furniture of the pages, and say nothing of any of them."""
 _GROUPED = re.compile(r"(?<=\d)[.,'’\u00a0\u202f ](?=\d{3}(?!\d))")
 _APART = re.compile(r"[/_\-.]+")
 
@@ -87,11 +83,6 @@ class Pool:
         self._units = {one.number: _each_once(one) for one in documents}
         self._index = self._indexed()
         self._titled = {one.number: self._held(name_of(one), one.number) for one in documents}
-        holders = defaultdict(set)
-        for number, units in self._units.items():
-            for unit in units:
-                holders[unit.text].add(number)
-        self.furniture = {text for text, numbers in holders.items() if len(numbers) >= MANY}
         self.sentences = [one for number in self.documents for one in self._sentences(number)]
         first = {one.text: one for one in reversed(self.sentences)}
         self.counts = Counter(place for one in first.values() for place in one.held)
@@ -136,6 +127,15 @@ class Pool:
             number: sum(not wanted.isdisjoint(_keys(word, "")) for word in words) / max(2, len(words))
             for number, words in titles.items()
         }
+
+    @cache  # noqa: B019
+    def is_headed(self, sentence: Sentence) -> bool:
+        """Return whether a unit stands below a heading all of whose words the request holds."""
+        heading = sentence.unit.heading.rpartition(" › ")[2]
+        if not heading or heading.strip(" .") == self.documents[sentence.number].title.strip(" ."):
+            return False
+        words = [one for one in content_words(heading) if not one.isdigit()]
+        return bool(words) and len(self._held(" ".join(words), sentence.number)) >= len(words)
 
     @cached_property
     def named(self) -> frozenset[int]:

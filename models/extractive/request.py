@@ -1,7 +1,7 @@
 """Takes a request apart: what is asked, part by part, and what only says how it is to be answered.
 
-No words tell the two apart, but marks do: questions, numbered points, bullets, what is listed behind a colon or in a row.
-Whatever is left is asked for only if the documents hold it.
+No words tell the two apart, but marks do: questions, numbered points, bullets, what is listed behind a colon or in a
+row. Whatever is left is asked for only if the documents hold it.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from .wanted import QUESTION_WORDS, asks
 Look = Callable[[str], Sequence[Document]]
 """Shows what the documents hold for some words."""
 
+PASTED = 100
+"""Words from which on a request without numbered points is a text to go by, and no longer taken apart."""
 LONGEST_ITEM, LONGEST_ENUMERATED = 16, 9
 """Words of an item behind a colon, and of one in a row without any."""
 FEWEST_ENUMERATED = 4
@@ -32,7 +34,8 @@ _AND = r"(?:and|or|und|oder|et|ou|y|e|as well as|sowie)"
 _MARK = re.compile(
     r"(?:(?<=\s)|^)(?:\(?(?P<inner>\d{1,2}|[a-h])\)|(?P<point>\d{1,2})\.)\s+(?=\S)|^\s*[-*•–]\s+", re.MULTILINE
 )
-_ASKING = rf"(?=(?:(?:at|by|for|from|in|of|on|to|until|with|ab|auf|aus|bis|in|mit|von|à|de|en|con|per) )?(?:{QUESTION_WORDS})(?!\w))"
+_BEFORE = "at|by|for|from|in|of|on|to|until|with|ab|auf|aus|bis|mit|von|à|de|en|con|per"
+_ASKING = rf"(?=(?:(?:{_BEFORE}) )?(?:{QUESTION_WORDS})(?!\w))"
 _NEXT = re.compile(rf",?\s+(?:but|{_AND})\s+{_ASKING}", re.IGNORECASE)
 """What stands between two questions in one sentence."""
 _NEXT_OR_COMMA = re.compile(rf"{_NEXT.pattern}|,\s+{_ASKING}", re.IGNORECASE)
@@ -63,6 +66,8 @@ def take_apart(request: str, look: Look | None = None) -> list[Part]:
         return _marked(request, marks)
     lines = [" ".join(line.split()) for line in request.splitlines()]
     said = [one for line in lines for one in split_sentences(line) if any(map(str.isalnum, one))] or [request]
+    if len(request.split()) > PASTED and not _IS_QUESTION.search(said[-1]):
+        return [Part(" ".join(request.split()), is_question=False)]
     asked = [one for one in said if _IS_QUESTION.search(one)]
     others = [one for one in said if one not in asked]
     listed = [part for one in others for part in (_listed(one, look) or _enumerated(one, look))]
@@ -76,11 +81,6 @@ def take_apart(request: str, look: Look | None = None) -> list[Part]:
         others = [one for one in others if one != main]
     parts += [_part(one) for one in others if _is_surely_asked(one, look)]
     return _about(parts, others)
-
-
-def is_brief(parts: Sequence[Part]) -> bool:
-    """Return whether a request wants to be told of topics, and not only to have questions answered."""
-    return not all(part.is_question for part in parts)
 
 
 def _part(text: str, context: str = "") -> Part:
@@ -154,9 +154,8 @@ def _enumerated(sentence: str, look: Look | None) -> list[Part]:
         or max(len(item.split()) for item in items[1:]) > LONGEST_ENUMERATED
     ):
         return []
-    speaking = {best.number for item in items if (best := _best(item, look)[1])}
     addresses = {address for item in items if (address := _best_address(item, look))}
-    if not speaking or len(addresses) * 2 <= len(items):
+    if len(addresses) * 2 <= len(items):
         return []
     words = items[0].split()
     last = max((place for place, word in enumerate(words) if STOP_WORDS.issuperset(tokens(word))), default=-1)

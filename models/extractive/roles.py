@@ -1,7 +1,7 @@
 """What the model does in each role of a run.
 
-A request is taken apart by the planner. The orchestrator hands out a task for each part; a researcher searches for it, opens
-what was cut off, and quotes what answers it. The writer puts the findings together, in the order asked.
+A request is taken apart by the planner. The orchestrator hands out a task for each part; a researcher searches for it,
+opens what was cut off, and quotes what answers it. The writer puts the findings together, in the order asked.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from .layout import Quoted, laid_out, quoted, read
 from .missing import missing_in
 from .pool import Pool, Sentence
 from .pronouns import has_pronoun
-from .request import Part, take_apart
+from .request import PASTED, Part, take_apart
 from .tasks import Task, read_task, task_for
 
 OF_QUESTION = 115
 """Words that answer a question; the reader of a longer answer has to look for it."""
 OF_QUESTIONS = 150
 """Words that answer several questions, all together."""
-FURTHER = 100
+FURTHER = 150
 """Words of what else leads to the answer, where it takes several documents."""
 OF_BRIEF = 580
 """Words that tell of topics."""
@@ -42,7 +42,7 @@ MOST_CALLS = 5
 MOST_FOLLOWED = 2
 MOST_QUERIES = 3
 MOST_OPENED = 3
-QUERY_CHARACTERS = 300
+QUERY_CHARACTERS = 4000
 _CUT = re.compile(r"(?:…|\.\.\.|[^.!?。！？\"'”’»)\]|])\s*$")
 _INNER_QUOTES = str.maketrans("", "", "“”")
 WHICH = """I would be glad to look into this. Could you please tell me a little more?
@@ -123,7 +123,8 @@ def next_round(facts: Facts, tools: Collection[str]) -> list[Call]:
 def queries_for(task: Task) -> list[str]:
     """Return what to search for: the part with what it is about, and by itself."""
     part = task.part
-    texts = (f"{part.text} {part.context}", part.text) if part.context else (part.text,)
+    whole = part.context if part.text in part.context else f"{part.text} {part.context}"
+    texts = (whole, part.text) if part.context else (part.text,)
     return list(dict.fromkeys(" ".join(text.split())[:QUERY_CHARACTERS] for text in texts))
 
 
@@ -141,6 +142,8 @@ def write_finding(facts: Facts) -> str:
 
 def choose(chooser: Chooser, task: Task) -> tuple[list[Sentence], list[Sentence]]:
     """Return what answers a task, and what else leads to it."""
+    if len(task.part.text.split()) > PASTED:
+        return chooser.one_of_each(OF_BRIEF), []
     if task.is_topic:
         return chooser.topic(OF_BRIEF // task.total, is_alone=task.total == 1), []
     if task.total > 1:

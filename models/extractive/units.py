@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
@@ -11,17 +11,23 @@ from ...evidence.sentences import ends_sentence
 
 LONGEST = 600
 """Characters of a unit: what is longer is no sentence that a reader would want to see quoted."""
+FEWEST_WORDS = 2
+"""Words of a sentence: what has fewer is the number of a section, or a heading."""
 LABEL_WORDS = 3
 """Words up to which the first sentence of a paragraph is what the others are about, as in "Trading. Sales rose."."""
 TITLE_WORDS = 10
 """Words up to which a line that stands alone, without a full stop, is a heading."""
 Kind = Literal["sentence", "item", "row", "record"]
 _HEADING = re.compile(r"^\s*(#{1,6})\s+(.*?)\s*#*\s*$")
-_ITEM = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+")
+_ITEM = re.compile(r"^\s*(?:[-*+]|(?P<number>\d{1,3}(?:\.\d{1,2})?[.)]?(?=\s)))\s+")
+_BULLETS = re.compile(r"[ \t]*[•▪‣◦·\uf0a7\uf0b7][ \t]+")
+"""Signs that programs set before items, even in the middle of a line."""
+_FIGURE = re.compile(r"^\W*\d[\d.,\s]*\W*$")
 _RULE = re.compile(r"^\s*\|?(?:\s*:?-{2,}:?\s*\|)*\s*:?-{2,}:?\s*\|?\s*$")
 _BAR = re.compile(r"(?<!\\)\|")
 _FIELD = re.compile(r"^\s*[^\W_][^:|.]{0,40}:\s+\S")
 _QUOTED = re.compile(r"^(?:\s*>)+ ?")
+_WORD = re.compile(r"[^\W\d_]{2,}|\d{2,}")
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
 _CLOSERS = r"[\"'”’»)\]」』]*"
 _BOUNDARY = re.compile(rf"[.!?]{_CLOSERS}(?=\s|\[\^?\d|$)|[。！？।]{_CLOSERS}")
@@ -87,8 +93,10 @@ class _Reader:
         self._block: list[str] = []
         self._is_item = False
         self._header: tuple[str, ...] | None = None
+        self._last_header: tuple[str, ...] = ()
 
     def read(self, text: str) -> Iterator[Unit]:
+        text = _BULLETS.sub("\n- ", text)
         lines = [_QUOTED.sub("", line) for line in text.splitlines() if not _FENCE.match(line)]
         for place, line in enumerate(lines):
             heading, cells = _HEADING.match(line), _cells(line)
@@ -103,12 +111,20 @@ class _Reader:
             elif cells:
                 yield from self._flush()
                 if self._header is None:
-                    self._header = cells
+                    self._header = self._header_for(cells)
+                    if self._header != cells:
+                        yield self._row(cells)
                 else:
                     yield self._row(cells)
             elif line.strip():
                 self._header = None
-                if item := _ITEM.match(line):
+                item = _ITEM.match(line)
+                if item and item["number"] and _stands_alone(lines, place) and _is_title(plain(line[item.end() :])):
+                    yield from self._flush()
+                    self._enter(2, line)
+                    self._lead = ""
+                    continue
+                if item:
                     yield from self._flush()
                     self._is_item = True
                 self._block.append(line[item.end() :] if item else line)
@@ -122,6 +138,15 @@ class _Reader:
     def _enter(self, level: int, heading: str) -> None:
         del self._headings[level - 1 :]
         self._headings.append(plain(heading))
+
+    def _header_for(self, cells: tuple[str, ...]) -> tuple[str, ...]:
+        """The header of the table that this row begins; if it is a row of figures, that of the table before."""
+        figures = sum(_FIGURE.match(cell) is not None for cell in cells)
+        if figures < max(1, len(cells) / 2 - 1):
+            self._last_header = cells
+        elif len(self._last_header) != len(cells):
+            self._last_header = tuple("" for _ in cells)
+        return self._last_header
 
     def _row(self, cells: tuple[str, ...]) -> Unit:
         assert self._header is not None
@@ -154,6 +179,24 @@ def _cells(line: str) -> tuple[str, ...]:
     return cells if len(cells) > 1 or line.strip().startswith("|") else ()
 
 
+def _stands_alone(lines: Sequence[str], place: int) -> bool:
+    """Whether empty lines stand around a line, and behind them no further item."""
+    before, behind = (
+        lines[place - 1 : place] if place else [""],
+        [line for line in lines[place + 1 :][:3] if line.strip()],
+    )
+    is_apart = not "".join(before).strip() and not "".join(lines[place + 1 : place + 2]).strip()
+    return is_apart and not (behind and _is_same_kind(behind[0], lines[place]))
+
+
+def _is_same_kind(line: str, other: str) -> bool:
+    """Whether two lines are items of one list: numbered alike."""
+    first, second = _ITEM.match(line), _ITEM.match(other)
+    if not (first and second and first["number"] and second["number"]):
+        return False
+    return first["number"].count(".") == second["number"].count(".")
+
+
 def _is_title(line: str) -> bool:
     is_short = len(line.split()) <= TITLE_WORDS
     return is_short and not (_ENDS.search(line) or _FIELD.match(line) or _CODE.match(line))
@@ -167,7 +210,7 @@ def _sentences(line: str, like: Unit) -> Iterator[Unit]:
         is_label = not place and len(sentence.split()) <= LABEL_WORDS
         if len(found) > 1 and (is_label or sentence.endswith(("?", "？"))):
             like = like._replace(lead=" ".join(filter(None, (like.lead if is_label else "", sentence))))
-        elif re.search(r"\w", sentence):
+        elif len(_WORD.findall(sentence)) >= FEWEST_WORDS or not sentence.isascii():
             is_record = like.kind == "sentence" and _FIELD.match(sentence) and not _ENDS.search(sentence)
             yield like._replace(text=sentence, kind="record" if is_record else like.kind, before=before)
         before = sentence

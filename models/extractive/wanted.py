@@ -11,7 +11,8 @@ from ...evidence.words import names, tokens
 Kind = Literal["number", "date", "person", "place", "any"]
 _ASKED: dict[Kind, str] = {
     "number": "how many|how much|how (?:long|old|high|large|big|far|tall|often|fast|deep|wide|heavy|loud)|"
-    "wie ?viele?|wie (?:lange?|hoch|groß|oft|teuer|schnell|weit|alt)|combien|cu[aá]nt[oa]s?|quant[oaie]|hoeveel|сколько",
+    "wie ?viele?|wie (?:lange?|hoch|groß|oft|teuer|schnell|weit|alt)|combien|cu[aá]nt[oa]s?|quant[oaie]|hoeveel|"
+    "сколько",
     "date": "when|(?:what|which) (?:year|date|day|month)|wann|quand|cu[aá]ndo|quando|wanneer|когда",
     "person": "who|whom|whose|wer|wem|wen|wessen|qui|qui[eé]n(?:es)?|chi|quem|кто|кого",
     "place": "where|woher|wohin|wo|où|d[oó]nde|dove|onde|waar|где|куда",
