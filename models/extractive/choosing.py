@@ -110,6 +110,7 @@ class Chooser:
         kept.limit(budget)
         kept.add(close[:near])
         chosen = _by_document(kept.units)
+        chosen.sort(key=lambda one: one is not kept.units[0])
         for one in kept.units[:3]:
             kept.add(self._other_editions(one, kept.units))
         return [*chosen, *(one for one in kept.units if one not in chosen)]
