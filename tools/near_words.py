@@ -29,6 +29,8 @@ SURE = 3
 """Letters at the beginning that are right where more than one of the others may be wrong: few words begin with them."""
 MOST_NEAR = 8
 """Words that are looked at as they are written, those with the likest stems."""
+MOST_MEANT = 3
+"""Words that are equally like one, of which all may be meant."""
 MOST_UNKNOWN = 3
 """Unknown words of a question: more of them are of another language than the documents, or a pasted text."""
 
