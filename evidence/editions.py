@@ -88,6 +88,17 @@ class Edition(NamedTuple):
         is_in_force = not (self.is_draft or self.is_shelved)
         return is_in_force, not self.is_draft, is_plain, self.date, not self.version, self.version, self.key
 
+    def precedes(self, other: Edition) -> bool:
+        """Return whether it is older than another edition of its document, as far as dates and numbers tell."""
+        if self.is_shelved != other.is_shelved:
+            return self.is_shelved
+        if self.date and other.date and self.date != other.date:
+            return self.date < other.date
+        if self.version and other.version:
+            return self.version < other.version
+        is_marked, is_plain = bool(self.date or self.version), not (other.date or other.version)
+        return is_marked and is_plain and _have_one_name(self, other)
+
 
 def date_of(title: str, path: str, text: str, today: str = "") -> str:
     """Return when a document is of: the beginning of an ISO date, empty if it tells none.

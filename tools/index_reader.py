@@ -12,7 +12,7 @@ from .index_numbers import POSITION_BITS
 from .index_search import TITLED, Counter, FoundPassage, known_titles, languages, passage_of, ranked
 from .index_texts import base_of, text_of
 from .narrowing import narrowed, quoted
-from .near_words import misspelt, parts, written
+from .near_words import LIKE_AS_WRITTEN, likeness_of, misspelt, parts, written
 
 _AKIN = f"""
 SELECT texts.id << {POSITION_BITS} FROM texts JOIN spans ON spans.text = texts.id
@@ -51,7 +51,9 @@ class IndexReader:
     def misspelt(self, word: str) -> list[tuple[float, str]]:
         """The words that are spelt most like this one, as they are written somewhere, and how like they are."""
         found = misspelt(self._connection, word, ["", *self._languages])
-        return [(near.likeness, name) for near in found if (name := self._written(near.term))]
+        names = dict.fromkeys(self._written(near.term) for near in found)
+        alike = ((likeness_of(word, name.casefold(), LIKE_AS_WRITTEN), name) for name in names)
+        return [one for one in alike if one[0]]
 
     def parts(self, word: str) -> list[str]:
         """The beginning and the end of a compound, if passages hold them as words."""

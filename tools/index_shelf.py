@@ -13,6 +13,7 @@ from ..knowledge import Source
 from .copies import originals_first
 from .index_reader import IndexReader
 from .index_texts import base_of
+from .near_words import MOST_MEANT
 from .questions import mentions
 from .ranking import Passage
 
@@ -56,7 +57,7 @@ class IndexShelf:
         best = max((likeness for likeness, _ in alike), default=0.0)
         spelt = [name for likeness, name in alike if likeness == best]
         parts = (part for one in self._indexes for part in one.reader.parts(word)) if not spelt else ()
-        return [*dict.fromkeys((*spelt, *parts))]
+        return [*dict.fromkeys((*spelt, *parts))][:MOST_MEANT]
 
     def search(self, words: Sequence[str], limit: int) -> list[Candidate]:
         """The passages that hold these words best."""

@@ -11,21 +11,25 @@ from string import ascii_lowercase
 from typing import NamedTuple, Protocol
 
 from ..evidence.inflection.stems import TAG, token
-from ..evidence.vocabulary import STOP_WORDS
+from ..evidence.vocabulary import GENERIC_WORDS, STOP_WORDS
 from .questions import terms_of
 
 FEWEST_LETTERS = 5
 """Letters of a word that may be misspelt, and of a part of a compound."""
 FEWEST_OF_COMPOUND = 8
-FEWEST_BESIDE = 3
-"""Letters of a compound beside the part that is found."""
+BEFORE_END, BEHIND_BEGINNING = 3, 5
+"""Letters of a compound beside the end or the beginning that is found: what it is stands at the end."""
 LIKE = 0.8
-"""Likeness from which on two words may be one of them misspelt."""
+"""Likeness of their stems from which on two words may be one of them misspelt."""
+LIKE_AS_WRITTEN = 0.85
+"""The same of the words: "change" and "charge" are two words, and just as like."""
 FURTHEST = 2
 """Letters by which their lengths may differ."""
 SURE = 3
 """Letters at the beginning that are right where more than one of the others may be wrong: few words begin with them."""
-MOST_NEAR = 3
+MOST_NEAR = 8
+"""Words that are looked at as they are written, those with the likest stems."""
+MOST_MEANT = 3
 """Words that are equally like one, of which all may be meant."""
 MOST_UNKNOWN = 3
 """Unknown words of a question: more of them are of another language than the documents, or a pasted text."""
@@ -54,7 +58,7 @@ class _Shelf(Protocol):
 
 def with_near_words(query: str, shelf: _Shelf) -> str:
     """Return the query with near words of the documents in place of those that stand in none."""
-    sought = frozenset(terms_of(query))
+    sought = frozenset(terms_of(query)) - GENERIC_WORDS
     words = (word for word in dict.fromkeys(_WORD.findall(query)) if word.casefold() in sought)
     unknown = [word for word in words if not shelf.counted([word.casefold()])]
     if not 0 < len(unknown) <= MOST_UNKNOWN:
@@ -64,18 +68,18 @@ def with_near_words(query: str, shelf: _Shelf) -> str:
 
 
 def misspelt(connection: sqlite3.Connection, word: str, languages: Iterable[str]) -> list[Near]:
-    """The words of an index that are spelt most like this one, in any of the languages."""
+    """The words of an index whose stems are spelt most like this one's, in any of the languages, best first."""
     found = [near for language in languages for near in _alike(connection, token(word, language))]
-    best = max((near.likeness for near in found), default=0.0)
-    return sorted(near for near in found if near.likeness == best)[:MOST_NEAR]
+    return sorted(found, key=lambda near: (-near.likeness, near.term))[:MOST_NEAR]
 
 
 def parts(connection: sqlite3.Connection, word: str, languages: Sequence[str]) -> list[str]:
     """The longest beginning and the longest end of a compound that an index holds as words, in their order."""
     if len(word) < FEWEST_OF_COMPOUND:
         return []
-    lengths = range(len(word) - FEWEST_BESIDE, FEWEST_LETTERS - 1, -1)
-    pieces = [[word[:length] for length in lengths], [word[-length:] for length in lengths]]
+    longest = len(word) - BEHIND_BEGINNING, len(word) - BEFORE_END
+    beginnings, ends = (range(length, FEWEST_LETTERS - 1, -1) for length in longest)
+    pieces = [[word[:length] for length in beginnings], [word[-length:] for length in ends]]
     terms = {piece: [token(piece, one) for one in languages] for piece in (*pieces[0], *pieces[1])}
     known = _known(connection, (term for ones in terms.values() for term in ones))
     held = ((one for one in ones if one not in STOP_WORDS and not known.isdisjoint(terms[one])) for ones in pieces)
@@ -94,8 +98,8 @@ def _alike(connection: sqlite3.Connection, term: str) -> Iterator[Near]:
     begins, length = f"{tag}{stem[:SURE]}", len(term)
     near = connection.execute(_LIKE, (begins, begins + _LAST, length - FURTHEST, length + FURTHEST))
     for one in {*(found for (found,) in near), *_known(connection, (tag + other for other in _variants(stem)))}:
-        likeness = _likeness(stem, one.removeprefix(tag))
-        if likeness >= LIKE:
+        likeness = likeness_of(stem, one.removeprefix(tag), LIKE)
+        if likeness:
             yield Near(likeness, one)
 
 
@@ -110,10 +114,11 @@ def _variants(stem: str) -> Iterator[str]:
             yield before + other + letter + behind
 
 
-def _likeness(one: str, other: str) -> float:
+def likeness_of(one: str, other: str, least: float) -> float:
+    """Tell how much two words are spelt alike, from 0 to 1; 0 if less than the least that is worth telling."""
     matcher = SequenceMatcher(None, one, other, autojunk=False)
-    bounds: tuple[Callable[[], float], ...] = (matcher.real_quick_ratio, matcher.quick_ratio)
-    return matcher.ratio() if all(bound() >= LIKE for bound in bounds) else 0.0
+    bounds: tuple[Callable[[], float], ...] = (matcher.real_quick_ratio, matcher.quick_ratio, matcher.ratio)
+    return matcher.ratio() if all(bound() >= least for bound in bounds) else 0.0
 
 
 def _known(connection: sqlite3.Connection, terms: Iterable[str]) -> frozenset[str]:

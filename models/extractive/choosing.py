@@ -60,6 +60,8 @@ OF_CHAIN = 1.5
 """How many times as many words as the answer a chain may have: one that lacks a link leads nowhere."""
 LEADING, OF_LEADING = 5, 2
 """Documents that the search showed first, which may say what a chain leaves out; and units of each of them."""
+LEAST_FURTHER = 0.3
+"""Worth from which on it is said."""
 SAME_STATEMENT = 0.4
 """Likeness of two units, figures left out, from which on they say the same of different times."""
 MOST_EDITIONS = 2
@@ -108,6 +110,7 @@ class Chooser:
         kept.limit(budget)
         kept.add(close[:near])
         chosen = _by_document(kept.units)
+        chosen.sort(key=lambda one: one is not kept.units[0])
         for one in kept.units[:3]:
             kept.add(self._other_editions(one, kept.units))
         return [*chosen, *(one for one in kept.units if one not in chosen)]
@@ -173,7 +176,7 @@ class Chooser:
             for one in group:
                 number = int(one.key)
                 self._series[number] = place
-                is_past = one not in meant if meant else one is not group[-1]
+                is_past = one not in meant if meant else one.precedes(group[-1])
                 self._shifts[number] = OLDER * (is_past + (one.is_draft and not asks_draft))
                 if is_topic and not self._times and one.date:
                     self._shifts[number] += RECENT * dates.index(one.date) / len(dates)
@@ -233,7 +236,7 @@ class Chooser:
                 if is_in_chain or relation > LOOSE:
                     found.append((self._worth(one) + relation + self.pool.weight(one.held - known) / 6, one))
         best = max(found, key=lambda pair: pair[0], default=(0.0, None))
-        return [best[1]] if best[1] and best[0] > 0 else []
+        return [best[1]] if best[1] and best[0] > LEAST_FURTHER else []
 
     def _other_editions(self, one: Sentence, chosen: Sequence[Sentence]) -> list[Sentence]:
         """What other editions of its document say in its place, the newest first."""

@@ -47,7 +47,10 @@ def quoted(chosen: Sequence[Sentence]) -> list[Quoted]:
             found.append(before)
         is_item = unit.kind != "sentence"
         is_led = is_item and unit.lead and len(unit.text.split()) <= FEW_WORDS
-        found.append(Quoted(f"{unit.lead} {unit.text}" if is_led else unit.text, one.number, is_item=is_item))
+        text = f"{unit.lead} {unit.text}" if is_led else unit.text
+        if unit.heading and not any(map(str.isalpha, text)):
+            text = f"{unit.heading.rpartition(' › ')[2]}: {text}"
+        found.append(Quoted(text, one.number, is_item=is_item))
     return list(dict.fromkeys(found))
 
 

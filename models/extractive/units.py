@@ -20,21 +20,24 @@ TITLE_WORDS = 10
 Kind = Literal["sentence", "item", "row", "record"]
 _HEADING = re.compile(r"^\s*(#{1,6})\s+(.*?)\s*#*\s*$")
 _ITEM = re.compile(r"^\s*(?:[-*+]|(?P<number>\d{1,3}(?:\.\d{1,2})?[.)]?(?=\s)))\s+")
-_BULLETS = re.compile(r"[ \t]*[•▪‣◦·\uf0a7\uf0b7][ \t]+")
+_BULLETS = re.compile(r"[ \t]*[•▪‣◦·\x7f\ue000-\uf8ff][ \t]+")
 """Signs that programs set before items, even in the middle of a line."""
 _FIGURE = re.compile(r"^\W*\d[\d.,\s]*\W*$")
-_RULE = re.compile(r"^\s*\|?(?:\s*:?-{2,}:?\s*\|)*\s*:?-{2,}:?\s*\|?\s*$")
+_RULE = re.compile(r"^\s*(?:={3,}|\*{5,})\s*$|^\s*\|?(?:\s*:?-{2,}:?\s*\|)*\s*:?-{2,}:?\s*\|?\s*$")
 _BAR = re.compile(r"(?<!\\)\|")
 _FIELD = re.compile(r"^\s*[^\W_][^:|.]{0,40}:\s+\S")
 _QUOTED = re.compile(r"^(?:\s*>)+ ?")
+_PROMPT = re.compile(r"^\s*(?:>>>|\.\.\.)\s")
 _WORD = re.compile(r"[^\W\d_]{2,}|\d{2,}")
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
 _CLOSERS = r"[\"'”’»)\]」』]*"
 _BOUNDARY = re.compile(rf"[.!?]{_CLOSERS}(?=\s|\[\^?\d|$)|[。！？।]{_CLOSERS}")
 _REFERENCES = re.compile(r"\[\^?\d[\d,\s–-]*\]")
-_EMPHASIS = re.compile(r"\*\*|__|(?<![\w*])[*_](?=[^\s*_])|(?<=[^\s*_])[*_](?!\w)|`")
+_EMPHASIS = re.compile(r"\*\*|(?<![\w*])\*(?=[^\s*])|(?<=[^\s*])\*(?!\w)|`")
+_UNDERSCORED = re.compile(r"(?<!\w)(_{1,2})([^\s_][^_]* [^_]*[^\s_]|[^\s_])\1(?!\w)")
+"""Several words between underscores: a single one may be a name in a program."""
 _LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
-_DEBRIS = re.compile(r"\{\{|\}\}|</?[a-zA-Z]|�")
+_DEBRIS = re.compile(r"::=|\{\{|-{5}|\}\}|</?[a-zA-Z]|�")
 _ENDS = re.compile(r"[.!?;:,。！？：；]\W*$")
 _CODE = re.compile(r"^\W*\d[\d.,:%/-]*\W*$")
 
@@ -70,7 +73,7 @@ def units_of(text: str) -> tuple[Unit, ...]:
 def plain(text: str) -> str:
     """Return a text in one line without links, emphasis and its own references, which would pass for citations."""
     bare = _REFERENCES.sub("", _LINK.sub(r"\1", text))
-    return " ".join(_EMPHASIS.sub("", bare).split())
+    return " ".join(_UNDERSCORED.sub(r"\2", _EMPHASIS.sub("", bare)).split())
 
 
 def split_sentences(line: str) -> list[str]:
@@ -97,14 +100,14 @@ class _Reader:
 
     def read(self, text: str) -> Iterator[Unit]:
         text = _BULLETS.sub("\n- ", text)
-        lines = [_QUOTED.sub("", line) for line in text.splitlines() if not _FENCE.match(line)]
+        lines = [_QUOTED.sub("", line) for line in text.splitlines() if not (_FENCE.match(line) or _PROMPT.match(line))]
         for place, line in enumerate(lines):
             heading, cells = _HEADING.match(line), _cells(line)
             if heading:
                 yield from self._flush()
                 self._header, self._lead = None, ""
                 self._enter(len(heading[1]), heading[2])
-            elif _RULE.match(line) and "-" in line:
+            elif _RULE.match(line):
                 if self._block and "|" not in line:
                     self._enter(2, self._block.pop())
                     self._block.clear()
@@ -210,6 +213,8 @@ def _sentences(line: str, like: Unit) -> Iterator[Unit]:
         is_label = not place and len(sentence.split()) <= LABEL_WORDS
         if len(found) > 1 and (is_label or sentence.endswith(("?", "？"))):
             like = like._replace(lead=" ".join(filter(None, (like.lead if is_label else "", sentence))))
+        elif sentence.endswith((":", "：")) and like.kind == "sentence":
+            pass
         elif len(_WORD.findall(sentence)) >= FEWEST_WORDS or not sentence.isascii():
             is_record = like.kind == "sentence" and _FIELD.match(sentence) and not _ENDS.search(sentence)
             yield like._replace(text=sentence, kind="record" if is_record else like.kind, before=before)
