@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from pydoc_data.topics import topics
 
-QUESTION = "How do the except, else and finally clauses of a try statement work, and what does the with statement add?"
+QUESTION = "What is a context manager, and how does the with statement use it?"
 
 
 def write_documents(folder: Path) -> int:

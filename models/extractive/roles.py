@@ -160,7 +160,7 @@ def write_report(facts: Facts) -> str:
     if not any(units for _, said, sections in found if not said for _, units in sections):
         return _no_answer(facts, [said for _, said, _ in found if said], [s for _, _, s in found], labels)
     has_headings = len(found) > 1 and any(task.is_topic for task, _, _ in found)
-    told: set[tuple[str, int]] = set()
+    told: set[str] = set()
     blocks: list[str] = []
     for task, said, sections in found:
         text = task.part.text
@@ -170,8 +170,8 @@ def write_report(facts: Facts) -> str:
             blocks.append(said)
             continue
         for heading, units in sections:
-            new = [one for one in units if (one.text, one.number) not in told]
-            told.update((one.text, one.number) for one in new)
+            new = [one for one in units if one.text not in told]
+            told.update(one.text for one in new)
             if new:
                 blocks += [*([f"## {heading}"] if heading else []), laid_out(new, labels.source)]
     return "\n\n".join(_without_empty_sections(blocks))
