@@ -190,7 +190,6 @@ def test_who_is_meant_by_a_pronoun_stands_before_it(tmp_path: Path, strategy: St
     assert text.partition("He joined the yard in 2016.")[0].rstrip().endswith(("cook. [1]", "cook."))
 
 
-@pytest.mark.xfail(reason="what is said of somebody else in the same words is quoted as well, and first")
 def test_what_is_said_of_somebody_else_does_not_lead(tmp_path: Path) -> None:
     text = ask(tmp_path, "When did Per Moen join the yard?", staff_md=STAFF)
     assert text.startswith("Per Moen is the cook. [1] He joined the yard in 2016. [1]")
@@ -246,7 +245,6 @@ def test_months_in_words_meet_months_in_numbers(tmp_path: Path) -> None:
     assert opening(text).splitlines()[2] == "| 2026-03 | Bergen | Skarv | 21 | [1] |"
 
 
-@pytest.mark.xfail(reason="the same field of another record is quoted as well, and first; neither with its heading")
 @BOTH
 def test_of_records_the_one_below_the_name_that_is_asked_for_answers(tmp_path: Path, strategy: Strategy) -> None:
     text = ask(tmp_path, "What is the payload of the Terne?", strategy, bikes_md=RECORDS)

@@ -22,6 +22,8 @@ CONFLICT = re.compile("|".join(f"## {re.escape(words.contradictions)}\n" for wor
 OPEN = {
     "compare": "what is compared is one question, and “T46” does not tell its documents apart",
     "version-superseded": "a number that begins a line passes for that of an item",
+    "old-before": "a time before a year",
+    "reprint": "the sentence that holds the price is not quoted",
     "old-word-de": "a word for an older version",
     "unanswerable-de": "another word of the question is found, in documents of other languages",
 }
