@@ -188,7 +188,8 @@ class Chooser:
         for one in self.pool.sentences:
             relation = self._relation(one, chain)
             told = one.held - self.pool.titled(one.number)
-            has_to_do = told or (one.is_right and relation > 0)
+            is_of_subject = not chain and one.own and self.pool.subjects[one.number] >= SUBJECT
+            has_to_do = told or (one.is_right and relation > 0) or is_of_subject
             is_stray = chain and relation <= 0 and one.number not in numbers and len(told) < 2
             if has_to_do and not is_stray and one not in chain:
                 worth = self._fit(one, known) + relation + self._standing(one)

@@ -19,7 +19,7 @@ TITLE_WORDS = 10
 """Words up to which a line that stands alone, without a full stop, is a heading."""
 Kind = Literal["sentence", "item", "row", "record"]
 _HEADING = re.compile(r"^\s*(#{1,6})\s+(.*?)\s*#*\s*$")
-_ITEM = re.compile(r"^\s*(?:[-*+]|(?P<number>\d{1,3}(?:\.\d{1,2})?[.)]?(?=\s)))\s+")
+_ITEM = re.compile(r"^\s*(?:[-*+]|(?P<number>\d{1,3}(?:[.)]|\.\d{1,2}[.)]?))(?=\s))\s+")
 _BULLETS = re.compile(r"[ \t]*[•▪‣◦·\x7f\ue000-\uf8ff][ \t]+")
 """Signs that programs set before items, even in the middle of a line."""
 _FIGURE = re.compile(r"^\W*\d[\d.,\s]*\W*$")
@@ -113,7 +113,7 @@ class _Reader:
                     self._block.clear()
             elif cells:
                 yield from self._flush()
-                if self._header is None:
+                if self._header is None or _RULE.match("".join(lines[place + 1 : place + 2])):
                     self._header = self._header_for(cells)
                     if self._header != cells:
                         yield self._row(cells)
@@ -122,6 +122,9 @@ class _Reader:
             elif line.strip():
                 self._header = None
                 item = _ITEM.match(line)
+                if item and item["number"] and self._block and not (self._is_item or _ENDS.search(self._block[-1])):
+                    # A line that happens to begin with the number of its sentence.
+                    item = None
                 if item and item["number"] and _stands_alone(lines, place) and _is_title(plain(line[item.end() :])):
                     yield from self._flush()
                     self._enter(2, line)
