@@ -44,6 +44,9 @@ def missing_in(pool: Pool, chosen: Sequence[Sentence]) -> list[str]:
         return absent
     in_names = {word for name in named for word in tokens(name)}
     told = [place for place, word in enumerate(pool.words[: pool.own_count]) if not in_names.issuperset(tokens(word))]
+    if told and pool.context and pool.kind == "number" and not any(one.held & {*told} for one in chosen):
+        # Something may be told in other words, but an amount without a word for it is one of something else.
+        return [pool.asked]
     if len(told) < FEWEST:
         return []
     best = max(len(one.held & {*told}) for one in chosen) / len(told)

@@ -30,6 +30,8 @@ FEWEST_ENUMERATED = 4
 """Items of a row that is no list of things, but of subjects."""
 SPEAKS = 0.34
 """Share of the words of an item that some unit must hold."""
+MOSTLY = 0.6
+"""Share of the items behind a colon of which this must hold for all of them to be subjects."""
 SURELY, SURE_WORDS = 0.6, 3
 """The same, and their number, of a sentence that says something beside a question or a list."""
 _AND = r"(?:and|or|und|oder|et|ou|y|e|as well as|sowie)"
@@ -146,7 +148,9 @@ def _listed(sentence: str, look: Look | None) -> list[Part]:
     items = _items(tail) if tail.strip() else []
     if len(items) < 2 or max(len(item.split()) for item in items) > LONGEST_ITEM or (asks(tail) and len(items) < 3):
         return []
-    return [_part(item, head) for item in items if asks(item) or look is None or _share(item, look) >= SPEAKS]
+    spoken = [item for item in items if asks(item) or look is None or _share(item, look) >= SPEAKS]
+    # Where the documents speak of most items, the others are asked for, too, and missing.
+    return [_part(item, head) for item in (items if len(spoken) >= MOSTLY * len(items) else spoken)]
 
 
 def _enumerated(sentence: str, look: Look | None) -> list[Part]:
