@@ -5,7 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from pydoc_data.topics import topics
 
-QUESTION = "What is a context manager, and how does the with statement use it?"
+QUESTION = (
+    "When is a default parameter value evaluated, what does the global statement do, and how are class variables shared by "
+    "instances?"
+)
 
 
 def write_documents(folder: Path) -> int:

@@ -60,6 +60,8 @@ OF_CHAIN = 1.5
 """How many times as many words as the answer a chain may have: one that lacks a link leads nowhere."""
 LEADING, OF_LEADING = 5, 2
 """Documents that the search showed first, which may say what a chain leaves out; and units of each of them."""
+KEEP = 0.6
+"""Share of what the best unit is worth below which one of a chain is left out if nothing links it to another document."""
 LEAST_FURTHER = 0.3
 """Worth from which on it is said."""
 SAME_STATEMENT = 0.4
@@ -106,6 +108,7 @@ class Chooser:
         least = NEAR * max(worth.values())
         close = sorted((one for one in worth if worth[one] >= least), key=lambda one: -worth[one])
         kept = _Kept(int(OF_CHAIN * budget))
+        chain = [one for one in chain if worth[one] >= KEEP * max(worth.values()) or self._is_linked(one, chain)]
         kept.add(sorted(chain, key=lambda one: -worth[one]))
         kept.limit(budget)
         kept.add(close[:near])
@@ -220,6 +223,9 @@ class Chooser:
         if firmest > LOOSE:
             return firmest
         return NAMED if one.number in pool.named else UNRELATED * bool(before)
+
+    def _is_linked(self, one: Sentence, chain: Sequence[Sentence]) -> bool:
+        return self._relation(one, [other for other in chain if other.number != one.number]) > 0
 
     def _tells(self, name: str) -> float:
         """How much a name tells, from 0 if all documents hold it to 1."""
