@@ -6,8 +6,8 @@ from pathlib import Path
 from pydoc_data.topics import topics
 
 QUESTION = (
-    "When is a default parameter value evaluated, what does the global statement do, and how are class variables shared by "
-    "instances?"
+    "When is a default parameter value evaluated, what does the global statement do, and how are class variables "
+    "shared by instances?"
 )
 
 

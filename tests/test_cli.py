@@ -220,7 +220,7 @@ def test_the_demo_needs_nothing_and_its_citations_can_be_opened(desk: Desk) -> N
     ended = desk.call("demo", "--format", "json")
     assert ended.code == 0
     answer = json.loads(ended.out)
-    assert "try" in answer["report"]
+    assert "function definition is executed" in answer["report"]
     assert all(Path(source["path"]).is_file() for source in answer["sources"])
     assert desk.call("runs").out.startswith(answer["thread"])
 

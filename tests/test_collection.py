@@ -21,7 +21,6 @@ ASKED: list[dict[str, Any]] = [json.loads(line) for line in QUESTIONS.read_text(
 CONFLICT = re.compile("|".join(f"## {re.escape(words.contradictions)}\n" for words in all_labels().values()))
 OPEN = {
     "compare": "what is compared is one question, and “T46” does not tell its documents apart",
-    "version-superseded": "a number that begins a line passes for that of an item",
     "old-before": "a time before a year",
     "reprint": "the sentence that holds the price is not quoted",
     "old-word-de": "a word for an older version",

@@ -61,7 +61,7 @@ OF_CHAIN = 1.5
 LEADING, OF_LEADING = 5, 2
 """Documents that the search showed first, which may say what a chain leaves out; and units of each of them."""
 KEEP = 0.6
-"""Share of what the best unit is worth below which one of a chain is left out if nothing links it to another document."""
+"""Share of what the best unit is worth from which on one of a chain needs no link to another document."""
 LEAST_FURTHER = 0.3
 """Worth from which on it is said."""
 SAME_STATEMENT = 0.4

@@ -37,6 +37,8 @@ _EMPHASIS = re.compile(r"\*\*|(?<![\w*])\*(?=[^\s*])|(?<=[^\s*])\*(?!\w)|`")
 _UNDERSCORED = re.compile(r"(?<!\w)(_{1,2})([^\s_][^_]* [^_]*[^\s_]|[^\s_])\1(?!\w)")
 """Several words between underscores: a single one may be a name in a program."""
 _LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
+_DIGIT = re.compile(r"\d")
+_UNSPACED = re.compile(r"[。！？]\W*$")
 _DEBRIS = re.compile(r"::=|\{\{|-{5}|\}\}|</?[a-zA-Z]|�")
 _ENDS = re.compile(r"[.!?;:,。！？：；]\W*$")
 _CODE = re.compile(r"^\W*\d[\d.,:%/-]*\W*$")
@@ -94,7 +96,7 @@ class _Reader:
         self._headings: list[str] = []
         self._lead = ""
         self._block: list[str] = []
-        self._is_item = False
+        self._is_item = self._is_below_heading = False
         self._header: tuple[str, ...] | None = None
         self._last_header: tuple[str, ...] = ()
 
@@ -107,6 +109,7 @@ class _Reader:
                 yield from self._flush()
                 self._header, self._lead = None, ""
                 self._enter(len(heading[1]), heading[2])
+                self._is_below_heading = True
             elif _RULE.match(line):
                 if self._block and "|" not in line:
                     self._enter(2, self._block.pop())
@@ -165,12 +168,13 @@ class _Reader:
         is_item, self._is_item = self._is_item, False
         if not lines:
             return
+        is_below_heading, self._is_below_heading = self._is_below_heading, False
         heading, line = " › ".join(self._headings), plain(" ".join(lines))
         if is_item:
             yield from _sentences(line, Unit("", "item", heading, self._lead))
         elif len(lines) > 1 and all(map(_FIELD.match, lines)):
             yield from (Unit(plain(one), "record", heading, self._lead) for one in lines)
-        elif len(lines) == 1 and _is_title(line):
+        elif len(lines) == 1 and _is_title(line) and not (is_below_heading and _DIGIT.search(line)):
             self._enter(2, line)
             self._lead = ""
         else:
@@ -213,7 +217,7 @@ def _sentences(line: str, like: Unit) -> Iterator[Unit]:
     before = ""
     found = split_sentences(line)
     for place, sentence in enumerate(found):
-        is_label = not place and len(sentence.split()) <= LABEL_WORDS
+        is_label = not place and len(sentence.split()) <= LABEL_WORDS and not _UNSPACED.search(sentence)
         if len(found) > 1 and (is_label or sentence.endswith(("?", "？"))):
             like = like._replace(lead=" ".join(filter(None, (like.lead if is_label else "", sentence))))
         elif sentence.endswith((":", "：")) and like.kind == "sentence":
