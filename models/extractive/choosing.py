@@ -20,7 +20,7 @@ from .pronouns import points_back
 WIDTH, LENGTH = 12, 4
 """Chains that are kept at each length, and units of the longest."""
 ABOVE = 0.7
-"""What a word counts that only stands above a unit: in its heading or lead, or in the title of its document."""
+"""What a word counts that only stands above a unit: in its heading, lead or header, or in its document's title."""
 REPEATED = 0.2
 """What a word counts that an earlier unit holds."""
 COST = 0.1
@@ -200,7 +200,8 @@ class Chooser:
 
     def _fit(self, one: Sentence, known: frozenset[int]) -> float:
         weight = self.pool.weight
-        worth = weight(one.own - known) + ABOVE * weight(one.around - known) + REPEATED * weight(one.held & known)
+        above = one.held - one.tells
+        worth = weight(one.tells - known) + ABOVE * weight(above - known) + REPEATED * weight(one.held & known)
         worth -= LONG * one.unit.words
         return worth - COST - PLACE * min(one.place, PLACES) - POINTS_BACK * points_back(one.text)
 
