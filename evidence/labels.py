@@ -65,12 +65,8 @@ class Labels(NamedTuple):
     """Heading of passages that do not answer the question, but come near it."""
     related: str
     """Heading of passages that have to do with the answer."""
-    old_versions: str
-    """Heading of what outdated versions of the documents say."""
     outdated: str
-    """Mark behind such a sentence."""
-    pending_versions: str
-    """Heading of what drafts, and versions that are not in force yet, say."""
+    """Mark behind a sentence that only an outdated version says."""
     draft: str
     """Mark behind a sentence that only a draft says."""
     to_come: str
