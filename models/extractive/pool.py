@@ -130,12 +130,15 @@ class Pool:
 
     @cache  # noqa: B019
     def is_headed(self, sentence: Sentence) -> bool:
-        """Return whether a unit stands below a heading all of whose words the request holds."""
+        """Return whether the request holds all words of what names a unit: its heading, its key or its first cell."""
         heading = sentence.unit.heading.rpartition(" › ")[2]
-        if not heading or heading.strip(" .") == self.documents[sentence.number].title.strip(" ."):
-            return False
-        words = [one for one in content_words(heading) if not one.isdigit()]
-        return bool(words) and len(self._held(" ".join(words), sentence.number)) >= len(words)
+        if heading.strip(" .") == self.documents[sentence.number].title.strip(" ."):
+            heading = ""
+        return any(self._is_asked(name, sentence.number) for name in (heading, sentence.unit.key))
+
+    def _is_asked(self, name: str, number: int) -> bool:
+        words = [one for one in content_words(name) if not one.isdigit()]
+        return bool(words) and len(self._held(" ".join(words), number)) >= len(words)
 
     @cached_property
     def named(self) -> frozenset[int]:
