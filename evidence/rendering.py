@@ -22,8 +22,11 @@ _INVISIBLE = {"Cc", "Cf", "Cs"}
 _SPECIAL = re.compile(r"[\\`*\[\]<>|~$@]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)|:(?=//)|(?<=www)\.", re.IGNORECASE)
 _CLASHES = {"][", "](", "!["}
 """What Markdown would read as one: a text and its link, or an image."""
-_FIRST_IN_BLOCK = re.compile(r"(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*\[\d+\]")
+_BEFORE_BLOCK = r"(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*"
+_FIRST_IN_BLOCK = re.compile(rf"{_BEFORE_BLOCK}\[\d+\]")
 """A number that a colon behind it would make a definition."""
+_DEFINES = re.compile(rf"^({_BEFORE_BLOCK}\[[^\[\]\n]+\]):(?=[ \t]*(?:\n[ \t>]*)?\S*\Z)", re.MULTILINE)
+"""What would make a number that follows the place that a definition leads to."""
 _BRACKETS = str.maketrans("【［】］", "[[]]")
 _ADDRESS = re.compile(r"(?:[a-z]+:)?//\S+|[\w-]+(?:\.[\w-]+)*\.[^\W\d_]{2,}(?:[:/?#]\S*)?", re.IGNORECASE)
 
@@ -40,17 +43,21 @@ def safe_link(location: str) -> str:
 
 def plain_citations(text: str) -> str:
     """Give each cited number brackets of its own, so that Markdown links each to its definition and to nothing else."""
-    pieces, line, was_marker = list[str](), "", False
+    plain, was_marker = "", False
     for part in scan(text):
         is_marker = isinstance(part, Marker)
         words = _bracketed(part) if isinstance(part, Marker) else part
-        if (is_marker or was_marker) and line[-1:] + words[:1] in _CLASHES:
+        line = plain.rfind("\n") + 1
+        if is_marker:
+            start = plain.rfind("\n", 0, max(line - 1, 0)) + 1
+            plain = plain[:start] + _DEFINES.sub(r"\1\\:", plain[start:])
+        if (is_marker or was_marker) and plain[-1:] + words[:1] in _CLASHES:
             words = f" {words}"
-        elif was_marker and words.startswith(":") and _FIRST_IN_BLOCK.fullmatch(line):
+        elif was_marker and words.startswith(":") and _FIRST_IN_BLOCK.fullmatch(plain, line):
             words = f"\\{words}"
-        pieces.append(words)
-        line, was_marker = (line + words).rpartition("\n")[2], is_marker
-    return "".join(pieces)
+        plain += words
+        was_marker = is_marker
+    return plain
 
 
 def source_list(sources: Sequence[Source], heading: str) -> str:
