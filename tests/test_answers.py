@@ -184,6 +184,24 @@ def test_question_and_report_are_in_one_language_labels_included(tmp_path: Path,
     assert not any(f"## {labels('en').sources}" in one.markdown for one in (answered, refused))
 
 
+def test_what_another_language_says_of_a_name_in_the_question_is_no_refusal(tmp_path: Path) -> None:
+    start = "# Schnellstart\n\nDas Programm ist schnell gestartet. Wer es nicht mag, kann es wieder entfernen.\n"
+    terms = "# Terms\n\nThe support answers all who have the Vairon plan within 4 hours.\n"
+    question = "Wie schnell bekommen Vairon-Kunden vom Support eine Antwort?"
+    assert "within 4 hours. [1]" in opening(ask(tmp_path, question, start_md=start, terms_md=terms))
+
+
+def test_the_section_that_is_asked_for_is_told_whole_and_in_its_order(tmp_path: Path) -> None:
+    section = (
+        "Telephone your manager before eight.",
+        "A message by mail is not enough.",
+        "After that, sick pay applies for a sick cabinet maker in the office.",
+    )
+    handbook = f"# Handbook\n\n## Sick leave\n\n{' '.join(section)}\n\n## Pay\n\nPay day is the 26th.\n"
+    text = ask(tmp_path, "Who pays a cabinet maker in the office on sick leave?", handbook_md=handbook)
+    assert text == " ".join(f"{sentence} [1]" for sentence in section)
+
+
 @BOTH
 def test_who_is_meant_by_a_pronoun_stands_before_it(tmp_path: Path, strategy: Strategy) -> None:
     text = ask(tmp_path, "When did Per Moen join the yard?", strategy, staff_md=STAFF)

@@ -9,6 +9,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 
 from ...evidence.dates import dates_in
 from ...evidence.editions import DRAFT, Edition, series_of
@@ -101,33 +102,35 @@ class Chooser:
 
     def answer(self, budget: int, near: int = 6) -> list[Sentence]:
         """Return the units that answer a question, in at most so many words: a chain, and others that say as much."""
-        chain = self.chain()
-        worth = {one: self._worth(one) for one in self.pool.sentences if one.held or one in chain}
-        if not chain:
+        worth = self._worths
+        if not worth:
             return []
         least = NEAR * max(worth.values())
         close = sorted((one for one in worth if worth[one] >= least), key=lambda one: -worth[one])
         kept = _Kept(int(OF_CHAIN * budget))
-        chain = [one for one in chain if worth[one] >= KEEP * max(worth.values()) or self._is_linked(one, chain)]
-        kept.add(sorted(chain, key=lambda one: -worth[one]))
+        kept.add(sorted(self._firm_chain, key=lambda one: -worth[one]))
         kept.limit(budget)
         kept.add(close[:near])
-        chosen = _by_document(kept.units)
-        chosen.sort(key=lambda one: one is not kept.units[0])
+        section = self._section_of(kept.units[0])
+        kept.add(section)
+        chosen = sorted(_by_document(kept.units), key=lambda one: one not in (kept.units[0], *section))
         for one in kept.units[:3]:
             kept.add(self._other_editions(one, kept.units))
         return [*chosen, *(one for one in kept.units if one not in chosen)]
 
     def further(self, chosen: Sequence[Sentence], budget: int) -> list[Sentence]:
-        """Return what documents that the search showed first add to a chain over several documents."""
+        """Return what documents that the search showed first add, if the chain leads over several documents."""
         kept = _Kept(budget, chosen)
+        if len({one.number for one in self._firm_chain}) < 2:
+            return []
         for number in [*self.pool.documents][:LEADING]:
             for _ in range(OF_LEADING - sum(one.number == number for one in kept.units)):
                 kept.add(self._best_addition(number, chosen, kept.units))
         return kept.units[len(chosen) :]
 
+    @cached_property
     def chain(self) -> list[Sentence]:
-        """Return the few units that together serve a question best, each for what it adds to those before it."""
+        """The few units that together serve a question best, each for what it adds to those before it."""
         best: tuple[float, tuple[Sentence, ...]] = (0.0, ())
         beam = [best]
         for _ in range(LENGTH):
@@ -167,6 +170,24 @@ class Chooser:
             own = [one for one in self.pool.sentences if one.number == number and one.held]
             kept.add(sorted(own, key=lambda one: (one.unit.words > most, -self._fit(one, frozenset())))[:1])
         return kept.units
+
+    @cached_property
+    def _worths(self) -> dict[Sentence, float]:
+        """What the units are worth by themselves that hold a word of the request, or are in the chain."""
+        return {one: self._worth(one) for one in self.pool.sentences if one.held or one in self.chain}
+
+    @cached_property
+    def _firm_chain(self) -> list[Sentence]:
+        """The chain without what is worth little and has nothing to do with the other documents in it."""
+        least = KEEP * max(self._worths.values(), default=0.0)
+        return [one for one in self.chain if self._worths[one] >= least or self._is_linked(one, self.chain)]
+
+    def _section_of(self, first: Sentence) -> list[Sentence]:
+        """What stands with a unit below the heading that is asked for."""
+        if not self.pool.is_headed(first):
+            return []
+        own = (one for one in self.pool.sentences if one.number == first.number and not one.unit.cells)
+        return [one for one in own if one.unit.heading == first.unit.heading]
 
     def _weigh_editions(self, asked: str, *, is_topic: bool) -> None:
         editions = [_edition(one) for one in self.pool.documents.values()]

@@ -24,7 +24,7 @@ SHORTEST = 4
 
 def leads(pool: Pool, asked: Sequence[str], count: int) -> list[str]:
     """Return queries: a name that the question does not hold, and the words that its unit leaves open."""
-    chain = set(Chooser(pool).chain())
+    chain = set(Chooser(pool).chain)
     best: dict[str, tuple[float, str]] = {}
     known = set(tokens(pool.asked)) | STOP_WORDS | sure_month_names()
     worth = {one: pool.weight(one.held) + IN_CHAIN * (one in chain) for one in pool.sentences}

@@ -33,7 +33,7 @@ def missing_in(pool: Pool, chosen: Sequence[Sentence]) -> list[str]:
     if not chosen:
         return [pool.asked]
     language = evident(sought_words(pool.asked), IN_QUESTION)
-    if language and language not in pool.languages:
+    if language and language not in {pool.language_of(one.number) for one in chosen}:
         # Words of one language are not missed in another.
         return []
     if pool.weight(frozenset[int]().union(*(one.held for one in chosen))) < LEAST_TOGETHER:
@@ -64,7 +64,7 @@ def _names(pool: Pool, language: str) -> Iterator[str]:
     """The names in a question; a single word that begins it is none, nor is one where all nouns have capitals."""
     begins = re.sub(r"^\W+", "", pool.asked)
     for name in pool.names:
-        is_plain = " " not in name and name.isalpha()
+        is_plain = " " not in name and name.replace("-", "").isalpha()
         if not (is_plain and (language in CAPITALS or begins.startswith(name))):
             yield name
 

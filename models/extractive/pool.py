@@ -88,10 +88,9 @@ class Pool:
         self.counts = Counter(place for one in first.values() for place in one.held)
         self.weights = self._weighed(len(first) + 1)
 
-    @property
-    def languages(self) -> frozenset[str]:
-        """The languages of the documents (ISO 639-1); empty where one is not evident."""
-        return frozenset(self._languages.values())
+    def language_of(self, number: int) -> str:
+        """Return the language of a document (ISO 639-1); empty where it is not evident."""
+        return self._languages[number]
 
     def weight(self, places: Iterable[int]) -> float:
         """Return the share of the request, from 0 to 1, that these words make up."""

@@ -149,8 +149,7 @@ def choose(chooser: Chooser, task: Task) -> tuple[list[Sentence], list[Sentence]
     if task.total > 1:
         return chooser.answer(OF_QUESTIONS // task.total, near=2), []
     answer = chooser.answer(OF_QUESTION)
-    leads_on = len({one.number for one in answer}) > 1
-    return answer, chooser.further(answer, FURTHER) if leads_on else []
+    return answer, chooser.further(answer, FURTHER)
 
 
 def write_report(facts: Facts) -> str:

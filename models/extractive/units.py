@@ -24,7 +24,8 @@ _BULLETS = re.compile(r"[ \t]*[•▪‣◦·\x7f\ue000-\uf8ff][ \t]+")
 """Signs that programs set before items, even in the middle of a line."""
 _FIGURE = re.compile(r"^\W*\d[\d.,\s]*\W*$")
 _RULE = re.compile(r"^\s*(?:={3,}|\*{5,})\s*$|^\s*\|?(?:\s*:?-{2,}:?\s*\|)*\s*:?-{2,}:?\s*\|?\s*$")
-_BAR = re.compile(r"(?<!\\)\|")
+_BAR = re.compile(r"(?<!\\)\|(?=(?:[^`]*`[^`]*`)*[^`]*$)")
+"""A bar between two cells; one in code is none."""
 _FIELD = re.compile(r"^\s*[^\W_][^:|.]{0,40}:\s+\S")
 _QUOTED = re.compile(r"^(?:\s*>)+ ?")
 _PROMPT = re.compile(r"^\s*(?:>>>|\.\.\.)\s")
