@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
+from ...evidence.dates import dates_in
 from .pool import Sentence
 from .pronouns import points_back
 
@@ -32,6 +33,7 @@ class Quoted(NamedTuple):
 def quoted(chosen: Sequence[Sentence]) -> list[Quoted]:
     """Return the units with what is needed to understand them."""
     found: list[Quoted] = []
+    shown: set[tuple[int, str]] = set()
     for one in chosen:
         unit = one.unit
         if unit.cells and unit.header:
@@ -48,8 +50,10 @@ def quoted(chosen: Sequence[Sentence]) -> list[Quoted]:
         is_item = unit.kind != "sentence"
         is_led = is_item and unit.lead and len(unit.text.split()) <= FEW_WORDS
         text = f"{unit.lead} {unit.text}" if is_led else unit.text
-        if unit.heading and not any(map(str.isalpha, text)):
-            text = f"{unit.heading.rpartition(' › ')[2]}: {text}"
+        heading = unit.heading.rpartition(" › ")[2]
+        if heading and (not any(map(str.isalpha, text)) or (_is_dated(heading) and (one.number, heading) not in shown)):
+            text = f"{heading}: {text}"
+            shown.add((one.number, heading))
         found.append(Quoted(text, one.number, is_item=is_item))
     return list(dict.fromkeys(found))
 
@@ -74,6 +78,11 @@ def read(finding: str) -> tuple[str, list[tuple[str, list[Quoted]]]]:
             sections[-1][1].extend(found)
             said = said or ("" if found else block.strip())
     return said, sections
+
+
+def _is_dated(heading: str) -> bool:
+    """Whether a heading names a day or a month, which what stands below it is of."""
+    return any(len(date.iso) > len("2024") for date in dates_in(heading))
 
 
 def _row(cells: Sequence[str]) -> str:
