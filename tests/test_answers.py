@@ -208,6 +208,11 @@ def test_who_is_meant_by_a_pronoun_stands_before_it(tmp_path: Path, strategy: St
     assert text.partition("He joined the yard in 2016.")[0].rstrip().endswith(("cook. [1]", "cook."))
 
 
+def test_who_is_meant_by_several_pronouns_in_a_row_is_told_once(tmp_path: Path) -> None:
+    text = ask(tmp_path, "Where does Per Moen live?", staff_md=STAFF)
+    assert text.startswith("Per Moen is the cook. [1] He lives in Velm. [1]")
+
+
 def test_what_is_said_of_somebody_else_does_not_lead(tmp_path: Path) -> None:
     text = ask(tmp_path, "When did Per Moen join the yard?", staff_md=STAFF)
     assert text.startswith("Per Moen is the cook. [1] He joined the yard in 2016. [1]")
@@ -267,6 +272,17 @@ def test_months_in_words_meet_months_in_numbers(tmp_path: Path) -> None:
 def test_of_records_the_one_below_the_name_that_is_asked_for_answers(tmp_path: Path, strategy: Strategy) -> None:
     text = ask(tmp_path, "What is the payload of the Terne?", strategy, bikes_md=RECORDS)
     assert "Payload: 180 kg" in text.partition("[1]")[0]
+
+
+def test_a_bar_in_code_makes_no_table_of_a_sentence(tmp_path: Path) -> None:
+    text = "# Install\n\nInstall it with `curl get.tarn.example | sh` as root. The service listens on port 8731.\n"
+    assert "on port 8731. [1]" in opening(ask(tmp_path, "Which port does the service listen on?", install_md=text))
+
+
+def test_a_day_that_heads_what_is_quoted_stands_before_it(tmp_path: Path) -> None:
+    changes = "# Changes\n\n## 4.2.0 - 2026-08-18\n\n- Stores on Azure are new.\n\n## 4.1.0\n\n- Limits are new.\n"
+    text = ask(tmp_path, "Since when are there stores on Azure?", changes_md=changes)
+    assert text.startswith("4.2.0 - 2026-08-18: Stores on Azure are new. [1]")
 
 
 def test_items_of_few_words_are_quoted_behind_what_leads_them_in(tmp_path: Path) -> None:

@@ -44,7 +44,10 @@ def quoted(chosen: Sequence[Sentence]) -> list[Quoted]:
             before = Quoted(unit.before, one.number)
             # Where it stands already, the unit goes behind it.
             if before in found:
-                found.insert(found.index(before) + 1, Quoted(unit.text, one.number))
+                place = found.index(before) + 1
+                while place < len(found) and found[place].number == one.number and points_back(found[place].text):
+                    place += 1
+                found.insert(place, Quoted(unit.text, one.number))
                 continue
             found.append(before)
         is_item = unit.kind != "sentence"

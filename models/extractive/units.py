@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from ...evidence.sentences import ends_sentence
+from .pronouns import points_back
 
 LONGEST = 600
 """Characters of a unit: what is longer is no sentence that a reader would want to see quoted."""
@@ -55,7 +56,7 @@ class Unit(NamedTuple):
     lead: str = ""
     """What leads in its list, the question that it answers, or the label of its paragraph."""
     before: str = ""
-    """The sentence before it in its paragraph."""
+    """The last sentence before it in its paragraph that speaks of nothing told before."""
     cells: tuple[str, ...] = ()
     """Of a row: its cells; `header` names them."""
     header: tuple[str, ...] = ()
@@ -233,4 +234,4 @@ def _sentences(line: str, like: Unit) -> Iterator[Unit]:
         elif len(_WORD.findall(sentence)) >= FEWEST_WORDS or not sentence.isascii():
             is_record = like.kind == "sentence" and _FIELD.match(sentence) and not _ENDS.search(sentence)
             yield like._replace(text=sentence, kind="record" if is_record else like.kind, before=before)
-        before = sentence
+        before = before if before and points_back(sentence) else sentence
