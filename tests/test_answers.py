@@ -167,6 +167,15 @@ def test_the_newest_of_a_series_answers_and_older_values_stand_behind_it(tmp_pat
     assert places[1] > 0
 
 
+def test_of_two_documents_that_say_as_much_the_newer_comes_first(tmp_path: Path) -> None:
+    files = {
+        "faq_md": "# Questions and answers\n\nDate: 2024-06-03\n\nDelivery costs £85 within 25 miles.\n",
+        "hire_md": "# Hire\n\nDate: 2025-02-01\n\nDelivery both ways costs £95 within 25 miles.\n",
+    }
+    text = ask(tmp_path, "What does delivery within 25 miles cost?", "orchestrated", **files)
+    assert -1 < text.find("£95") < text.find("£85")
+
+
 @BOTH
 def test_a_request_that_names_a_year_gets_that_year_first(tmp_path: Path, strategy: Strategy) -> None:
     text = ask(tmp_path, "How many robots did the fleet of Arvo Robotics comprise in 2025?", strategy, **SERIES)

@@ -55,6 +55,8 @@ OLDER = -0.2
 """What it costs that a newer edition is at hand, or one of the time that is asked for."""
 RECENT = 0.06
 """What the newest of all documents gains over those without a date, where a topic names no time."""
+EQUAL = 0.9
+"""Share of what the best unit is worth from which on the one of the newest document stands first."""
 NEAR = 0.75
 """Share of what the best unit is worth from which on another one answers as well."""
 OF_CHAIN = 1.5
@@ -111,9 +113,11 @@ class Chooser:
         kept.add(sorted(self._firm_chain, key=lambda one: -worth[one]))
         kept.limit(budget)
         kept.add(close[:near])
-        section = self._section_of(kept.units[0])
+        first = self._newest([one for one in kept.units if worth[one] >= EQUAL * worth[kept.units[0]]])
+        kept.units.sort(key=lambda one: one is not first)
+        section = self._section_of(first)
         kept.add(section)
-        chosen = sorted(_by_document(kept.units), key=lambda one: one not in (kept.units[0], *section))
+        chosen = sorted(_by_document(kept.units), key=lambda one: one not in (first, *section))
         for one in kept.units[:3]:
             kept.add(self._other_editions(one, kept.units))
         return [*chosen, *(one for one in kept.units if one not in chosen)]
@@ -181,6 +185,11 @@ class Chooser:
         """The chain without what is worth little and has nothing to do with the other documents in it."""
         least = KEEP * max(self._worths.values(), default=0.0)
         return [one for one in self.chain if self._worths[one] >= least or self._is_linked(one, self.chain)]
+
+    def _newest(self, units: Sequence[Sentence]) -> Sentence:
+        """The first unit, or the one of the newest document, unless a time is asked for or a document has no date."""
+        dates = [self.pool.documents[one.number].date for one in units]
+        return units[0] if self._times or "" in dates else units[dates.index(max(dates))]
 
     def _section_of(self, first: Sentence) -> list[Sentence]:
         """What stands with a unit below the heading that is asked for."""
