@@ -126,7 +126,7 @@ def test_a_conflict_between_current_documents_is_said_once_right_behind_the_answ
     [row] = table.splitlines()[2:]
     assert further.startswith("## Related passages")
     assert "The core store holds 1,240 sediment cores. | The core store holds 1,310 sediment cores." in row
-    assert "The core store [1] / Open day 2026 [2]" in row
+    assert "The core store [2] / Open day 2026 [1]" in row
     assert len(CONFLICT.findall(answer.markdown)) == 1
 
 
