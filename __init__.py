@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .app.as_tool import deep_research_tool
+    from .app.check_report import Text, check_report
     from .app.embed import ResearchGraph, build_graph, thread_id
     from .app.once import Answer, research
     from .app.replay import areplay_thread, replay_thread
@@ -24,9 +25,11 @@ __all__ = [
     "Limits",
     "ResearchGraph",
     "ScriptedChatModel",
+    "Text",
     "apackets",
     "areplay_thread",
     "build_graph",
+    "check_report",
     "deep_research_tool",
     "errors",
     "packets",
@@ -42,9 +45,11 @@ _PLACES = {
     "Limits": "run.limits",
     "ResearchGraph": "app.embed",
     "ScriptedChatModel": "models.scripted",
+    "Text": "app.check_report",
     "apackets": "app.stream",
     "areplay_thread": "app.replay",
     "build_graph": "app.embed",
+    "check_report": "app.check_report",
     "deep_research_tool": "app.as_tool",
     "packets": "app.stream",
     "replay_thread": "app.replay",

@@ -39,7 +39,7 @@ def with_marks(
 
 
 def _doubt(claim: ClaimCheck, labels: Labels) -> str:
-    if claim.verdict == "supported":
+    if claim.verdict in ("supported", "uncited"):
         return ""
     return f" *({labels.partly if claim.verdict == 'partly' else labels.not_verified})*"
 

@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 from ..audit import CitedPassage, ClaimCheck
 from ..state import Report
+from .checking.units import units_of
 from .document import without_marks
-from .verification import SourceText, Verifier, claims_of
+from .verification import SourceText, Verifier
 
 
 class Rechecked(NamedTuple):
@@ -50,8 +51,8 @@ def reaudit(report: Report, texts: Mapping[str, Sequence[SourceText]]) -> Reaudi
         if passage.judge
     }
     claims: list[Rechecked] = []
-    for claim in claims_of(body, report.sources):
-        words = claim.sentence.raw
+    for claim in units_of(body, report.sources):
+        words = claim.raw
         for source in claim.sources:
             if opinion := judged.get((words, source)):
                 verifier.put(claim.text, opinion)

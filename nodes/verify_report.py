@@ -14,7 +14,7 @@ from ..audit import Draft
 from ..evidence.accounting import with_independence
 from ..evidence.labels import labels
 from ..evidence.marks import with_marks
-from ..evidence.verification import SourceText, Verifier
+from ..evidence.verification import SourceText
 from ..models.settings import settings_of
 from ..run.context import Context
 from ..run.ledger import booked, owed
@@ -59,7 +59,8 @@ async def verify_report(state: ResearchState, runtime: Runtime[Context]) -> Veri
             run = run.model_copy(update={"notices": (*run.notices, *notices)})
             texts = await source_texts(state.sources, _readable(state, draft), pages)
             checker = Checker(filler, pages, context)
-            examined = await Examination(draft, Verifier(texts), context, checker, run.language_code).examine()
+            examination = Examination(draft, texts, state.sources, context, checker, run.language_code)
+            examined = await examination.examine()
     spending = {**lost.new(state.spending), **teller.bill.costs}
     run = ended(run, has_gaps=draft.has_gaps, seconds=context.clock.seconds() - started)
     state = replace(state, run=run, spending={**state.spending, **spending}, report=report)

@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from judging_model import FigureJudge
 from langchain_core.language_models import ModelProfile
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
@@ -193,6 +194,7 @@ def lab(
     orchestrator: Any = None,
     researcher: Any = None,
     writer: Any = None,
+    verifier: Any = None,
     graph: ResearchGraph | None = None,
     profile: ModelProfile | None = None,
     **settings: Any,
@@ -205,10 +207,11 @@ def lab(
         "researcher": simple_research() if researcher is None else researcher,
         "writer": ["The Skerry Light was lit in 1844. [1]"] if writer is None else writer,
     }
-    models = {
+    models: dict[Role, Any] = {
         role: ScriptedChatModel(replies=script, profile=profile or ModelProfile(max_input_tokens=100_000))
         for role, script in scripts.items()
     }
+    models["verifier"] = verifier or FigureJudge(profile=profile or ModelProfile(max_input_tokens=100_000))
     built = graph or build_graph(checkpointer=InMemorySaver())
     folder = tmp_path.parent / "lab-documents"
     if not folder.exists():

@@ -169,7 +169,7 @@ RULES: Mapping[str, Rule] = {
     "choose_formatting": lambda _: {"formatting": "Short."},
     "frame_report": lambda _: {"main_message": "It is old.", "reasoning": "All say so."},
     "report": lambda _: REPORT,
-    "judge_sentences": lambda _: {"verdicts": []},
+    "judge_units": lambda _: {"verdicts": []},
     "rewrite_sentences": lambda _: {"sentences": []},
 }
 """What is answered in a run without trouble."""

@@ -75,7 +75,7 @@ async def test_what_happens_is_told_under_the_call_and_then_what_it_took(tmp_pat
     *packets, stop = [read_packet(part["packet"]) for part in nested]
     assert faults_before_stop(packets, is_whole=True) == []
     assert (stop.type, stop.placement.turn_index) == ("stop", packets[-1].placement.turn_index)
-    roles = ["clarifier", "planner", "orchestrator", "researcher", "writer"]
+    roles = ["clarifier", "planner", "orchestrator", "researcher", "writer", "verifier"]
     assert [used["role"] for used in done.pop("usage")] == roles
     assert done == {
         "type": "tool_done",

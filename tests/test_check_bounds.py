@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage
 from langgraph.store.memory import InMemoryStore
 from verified import audited, claim, rewritten
 
-from deep_research.audit import CitedPassage, ClaimCheck
+from deep_research.audit import ClaimCheck
 from deep_research.evidence.labels import labels
 from deep_research.evidence.marks import with_marks
 from deep_research.evidence.protected import unwrapped
@@ -19,7 +19,6 @@ from deep_research.evidence.reaudit import reaudit
 from deep_research.evidence.verification import SourceText
 from deep_research.run.pages import DAMAGED, Pages, text_hash
 from deep_research.state import Report
-from deep_research.tools.second_opinion import is_unsure
 from deep_research.tools.write_unheard import LAST_CHARACTERS, last_words
 
 FALSE = "It stands 83 metres tall. [1]"
@@ -33,7 +32,6 @@ async def test_a_run_that_has_spent_all_it_may_mends_nothing(
 ) -> None:
     found = AIMessage("It was lit in 1844. [1]", usage_metadata=DEAR)
     writer = [FALSE, rewritten("It stands 38 metres tall. [1]")]
-    limits = {"max_opinions": 0, **limits}
     run = lab(tmp_path, researcher=[search("Skerry Light"), REPORT, found], writer=writer, limits=limits)
     state = await run.ask()
     assert len(run.calls("writer")) == writes
@@ -54,33 +52,12 @@ async def test_a_repair_in_another_language_is_refused_though_a_source_says_so(t
         tmp_path,
         researcher=[search("Ada Moran"), REPORT, "Ada Moran. [1]"],
         writer=[written, rewritten(f"{GERMAN} [1]")],
-        limits={"max_opinions": 0},
     )
     run.folder = tmp_path / "german"
     state = await run.ask("Who kept the lighthouse of Skerry, and from when until when was that?")
     assert len(run.calls("writer")) == 2
     assert state.report and state.report.text.startswith(written)
     assert claim(state).is_marked
-
-
-@pytest.mark.parametrize(
-    ("claimed", "quote", "score", "is_asked"),
-    [
-        ("The tower was built of granite in those years.", "Der Turm wurde in jenen Jahren gebaut.", 0.1, True),
-        ("The tower was built of granite in those years.", "The lamp was lit by the keeper of it.", 0.1, False),
-        ("The tower was built of granite in those years.", "The lamp was lit by the keeper of it.", 0.3, True),
-        ("The tower was built of granite in those years.", "Der Turm wurde in jenen Jahren gebaut.", 0.7, False),
-        ("The tower was built of granite in those years.", "", 0.3, False),
-    ],
-)
-def test_a_model_is_asked_where_words_cannot_be_compared(
-    claimed: str, quote: str, score: float, is_asked: bool
-) -> None:
-    passage = CitedPassage(
-        source="k", verdict="partly", score=score, quote=quote, start=0, end=len(quote), content_hash="h"
-    )
-    assert is_unsure(claimed, passage) is is_asked
-    assert not is_unsure(claimed, passage.model_copy(update={"judge": "a model"}))
 
 
 def unsupported(start: int, end: int, *, is_marked: bool = False) -> ClaimCheck:

@@ -25,13 +25,13 @@ def test_a_verdict_bears_the_score_of_the_rules_or_the_name_of_the_model_that_ga
     assert words(page.find(".//aside[@id='quote-0']/p[2]")) == told
 
 
-def test_sentences_without_a_source_and_those_not_verified_say_so() -> None:
+def test_sentences_that_are_not_verified_say_so_and_those_without_a_source_do_not() -> None:
     page = tree(finished())
-    assert at(page, "//article//*[@class='flag']") == ["no source", "not verified"]
+    assert at(page, "//article//*[@class='flag']") == ["not verified"]
 
 
 @pytest.mark.parametrize("language", ["en", "de", "zh"])
-@pytest.mark.parametrize("verdict", ["partly", "unsupported", "uncited"])
+@pytest.mark.parametrize("verdict", ["partly", "unsupported"])
 def test_what_the_text_says_itself_is_not_said_again(verdict: ClaimVerdict, language: str) -> None:
     text = "It was lit in 1844. [1] It burned."
     checked = claim("It was lit in 1844. [1]", verdict, text=text)
@@ -46,9 +46,3 @@ def test_a_mark_behind_a_sentence_is_enough_wherever_the_sentence_ends() -> None
     checked = claim("It was lit in 1844. [1]", "unsupported", passage(1, "unsupported", "x"), text=text, is_marked=True)
     page = tree(finished(report=Report(text=text, sources=REPORT.sources, claims=(checked,), audit=AUDIT)))
     assert at(page, "//article//*[@class='flag']") == []
-
-
-def test_one_word_is_said_of_a_sentence_without_a_source_whose_mark_is_gone() -> None:
-    checked = claim("Some 4,000 ships passed in 1905.", "uncited", is_marked=True)
-    page = tree(finished(report=REPORT.model_copy(update={"claims": (checked,)})))
-    assert at(page, "//article//*[@class='flag']") == ["no source"]

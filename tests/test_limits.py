@@ -46,7 +46,7 @@ DEFAULTS = {
     "report_tokens": 20_000,
     "max_continuations": 4,
     "max_sections": 10,
-    "max_opinions": 3,
+    "max_opinions": 24,
     "max_rewrites": 2,
     "min_window": 50_000,
     "context_messages": 5,

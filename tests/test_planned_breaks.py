@@ -59,7 +59,7 @@ async def test_a_report_that_cannot_be_written_stops_the_run_and_the_research_is
     before = len(asked(run))
     assert await run.next() == ("write_report",)
     state = await run.ask(None)
-    assert asked(run)[before:] == ["report"]
+    assert asked(run)[before:] == ["report", "judge_units"]
     assert state.report and state.report.sources
 
 

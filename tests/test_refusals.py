@@ -8,10 +8,10 @@ import pytest
 from command import desk_in
 from langchain_core.messages import HumanMessage
 
+from deep_research.evidence.checking.units import units_of
 from deep_research.evidence.document import said_above
 from deep_research.evidence.labels import labels
 from deep_research.evidence.refusal import is_refusal
-from deep_research.evidence.verification import bare_sentences, claims_of
 from deep_research.models.extractive import ExtractiveChatModel
 from deep_research.models.facts import Facts
 from deep_research.reading.language_names import named_language
@@ -31,7 +31,7 @@ def test_a_refusal_with_figures_claims_nothing_in_any_language(code: str) -> Non
     text = refusal("When was Hall 7 built?", code)
     assert labels(code).unanswered in text and "Hall 7" in text
     assert is_refusal(text)
-    assert claims_of(text, []) == bare_sentences(text) == []
+    assert units_of(text, []) == []
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_a_refusal_with_figures_claims_nothing_in_any_language(code: str) -> Non
 def test_a_refusal_of_several_sentences_claims_nothing_as_a_whole(question: str) -> None:
     text = refusal(question)
     assert is_refusal(text)
-    assert claims_of(text, []) == bare_sentences(text) == []
+    assert units_of(text, []) == []
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_a_refusal_of_several_sentences_claims_nothing_as_a_whole(question: str)
     ],
 )
 def test_what_else_is_said_beside_a_refusal_is_checked(text: str) -> None:
-    assert any("1904" in claim.text for claim in claims_of(text, []))
+    assert any("1904" in claim.text for claim in units_of(text, []))
     assert not is_refusal(text)
     assert said_above(Report(text=text, sources=()), labels("en"), was_researched=True) == labels("en").no_citation
 
@@ -67,7 +67,7 @@ def test_what_else_is_said_beside_a_refusal_is_checked(text: str) -> None:
 def test_a_part_that_is_not_answered_claims_nothing_beside_others_that_are() -> None:
     missing = labels("en").nothing_on.format(names="“when Hall 7 was built in 1904”")
     text = f"The hall is red. [1]\n\n{missing}"
-    assert claims_of(text, []) == bare_sentences(text) == []
+    assert units_of(text, []) == []
 
 
 def test_a_refusal_stands_alone_and_without_marks(tmp_path: Path) -> None:

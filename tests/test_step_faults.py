@@ -110,7 +110,7 @@ FORM = pytest.mark.parametrize("form", sorted({*FORMS} - {"make_plan"}))
 @pytest.mark.behaviour("A-84")
 async def test_without_trouble_every_form_is_asked_for_and_brings_its_part(tmp_path: Path) -> None:
     run, state = await whole_run(tmp_path)
-    assert {asked.form for asked in run.model.asked} == {*FORMS, "generate_plan", "report"}
+    assert {asked.form for asked in run.model.asked} == {*FORMS, "generate_plan", "report", "judge_units"}
     assert parts(run, state) == ALL
     assert not run.of_type("error")
     assert await run.is_told_again()

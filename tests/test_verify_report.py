@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 from failing_store import FailingStore
+from judging_model import judged, units_shown
 from lab import REPORT, HandClock, Lab, lab, search
+from langchain_core.language_models import ModelProfile
 from langgraph.checkpoint.memory import InMemorySaver
 from packet_check import READER
 from verified import BOTH, claim, rewritten
@@ -17,6 +19,13 @@ from deep_research.app.replay import replay
 from deep_research.models.scripted import ScriptedChatModel, call, calls
 from deep_research.run.errors import KeyRefused, RateLimited
 from deep_research.state import ResearchState
+
+PROFILE = ModelProfile(max_input_tokens=100_000)
+
+
+def verifier(*verdicts: list[str]) -> ScriptedChatModel:
+    """A verifier that gives these verdicts, call by call."""
+    return ScriptedChatModel(replies=[judged(*one) for one in verdicts], profile=PROFILE)
 
 
 def checked(state: ResearchState) -> list[tuple[str, str, str | None, bool]]:
@@ -28,7 +37,7 @@ def checked(state: ResearchState) -> list[tuple[str, str, str | None, bool]]:
 
 async def ask(tmp_path: Path, writer: list[Any], **settings: Any) -> tuple[Lab, ResearchState]:
     """A run whose researcher has read two documents; replayed, it tells the same."""
-    run = lab(tmp_path, writer=writer, researcher=BOTH, limits={"max_opinions": 0}, **settings)
+    run = lab(tmp_path, writer=writer, researcher=BOTH, **settings)
     state = await run.ask()
     told = [packet for packet in run.packets if packet["type"] in ("report_revised", "report_audited", "notes_added")]
     again = [one.model_dump(mode="json") for one in replay(state)]
@@ -53,7 +62,7 @@ async def test_a_sentence_that_is_not_supported_is_marked(tmp_path: Path) -> Non
     assert checked(state)[0][1:] == ("supported", None, False)
     assert claim(state, 1).verdict != "supported"
     assert claim(state, 1).is_marked
-    assert any("83" in reason for reason in claim(state, 1).passages[0].reasons)
+    assert claim(state, 1).passages[0].judge == "scripted"
     assert len(run.calls("writer")) == 1
     (revised,) = [packet for packet in run.packets if packet["type"] == "report_revised"]
     assert revised["content"].count("*(") == 1
@@ -81,28 +90,76 @@ async def test_what_the_writer_hands_in_stands_only_if_it_is_supported(tmp_path:
     assert claim(state).repair is None
 
 
-async def test_a_sentence_is_cited_to_the_source_that_says_so(tmp_path: Path) -> None:
-    run, state = await ask(tmp_path, ["Ada Moran kept the Skerry Light from 1901 to 1932. [1]"])
-    assert checked(state) == [
-        ("Ada Moran kept the Skerry Light from 1901 to 1932. [1]", "supported", "cited anew", False)
-    ]
+async def test_a_wrong_citation_is_replaced_by_the_right_one(tmp_path: Path) -> None:
+    written = "Ada Moran kept the Skerry Light from 1901 to 1932, all told. [1]"
+    right = written.replace("[1]", "[2]")
+    _, state = await ask(tmp_path, [written, rewritten(right)], verifier=verifier(["wrong_source"], ["supported"]))
+    assert checked(state) == [(right.replace("[2]", "[1]"), "supported", "cited anew", False)]
     assert state.report and [state.sources[key].title for key in state.report.sources] == ["Ada Moran"]
+
+
+async def test_what_cites_nothing_and_is_right_stays_as_it_is(tmp_path: Path) -> None:
+    written = "It was lit in 1844, they say. [1]\n\n- Ada Moran kept the Skerry Light from 1901 to 1932, all told."
+    run, state = await ask(tmp_path, [written])
+    assert state.report and state.report.text == written
+    assert [text for text, *_ in checked(state)] == ["It was lit in 1844, they say. [1]"]
     assert len(run.calls("writer")) == 1
 
 
-async def test_figures_without_a_source_get_the_one_that_states_them(tmp_path: Path) -> None:
-    written = "About the light.\n\n- Ada Moran kept the Skerry Light from 1901 to 1932.\n- It was lit in 1844. [1]"
-    _, state = await ask(tmp_path, [written])
-    assert [(text, verdict, repair) for text, verdict, repair, _ in checked(state)] == [
-        ("- Ada Moran kept the Skerry Light from 1901 to 1932. [1]", "supported", "cited anew"),
-        ("- It was lit in 1844. [2]", "supported", None),
-    ]
+async def test_what_is_the_writers_own_is_no_claim(tmp_path: Path) -> None:
+    written = "It was lit in 1844, they say. [1] That is 38 years too late, we think."
+    _, state = await ask(tmp_path, [written], verifier=verifier(["supported", "own"]))
+    assert state.report and state.report.text == written
+    assert len(state.report.claims) == 1
+
+
+async def test_each_clause_with_a_citation_is_judged_and_marked_by_itself(tmp_path: Path) -> None:
+    written = "It was lit in 1844, they say [1], and Ada Moran kept it until 1999 [2], which was long."
+    _, state = await ask(tmp_path, [written], verify="check")
+    assert state.report and state.report.text == written.replace("1999 [2]", "1999 [2] *(not verified)*")
+    assert [verdict for _, verdict, *_ in checked(state)] == ["supported", "unsupported"]
+
+
+async def test_a_cell_is_judged_with_its_row_and_column_and_mended_alone(tmp_path: Path) -> None:
+    head = "| Place | Lit | Height (m) |\n| --- | --- | --- |\n"
+    written, right = (f"| Skerry Light | 1844 [1] | {height} [1] |" for height in ("83", "38"))
+    run, state = await ask(tmp_path, [head + written, rewritten(right)])
+    assert state.report and state.report.text == head + right
+    assert "Skerry Light, Height (m): 83" in run.calls("verifier")[0].text
+    assert [text for text, *_ in checked(state)] == ["1844 [1]", "38 [1]"]
+
+
+async def test_what_was_not_found_at_first_is_looked_for_in_more_places(tmp_path: Path) -> None:
+    folder = tmp_path / "long"
+    folder.mkdir()
+    years = "\n\n".join(
+        f"In {year} the keeper of the lamp wrote {'of storms and ships ' * 15}." for year in range(1860, 1900)
+    )
+    (folder / "moran.md").write_text(f"# Ada Moran\n\n{years}\n\nThe lamp went out in March.\n", encoding="utf-8")
+    opened = calls(call("open_url", urls=["docs:long/moran.md"]))
+    run = lab(
+        tmp_path,
+        writer=["The keeper of the lamp wrote of storms, all told. [1]"],
+        researcher=[search("keeper lamp storms"), opened, REPORT, "The keeper wrote. [1]"],
+        verifier=verifier(["missing"], ["supported"]),
+    )
+    run.folder = folder
+    state = await run.ask()
+    assert claim(state).verdict == "supported"
+    first, second = (units_shown(one.text)[1] for one in run.calls("verifier"))
+    assert len(second[1]) > 2 * len(first[1])
 
 
 async def test_figures_that_no_source_states_are_marked(tmp_path: Path) -> None:
     _, state = await ask(tmp_path, ["It was lit in 1844. [1] The ferry sank with 212 passengers.", rewritten("")])
-    assert claim(state, 1).verdict == "uncited"
+    assert claim(state, 1).verdict == "unsupported"
     assert state.report and state.report.text.endswith("212 passengers. *(not verified)*")
+
+
+async def test_figures_without_a_source_are_counted_where_no_model_looks(tmp_path: Path) -> None:
+    written = "It was lit in 1844. [1] The ferry sank with 212 passengers."
+    _, state = await ask(tmp_path, [written], limits={"max_opinions": 0})
+    assert state.report and state.report.text == written
     assert state.report.audit and (state.report.audit.uncited, state.report.audit.cited) == (1, 1)
 
 
@@ -117,10 +174,8 @@ async def test_a_repair_that_fails_is_told_and_the_sentence_is_marked(tmp_path: 
 
 
 async def test_neither_report_nor_verdicts_are_paid_again_when_the_check_was_stopped(tmp_path: Path) -> None:
-    judged = calls(call("judge_sentences", verdicts=[{"pair": 1, "verdict": "unsupported"}]))
     script = [
         "It stands 83 metres tall. [1]",
-        judged,
         RateLimited("Too many requests."),
         rewritten("It stands 38 metres tall. [1]"),
     ]
@@ -131,50 +186,47 @@ async def test_neither_report_nor_verdicts_are_paid_again_when_the_check_was_sto
     assert stopped.draft and stopped.report is None
     state = await run.ask(None)
     assert state.report and state.report.text == "It stands 38 metres tall. [1]"
-    assert len(run.calls("writer")) == 4
+    assert (len(run.calls("writer")), len(run.calls("verifier"))) == (3, 1)
 
 
-async def test_the_verifier_decides_where_the_rules_are_not_sure(tmp_path: Path) -> None:
-    doubtful = "Ada Moran, the woman of Tralee, looked after the lamp for three decades. [1]"
-    verifier = [calls(call("judge_sentences", verdicts=[{"pair": 1, "verdict": "supported"}]))]
-    run = lab(tmp_path, writer=[doubtful], researcher=[search("Ada Moran"), REPORT, "She was born in Tralee. [1]"])
-    run.models["verifier"] = ScriptedChatModel(replies=verifier, profile=run.models["writer"].profile)
+@pytest.mark.parametrize("verdict", ["supported", "contradicted"])
+async def test_the_verifier_has_the_last_word_with_the_words_that_decide(tmp_path: Path, verdict: str) -> None:
+    said = [{"unit": 1, "verdict": verdict, "words": "first time in 1844", "right": "1844"}]
+    judge = ScriptedChatModel(replies=[calls(call("judge_units", verdicts=said))], profile=PROFILE)
+    written = ["The Skerry Light was lit in 1846. [1]"]
+    run = lab(tmp_path, writer=written, researcher=BOTH, verify="check", verifier=judge)
     state = await run.ask()
     (passage,) = claim(state).passages
-    assert 0.2 < passage.score < 0.7
-    assert (passage.verdict, claim(state).verdict, passage.judge) == ("supported", "supported", "scripted")
-    assert "Ada Moran kept the Skerry Light" in run.calls("verifier")[0].text
+    assert passage.judge == "scripted"
+    assert (claim(state).verdict, claim(state).is_marked) == (
+        ("supported", False) if verdict == "supported" else ("unsupported", True)
+    )
+    assert passage.reasons == (() if verdict == "supported" else ("the source says: first time in 1844",))
+    assert '"figures in no source": ["1846"]' in run.calls("verifier")[0].text
 
 
-@pytest.mark.parametrize("verdict", ["supported", "unsupported"])
-async def test_the_verifier_is_told_of_a_contradiction_and_has_the_last_word(tmp_path: Path, verdict: str) -> None:
-    run = lab(tmp_path, writer=["The Skerry Light was lit in 1846. [1]"], researcher=BOTH, verify="check")
-    judged = calls(call("judge_sentences", verdicts=[{"pair": 1, "verdict": verdict}]))
-    run.models["verifier"] = ScriptedChatModel(replies=[judged], profile=run.models["writer"].profile)
-    state = await run.ask()
-    (passage,) = claim(state).passages
-    assert (passage.verdict, claim(state).verdict, passage.judge) == (verdict, verdict, "scripted")
-    assert claim(state).is_marked == (verdict == "unsupported")
-    assert passage.reasons[0] in run.calls("verifier")[0].text
-    assert "1846" in passage.reasons[0]
+async def test_words_that_no_source_says_decide_nothing(tmp_path: Path) -> None:
+    said = [{"unit": 1, "verdict": "contradicted", "words": "first time in 1955"}]
+    judge = ScriptedChatModel(replies=[calls(call("judge_units", verdicts=said))], profile=PROFILE)
+    run = lab(tmp_path, writer=["It was lit in 1846. [1]"], researcher=BOTH, verify="check", verifier=judge)
+    assert claim(await run.ask()).passages[0].reasons == ("the source says something else",)
 
 
 @pytest.mark.fault(24)
-@pytest.mark.parametrize(("opinions", "verdict"), [(3, "supported"), (0, "partly")])
+@pytest.mark.parametrize(("opinions", "judge"), [(24, "scripted"), (0, "")])
 async def test_a_verifier_whose_key_is_refused_stops_the_run_which_goes_on_with_another_key_or_by_rules_alone(
-    tmp_path: Path, opinions: int, verdict: str
+    tmp_path: Path, opinions: int, judge: str
 ) -> None:
     doubtful = "Ada Moran, the woman of Tralee, looked after the lamp for three decades. [1]"
-    script = [KeyRefused("no"), calls(call("judge_sentences", verdicts=[{"pair": 1, "verdict": "supported"}]))]
+    model = ScriptedChatModel(replies=[KeyRefused("no"), judged("supported")], profile=PROFILE)
     researcher = [search("Ada Moran"), REPORT, "She was born in Tralee. [1]"]
-    run = lab(tmp_path, writer=[doubtful], researcher=researcher, verify="check")
-    run.models["verifier"] = ScriptedChatModel(replies=script, profile=run.models["writer"].profile)
+    run = lab(tmp_path, writer=[doubtful], researcher=researcher, verify="check", verifier=model)
     with pytest.raises(KeyRefused):
         await run.ask()
     assert (await run.state()).draft
     run.settings["limits"] = {"max_opinions": opinions}
     state = await run.ask(None)
-    assert (claim(state).verdict, claim(state).is_marked) == (verdict, verdict != "supported")
+    assert claim(state).passages[0].judge == judge
     assert (len(run.calls("writer")), len(run.calls("verifier"))) == (1, 1 + bool(opinions))
 
 

@@ -21,11 +21,6 @@ HABITS = {
     + "\n\n[^1]: Skerry Light, lighthouse.md\n[^2]: Ada Moran, keeper.md",
     "a list of its own": TRUE
     + "\n\n## Sources\n\n[1] Skerry Light\n[2] Ada Moran\n[3] An invented page, https://e.example/x",
-    "links of a number": TRUE.replace("[1]", "[1](https://e.example/x)"),
-    "no markers": TRUE.replace(" [1]", "").replace(" [2]", ""),
-    "a number of nothing": TRUE.replace("[2]", "[9]"),
-    "a number of something else": TRUE.replace("[2]", "[1]"),
-    "a raw address": TRUE.replace(" [1]", " https://e.example/x"),
     "an image": TRUE + " ![chart](https://e.example/p.png)",
 }
 
@@ -47,6 +42,32 @@ async def test_the_report_of_a_writer_with_a_bad_habit_is_right(tmp_path: Path, 
     assert titles(state) == ["Skerry Light", "Ada Moran"]
     assert audited(state).supported == 2
     assert "e.example" not in state.messages[-1].text
+
+
+async def test_no_citation_is_put_where_the_writer_put_none(tmp_path: Path) -> None:
+    written = TRUE.replace(" [1]", "").replace(" [2]", "")
+    run = lab(tmp_path, researcher=BOTH, writer=[written], limits={"max_opinions": 0, "max_rewrites": 0})
+    state = await run.ask()
+    assert state.report and state.report.text == written
+
+
+@pytest.mark.parametrize("cited", ["[1](https://e.example/x)", "https://e.example/x"])
+async def test_an_address_that_is_no_source_is_taken_out_and_its_sentence_marked(tmp_path: Path, cited: str) -> None:
+    written = TRUE.replace("[1]", cited)
+    run = lab(tmp_path, researcher=BOTH, writer=[written], limits={"max_opinions": 0, "max_rewrites": 0})
+    # The draft is streamed as it is written.
+    run.expected = "cited before they are announced"
+    state = await run.ask()
+    assert state.report and state.report.text == TRUE.replace("[1]", "*(not verified)*").replace("[2]", "[1]")
+    assert "e.example" not in state.messages[-1].text
+
+
+@pytest.mark.parametrize(("number", "text"), [("[9]", "1932. *(not verified)*"), ("[1]", "1932. [1] *(not verified)*")])
+async def test_a_number_of_nothing_or_of_something_else_is_marked(tmp_path: Path, number: str, text: str) -> None:
+    written = TRUE.replace("[2]", number)
+    run = lab(tmp_path, researcher=BOTH, writer=[written], limits={"max_opinions": 0, "max_rewrites": 0})
+    state = await run.ask()
+    assert state.report and state.report.text.endswith(text)
 
 
 async def test_ranges_and_pages_under_two_numbers_come_in_order(tmp_path: Path) -> None:
@@ -128,6 +149,7 @@ async def test_a_section_is_not_paid_again_when_the_check_is_stopped_behind_it(t
     false = "Der Turm ist 83 Meter hoch. [1]"
     stop, left = RateLimited("Too many requests."), calls(call("rewrite_sentences", sentences=[]))
     run = german_lab(tmp_path, f"{FIRST} {false}\n\n{DRIFTED}", MENDED, stop, left)
+    run.settings["limits"]["max_opinions"] = 24
     with pytest.raises(RateLimited):
         await run.ask(ASKED)
     state = await run.ask(None)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from judging_model import by_figures
 from langgraph.checkpoint.memory import InMemorySaver
 from openai_replies import Reply, say, use
 from openai_server import OpenAIServer, Received, openai_server
@@ -44,6 +45,7 @@ ROLE_SIGNS: dict[Role, str] = {
     "orchestrator": "You lead a research project",
     "researcher": "You are a careful researcher",
     "writer": "You write the final answer",
+    "verifier": "You check a report against",
 }
 FINDING_SIGN = "You have researched a topic"
 PROSE = ("deep_research_plan_delta", "intermediate_report_delta", "message_delta")
@@ -112,6 +114,11 @@ def written(request: Received) -> Reply:
     return say(" ".join(dict.fromkeys(_FOUND.findall(request.prompt))) or "Nothing is known.")
 
 
+def verified(request: Received) -> Reply:
+    """A verifier that compares figures."""
+    return use(*((made["name"], made["args"]) for made in by_figures(request.prompt).tool_calls))
+
+
 def hand_out(*tasks: str) -> Reply:
     return use(*(("research_agent", {"task": task}) for task in tasks))
 
@@ -127,6 +134,7 @@ def plain_run(tasks: Sequence[str] = tuple(FACTS)) -> dict[str, Script]:
         "researcher": searched,
         "finding": noted,
         "writer": written,
+        "verifier": verified,
     }
 
 

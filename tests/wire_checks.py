@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from openai_server import Received
 from wire import role_of
 
-REMINDED = ("planner", "orchestrator", "researcher", "finding", "writer")
+REMINDED = ("planner", "orchestrator", "researcher", "finding", "writer", "verifier")
 """Who gets a reminder as the last message."""
 
 

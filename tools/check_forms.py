@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
-from ..audit import SupportVerdict
+from typing import Literal
+
 from ..run import tool_names
 from .control import tool_schema
 from .forms import Form
 
-
-class JudgedPair(Form):
-    """What a passage is worth for a sentence."""
-
-    pair: int
-    """Number of the pair."""
-    verdict: SupportVerdict
-    """Whether the passage says all that the sentence says, a part of it, or not."""
+UnitVerdict = Literal["supported", "contradicted", "missing", "wrong_source", "own"]
 
 
-class JudgeSentences(Form):
+class JudgedUnit(Form):
+    """What the sources say of a unit."""
+
+    unit: int
+    """Number of the unit."""
+    verdict: UnitVerdict
+    """Whether the sources that it cites say it, say something else, or do not say it; whether another source says it;
+    or whether it is the writer's own."""
+    words: str = ""
+    """The words of a passage that decide, copied as they stand there, as few as will do; empty if there are none."""
+    right: str = ""
+    """Where it is contradicted: what should stand there, a value or a few words; else empty."""
+
+
+class JudgeUnits(Form):
     """Hand in the verdicts."""
 
-    verdicts: list[JudgedPair]
-    """One for each pair."""
+    verdicts: list[JudgedUnit]
+    """One for each unit."""
 
 
 class RewrittenSentence(Form):
@@ -41,7 +49,7 @@ class RewriteSentences(Form):
 
 
 FORMS: dict[str, type[Form]] = {
-    tool_names.JUDGE_SENTENCES: JudgeSentences,
+    tool_names.JUDGE_UNITS: JudgeUnits,
     tool_names.REWRITE_SENTENCES: RewriteSentences,
 }
 """The forms by the names of their tools."""

@@ -21,12 +21,15 @@ class Checker:
 
     def __init__(self, filler: Filler, pages: Pages, context: Context) -> None:
         self._filler, self._pages, self._context = filler, pages, context
+        self.asked = 0
+        """How many forms were asked for."""
 
     async def ask(self, form: type[Filled], role: Role, asked: str, **shown: Any) -> Filled | None:
         """The form as the role's model fills it in, shown this, or has done so before; none if it cannot be had.
 
         `asked` names the part of the prompt. Raises what stops the whole run.
         """
+        self.asked += 1
         name = self._name(NAMES[form], role, shown)
         if noted := await self._pages.noted(name):
             return form.model_validate(noted)

@@ -1,23 +1,25 @@
-"""Examines a report sentence by sentence, and mends what its sources do not support."""
+"""Examines a report part by part, and has corrected what its sources do not bear out."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from ..audit import ClaimCheck, Draft, Repair
-from ..evidence.citing import Edit, citing, numbered_draft, with_edits
-from ..evidence.verification import Claim, Verifier, bare_sentences, claims_of
-from ..models.resolve import is_extractive
+from ..evidence.checking.units import Unit, units_of
+from ..evidence.citing import Edit, numbered_draft, with_edits
+from ..evidence.verification import SourceText, Verifier
+from ..knowledge import Source
+from ..models.resolve import is_extractive, profile_of
 from ..reading.language import is_written_in
 from ..run.context import Context
 from .checker import Checker
-from .rewriting import Fault, Rewrite, kind_of, rewrites
-from .second_opinion import PAIRS, Pair, is_unsure, second_opinions
+from .judging import Desk, Judgement, Key, judge, key_of
+from .rewriting import Fault, Rewrite, kind_of, new_units, rewrites
 
-CLEAR = 0.75
-"""Score from which on a sentence is cited to another source without a model having a look."""
+KEPT = 4
+"""One in so many calls of the verifier's model is kept for what was corrected."""
 
 
 class Examined(NamedTuple):
@@ -28,106 +30,135 @@ class Examined(NamedTuple):
     sources: tuple[str, ...]
     """Keys of the cited sources by these numbers."""
     claims: tuple[ClaimCheck, ...]
-    """What was found about its sentences."""
+    """What was found about its parts."""
 
 
 class Examination:
     """One report under examination."""
 
     def __init__(
-        self, draft: Draft, verifier: Verifier, context: Context, checker: Checker, language_code: str
+        self,
+        draft: Draft,
+        texts: Mapping[str, Sequence[SourceText]],
+        sources: Mapping[str, Source],
+        context: Context,
+        checker: Checker,
+        language_code: str,
     ) -> None:
-        """`language_code`: that of the report (ISO 639-1), empty if it is not known."""
-        self._verifier, self._context, self._checker = verifier, context, checker
+        """`texts` and `sources` by key; `language_code`: that of the report (ISO 639-1), empty if it is not known."""
+        self._verifier, self._context, self._checker = Verifier(texts), context, checker
         self._language_code = language_code
-        self._text, self._sources = draft.text, list(draft.sources)
+        self._text = draft.text
+        self._sources = [*draft.sources, *(key for key in texts if key not in draft.sources)]
+        self._desk = Desk({key: texts.get(key, ()) for key in self._sources if key}, sources, self._sources)
+        self._judged: dict[Key, Judgement] = {}
         self._repairs: dict[str, Repair] = {}
         self._opinions = context.limits.max_opinions
 
     async def examine(self) -> Examined:
-        """Look at every sentence; mend once, if that is wanted, and look again."""
-        flagged = await self._flagged()
-        if self._context.verify == "repair":
-            await asyncio.to_thread(self._cite_anew, flagged)
+        """Look at every part; have corrected once what is wrong, if that is wanted, and look again."""
+        is_repaired = self._context.verify == "repair" and not is_extractive("writer", self._context)
+        kept = self._opinions // KEPT if is_repaired else 0
+        await self._judge(self._units(), self._opinions - kept)
+        if is_repaired:
             await self._rewrite()
         self._text, sources = await asyncio.to_thread(numbered_draft, self._text, dict(enumerate(self._sources, 1)))
         self._sources = list(sources)
-        checks = await asyncio.to_thread(self._checks)
-        claims = tuple(check.model_copy(update={"repair": self._repairs.get(claim.text)}) for claim, check in checks)
-        return Examined(self._text, sources, claims)
+        return Examined(self._text, sources, tuple(await asyncio.to_thread(self._checks)))
 
-    async def _flagged(self) -> list[Claim]:
-        """The sentences that are not supported; of those of which the rules are not sure, by the model's word."""
-        await self._ask_for_opinions(await asyncio.to_thread(self._checks))
-        checks = await asyncio.to_thread(self._checks)
-        return [claim for claim, check in checks if check.verdict != "supported"]
+    def _units(self) -> list[Unit]:
+        return units_of(self._text, self._sources)
 
-    async def _ask_for_opinions(self, checks: Sequence[tuple[Claim, ClaimCheck]]) -> None:
-        """Take the model's word where the rules are not sure, as long as it may be asked."""
-        if not self._opinions or is_extractive("verifier", self._context):
+    async def _judge(self, units: Sequence[Unit], calls: int) -> None:
+        """Take the model's word, in at most so many calls; what stands in a source word by word needs none."""
+        if calls < 1 or is_extractive("verifier", self._context):
             return
-        unsure = await asyncio.to_thread(_unsure, checks)
-        for pair in await second_opinions(unsure, self._context, self._checker, self._opinions):
-            self._verifier.put(pair.claim, pair.passage)
-        self._opinions = max(0, self._opinions - -(-len(unsure) // PAIRS))
+        open_units = await asyncio.to_thread(lambda: [unit for unit in units if not self._is_settled(unit)])
+        asked = self._checker.asked
+        self._judged |= await judge(open_units, self._desk, self._checker, calls)
+        self._opinions = max(0, self._opinions - (self._checker.asked - asked))
 
-    def _checks(self) -> list[tuple[Claim, ClaimCheck]]:
-        return self._checks_of(self._text)
+    def _is_settled(self, unit: Unit) -> bool:
+        return key_of(unit) in self._judged or (
+            bool(unit.sources) and any(self._verifier.is_quoted(unit.text, key) for key in unit.sources)
+        )
 
-    def _checks_of(self, text: str) -> list[tuple[Claim, ClaimCheck]]:
-        return [(claim, self._verifier.check(claim)) for claim in claims_of(text, self._sources)]
+    def _checks(self) -> list[ClaimCheck]:
+        return [check for unit in self._units() if (check := self._check(unit))]
 
-    def _cite_anew(self, flagged: Sequence[Claim]) -> None:
-        """Cite the source that does say it, where that is clear."""
-        edits: list[Edit] = []
-        for claim in [*flagged, *bare_sentences(self._text)]:
-            found = [one for one in self._verifier.elsewhere(claim) if one.score >= CLEAR]
-            if found:
-                sentence, number = claim.sentence, self._number(found[0].source)
-                edits.append(Edit(sentence.start, sentence.end, citing(sentence.raw, number)))
-                self._repairs[claim.text] = "cited anew"
-        self._text = with_edits(self._text, edits)
+    def _check(self, unit: Unit) -> ClaimCheck | None:
+        """What there is for a unit; none if it needs no source."""
+        said = self._judged.get(key_of(unit))
+        if said is None:
+            return self._verifier.check(unit).model_copy(update={"repair": self._repairs.get(unit.text)})
+        if said.verdict == "own" or (said.verdict == "supported" and not unit.is_cited):
+            return None
+        check = self._verifier.check(unit)
+        verdict = "supported" if said.verdict == "supported" else "unsupported"
+        name = profile_of("verifier", self._context).name
+        update = {"verdict": verdict, "judge": name, "reasons": _reasons(said)}
+        passages = tuple(one.model_copy(update=update) for one in check.passages)
+        return check.model_copy(
+            update={"verdict": verdict, "passages": passages, "repair": self._repairs.get(unit.text)}
+        )
 
     async def _rewrite(self) -> None:
-        """Have the writer's model mend what is left; what it hands in stands only if it is supported."""
-        left = await self._flagged()
-        if not left or is_extractive("writer", self._context):
+        """Have the writer's model correct what is wrong; what it hands in stands only if it is right now."""
+        faults = _faults(self._units(), self._judged)
+        if not faults:
             return
-        faults = await asyncio.to_thread(lambda: [self._fault(claim) for claim in left])
-        numbers = {key: self._number(key) for fault in faults for key in _named(fault)}
-        handed_in = await rewrites(faults, numbers, self._checker, self._context.limits.max_rewrites)
-        checks = await asyncio.to_thread(lambda: [one for rewrite in handed_in for one in self._checks_of(rewrite.raw)])
-        await self._ask_for_opinions(checks)
-        self._text = with_edits(self._text, await asyncio.to_thread(self._accepted, handed_in))
+        handed_in = await rewrites(faults, self._desk, self._checker, self._context.limits.max_rewrites)
+        new = {one.fault.start: new_units(one, self._text, self._sources) for one in handed_in}
+        await self._judge([unit for units in new.values() for unit in units], self._opinions)
+        edits, told = list[Edit](), {unit.text for unit in self._units()}
+        for one in handed_in:
+            units = new[one.fault.start]
+            if self._is_right(one, units) and self._is_new(one, units, told):
+                edits.append(Edit(one.fault.start, one.fault.end, one.raw))
+                told |= {unit.text for unit in units}
+                self._note(one, units)
+        self._text = with_edits(self._text, edits)
 
-    def _fault(self, claim: Claim) -> Fault:
-        return Fault(claim, self._verifier.check(claim).passages, self._verifier.elsewhere(claim))
+    def _is_right(self, rewrite: Rewrite, units: Sequence[Unit]) -> bool:
+        if is_written_in(rewrite.raw, self._language_code) is False:
+            return False
+        said = [self._judged.get(key_of(unit)) for unit in units]
+        return all(
+            one.verdict in ("supported", "own") if one else self._is_settled(unit)
+            for one, unit in zip(said, units, strict=True)
+        )
 
-    def _accepted(self, handed_in: Sequence[Rewrite]) -> list[Edit]:
-        edits: list[Edit] = []
-        known = {claim.text for claim in claims_of(self._text, self._sources)}
-        for fault, raw in handed_in:
-            new, old = claims_of(raw, self._sources), fault.claim
-            is_new = known.isdisjoint(claim.text for claim in new if claim.text != old.text)
-            is_ours = is_written_in(raw, self._language_code) is not False
-            if is_new and is_ours and all(self._verifier.check(claim).verdict == "supported" for claim in new):
-                edits.append(Edit(old.sentence.start, old.sentence.end, raw))
-                known |= {claim.text for claim in new}
-                self._repairs |= {claim.text: kind_of(old.text, claim.text) for claim in new}
-        return edits
+    @staticmethod
+    def _is_new(rewrite: Rewrite, units: Sequence[Unit], told: Collection[str]) -> bool:
+        """Whether nothing in it stands elsewhere in the report already."""
+        own = {unit.text for unit, _ in rewrite.fault.wrong}
+        within = rewrite.fault.raw
+        return all(unit.text in own or unit.text not in told or unit.raw in within for unit in units)
 
-    def _number(self, key: str) -> int:
-        """The number of a source in the text; a new one if it has none yet."""
-        if key not in self._sources:
-            self._sources.append(key)
-        return self._sources.index(key) + 1
-
-
-def _unsure(checks: Sequence[tuple[Claim, ClaimCheck]]) -> list[Pair]:
-    """The passages of which the rules are not sure, of sentences that no other passage supports."""
-    wanted = [(claim.text, one) for claim, check in checks if check.verdict != "supported" for one in check.passages]
-    return [Pair(text, one) for text, one in wanted if is_unsure(text, one)]
+    def _note(self, rewrite: Rewrite, units: Sequence[Unit]) -> None:
+        """Remember which units were corrected."""
+        wrong = [unit for unit, _ in rewrite.fault.wrong]
+        before, known = " ".join(unit.text for unit in wrong), {key_of(unit) for unit in wrong}
+        for unit in units:
+            if key_of(unit) not in known and unit.raw not in rewrite.fault.raw:
+                self._repairs[unit.text] = kind_of(before, unit.text)
 
 
-def _named(fault: Fault) -> list[str]:
-    return [one.source for one in (*fault.cited, *fault.others)]
+def _faults(units: Sequence[Unit], judged: Mapping[Key, Judgement]) -> list[Fault]:
+    """The sentences and rows with units that are wrong."""
+    by_sentence: dict[int, list[tuple[Unit, Judgement]]] = {}
+    for unit in units:
+        said = judged.get(key_of(unit))
+        if said and said.verdict not in ("supported", "own"):
+            by_sentence.setdefault(unit.sentence_start, []).append((unit, said))
+    return [Fault(wrong[0][0].sentence, start, tuple(wrong)) for start, wrong in by_sentence.items()]
+
+
+def _reasons(said: Judgement) -> tuple[str, ...]:
+    """What speaks against a unit, in words for the reader."""
+    if said.verdict == "supported":
+        return ()
+    if said.verdict == "contradicted" and said.words:
+        return (f"the source says: {said.words}",)
+    words = {"contradicted": "the source says something else", "wrong_source": "another source says so"}
+    return (words.get(said.verdict, "the source does not say so"),)

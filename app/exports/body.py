@@ -101,9 +101,7 @@ class _Teller:
         behind = self._text[claim.start : claim.end + _NEAR]
         if claim.is_marked and any(f"({mark})" in behind for mark in (self._labels.not_verified, self._labels.partly)):
             return []
-        uncited = self._labels.uncited if claim.verdict == "uncited" else ""
-        words = uncited or (self._labels.not_verified if claim.is_marked else "")
-        return [" ", builder.SPAN(words, builder.CLASS("flag"))] if words else []
+        return [" ", builder.SPAN(self._labels.not_verified, builder.CLASS("flag"))] if claim.is_marked else []
 
 
 def _let_scroll(table: lxml.html.HtmlElement) -> None:

@@ -78,6 +78,11 @@ def check_claim(claim: str, evidence: str | Evidence) -> Check:
     return _check(read, alignment, verdict, score, _reasons(matches, alignment, conflicts, score))
 
 
+def stands_in(claim: str, evidence: Evidence) -> bool:
+    """Return whether a claim stands word by word in a source, as a whole sentence or line."""
+    return _verbatim(claim, evidence) is not None
+
+
 def _verbatim(claim: str, evidence: Evidence) -> tuple[int, int] | None:
     """Where a claim stands word by word as a whole sentence; its white space may be another."""
     words = claim[:LONGEST].split()

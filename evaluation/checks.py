@@ -1,0 +1,41 @@
+"""Puts finished reports through the check that ends a run, to measure what it finds, mends and spoils.
+
+A set is a folder with `reports/NAME.md` and the documents that they cite in `corpora/NAME/`; the list of sources at the
+end of a report names them.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from deep_research import Context, Text, check_report
+
+_LIST = re.compile(r"^## (?:Sources|Quellen|Références)\s*$", re.MULTILINE)
+_ENTRY = re.compile(r"^- \[(\d+)\] (.+), (\S+)$", re.MULTILINE)
+
+
+class Checked(NamedTuple):
+    """A report that went through the check."""
+
+    name: str
+    """Name of its file."""
+    text: str
+    """What became of it, with its list of sources."""
+    report: Any
+    """The same as `check_report` returns it, with its claims and its audit."""
+
+
+async def check_reports(folder: Path, context: Context) -> list[Checked]:
+    """Check the reports of a set, one after the other, with these settings."""
+    return [await _check(path, folder / "corpora" / path.stem, context) for path in sorted(folder.glob("reports/*.md"))]
+
+
+async def _check(path: Path, corpus: Path, context: Context) -> Checked:
+    text = path.read_text("utf-8")
+    entries = {int(number): (title, file) for number, title, file in _ENTRY.findall(text)}
+    sources = {number: Text(title, (corpus / file).read_text("utf-8")) for number, (title, file) in entries.items()}
+    report = await check_report(_LIST.split(text)[0].strip(), sources, context)
+    listed = [f"- [{place}] {', '.join(entries[int(key)])}" for place, key in enumerate(report.sources, 1)]
+    return Checked(path.name, "\n".join([report.text, "", "## Sources", "", *listed, ""]), report)

@@ -1,0 +1,182 @@
+"""The parts of a report that are checked one by one: clauses with their own citations, cells of tables, sentences."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, pairwise
+from typing import NamedTuple
+
+from ..citing import UNKNOWN
+from ..learned import plain_fact
+from ..markers import Marker
+from ..protected import code_lines, settle_fences
+from ..refusal import refusals_in
+from ..scanner import scan
+from ..sentences import LINE_MARK, Sentence, sentences_of
+from ..words import tokens
+
+FEWEST_WORDS = 2
+"""Words behind a citation from which on they are a clause of their own."""
+FEWEST_OF_SENTENCE = 3
+"""Words of a sentence without a citation from which on it may state something."""
+_HEADING = re.compile(r"\s{0,3}(?:#{1,6}\s|[*_]{2}[^*_]+[*_]{2}\s*$)")
+_RULE = re.compile(r"[\s|:=+*_-]*")
+_ROW = re.compile(r"\s*\|.*\|\s*$")
+_BAR = re.compile(r"(?<!\\)\|")
+_FIGURE = re.compile(r"\d")
+_JOINT = re.compile(r"[ \t]*[,;:–—][ \t]*(?=\S)")
+_CLOSING = re.compile(r"[)\]]*(?:[.!?…。！？][\"'”’»)]*\s*$)?")
+_EMPHASIS = re.compile(r"[*_`]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}")
+
+
+class Unit(NamedTuple):
+    """A part of a report that is held against sources."""
+
+    raw: str
+    """As it stands there, with its markers."""
+    start: int
+    """Where it begins in the text of the report, in characters."""
+    text: str
+    """Its words without markers; of a cell, those of its row's first cell and of its column's head before them."""
+    sources: tuple[str, ...]
+    """Keys of the sources that it cites, or that the cell of a table gets from its row or column."""
+    is_cited: bool
+    """Whether it, or its row or column, has a marker, be it one that names no source."""
+    sentence: str
+    """The sentence or row that it is a part of, as it stands there."""
+    sentence_start: int
+    """Where that begins."""
+
+    @property
+    def end(self) -> int:
+        """Where it ends in the text of the report."""
+        return self.start + len(self.raw)
+
+
+def units_of(text: str, sources: Sequence[str]) -> list[Unit]:
+    """The units of a report that cite something or state figures; `sources`: keys by the report's numbers, from 1.
+
+    Headings, rules and heads of tables claim nothing, nor do sentences that only lead on to a list, nor those that say
+    what was sought in vain. Places are those of the text after `settle_fences`.
+    """
+    settled = settle_fences(text)
+    refusals = refusals_in(settled)
+    tables = list(_tables(settled))
+    inside = [range(rows[0][0], rows[-1][0] + len(rows[-1][1]) + 1) for rows in tables]
+    units = [unit for rows in tables for unit in _cells(rows, sources)]
+    for sentence in sentences_of(text):
+        if not (refusals.hold(sentence) or any(sentence.start in place for place in inside)):
+            units += _clauses(sentence, sources)
+    return sorted(units, key=lambda unit: unit.start)
+
+
+def plain_words(sentence: Sentence) -> str:
+    """The words of a sentence as it would stand in running text; empty if it is a heading or only draws a line."""
+    if _HEADING.match(sentence.raw) or _RULE.fullmatch(sentence.raw):
+        return ""
+    text = sentence.text or LINE_MARK.sub("", plain_fact(sentence.raw))
+    cells = [cell.strip() for cell in text.strip().strip("|").split("|")]
+    return _EMPHASIS.sub("", ", ".join(cell for cell in cells if cell))
+
+
+def _clauses(sentence: Sentence, sources: Sequence[str]) -> Iterator[Unit]:
+    whole = plain_words(sentence)
+    bounds = _bounds(sentence.raw) if whole else []
+    for start, end in bounds:
+        raw = sentence.raw[start:end]
+        numbers, words = _numbers(raw), whole if len(bounds) == 1 else _words(raw)
+        cited = _keys(numbers, sources)
+        is_cited = bool(cited) or UNKNOWN in numbers
+        if is_cited or _states_figures(words):
+            yield Unit(raw, sentence.start + start, words, cited, is_cited, sentence.raw, sentence.start)
+
+
+def _bounds(raw: str) -> list[tuple[int, int]]:
+    """Where the clauses of a sentence begin and end: each ends behind its citation, where another one follows."""
+    parts = scan(raw)
+    places = accumulate(len(part.raw if isinstance(part, Marker) else part) for part in parts)
+    ends = [place for place, part in zip(places, parts, strict=True) if isinstance(part, Marker)]
+    bounds, start = list[tuple[int, int]](), 0
+    for cited, following in pairwise([*ends, len(raw)]):
+        behind = _CLOSING.match(raw, cited)
+        end = behind.end() if behind else cited
+        joint, is_last = _JOINT.match(raw, end), following == len(raw)
+        has_clauses = tokens(_words(raw[start:end])) and len(tokens(_words(raw[end:following]))) >= FEWEST_WORDS
+        if has_clauses and (joint or not is_last):
+            bounds.append((start, end))
+            start = joint.end() if joint else end + len(raw[end:]) - len(raw[end:].lstrip())
+    return [*bounds, (start, len(raw))]
+
+
+def _tables(text: str) -> Iterator[list[tuple[int, str]]]:
+    """The rows of each table with their places, its head and the rule below it among them."""
+    place, rows = 0, list[tuple[int, str]]()
+    lines = text.split("\n")
+    for line, is_code in zip(lines, code_lines(lines), strict=True):
+        if _ROW.match(line) and not is_code:
+            rows.append((place, line))
+        else:
+            if len(rows) > 2:
+                yield rows
+            rows = []
+        place += len(line) + 1
+    if len(rows) > 2:
+        yield rows
+
+
+def _cells(rows: Sequence[tuple[int, str]], sources: Sequence[str]) -> Iterator[Unit]:
+    head = [raw for _, raw in _cut(rows[0][1])]
+    of_columns = [_numbers(raw) for raw in head]
+    for place, line in rows[1:]:
+        if _RULE.fullmatch(line):
+            continue
+        cells = list(_cut(line))
+        of_row = _of_row([raw for _, raw in cells])
+        for column, (start, raw) in enumerate(cells):
+            words = _words(raw)
+            numbers = _numbers(raw) or of_row or (of_columns[column] if column < len(of_columns) else ())
+            is_label = not column and not _numbers(raw)
+            if not words or is_label or not (numbers or _FIGURE.search(words)):
+                continue
+            label = _words(cells[0][1]) if column else ""
+            name = _words(head[column]) if column < len(head) else ""
+            above = ", ".join(part for part in (label, name) if part)
+            text = f"{above}: {words}" if above else words
+            cited = _keys(numbers, sources)
+            yield Unit(raw, place + start, text, cited, bool(cited) or UNKNOWN in numbers, line, place)
+
+
+def _cut(line: str) -> Iterator[tuple[int, str]]:
+    """The cells of a row with their places in it, without the white space around them."""
+    first = line.index("|") + 1
+    bars = [first, *(match.end() for match in _BAR.finditer(line, first))]
+    for start, end in pairwise(bars):
+        raw = line[start : end - 1]
+        yield start + len(raw) - len(raw.lstrip()), raw.strip()
+
+
+def _of_row(cells: Sequence[str]) -> tuple[int, ...]:
+    """The citation of a whole row, which stands in its first cell or by itself in a cell of its own."""
+    alone = [_numbers(cell) for cell in cells if _numbers(cell) and not _words(cell)]
+    return alone[0] if alone else (_numbers(cells[0]) if cells else ())
+
+
+def _numbers(raw: str) -> tuple[int, ...]:
+    return tuple(number for part in scan(raw) if isinstance(part, Marker) for number in part.numbers)
+
+
+def _keys(numbers: Sequence[int], sources: Sequence[str]) -> tuple[str, ...]:
+    known = (sources[number - 1] for number in dict.fromkeys(numbers) if UNKNOWN < number <= len(sources))
+    return tuple(key for key in known if key)
+
+
+def _words(raw: str) -> str:
+    """The words of a part of a line, without markers, emphasis and what makes a list."""
+    plain = "".join(part for part in scan(raw) if isinstance(part, str))
+    return _EMPHASIS.sub("", re.sub(r"\s+([,.;:)])", r"\1", " ".join(LINE_MARK.sub("", plain).split())))
+
+
+def _states_figures(words: str) -> bool:
+    is_enough = len(tokens(words)) >= FEWEST_OF_SENTENCE or bool(_FIGURE.search(words))
+    return is_enough and bool(_FIGURE.search(words)) and not words.endswith((":", "?", "：", "？"))
