@@ -108,6 +108,50 @@ def compare(run_a: Path, run_b: Path, out: Path | None) -> int:
     return 0
 
 
+@cli.command("checks")
+@click.argument("folder", type=_FOLDER)
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder for the results.")
+@click.option("--model", default="extractive", show_default=True, help="Model that judges and corrects.")
+@click.option("--verify", type=click.Choice(["check", "repair"]), default="check", show_default=True)
+def checks(folder: Path, out: Path, model: str, verify: str) -> int:
+    """Check the reports of FOLDER against their documents, and write what becomes of them.
+
+    FOLDER has `reports/NAME.md`, each with a list of sources, and the documents in `corpora/NAME/`.
+    """
+    import asyncio
+
+    from deep_research import Context
+    from deep_research.evaluation.checks import check_reports
+    from deep_research.evaluation.reports import write_text
+
+    context = Context(models={"verifier": model, "writer": model}, verify=verify)  # type: ignore[arg-type] # checked above
+    out.mkdir(parents=True, exist_ok=True)
+    for one in asyncio.run(check_reports(folder, context)):
+        write_text(out / one.name, one.text)
+        audit = one.report.audit
+        click.echo(f"{one.name}: {audit.marked} marked, {audit.repaired} corrected, {audit.input_tokens} tokens read")
+    return 0
+
+
+@cli.command("judge")
+@click.argument("folder", type=_FOLDER)
+@click.option("--port", type=click.IntRange(1, 65535), default=8799, show_default=True)
+@click.option("--noise", type=click.FloatRange(0, 1), default=0.0, help="Share of the verdicts that are wrong.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Which ones.")
+@click.option("--strict", is_flag=True, help="A source that bears out only a part is not enough.")
+@click.option("--by-passage", is_flag=True, help="What is not shown is not known.")
+def judge(folder: Path, port: int, noise: float, seed: int, strict: bool, by_passage: bool) -> int:
+    """Serve a model that knows the labels of FOLDER, which has them in `units.jsonl`, for `checks`.
+
+    Set OPENAI_BASE_URL to http://127.0.0.1:PORT/v1 and name the model openai:gpt-4o, which is not tried out first.
+    """
+    from deep_research.evaluation.judge import load
+
+    server = load(folder)
+    server.serve(server.Judge([folder], noise, seed, strict, by_passage), port, None)
+    return 0
+
+
 def main() -> None:
     """Run the command; a mistake of the user ends in one line, never in a traceback."""
     for stream in (sys.stdout, sys.stderr):
