@@ -6,8 +6,8 @@ from typing import Literal
 
 from .knowledge import Record
 
-SupportVerdict = Literal["supported", "partly", "unsupported"]
-ClaimVerdict = Literal["supported", "partly", "unsupported", "uncited"]
+SupportVerdict = Literal["supported", "unchecked", "unsupported"]
+ClaimVerdict = Literal["supported", "unchecked", "unsupported", "uncited"]
 Repair = Literal["rewritten", "cited anew", "hedged"]
 
 
@@ -103,8 +103,8 @@ class Audit(Record):
     """Those that cite a source."""
     supported: int
     """Those of the cited ones that their sources support."""
-    partly: int
-    """Those that their sources support in part."""
+    unchecked: int
+    """Those of which rules alone do not tell, and that no model has judged."""
     unsupported: int
     """Those that their sources do not support."""
     uncited: int

@@ -34,7 +34,7 @@ def _claim(report: Report, place: int) -> dict[str, Any]:
 def _lines(audit: Audit) -> list[str]:
     return [
         f"{counted(audit.sentences, 'sentence')}, {audit.cited} with a source: {audit.supported} supported, "
-        f"{audit.partly} partly, {audit.unsupported} not; {audit.uncited} with figures and no source",
+        f"{audit.unsupported} not, {audit.unchecked} not checked by a model; {audit.uncited} with figures, no source",
         f"{audit.repaired} repaired after a check, {audit.marked} marked as not verified, "
         f"{counted(audit.removed_markers, 'citation')} removed that named no source",
         f"{counted(audit.sources_read, 'source')} read, {audit.sources_cited} cited, "

@@ -45,11 +45,12 @@ def _page(standing: Standing, found: Reaudit) -> Iterator[str]:
     yield f"Run       {standing.thread}"
     yield f"Question  {standing.question}"
     checked = counted(len(cited), "cited sentence")
-    yield f"Checked   {checked}: {supported} supported, {len(cited) - supported} not, or in part"
+    wrong = sum(one.check.verdict == "unsupported" for one in cited)
+    yield f"Checked   {checked}: {supported} supported, {wrong} not, {len(cited) - supported - wrong} not told by rules"
     yield f"Uncited   {counted(len(found.claims) - len(cited), 'sentence')} with figures and without a source"
     yield from (f"Fault     {fault}" for fault in found.faults)
     for one in found.claims:
-        if one.check.verdict != "supported":
+        if one.check.verdict == "unsupported":
             yield from _lines(standing, one)
 
 

@@ -77,6 +77,6 @@ def _comparisons() -> re.Pattern[str]:
 @cache
 def _marks() -> re.Pattern[str]:
     """The marks behind sentences, in any language."""
-    every = ((own.not_verified, own.partly, own.outdated, own.draft, own.to_come) for own in all_labels().values())
+    every = ((own.not_verified, own.outdated, own.draft, own.to_come) for own in all_labels().values())
     marks = {words for own in every for words in own}
     return re.compile(rf" \*\((?:{'|'.join(map(re.escape, sorted(marks)))})\)\*")

@@ -73,8 +73,8 @@ class Labels(NamedTuple):
     """Mark behind a sentence of what is to be in force from a later day."""
     supported: str
     """Verdict: the source says so."""
-    partly: str
-    """Verdict: the source says so in part."""
+    unchecked: str
+    """Verdict: rules alone do not tell, and no model has looked."""
     unsupported: str
     """Verdict: the source does not say so."""
     uncited: str

@@ -39,9 +39,7 @@ def with_marks(
 
 
 def _doubt(claim: ClaimCheck, labels: Labels) -> str:
-    if claim.verdict in ("supported", "uncited"):
-        return ""
-    return f" *({labels.partly if claim.verdict == 'partly' else labels.not_verified})*"
+    return f" *({labels.not_verified})*" if claim.verdict == "unsupported" else ""
 
 
 def _standing(claim: ClaimCheck, sources: Mapping[str, Source], labels: Labels) -> str:

@@ -35,7 +35,7 @@ class Reaudit(NamedTuple):
     @property
     def unmarked(self) -> list[Rechecked]:
         """The sentences that are not supported although the report does not say so."""
-        return [one for one in self.claims if one.check.verdict != "supported" and not one.is_marked]
+        return [one for one in self.claims if one.check.verdict == "unsupported" and not one.is_marked]
 
 
 def reaudit(report: Report, texts: Mapping[str, Sequence[SourceText]]) -> Reaudit:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import get_args
 
 from ..audit import CitedPassage, ClaimCheck, ClaimVerdict, SupportVerdict
+from .checking.figures import foreign_figures
 from .checking.units import Unit
+from .checking.windows import Windows
 from .pages import page_of
 from .support import Evidence, check_claim, read_evidence, stands_in
 
@@ -27,6 +28,11 @@ class SourceText:
     def evidence(self) -> Evidence:
         """The text, read."""
         return read_evidence(self.text)
+
+    @cached_property
+    def windows(self) -> Windows:
+        """The text, cut into places."""
+        return Windows(self.text)
 
 
 class Verifier:
@@ -50,8 +56,7 @@ class Verifier:
     def check(self, unit: Unit) -> ClaimCheck:
         """What there is for one part of a report."""
         passages = tuple(self.passage(unit.text, source) for source in unit.sources)
-        verdict = self._verdict(unit.text, passages) if passages or not unit.is_cited else "unsupported"
-        return ClaimCheck(start=unit.start, end=unit.end, verdict=verdict, passages=passages)
+        return ClaimCheck(start=unit.start, end=unit.end, verdict=self._verdict(unit, passages), passages=passages)
 
     def is_quoted(self, statement: str, source: str) -> bool:
         """Whether a statement stands in a source word by word, as a sentence or line of its own."""
@@ -62,7 +67,7 @@ class Verifier:
         if not checks:
             return CitedPassage(
                 source=source,
-                verdict="unsupported",
+                verdict="unchecked",
                 score=0.0,
                 quote="",
                 start=0,
@@ -71,14 +76,34 @@ class Verifier:
                 reasons=(NO_TEXT,),
             )
         best, own = max(checks, key=lambda pair: pair[0].score)
-        page = page_of(own.text, best.start)
-        return CitedPassage(source=source, content_hash=own.content_hash, page=page, **best._asdict())
+        verdict: SupportVerdict = "unsupported" if best.is_denied else "unchecked"
+        return CitedPassage(
+            source=source,
+            verdict="supported" if best.verdict == "supported" else verdict,
+            score=best.score,
+            quote=best.quote,
+            start=best.start,
+            end=best.end,
+            content_hash=own.content_hash,
+            page=page_of(own.text, best.start),
+            reasons=best.reasons,
+        )
 
-    def _verdict(self, claim: str, passages: Sequence[CitedPassage]) -> ClaimVerdict:
-        """That of the best passage, or of all together where each has a part."""
+    def _verdict(self, unit: Unit, passages: Sequence[CitedPassage]) -> ClaimVerdict:
+        """That of all its sources together: what one of them says is said, and what each has otherwise is not."""
         if not passages:
-            return "uncited"
-        verdicts: set[ClaimVerdict] = {one.verdict for one in passages}
-        if len(passages) > 1 and "supported" not in verdicts:
-            verdicts.add(check_claim(claim, "\n".join(one.quote for one in passages)).verdict)
-        return next(verdict for verdict in get_args(SupportVerdict) if verdict in verdicts)
+            # A citation of nothing has claimed to be somebody's word.
+            return "unsupported" if unit.is_cited else "uncited"
+        verdicts = {one.verdict for one in passages}
+        if "supported" in verdicts or self._is_supported_together(unit, passages):
+            return "supported"
+        return "unsupported" if verdicts == {"unsupported"} or self._has_foreign_figures(unit) else "unchecked"
+
+    @staticmethod
+    def _is_supported_together(unit: Unit, passages: Sequence[CitedPassage]) -> bool:
+        quotes = [one.quote for one in passages]
+        return len(quotes) > 1 and check_claim(unit.text, "\n".join(quotes)).verdict == "supported"
+
+    def _has_foreign_figures(self, unit: Unit) -> bool:
+        windows = [one.windows for source in unit.sources for one in self._texts.get(source, ())]
+        return bool(windows) and bool(foreign_figures(unit.text, windows, is_cell=unit.is_cell))

@@ -64,7 +64,7 @@ AUDIT = Audit(
     sentences=7,
     cited=4,
     supported=2,
-    partly=1,
+    unchecked=1,
     unsupported=1,
     uncited=1,
     repaired=0,
@@ -101,9 +101,9 @@ CLAIMS = (
     claim("The Skerry Light was lit in 1844. [1]", "supported", passage(1, "supported", QUOTE, 0.97)),
     claim(
         "It stands **38 metres** tall, on granite. [1, 2]",
-        "partly",
+        "unchecked",
         passage(1, "supported", "Height: 38 metres."),
-        passage(2, "partly", "The tower is granite.", 0.52, reasons=("no word of '38'",)),
+        passage(2, "unchecked", "The tower is granite.", 0.52, reasons=("no word of '38'",)),
     ),
     claim("Some 4,000 ships passed in 1905.", "uncited"),
     claim(
@@ -180,9 +180,9 @@ def harmful(words: str) -> Finished:
         for source in (*SOURCES[:2], SOURCES[2].model_copy(update={"location": words}))
     ]
     reasons = CitedPassage(
-        source=SOURCES[1].key, verdict="partly", score=0.5, quote=words, start=0, end=1, content_hash="", judge=words
+        source=SOURCES[1].key, verdict="unchecked", score=0.5, quote=words, start=0, end=1, content_hash="", judge=words
     ).model_copy(update={"reasons": (words,)})
-    checked = ClaimCheck(start=start, end=end, verdict="partly", passages=(reasons,))
+    checked = ClaimCheck(start=start, end=end, verdict="unchecked", passages=(reasons,))
     missed = NotRead(path=words, reason=words, code="x")
     audit = AUDIT.model_copy(update={"open_gaps": (words,), "not_read": (missed,)})
     return Finished(

@@ -67,7 +67,7 @@ def test_sentences_may_begin_and_end_anywhere(words: str, data: st.DataObject) -
     places = st.lists(st.integers(0, len(words)), min_size=2, max_size=6).map(sorted)
     bounds = data.draw(places)
     claims = tuple(
-        claim("", "partly", passage(1, "partly", words), text="").model_copy(update={"start": start, "end": end})
+        claim("", "unchecked", passage(1, "unchecked", words), text="").model_copy(update={"start": start, "end": end})
         for start, end in zip(bounds[::2], bounds[1::2], strict=False)
     )
     report = Report(text=words, sources=REPORT.sources, claims=claims)

@@ -58,12 +58,12 @@ def test_each_citation_leads_to_its_quote_and_says_its_verdict() -> None:
     assert cited == [
         ("1", "quote-0", "cite supported"),
         ("1", "quote-1", "cite supported"),
-        ("2", "quote-2", "cite partly"),
+        ("2", "quote-2", "cite unchecked"),
         ("3", "quote-4", "cite unsupported"),
         ("1", "quote-5", "cite supported"),
     ]
     labels_told = [one.get("aria-label") for one in page.xpath("//article//button")]
-    assert labels_told[2] == "2, partly supported: The keeper & her 100% {granite}"
+    assert labels_told[2] == "2, not checked by a model: The keeper & her 100% {granite}"
     opened = {one.get("id"): words(one) for one in page.xpath("//aside[@popover]")}
     assert QUOTE in opened["quote-0"] and "no word of '38'" in opened["quote-2"]
     assert "The text of this source is not kept." in opened["quote-4"] and "openai:judge-1" in opened["quote-4"]
@@ -72,16 +72,16 @@ def test_each_citation_leads_to_its_quote_and_says_its_verdict() -> None:
 
 def test_a_sentence_is_underlined_by_its_verdict_through_its_markup() -> None:
     page = tree(finished())
-    assert at(page, "//article//*[@class='claim partly']") == ["It stands", "38 metres", "tall, on granite."]
+    assert at(page, "//article//*[@class='claim unchecked']") == ["It stands", "38 metres", "tall, on granite."]
     assert at(page, "//article//*[@class='claim unsupported']") == ["It was electrified in 1937."]
     assert at(page, "//article//td/*[@class='claim supported']") == ["Skerry", "38 m"]
 
 
 def test_a_sentence_ends_with_its_line_even_if_its_end_is_gone_with_a_link() -> None:
     text = "See [bank.example it says.](https://lights.example/skerry) Next.\n\nFar."
-    checked = claim("See [bank.example it says.", "partly", passage(1, "partly", QUOTE), text=text)
+    checked = claim("See [bank.example it says.", "unchecked", passage(1, "unchecked", QUOTE), text=text)
     page = tree(finished(report=Report(text=text, sources=REPORT.sources, claims=(checked,))))
-    underlined = at(page, "//article//*[@class='claim partly']")
+    underlined = at(page, "//article//*[@class='claim unchecked']")
     assert underlined[0] == "See" and "Far." not in underlined
 
 
@@ -196,7 +196,7 @@ def test_the_policy_names_the_one_style_and_nothing_else() -> None:
 def test_the_picture_has_a_bar_for_each_source_within_its_width() -> None:
     bars = bars_of(quotes_of(finished()))
     assert [(bar.number, bar.total) for bar in bars] == [(1, 3), (2, 1), (3, 1)]
-    assert [[part.verdict for part in bar.segments] for bar in bars] == [["supported"], ["partly"], ["unsupported"]]
+    assert [[part.verdict for part in bar.segments] for bar in bars] == [["supported"], ["unchecked"], ["unsupported"]]
     assert all(part.start + part.width < WIDTH for bar in bars for part in bar.segments)
     (described,) = at(tree(finished()), "//svg/desc")
     assert described.startswith("1 Skerry Light – Register: supported 3; 2 The keeper")

@@ -124,8 +124,6 @@ def test_sources_can_be_opened_at_the_quote() -> None:
 def test_verdicts_can_be_told_by_the_kind_of_line() -> None:
     runs = [run for p in document(finished()).paragraphs for run in p.runs if run.underline]
     assert {(run.text, run.underline.name) for run in runs} >= {
-        ("38 metres", "DASH"),
-        ("Some 4,000 ships passed in 1905.", "DOTTED"),
         ("It was electrified in 1937.", "WAVY"),
     }
 

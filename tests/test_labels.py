@@ -29,7 +29,7 @@ def test_labels_of_other_scripts_are_written_in_them(code: str) -> None:
 @pytest.mark.parametrize("code", all_labels())
 def test_the_verdicts_can_be_told_apart(code: str) -> None:
     words = labels(code)
-    assert len({words.supported, words.partly, words.unsupported, words.uncited}) == 4
+    assert len({words.supported, words.unchecked, words.unsupported, words.uncited}) == 4
 
 
 @pytest.mark.parametrize(("code", "heading"), [("de", "Quellen"), ("de-AT", "Quellen"), ("ZH_hans", "来源")])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from deep_research.evidence.support import check_claim, read_evidence, score_support
+from deep_research.evidence.support import Check, check_claim, read_evidence, score_support
 from deep_research.evidence.support.lines import unwrap
 from deep_research.evidence.support.opposites import are_opposite
 
@@ -142,7 +142,7 @@ def test_a_source_can_be_read_once_for_many_sentences() -> None:
 
 def test_without_words_there_is_nothing_to_compare() -> None:
     for claim, text in (("", TOWER), ("…", TOWER), ("A tower.", ""), ("A tower.", "…\n")):
-        assert check_claim(claim, text) == ("unsupported", 0.0, "", 0, 0, ("there is nothing to compare",))
+        assert check_claim(claim, text) == Check("unsupported", 0.0, "", 0, 0, ("there is nothing to compare",))
 
 
 def test_a_negation_of_something_else_does_not_make_a_denial_true() -> None:

@@ -57,7 +57,7 @@ class Desk:
 
     @cached_property
     def _windows(self) -> dict[str, list[Windows]]:
-        return {key: [Windows(one.text) for one in own] for key, own in self._texts.items()}
+        return {key: [one.windows for one in own] for key, own in self._texts.items()}
 
     def nearest(self, unit: Unit) -> list[str]:
         """The keys of the sources that a unit does not cite and that may say what it says, the best first."""

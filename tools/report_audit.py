@@ -34,7 +34,7 @@ def audit_of(
         sentences=sum(bool(plain_words(sentence)) for sentence in sentences_of(report.text)),
         cited=sum(bool(claim.passages) for claim in claims),
         supported=verdicts.count("supported"),
-        partly=verdicts.count("partly"),
+        unchecked=verdicts.count("unchecked"),
         unsupported=verdicts.count("unsupported"),
         uncited=verdicts.count("uncited"),
         repaired=sum(claim.repair is not None for claim in claims),

@@ -22,7 +22,7 @@ def figures_of(audit: Audit, labels: Labels) -> list[Figure]:
         (labels.sentences, audit.sentences),
         (labels.cited, audit.cited),
         (labels.supported, audit.supported),
-        (labels.partly, audit.partly),
+        (labels.unchecked, audit.unchecked),
         (labels.unsupported, audit.unsupported),
         (labels.without_source, audit.uncited),
         (labels.repaired, audit.repaired),

@@ -99,7 +99,7 @@ class _Teller:
     def _flag(self, claim: ClaimCheck) -> list[Piece]:
         """What is said behind a sentence, where the text does not say it itself."""
         behind = self._text[claim.start : claim.end + _NEAR]
-        if claim.is_marked and any(f"({mark})" in behind for mark in (self._labels.not_verified, self._labels.partly)):
+        if claim.is_marked and f"({self._labels.not_verified})" in behind:
             return []
         return [" ", builder.SPAN(self._labels.not_verified, builder.CLASS("flag"))] if claim.is_marked else []
 

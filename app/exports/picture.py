@@ -16,7 +16,7 @@ MOST_BARS = 20
 """Bars at most: the sources that are cited most."""
 _LONGEST = 360
 _TITLE_CHARACTERS = 56
-_PAINTS = {"supported": ("#1d6b45", "none"), "partly": ("url(#hatched)", "none"), "unsupported": ("none", "#a01b14")}
+_PAINTS = {"supported": ("#1d6b45", "none"), "unchecked": ("url(#hatched)", "none"), "unsupported": ("none", "#a01b14")}
 """Fill and stroke by verdict, for what does not read the page's style in a picture: each can be told without colour."""
 
 

@@ -17,7 +17,7 @@ from docx.shared import Inches, Pt, RGBColor
 from ...evidence.labels import is_right_to_left
 from .markup import readable
 
-_UNDERLINES = {"partly": WD_UNDERLINE.DASH, "unsupported": WD_UNDERLINE.WAVY, "uncited": WD_UNDERLINE.DOTTED}
+_UNDERLINES = {"unsupported": WD_UNDERLINE.WAVY}
 _FORMATS = {"strong": "bold", "em": "italic", "s": "strike"}
 _CODE_FONT = "Consolas"
 _PLAIN: Mapping[str, Any] = {}

@@ -49,6 +49,11 @@ class Unit(NamedTuple):
     """Where that begins."""
 
     @property
+    def is_cell(self) -> bool:
+        """Whether it is the cell of a table."""
+        return _ROW.match(self.sentence) is not None and self.raw != self.sentence
+
+    @property
     def end(self) -> int:
         """Where it ends in the text of the report."""
         return self.start + len(self.raw)

@@ -8,13 +8,14 @@ from typing import Literal, NamedTuple
 
 from ..words import UNSPACED
 from .alignment import Alignment, best_alignment, best_windows
-from .conflicts import Conflict, conflicts_of
+from .conflicts import CLEAR, Conflict, conflicts_of
 from .fitted import probability
 from .matching import Matches, match
 from .number_words import MONTHS
 from .reading import Evidence, read_evidence
 from .signals import is_hedged, signals_of
 from .terms import Term, terms_of
+from .turning import DENIED, NEAR
 
 Verdict = Literal["supported", "partly", "unsupported"]
 SUPPORTED = 0.5
@@ -49,6 +50,8 @@ class Check(NamedTuple):
     """Where it ends."""
     reasons: tuple[str, ...]
     """What speaks against it, in plain words, the weightiest first; none if nothing does."""
+    is_denied: bool = False
+    """Whether the source surely says something else: of ten such sentences nine are wrong (`evaluation.checks`)."""
 
 
 def score_support(claim: str, evidence: str | Evidence) -> float:
@@ -75,7 +78,8 @@ def check_claim(claim: str, evidence: str | Evidence) -> Check:
     elif alignment.is_quote:
         score = 1.0
     verdict: Verdict = "unsupported" if is_contrary else _verdict(score)
-    return _check(read, alignment, verdict, score, _reasons(matches, alignment, conflicts, score))
+    found = _check(read, alignment, verdict, score, _reasons(matches, alignment, conflicts, score))
+    return found._replace(is_denied=_is_denied(conflicts, read))
 
 
 def stands_in(claim: str, evidence: Evidence) -> bool:
@@ -104,6 +108,15 @@ def _without_false_names(terms: Sequence[Term], evidence: Evidence) -> list[Term
         term._replace(kind="word") if term.kind == "name" and term.is_first and term.key in evidence.lower else term
         for term in terms
     ]
+
+
+def _is_denied(conflicts: Sequence[Conflict], evidence: Evidence) -> bool:
+    denials = [one.reason for one in conflicts if one.kind == "negation" and one.closeness >= CLEAR]
+    return (bool(denials) and {*denials} == {DENIED}) or any(
+        (one.kind in ("unit", "opposite") and one.closeness >= NEAR)
+        or (one.kind == "date" and one.closeness >= CLEAR and one.ours and one.ours not in evidence.plain)
+        for one in conflicts
+    )
 
 
 def _verdict(score: float) -> Verdict:
