@@ -92,7 +92,7 @@ async def test_a_report_inside_a_fence_is_a_report(tmp_path: Path) -> None:
         ("Lit in 1844 [1], kept by Moran [2].", ["Lit in 1844", "kept by Moran."]),
         ("Lit in 1844 [1], which is late, he says.", ["Lit in 1844"]),
         ("Lit in 1844 [1], 20 years late.", ["Lit in 1844", "20 years late."]),
-        ("Lit [1][2] and kept (by Moran [2]).", ["Lit", "and kept (by Moran)."]),
+        ("Lit [1][2] and kept (by Moran [2]).", ["Lit", "and kept (by Moran […])."]),
         ("Lit in 1844 [1] by him.", ["Lit in 1844 by him."]),
         ("| a | b |\n| --- | --- |\n| Lit | 1844 [1] |", ["Lit, b: 1844"]),
         ("| a | b | source |\n| --- | --- | --- |\n| Lit | 1844 | [1] |", ["Lit, b: 1844"]),

@@ -38,7 +38,7 @@ class RewrittenSentence(Form):
     number: int
     """Its number in the list."""
     text: str
-    """The new sentence with its citations, such as [3]; empty if no passage lets anything be said."""
+    """The new sentence with its citations, such as [3]."""
 
 
 class RewriteSentences(Form):

@@ -84,6 +84,15 @@ class Desk:
         date = {"date": source.date} if source.date else {}
         return {"source": self.numbers[key], "title": source.title, **date, **seen, "passages": passages}
 
+    def beside(self, unit: Unit) -> list[str]:
+        """The keys of the sources that a unit is held against: those that it cites, or its sentence, and near ones."""
+        cited = unit.sources or tuple(key for key in unit.of_sentence if key in self._windows)
+        return list(dict.fromkeys([*cited, *self.nearest(unit)]))
+
+    def has_more(self, unit: Unit) -> bool:
+        """Whether more of its sources can be shown than is at first."""
+        return any(len(one.windows) > SHOWN for key in self.beside(unit) for one in self._windows[key])
+
     def holds(self, words: str, keys: Iterable[str]) -> bool:
         """Whether words stand in one of these sources, whatever stands between them."""
         wanted = " ".join(words.split()).casefold()
@@ -106,7 +115,11 @@ async def judge(units: Sequence[Unit], desk: Desk, checker: Checker, calls: int)
     batches = _batches(units)[:calls]
     first = await asyncio.gather(*(_judge(batch, desk, checker, SHOWN) for batch in batches))
     found = {key: judgement for part in first for key, judgement in part.items()}
-    missing = [unit for unit in units if key_of(unit) in found and found[key_of(unit)].verdict == "missing"]
+    missing = [
+        unit
+        for unit in units
+        if key_of(unit) in found and found[key_of(unit)].verdict == "missing" and desk.has_more(unit)
+    ]
     again = _batches(missing)[: max(0, calls - len(batches))]
     second = await asyncio.gather(*(_judge(batch, desk, checker, MORE) for batch in again))
     return found | {key: judgement for part in second for key, judgement in part.items()}
@@ -121,7 +134,7 @@ def _batches(units: Sequence[Unit]) -> list[list[Unit]]:
 
 
 async def _judge(units: Sequence[Unit], desk: Desk, checker: Checker, most: int) -> dict[Key, Judgement]:
-    against = [(unit, [*unit.sources, *desk.nearest(unit)]) for unit in units]
+    against = [(unit, desk.beside(unit)) for unit in units]
     shown = [_shown(number, unit, desk, keys) for number, (unit, keys) in enumerate(against, 1)]
     form = await checker.ask(
         JudgeUnits, "verifier", "verdicts", sources=await asyncio.to_thread(desk.shown, against, most), units=shown

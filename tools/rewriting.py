@@ -72,7 +72,7 @@ def _shown(number: int, fault: Fault, desk: Desk) -> dict[str, Any]:
         {"words": unit.raw, "verdict": said.verdict, **({"right": said.right} if said.right else {})}
         for unit, said in fault.wrong
     ]
-    cited = dict.fromkeys(key for unit, _ in fault.wrong for key in unit.sources)
+    cited = dict.fromkeys(key for unit, _ in fault.wrong for key in unit.sources or unit.of_sentence)
     others = dict.fromkeys(key for unit, _ in fault.wrong for key in desk.nearest(unit) if key not in cited)
     return {
         "number": number,

@@ -25,6 +25,8 @@ _RULE = re.compile(r"[\s|:=+*_-]*")
 _ROW = re.compile(r"\s*\|.*\|\s*$")
 _BAR = re.compile(r"(?<!\\)\|")
 _FIGURE = re.compile(r"\d")
+_IN_BRACKETS = re.compile(r"(?<=\s)\0+(?=\))")
+"""A citation that ends a bracket, which would not be understood without it: (calculated from [2])."""
 _JOINT = re.compile(r"[ \t]*[,;:–—][ \t]*(?=\S)")
 _CLOSING = re.compile(r"[)\]]*(?:[.!?…。！？][\"'”’»)]*\s*$)?")
 _EMPHASIS = re.compile(r"[*_`]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}")
@@ -47,6 +49,8 @@ class Unit(NamedTuple):
     """The sentence or row that it is a part of, as it stands there."""
     sentence_start: int
     """Where that begins."""
+    of_sentence: tuple[str, ...] = ()
+    """Keys of the sources that the sentence cites anywhere."""
 
     @property
     def is_cell(self) -> bool:
@@ -94,7 +98,8 @@ def _clauses(sentence: Sentence, sources: Sequence[str]) -> Iterator[Unit]:
         cited = _keys(numbers, sources)
         is_cited = bool(cited) or UNKNOWN in numbers
         if is_cited or _states_figures(words):
-            yield Unit(raw, sentence.start + start, words, cited, is_cited, sentence.raw, sentence.start)
+            of_sentence = _keys(sentence.numbers, sources)
+            yield Unit(raw, sentence.start + start, words, cited, is_cited, sentence.raw, sentence.start, of_sentence)
 
 
 def _bounds(raw: str) -> list[tuple[int, int]]:
@@ -178,7 +183,8 @@ def _keys(numbers: Sequence[int], sources: Sequence[str]) -> tuple[str, ...]:
 
 def _words(raw: str) -> str:
     """The words of a part of a line, without markers, emphasis and what makes a list."""
-    plain = "".join(part for part in scan(raw) if isinstance(part, str))
+    parts = "".join(part if isinstance(part, str) else "\0" for part in scan(raw))
+    plain = _IN_BRACKETS.sub("[…]", parts).replace("\0", "")
     return _EMPHASIS.sub("", re.sub(r"\s+([,.;:)])", r"\1", " ".join(LINE_MARK.sub("", plain).split())))
 
 
