@@ -15,7 +15,6 @@ from .number_words import MONTHS
 from .reading import Evidence, read_evidence
 from .signals import is_hedged, signals_of
 from .terms import Term, terms_of
-from .turning import DENIED, NEAR
 
 Verdict = Literal["supported", "partly", "unsupported"]
 SUPPORTED = 0.5
@@ -51,7 +50,7 @@ class Check(NamedTuple):
     reasons: tuple[str, ...]
     """What speaks against it, in plain words, the weightiest first; none if nothing does."""
     is_denied: bool = False
-    """Whether the source surely says something else: of ten such sentences nine are wrong (`evaluation.checks`)."""
+    """Whether the source surely says something else, and not only in part or in other words."""
 
 
 def score_support(claim: str, evidence: str | Evidence) -> float:
@@ -111,10 +110,13 @@ def _without_false_names(terms: Sequence[Term], evidence: Evidence) -> list[Term
 
 
 def _is_denied(conflicts: Sequence[Conflict], evidence: Evidence) -> bool:
-    denials = [one.reason for one in conflicts if one.kind == "negation" and one.closeness >= CLEAR]
-    return (bool(denials) and {*denials} == {DENIED}) or any(
-        (one.kind in ("unit", "opposite") and one.closeness >= NEAR)
-        or (one.kind == "date" and one.closeness >= CLEAR and one.ours and one.ours not in evidence.plain)
+    """Whether the passage has another unit or date in the place of the claim's, which stands nowhere in the source.
+
+    Negations and opposites are no such proof: of those that are seen on pairs as people wrote them, five in fourteen
+    are errors.
+    """
+    return any(
+        one.kind in ("unit", "date") and one.closeness >= CLEAR and one.ours and one.ours not in evidence.plain
         for one in conflicts
     )
 

@@ -165,7 +165,8 @@ def _measure_alike(one: Amount, other: Amount | None) -> bool:
 def _other_amount(term: Term, other: Term, closeness: float, is_held: bool) -> Conflict:
     mine, theirs = term.amount, other.amount
     if mine and theirs and not mine.times and counts_as(theirs, mine) and mine.unit != theirs.unit:
-        return Conflict("unit", _instead(_with_unit(other, theirs), _with_unit(term, mine), is_held), closeness)
+        ours = _with_unit(term, mine)
+        return Conflict("unit", _instead(_with_unit(other, theirs), ours, is_held), closeness, ours)
     return Conflict(_kind(mine) if mine else "number", _instead(other.raw, term.raw, is_held), closeness, term.raw)
 
 

@@ -49,9 +49,6 @@ _BREAKS = _JOINTS | _STARTS
 _SOFTENING = frozenset({"only", "just", "merely", "simply", "nur", "seulement", "solo", "limited", "necessarily"})
 
 
-DENIED = "the passage denies it"
-
-
 def denials(matches: Matches, alignment: Alignment) -> Iterator[tuple[str, bool]]:
     """Whether claim or passage deny what the other says, in plain words, and whether both are about the same."""
     terms, others = _in_front(matches.terms), _in_front(alignment.terms)
@@ -67,7 +64,7 @@ def denials(matches: Matches, alignment: Alignment) -> Iterator[tuple[str, bool]
         yield "the claim denies what the passage says", True
     affirmed = {term.key for term in matches.terms if is_telling(term)}
     if any(heads & affirmed and not heads & _all(ours) and not _is_affirmed(heads, others) for heads in theirs):
-        yield DENIED, is_close
+        yield "the passage denies it", is_close
 
 
 def _doubled(terms: Sequence[Term], others: Sequence[Term]) -> Iterator[str]:
@@ -75,7 +72,7 @@ def _doubled(terms: Sequence[Term], others: Sequence[Term]) -> Iterator[str]:
     ours, theirs = _denying(terms), _denying(others)
     for word in sorted(ours.keys() & theirs.keys()):
         if ours[word].isdisjoint(theirs[word]):
-            yield "the claim denies what the passage says" if True in ours[word] else DENIED
+            yield "the claim denies what the passage says" if True in ours[word] else "the passage denies it"
 
 
 def _denying(terms: Sequence[Term]) -> dict[str, set[bool]]:
