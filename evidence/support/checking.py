@@ -69,7 +69,7 @@ def check_claim(claim: str, evidence: str | Evidence) -> Check:
     matches = match(terms, read)
     windows = best_windows(matches)
     alignment = best_alignment(matches, read, windows)
-    conflicts = conflicts_of(matches, alignment, read)
+    conflicts = conflicts_of(matches, alignment)
     score = probability(signals_of(matches, read, windows, alignment, conflicts))
     is_contrary = any(conflict.is_clear for conflict in conflicts)
     if is_contrary:

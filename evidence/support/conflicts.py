@@ -8,17 +8,14 @@ from typing import Literal, NamedTuple
 from .alignment import Alignment, Difference
 from .amounts import Amount, counts_as
 from .matching import Matches
-from .reading import Evidence
-from .roles import changed_roles
-from .swaps import swaps
 from .terms import Term
 from .turning import CLOSE, NEAR, denials, neighbours, reversals
 
-Kind = Literal["number", "unit", "date", "name", "role", "negation", "opposite"]
+Kind = Literal["number", "unit", "date", "name", "negation", "opposite"]
 NEARER = 0.7
 """Share of the rest of the claim that must stand in a passage in the same order for words to be held to their place."""
 NEARLY_QUOTED = 0.8
-"""The same for the claim to be a near quote, in which another name or role is a mistake."""
+"""The same for the claim to be a near quote, in which another name is a mistake."""
 CLEAR = 0.6
 """What `closeness` is at least where a passage says something else of the same."""
 LOOSE = 0.75
@@ -40,8 +37,8 @@ class Conflict(NamedTuple):
 
     @property
     def is_clear(self) -> bool:
-        """Whether both are close enough to speak of the same; for names and roles, whether one nearly quotes it."""
-        return self.closeness >= (NEARLY_QUOTED if self.kind in ("name", "role") else CLEAR)
+        """Whether both are close enough to speak of the same; for names, whether one nearly quotes it."""
+        return self.closeness >= (NEARLY_QUOTED if self.kind == "name" else CLEAR)
 
     @property
     def weight(self) -> float:
@@ -49,7 +46,7 @@ class Conflict(NamedTuple):
         return self.closeness**2
 
 
-def conflicts_of(matches: Matches, alignment: Alignment, evidence: Evidence) -> list[Conflict]:
+def conflicts_of(matches: Matches, alignment: Alignment) -> list[Conflict]:
     """What a passage says differently from a claim, the closest first, each once."""
     found = list[Conflict]()
     for difference in alignment.differences:
@@ -64,8 +61,6 @@ def conflicts_of(matches: Matches, alignment: Alignment, evidence: Evidence) -> 
             found.append(_other_amount(term, other, closeness, term.key in alignment.keys))
     found += [Conflict("negation", reason, closeness * is_sure) for reason, is_sure in denials(matches, alignment)]
     found += [Conflict("opposite", reason, closeness * is_sure) for reason, is_sure in reversals(matches, alignment)]
-    found += [Conflict("name", reason, alignment.window.share) for reason in swaps(matches, alignment, evidence)]
-    found += [Conflict("role", reason, rest) for reason, rest in changed_roles(matches, alignment)]
     found.sort(key=lambda conflict: -conflict.closeness)
     return list({conflict.reason: conflict for conflict in reversed(found)}.values())[::-1]
 
