@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .app.as_tool import deep_research_tool
-    from .app.check_report import Text, check_report
+    from .app.check_report import SourceDocument, check_report
     from .app.embed import ResearchGraph, build_graph, thread_id
     from .app.once import Answer, research
     from .app.replay import areplay_thread, replay_thread
@@ -25,7 +25,7 @@ __all__ = [
     "Limits",
     "ResearchGraph",
     "ScriptedChatModel",
-    "Text",
+    "SourceDocument",
     "apackets",
     "areplay_thread",
     "build_graph",
@@ -45,7 +45,7 @@ _PLACES = {
     "Limits": "run.limits",
     "ResearchGraph": "app.embed",
     "ScriptedChatModel": "models.scripted",
-    "Text": "app.check_report",
+    "SourceDocument": "app.check_report",
     "apackets": "app.stream",
     "areplay_thread": "app.replay",
     "build_graph": "app.embed",

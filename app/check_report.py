@@ -22,7 +22,7 @@ from .embed import build_graph, thread_config
 _QUESTION = "What do the sources say?"
 
 
-class Text(NamedTuple):
+class SourceDocument(NamedTuple):
     """A source of a report."""
 
     title: str
@@ -32,7 +32,7 @@ class Text(NamedTuple):
     """The beginning of an ISO date; may be empty."""
 
 
-async def check_report(text: str, sources: Mapping[int, Text], context: Context) -> Report:
+async def check_report(text: str, sources: Mapping[int, SourceDocument], context: Context) -> Report:
     """Return the report as it stands when it was checked, and corrected if the settings say so.
 
     `text` is Markdown with markers `[n]` and without a list of sources; `sources` by these numbers. The keys of the
@@ -73,7 +73,7 @@ async def check_report(text: str, sources: Mapping[int, Text], context: Context)
     return report
 
 
-async def _source(number: int, source: Text, pages: Pages) -> Source:
+async def _source(number: int, source: SourceDocument, pages: Pages) -> Source:
     key = str(number)
     return Source(
         key=key,

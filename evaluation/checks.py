@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from deep_research import Context, Text, check_report
+from deep_research import Context, SourceDocument, check_report
 
 _LIST = re.compile(r"^## (?:Sources|Quellen|Références)\s*$", re.MULTILINE)
 _ENTRY = re.compile(r"^- \[(\d+)\] (.+), (\S+)$", re.MULTILINE)
@@ -35,7 +35,9 @@ async def check_reports(folder: Path, context: Context) -> list[Checked]:
 async def _check(path: Path, corpus: Path, context: Context) -> Checked:
     text = path.read_text("utf-8")
     entries = {int(number): (title, file) for number, title, file in _ENTRY.findall(text)}
-    sources = {number: Text(title, (corpus / file).read_text("utf-8")) for number, (title, file) in entries.items()}
+    sources = {
+        number: SourceDocument(title, (corpus / file).read_text("utf-8")) for number, (title, file) in entries.items()
+    }
     report = await check_report(_LIST.split(text)[0].strip(), sources, context)
     listed = [f"- [{place}] {', '.join(entries[int(key)])}" for place, key in enumerate(report.sources, 1)]
     return Checked(path.name, "\n".join([report.text, "", "## Sources", "", *listed, ""]), report)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -13,7 +12,6 @@ from .scanner import scan
 
 UNKNOWN = 0
 """Stands in a draft for what names no source; no source has this number."""
-_BETWEEN = re.compile(r"[,; ]*")
 
 
 class Edit(NamedTuple):
@@ -34,24 +32,6 @@ def with_edits(text: str, edits: Iterable[Edit]) -> str:
 def end_of_words(raw: str) -> int:
     """Where words can be added to a sentence: at its end, but inside the last cell of a table's row."""
     return len(raw[:-1].rstrip()) if raw.endswith("|") else len(raw)
-
-
-def citing(raw: str, number: int) -> str:
-    """A sentence with this number in the place of its markers, or at its end if it has none."""
-    wanted, parts = f"[{number}]", scan(raw)
-    if not any(isinstance(part, Marker) for part in parts):
-        place = end_of_words(raw)
-        return f"{raw[:place]} {wanted}{raw[place:]}"
-    kept, is_cited = list[str](), False
-    for part in parts:
-        if not isinstance(part, Marker):
-            kept.append(part)
-        elif not is_cited:
-            kept.append(wanted)
-            is_cited = True
-        elif _BETWEEN.fullmatch(kept[-1]):
-            kept.pop()
-    return "".join(kept)
 
 
 def without_unknown(text: str) -> str:

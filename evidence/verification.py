@@ -95,7 +95,11 @@ class Verifier:
             # A citation of nothing has claimed to be somebody's word.
             return "unsupported" if unit.is_cited else "uncited"
         verdicts = {one.verdict for one in passages}
-        if "supported" in verdicts or self._is_supported_together(unit, passages):
+        if "supported" in verdicts:
+            return "supported"
+        if any(one.judge for one in passages):
+            return "unsupported"
+        if self._is_supported_together(unit, passages):
             return "supported"
         return "unsupported" if verdicts == {"unsupported"} or self._has_foreign_figures(unit) else "unchecked"
 

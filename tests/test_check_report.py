@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from judging_model import FigureJudge
 from langchain_core.language_models import ModelProfile
 
-from deep_research import Context, Text, check_report
+from deep_research import Context, SourceDocument, check_report
 from deep_research.evaluation.__main__ import cli
 
 LIGHT = "# Skerry Light\n\nThe Skerry Light was lit for the first time in 1844. It stands 38 metres tall.\n"
@@ -18,7 +18,7 @@ REPORT = "It was lit in 1844, they say [1], and stands 83 metres tall [1]."
 async def test_a_report_of_another_writer_is_checked_clause_by_clause() -> None:
     judge = FigureJudge(profile=ModelProfile(max_input_tokens=100_000))
     context = Context(models={"verifier": judge, "writer": "extractive"}, verify="check")
-    report = await check_report(REPORT, {1: Text("Skerry Light", LIGHT)}, context)
+    report = await check_report(REPORT, {1: SourceDocument("Skerry Light", LIGHT)}, context)
     assert report.text == REPORT.replace("tall [1].", "tall [1]. *(not verified)*")
     assert [claim.verdict for claim in report.claims] == ["supported", "unsupported"]
     assert report.sources == ("1",)

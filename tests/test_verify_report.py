@@ -16,6 +16,8 @@ from verified import BOTH, claim, rewritten
 
 from deep_research.app.embed import build_graph
 from deep_research.app.replay import replay
+from deep_research.evidence.reaudit import reaudit
+from deep_research.evidence.verification import SourceText
 from deep_research.models.scripted import ScriptedChatModel, call, calls
 from deep_research.run.errors import KeyRefused, RateLimited
 from deep_research.state import ResearchState
@@ -127,6 +129,21 @@ async def test_a_cell_is_judged_with_its_row_and_column_and_mended_alone(tmp_pat
     assert state.report and state.report.text == head + right
     assert "Skerry Light, Height (m): 83" in run.calls("verifier")[0].text
     assert [text for text, *_ in checked(state)] == ["1844 [1]", "38 [1]"]
+
+
+async def test_a_correction_that_loses_a_citation_of_what_was_right_is_refused(tmp_path: Path) -> None:
+    written = "Ada Moran kept the lamp, all told [2], and it stands 83 metres tall [1]."
+    handed_in = "Ada Moran kept the lamp, all told, and it stands 38 metres tall [1]."
+    _, state = await ask(tmp_path, [written, rewritten(handed_in)])
+    assert state.report and state.report.text.startswith("Ada Moran kept the lamp, all told [1], and it stands 83")
+
+
+async def test_what_two_sources_say_is_judged_together_also_when_it_is_checked_again(tmp_path: Path) -> None:
+    written = "The Skerry Light was lit for the first time in 1844 and Ada Moran kept it from 1901 to 1932. [1][2]"
+    _, state = await ask(tmp_path, [written], verify="check", verifier=verifier(["contradicted"]))
+    assert state.report and claim(state).verdict == "unsupported"
+    texts = {one.source: [SourceText(one.content_hash, one.quote)] for one in claim(state).passages}
+    assert [one.check.verdict for one in reaudit(state.report, texts).claims] == ["unsupported"]
 
 
 async def test_what_was_not_found_at_first_is_looked_for_in_more_places(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from ..reading.language import is_written_in
 from ..run.context import Context
 from .checker import Checker
 from .judging import Desk, Judgement, Key, judge, key_of
-from .rewriting import Fault, Rewrite, kind_of, new_units, rewrites
+from .rewriting import Fault, Rewrite, keeps_citations, kind_of, new_units, rewrites
 
 KEPT = 4
 """One in so many calls of the verifier's model is kept for what was corrected."""
@@ -110,10 +110,12 @@ class Examination:
         handed_in = await rewrites(faults, self._desk, self._checker, self._context.limits.max_rewrites)
         new = {one.fault.start: new_units(one, self._text, self._sources) for one in handed_in}
         await self._judge([unit for units in new.values() for unit in units], self._opinions)
-        edits, told = list[Edit](), {unit.text for unit in self._units()}
+        before = self._units()
+        edits, told = list[Edit](), {unit.text for unit in before}
         for one in handed_in:
             units = new[one.fault.start]
-            if self._is_right(one, units) and self._is_new(one, units, told):
+            is_whole = keeps_citations(before, one.fault, units)
+            if is_whole and self._is_right(one, units) and self._is_new(one, units, told):
                 edits.append(Edit(one.fault.start, one.fault.end, one.raw))
                 told |= {unit.text for unit in units}
                 self._note(one, units)

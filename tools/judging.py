@@ -20,7 +20,7 @@ UNITS = 24
 SHOWN, MORE = 3, 8
 """Windows of a source that are shown for a unit, and for one that was not found in them."""
 NEAREST = 3
-"""Sources that are shown for a unit that cites none, or beside the one that a unit cites."""
+"""Sources that are shown for a unit that cites none, or where those that it cites do not say it."""
 SHARE = 0.5
 """Share of a unit's words that a window of such a source must hold."""
 
@@ -84,14 +84,19 @@ class Desk:
         date = {"date": source.date} if source.date else {}
         return {"source": self.numbers[key], "title": source.title, **date, **seen, "passages": passages}
 
-    def beside(self, unit: Unit) -> list[str]:
-        """The keys of the sources that a unit is held against: those that it cites, or its sentence, and near ones."""
-        cited = unit.sources or tuple(key for key in unit.of_sentence if key in self._windows)
-        return list(dict.fromkeys([*cited, *self.nearest(unit)]))
+    def beside(self, unit: Unit, *, is_second_look: bool) -> list[str]:
+        """The keys of the sources that a unit is held against: those that it cites, or else its sentence and near ones.
+
+        At the second look near ones stand beside those that it cites, too.
+        """
+        near = self.nearest(unit) if is_second_look or not unit.sources else ()
+        return list(dict.fromkeys([*(unit.sources or unit.of_sentence), *near]))
 
     def has_more(self, unit: Unit) -> bool:
-        """Whether more of its sources can be shown than is at first."""
-        return any(len(one.windows) > SHOWN for key in self.beside(unit) for one in self._windows[key])
+        """Whether a second look would be shown more than the first one."""
+        cited = unit.sources or unit.of_sentence
+        has_windows = any(len(one.windows) > SHOWN for key in cited for one in self._windows[key])
+        return has_windows or (bool(unit.sources) and bool(self.nearest(unit)))
 
     def holds(self, words: str, keys: Iterable[str]) -> bool:
         """Whether words stand in one of these sources, whatever stands between them."""
@@ -115,11 +120,8 @@ async def judge(units: Sequence[Unit], desk: Desk, checker: Checker, calls: int)
     batches = _batches(units)[:calls]
     first = await asyncio.gather(*(_judge(batch, desk, checker, SHOWN) for batch in batches))
     found = {key: judgement for part in first for key, judgement in part.items()}
-    missing = [
-        unit
-        for unit in units
-        if key_of(unit) in found and found[key_of(unit)].verdict == "missing" and desk.has_more(unit)
-    ]
+    missing = [unit for unit in units if key_of(unit) in found and found[key_of(unit)].verdict == "missing"]
+    missing = await asyncio.to_thread(lambda: [unit for unit in missing if desk.has_more(unit)])
     again = _batches(missing)[: max(0, calls - len(batches))]
     second = await asyncio.gather(*(_judge(batch, desk, checker, MORE) for batch in again))
     return found | {key: judgement for part in second for key, judgement in part.items()}
@@ -134,17 +136,23 @@ def _batches(units: Sequence[Unit]) -> list[list[Unit]]:
 
 
 async def _judge(units: Sequence[Unit], desk: Desk, checker: Checker, most: int) -> dict[Key, Judgement]:
-    against = [(unit, desk.beside(unit)) for unit in units]
-    shown = [_shown(number, unit, desk, keys) for number, (unit, keys) in enumerate(against, 1)]
-    form = await checker.ask(
-        JudgeUnits, "verifier", "verdicts", sources=await asyncio.to_thread(desk.shown, against, most), units=shown
-    )
+    against, sources, shown = await asyncio.to_thread(_laid_out, units, desk, most)
+    form = await checker.ask(JudgeUnits, "verifier", "verdicts", sources=sources, units=shown)
     judged = {one.unit: one for one in form.verdicts} if form else {}
     return {
         key_of(unit): _read(unit, judged[number], desk, keys)
         for number, (unit, keys) in enumerate(against, 1)
         if number in judged
     }
+
+
+def _laid_out(
+    units: Sequence[Unit], desk: Desk, most: int
+) -> tuple[list[tuple[Unit, list[str]]], list[dict[str, Any]], list[dict[str, Any]]]:
+    """The units with the keys of the sources that they are held against; these and the units as they are shown."""
+    against = [(unit, desk.beside(unit, is_second_look=most > SHOWN)) for unit in units]
+    shown = [_shown(number, unit, desk, keys) for number, (unit, keys) in enumerate(against, 1)]
+    return against, desk.shown(against, most), shown
 
 
 def _shown(number: int, unit: Unit, desk: Desk, keys: Sequence[str]) -> dict[str, Any]:

@@ -127,6 +127,14 @@ def _markers(raw: str) -> list[int]:
     return [number for part in scan(raw) if isinstance(part, Marker) for number in part.numbers]
 
 
+def keeps_citations(units: Sequence[Unit], fault: Fault, new: Sequence[Unit]) -> bool:
+    """Whether each unit of a sentence that was right still cites what it cited; `units` are those of the report."""
+    wrong = {unit.start for unit, _ in fault.wrong}
+    right = [one for one in units if one.sentence_start == fault.start and one.is_cited and one.start not in wrong]
+    left = {(tuple(tokens(one.text)), frozenset(one.sources)) for one in new}
+    return all((tuple(tokens(one.text)), frozenset(one.sources)) in left for one in right)
+
+
 def new_units(rewrite: Rewrite, text: str, sources: Sequence[str]) -> list[Unit]:
     """The units of a sentence as it would stand in the text of the report."""
     fault = rewrite.fault

@@ -91,7 +91,9 @@ def figures_of(text: str) -> frozenset[str]:
 
 def _plain(number: str) -> str:
     bare = re.sub(r"['’\u00a0\u202f]", "", number)
-    return re.sub(r"[.,](?=\d{3}(?:\D|$))", "", bare).replace(",", ".")
+    # What begins with 0 has decimals, however many.
+    whole = bare if bare.startswith("0") else re.sub(r"[.,](?=\d{3}(?:\D|$))", "", bare)
+    return whole.replace(",", ".")
 
 
 def _keys(text: str) -> frozenset[str]:
