@@ -133,7 +133,8 @@ async def test_a_cell_is_judged_with_its_row_and_column_and_mended_alone(tmp_pat
 
 async def test_a_correction_that_loses_a_citation_of_what_was_right_is_refused(tmp_path: Path) -> None:
     written = "Ada Moran kept the lamp, all told [2], and it stands 83 metres tall [1]."
-    handed_in = "Ada Moran kept the lamp, all told, and it stands 38 metres tall [1]."
+    # The draft is numbered in order of first use.
+    handed_in = "Ada Moran kept the lamp, all told, and it stands 38 metres tall [2]."
     _, state = await ask(tmp_path, [written, rewritten(handed_in)])
     assert state.report and state.report.text.startswith("Ada Moran kept the lamp, all told [1], and it stands 83")
 
