@@ -240,9 +240,6 @@ async def test_a_follow_up_is_answered_in_its_own_language_or_in_that_of_before(
     assert await follow_up(tmp_path, "Ada Moran?") == ("German", "de")
 
 
-@pytest.mark.xfail(
-    reason="a sentence that holds no more of the question than the title of its document answers nothing"
-)
 def test_sentences_that_are_quoted_in_another_language_are_no_drift(tmp_path: Path) -> None:
     desk = desk_in(tmp_path)
     (desk.docs / "terne.md").write_text(
