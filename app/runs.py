@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from langchain_core.messages import HumanMessage
 from langgraph.types import Command, StateSnapshot
 
-from ..evidence.verification import SourceText
+from ..evidence.checking.source_text import SourceText
 from ..models.local import offers
 from ..models.resolve import check_models
 from ..run.checkpoints import FILE_NAME, Database, open_database

@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 from ..audit import CitedPassage, ClaimCheck
 from ..state import Report
+from .checking.source_text import SourceText
 from .checking.units import units_of
 from .document import without_marks
-from .verification import SourceText, Verifier
+from .verification import Verifier
 
 
 class Rechecked(NamedTuple):

@@ -3,36 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 
-from ..audit import CitedPassage, ClaimCheck, ClaimVerdict, SupportVerdict
-from .checking.figures import foreign_figures
+from ..audit import CitedPassage, ClaimCheck, ClaimVerdict
+from .checking.figures import Figures
+from .checking.source_text import SourceText
 from .checking.units import Unit
-from .checking.windows import Windows
+from .checking.windows import words_and_figures
 from .pages import page_of
-from .support import Evidence, check_claim, read_evidence, stands_in
+from .support import check_claim, stands_in
+from .support.terms import terms_of
 
+FEW, MOST = 0.34, 0.66
+"""Shares of a part's words: what a passage of the sources cited holds at most, and one of another source at least."""
+TELLING = 3
+"""Words and figures from which on a part can be told to come from another source."""
+SAID_ELSEWHERE = "another source says so"
 NO_TEXT = "no text of the source is kept"
-
-
-class SourceText:
-    """One text of a source, read only when a sentence is held against it."""
-
-    def __init__(self, content_hash: str, text: str) -> None:
-        self.content_hash = content_hash
-        """SHA-256 (hex) under which the text is kept."""
-        self.text = text
-        """The text."""
-
-    @cached_property
-    def evidence(self) -> Evidence:
-        """The text, read."""
-        return read_evidence(self.text)
-
-    @cached_property
-    def windows(self) -> Windows:
-        """The text, cut into places."""
-        return Windows(self.text)
 
 
 class Verifier:
@@ -41,6 +27,7 @@ class Verifier:
     def __init__(self, texts: Mapping[str, Sequence[SourceText]]) -> None:
         """`texts` by the key of the source: its whole text, or what is known of it."""
         self._texts = texts
+        self._all = [one for some in texts.values() for one in some]
         self._passages: dict[tuple[str, str], CitedPassage] = {}
 
     def passage(self, claim: str, source: str) -> CitedPassage:
@@ -56,7 +43,11 @@ class Verifier:
     def check(self, unit: Unit) -> ClaimCheck:
         """What there is for one part of a report."""
         passages = tuple(self.passage(unit.text, source) for source in unit.sources)
-        return ClaimCheck(start=unit.start, end=unit.end, verdict=self._verdict(unit, passages), passages=passages)
+        verdict, doubts = self._verdict(unit, passages)
+        if doubts:
+            update = {"verdict": verdict, "reasons": doubts}
+            passages = tuple(one.model_copy(update=update) for one in passages)
+        return ClaimCheck(start=unit.start, end=unit.end, verdict=verdict, passages=passages)
 
     def is_quoted(self, statement: str, source: str) -> bool:
         """Whether a statement stands in a source word by word, as a sentence or line of its own."""
@@ -76,38 +67,58 @@ class Verifier:
                 reasons=(NO_TEXT,),
             )
         best, own = max(checks, key=lambda pair: pair[0].score)
-        verdict: SupportVerdict = "unsupported" if best.is_denied else "unchecked"
         return CitedPassage(
             source=source,
-            verdict="supported" if best.verdict == "supported" else verdict,
+            verdict="supported" if best.verdict == "supported" else "unchecked",
             score=best.score,
             quote=best.quote,
             start=best.start,
             end=best.end,
             content_hash=own.content_hash,
             page=page_of(own.text, best.start),
-            reasons=best.reasons,
         )
 
-    def _verdict(self, unit: Unit, passages: Sequence[CitedPassage]) -> ClaimVerdict:
-        """That of all its sources together: what one of them says is said, and what each has otherwise is not."""
+    def _verdict(self, unit: Unit, passages: Sequence[CitedPassage]) -> tuple[ClaimVerdict, tuple[str, ...]]:
+        """That of all its sources together, with what speaks against it where rules are sure of that."""
         if not passages:
             # A citation of nothing has claimed to be somebody's word.
-            return "unsupported" if unit.is_cited else "uncited"
+            return "unsupported" if unit.is_cited else "uncited", ()
         verdicts = {one.verdict for one in passages}
-        if "supported" in verdicts:
-            return "supported"
         if any(one.judge for one in passages):
-            return "unsupported"
-        if self._is_supported_together(unit, passages):
-            return "supported"
-        return "unsupported" if verdicts == {"unsupported"} or self._has_foreign_figures(unit) else "unchecked"
+            return "supported" if "supported" in verdicts else "unsupported", ()
+        texts = [one for source in unit.sources for one in self._texts.get(source, ())]
+        if not texts:
+            return "unchecked", ()
+        figures = Figures(unit.text, texts, is_cell=unit.is_cell)
+        if others := figures.otherwise():
+            return "unsupported", tuple(f"the source gives {one} in another unit" for one in others)
+        if "supported" in verdicts or self._is_supported_together(unit, passages):
+            return "supported", ()
+        doubts = tuple(f"the source does not say {one}" for one in (*figures.foreign(), *self._names_of_others(unit)))
+        if not doubts and self._is_said_elsewhere(unit):
+            doubts = (SAID_ELSEWHERE,)
+        return "unsupported" if doubts else "unchecked", doubts
 
     @staticmethod
     def _is_supported_together(unit: Unit, passages: Sequence[CitedPassage]) -> bool:
         quotes = [one.quote for one in passages]
         return len(quotes) > 1 and check_claim(unit.text, "\n".join(quotes)).verdict == "supported"
 
-    def _has_foreign_figures(self, unit: Unit) -> bool:
-        windows = [one.windows for source in unit.sources for one in self._texts.get(source, ())]
-        return bool(windows) and bool(foreign_figures(unit.text, windows, is_cell=unit.is_cell))
+    def _is_said_elsewhere(self, unit: Unit) -> bool:
+        """Whether another source says it, in about its words, of which those that it cites hold few."""
+        if len(words_and_figures(unit.text)) < TELLING:
+            return False
+        cited = max((self._share(unit, key) for key in unit.sources), default=0.0)
+        return cited <= FEW and any(self._share(unit, key) >= MOST for key in self._texts if key not in unit.sources)
+
+    def _share(self, unit: Unit, source: str) -> float:
+        return max((one.windows.share(unit.text) for one in self._texts.get(source, ())), default=0.0)
+
+    def _names_of_others(self, unit: Unit) -> list[str]:
+        """The names in it that only other sources than those that it cites know."""
+        cited = [one for key in unit.sources for one in self._texts.get(key, ())]
+        if not all(one.has_telling_capitals for one in cited):
+            return []
+        names = {term.key: term.raw for term in terms_of(unit.text) if term.kind == "name" and not term.is_first}
+        own, known = ({word for one in some for word in one.words} for some in (cited, self._all))
+        return [raw for key, raw in names.items() if key in known - own]

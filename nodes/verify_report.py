@@ -12,9 +12,9 @@ from typing_extensions import TypedDict
 
 from ..audit import Draft
 from ..evidence.accounting import with_independence
+from ..evidence.checking.source_text import SourceText
 from ..evidence.labels import labels
 from ..evidence.marks import with_marks
-from ..evidence.verification import SourceText
 from ..models.settings import settings_of
 from ..run.context import Context
 from ..run.ledger import booked, owed

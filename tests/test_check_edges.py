@@ -11,6 +11,7 @@ from lab import lab
 from verified import BOTH, audited, claim, rewritten
 
 from deep_research.audit import ClaimCheck
+from deep_research.evidence.checking.source_text import SourceText
 from deep_research.evidence.checking.units import plain_words, units_of
 from deep_research.evidence.citing import without_unknown
 from deep_research.evidence.drafts.clean import clean_draft
@@ -18,7 +19,7 @@ from deep_research.evidence.labels import labels
 from deep_research.evidence.marks import with_marks
 from deep_research.evidence.protected import settle_fences
 from deep_research.evidence.sentences import sentences_of
-from deep_research.evidence.verification import SourceText, Verifier
+from deep_research.evidence.verification import Verifier
 from deep_research.knowledge import Source
 from deep_research.models.scripted import call, calls
 

@@ -11,11 +11,11 @@ from langgraph.store.memory import InMemoryStore
 from mutations import Kind, mutate, names_in
 
 from deep_research.audit import ClaimCheck, Draft
+from deep_research.evidence.checking.source_text import SourceText
 from deep_research.evidence.citing import numbered_draft
 from deep_research.evidence.drafts.clean import clean_draft
 from deep_research.evidence.labels import labels
 from deep_research.evidence.marks import with_marks
-from deep_research.evidence.verification import SourceText
 from deep_research.knowledge import Source
 from deep_research.run.context import Context
 from deep_research.run.packet import Placement

@@ -7,9 +7,10 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from ..audit import ClaimCheck, Draft, Repair
+from ..evidence.checking.source_text import SourceText
 from ..evidence.checking.units import Unit, units_of
 from ..evidence.citing import Edit, numbered_draft, with_edits
-from ..evidence.verification import SourceText, Verifier
+from ..evidence.verification import SAID_ELSEWHERE, Verifier
 from ..knowledge import Source
 from ..models.resolve import is_extractive, profile_of
 from ..reading.language import is_written_in
@@ -162,5 +163,5 @@ def _reasons(said: Judgement) -> tuple[str, ...]:
         return ()
     if said.verdict == "contradicted" and said.words:
         return (f"the source says: {said.words}",)
-    words = {"contradicted": "the source says something else", "wrong_source": "another source says so"}
+    words = {"contradicted": "the source says something else", "wrong_source": SAID_ELSEWHERE}
     return (words.get(said.verdict, "the source does not say so"),)

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from ..evidence.checking.source_text import SourceText
 from ..evidence.checking.units import Unit
 from ..evidence.checking.windows import Windows, figures_of
-from ..evidence.verification import SourceText
 from ..knowledge import Source
 from .check_forms import JudgedUnit, JudgeUnits, UnitVerdict
 from .checker import Checker

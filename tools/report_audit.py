@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 
 from ..audit import Audit, Disagreement
 from ..evidence.accounting import disagreements, read_sources
+from ..evidence.checking.source_text import SourceText
 from ..evidence.checking.units import plain_words
 from ..evidence.editions import may_contradict
 from ..evidence.memory import open_gaps
 from ..evidence.reprints import independent, reprints
 from ..evidence.sentences import sentences_of
 from ..evidence.unread import not_read
-from ..evidence.verification import SourceText
 from ..run.spending import total
 from ..state import ResearchState
 from .disagreement import disagreement

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from ..evidence.verification import SourceText
+from ..evidence.checking.source_text import SourceText
 from ..knowledge import Source
 from ..run.pages import Pages
 
@@ -16,5 +16,5 @@ async def source_texts(sources: Mapping[str, Source], keys: Iterable[str], pages
         source = sources[key]
         hashes = [name for name in (source.content_hash, *source.excerpts) if name]
         kept = [(name, await pages.text(name)) for name in hashes]
-        texts[key] = [SourceText(name, text) for name, text in kept if text]
+        texts[key] = [SourceText(name, text, source.title) for name, text in kept if text]
     return texts

@@ -1,74 +1,152 @@
-"""Figures of a statement that its sources do not give, and that do not follow from theirs."""
+"""Figures of a statement that its sources give otherwise, or do not give at all."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import permutations
+from itertools import combinations, permutations
 
-from ..support.number_words import SMALL
-from .windows import Windows, figures_of
+from ..support.amounts import Amount, amounts_of, counts_as, says
+from ..support.spelling import NOTHING, Piece, key_of, pieces_of
+from ..support.terms import Term, terms_of
+from ..support.units import unit_of
+from ..vocabulary import STOP_WORDS
+from .source_text import SourceText
 
 NEAREST = 2
 """Windows of each source whose figures a statement may be reckoned from."""
-FACTORS = (1.0, 1e3, 1e6, 60.0, 12.0)
-"""By which units of one quantity differ: thousands and millions, minutes, months."""
-_PLAIN = re.compile(r"\d+(?:\.\d+)?")
-_YEAR = re.compile(r"(?:19|20)\d\d")
-_WORD = re.compile(r"[^\W\d_]+")
+FACTORS = (1e3, 1e6, 100.0, 60.0, 24.0, 12.0, 7.0)
+"""By which units of one quantity differ: thousands and millions, hundredths, minutes, hours, months, days of a week."""
+SUMMED = (3, 4)
+"""So many figures may be summed up, besides two."""
+MOST = 16
+"""Figures near by of which these may be."""
+_BY = frozenset({"per", "a", "an", "each", "every", "pro", "je", "par"})
+_SPAN_OF_YEARS = re.compile(r"\d{4}[–/-]\d\d(?!\d)")
 
 
-def foreign_figures(statement: str, sources: Sequence[Windows], *, is_cell: bool) -> list[str]:
-    """Return the figures of a statement that stand in none of its sources and cannot be reckoned from them.
+class Figures:
+    """The figures of a statement beside those of its sources."""
 
-    A sum, a difference, a ratio, a share or a change of two figures near by is one, and another unit or rounding of
-    one; a year is only what it is, and so is the cell of a table but for its unit.
-    """
-    held = frozenset[str]().union(*(figures_of(one.text) for one in sources))
-    new = sorted(one for one in figures_of(statement) - held if _PLAIN.fullmatch(one))
-    if not new:
-        return []
-    near = [*_near(statement, sources), *(float(one) for one in figures_of(statement) if _PLAIN.fullmatch(one))]
-    return [one for one in new if not _follows(one, [other for other in near if other != float(one)], is_cell)]
+    def __init__(self, statement: str, sources: Sequence[SourceText], *, is_cell: bool) -> None:
+        """`is_cell`: whether it is the cell of a table, which is given and never reckoned but for its unit."""
+        self._statement = _SPAN_OF_YEARS.sub("", statement)
+        self._is_cell = is_cell
+        self._read = [one.evidence for one in sources]
+        self._own = [term for term in terms_of(self._statement) if term.amount and term.amount.unit != "ordinal"]
+        self._given = [_amount(term) for one in self._read for term in one.amounts]
+        self._near = [amount for one in sources for amount in _near(statement, one)]
+
+    def otherwise(self) -> list[str]:
+        """Return those that the sources give in another unit, or by something else: per bike, not per order."""
+        found = [term.raw for term in self._own if self._has_other_unit(_amount(term))]
+        mine = [one for one in _based(self._statement) if one[1]]
+        theirs = [one for source in self._read for one in _based(source.text)] if mine else []
+        for amount, base, raw in mine:
+            bases = {other for one, other, _ in theirs if one.unit == amount.unit and counts_as(one, amount)}
+            is_known = any(base in source.places for source in self._read)
+            if bases and "" not in bases and base not in bases and is_known:
+                found.append(raw)
+        return found
+
+    def foreign(self) -> list[str]:
+        """Return those that no source gives and that do not follow from what stands near by in them.
+
+        A sum, a difference, a product, a ratio, a share or a change of two figures follows, and so does another unit.
+        Numbers written as words are left alone: they count what is listed.
+        """
+        return [term.raw for term in self._own if self._is_foreign(term)]
+
+    def _has_other_unit(self, amount: Amount) -> bool:
+        exact = amount._replace(is_rough=False)
+        if amount.times or not amount.unit:
+            return False
+        near, given = ([one for one in amounts if counts_as(one, exact)] for amounts in (self._near, self._given))
+        return _differ(near or given, exact) and not _is_any(exact, _converted(self._near, exact.unit))
+
+    def _is_foreign(self, term: Term) -> bool:
+        amount = _amount(term)
+        if any(counts_as(one, amount) if amount.values else says(one, amount) for one in self._given):
+            return False
+        if amount.times:
+            return self._is_of_another_year(term)
+        if not any(map(str.isdigit, term.raw)):
+            return False
+        mine = () if self._is_cell else (_amount(one) for one in self._own if one is not term)
+        reckoned = () if self._is_cell else _reckoned(self._near, mine)
+        return not _is_any(amount, (*_converted(self._near, ""), *reckoned))
+
+    def _is_of_another_year(self, term: Term) -> bool:
+        """Whether no source names the year of a date, or one names its month and none the month without a year."""
+        times = _amount(term).times
+        years = {time.first for time in times} - {0}
+        if not any(years & source.years for source in self._read):
+            return bool(years)
+        months = {time.month for time in times} - {0}
+        is_dated = any(other.month in months and other.first for one in self._given for other in one.times)
+        words = {key_of(piece.word) for piece in pieces_of(term.raw) if piece.kind == "word"}
+        return bool(months and years) and (is_dated or not any(words & one.places.keys() for one in self._read))
 
 
-def _near(statement: str, sources: Sequence[Windows]) -> Iterator[float]:
-    for one in sources:
-        for number in one.best(statement, NEAREST):
-            text = one.text[one.windows[number].start : one.windows[number].end]
-            yield from (float(figure) for figure in figures_of(text) if _PLAIN.fullmatch(figure))
-            yield from (float(SMALL[word]) for word in map(str.lower, _WORD.findall(text)) if word in SMALL)
+def _amount(term: Term) -> Amount:
+    assert term.amount
+    return term.amount
 
 
-def _follows(figure: str, near: Sequence[float], is_cell: bool) -> bool:
-    if _YEAR.fullmatch(figure):
-        return False
-    wanted, room = float(figure), _step(figure) / 2 + 1e-9
-    reckoned = _alone(near) if is_cell else (*_alone(near), *_of_two(near))
-    return any(abs(wanted - one) <= room for one in reckoned)
+def _near(statement: str, source: SourceText) -> Iterator[Amount]:
+    windows = source.windows
+    best = windows.best(statement, NEAREST) or range(len(windows.windows))
+    for number in best:
+        window = windows.windows[number]
+        yield from amounts_of(pieces_of(source.text[window.start : window.end]))
 
 
-def _alone(near: Iterable[float]) -> Iterator[float]:
-    for one in near:
-        yield 100 - one
-        for factor in FACTORS:
-            yield one * factor
-            yield one / factor
+def _value(amount: Amount) -> float:
+    """What a number is; of two readings the one with groups of digits."""
+    return amount.values[-1]
 
 
-def _of_two(near: Iterable[float]) -> Iterator[float]:
-    for one, other in permutations(near, 2):
+def _differ(amounts: Sequence[Amount], other: Amount) -> bool:
+    return bool(amounts) and all(one.unit and one.unit != other.unit for one in amounts)
+
+
+def _converted(amounts: Iterable[Amount], unit: str) -> Iterator[float]:
+    """Figures in other units; where a unit is given, those of which the own one is known and is another."""
+    for one in amounts:
+        if one.values and (not unit or one.unit not in ("", "percent", unit)):
+            yield from (_value(one) * factor for factor in FACTORS)
+            yield from (_value(one) / factor for factor in FACTORS)
+
+
+def _reckoned(near: Iterable[Amount], own: Iterable[Amount]) -> Iterator[float]:
+    values = {_value(one) for one in (*near, *own) if one.values}
+    yield from (100 - one for one in values)
+    yield from (sum(some) for count in SUMMED for some in combinations(sorted(values)[:MOST], count))
+    for one, other in permutations(values, 2):
         yield one + other
         yield one - other
+        yield one * other
         if other:
             yield one / other
             yield 100 * one / other
             yield 100 * abs(one - other) / other
 
 
-def _step(figure: str) -> float:
-    """How exactly a figure is said: 1,200 to the hundred, 3.5 to the tenth."""
-    whole, _, decimals = figure.partition(".")
-    if decimals:
-        return 10.0 ** -len(decimals)
-    return 10.0 ** (len(whole) - len(whole.rstrip("0"))) if whole.strip("0") else 1.0
+def _is_any(amount: Amount, values: Iterable[float]) -> bool:
+    room, mine = amount.step / 2, _value(amount)
+    return any(abs(mine - value) <= room + 1e-9 * abs(value) for value in values)
+
+
+def _based(text: str) -> Iterator[tuple[Amount, str, str]]:
+    """The numbers of a text, by what each is counted or paid (empty if that is not said), and as it is written."""
+    pieces = [*pieces_of(text), NOTHING, NOTHING, NOTHING]
+    for amount in amounts_of(pieces):
+        if not amount.times:
+            raw = text[pieces[amount.first].start : pieces[amount.last].end]
+            yield amount, _base(pieces[amount.last + 1 : amount.last + 4]), raw
+
+
+def _base(behind: Sequence[Piece]) -> str:
+    first, second, third = behind
+    by, base = (second, third) if unit_of(first, second) else (first, second)
+    return key_of(base.word) if by.word in _BY and base.kind == "word" and base.word not in STOP_WORDS else ""

@@ -44,18 +44,18 @@ class Windows:
         """The text itself."""
         self.windows = tuple(_cut(text))
         """Its places, in order."""
-        self._keys = [_keys(f"{one.head} {text[one.start : one.end]}") for one in self.windows]
+        self._keys = [words_and_figures(f"{one.head} {text[one.start : one.end]}") for one in self.windows]
         self._counts = Counter(key for keys in self._keys for key in keys)
 
     def best(self, statement: str, most: int) -> list[int]:
         """Return the numbers of the windows that share most with a statement, the best first."""
-        wanted = _keys(statement)
+        wanted = words_and_figures(statement)
         worths = {number: self._worth(wanted & keys) for number, keys in enumerate(self._keys)}
         return sorted((one for one in worths if worths[one]), key=lambda one: -worths[one])[:most]
 
     def share(self, statement: str) -> float:
-        """Return how much of a statement its best window holds, from 0 to 1."""
-        wanted = _keys(statement)
+        """Return how much of a statement its best window holds, from 0 to 1: stems of its words, and its figures."""
+        wanted = words_and_figures(statement)
         return max((len(wanted & keys) / len(wanted) for keys in self._keys if wanted), default=0.0)
 
     def shown(self, numbers: Iterable[int]) -> list[str]:
@@ -84,6 +84,11 @@ class Windows:
         )
 
 
+def words_and_figures(text: str) -> frozenset[str]:
+    """Return the stems of a text's words, and its figures."""
+    return frozenset(stems(text)) | figures_of(text)
+
+
 def figures_of(text: str) -> frozenset[str]:
     """Return the numbers of a text, without what groups their digits; a comma and a point are the same."""
     return frozenset(_plain(found.group()) for found in _NUMBER.finditer(text))
@@ -94,10 +99,6 @@ def _plain(number: str) -> str:
     # What begins with 0 has decimals, however many.
     whole = bare if bare.startswith("0") else re.sub(r"[.,](?=\d{3}(?:\D|$))", "", bare)
     return whole.replace(",", ".")
-
-
-def _keys(text: str) -> frozenset[str]:
-    return frozenset(stems(text)) | figures_of(text)
 
 
 def _cut(text: str) -> Iterable[Window]:

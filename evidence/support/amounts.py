@@ -23,6 +23,7 @@ _GROUPED = re.compile(r"\d{1,3}(?:\D\d{3})+(?:[.,]\d+)?")
 _DAY = re.compile(r"[12]?\d|3[01]")
 _BETWEEN_DATE_PARTS = frozenset({"of", "de", "del", "the"})
 _CENTURY = frozenset({"century", "centuries", "jahrhundert", "jahrhunderts", "siecle", "siglo"})
+_AND_A_HALF = ("and", "a", "half")
 _DECADE = frozenset({"s", "er"})
 _DIGITS = frozenset({"date", "number"})
 _SPOKEN = MONTHS.keys() | ORDINALS.keys() | SMALL.keys()
@@ -168,6 +169,8 @@ class _Reader:
         while (power := self._power_behind(last)) and last - first < 4 and not self._is_metre(last, unit):
             values = tuple(value * 10**power for value in values)
             step, last = step * 10**power, last + 1
+        if tuple(self._at(last + place).word for place in (1, 2, 3)) == _AND_A_HALF:
+            values, step, last = tuple(value + 0.5 for value in values), 0.1, last + 3
         behind = self._at(last + 1)
         unit = unit or self._unit_behind(last)
         rough = before.word in VAGUE or before.raw in {"~", "≈", "<", ">", "≥", "≤", "±"} or behind.raw == "+"

@@ -32,8 +32,6 @@ class Conflict(NamedTuple):
     """It in plain words."""
     closeness: float
     """How much of the rest of the claim the passage says, from 0 to 1; 0 if it says nothing in its place."""
-    ours: str = ""
-    """The amount of the claim in whose place the passage has another one."""
 
     @property
     def is_clear(self) -> bool:
@@ -160,9 +158,8 @@ def _measure_alike(one: Amount, other: Amount | None) -> bool:
 def _other_amount(term: Term, other: Term, closeness: float, is_held: bool) -> Conflict:
     mine, theirs = term.amount, other.amount
     if mine and theirs and not mine.times and counts_as(theirs, mine) and mine.unit != theirs.unit:
-        ours = _with_unit(term, mine)
-        return Conflict("unit", _instead(_with_unit(other, theirs), ours, is_held), closeness, ours)
-    return Conflict(_kind(mine) if mine else "number", _instead(other.raw, term.raw, is_held), closeness, term.raw)
+        return Conflict("unit", _instead(_with_unit(other, theirs), _with_unit(term, mine), is_held), closeness)
+    return Conflict(_kind(mine) if mine else "number", _instead(other.raw, term.raw, is_held), closeness)
 
 
 def _with_unit(term: Term, amount: Amount) -> str:

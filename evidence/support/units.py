@@ -21,7 +21,7 @@ mile mph meilen
 furlong furlongs
 fathom fathoms
 league leagues
-litre liter litern litros
+litre l liter litern litros
 millilitre millilitres milliliter milliliters ml
 centilitre centilitres centiliter centiliters cl
 hectolitre hectolitres hectoliter hectoliters
@@ -32,7 +32,7 @@ bushel bushels
 barrel barrels
 gram grams g gramm grammes gramme
 milligram milligrams mg
-microgram micrograms
+microgram micrograms µg μg ug
 ounce ounces oz unzen
 quintal quintals
 hundredweight cwt
@@ -40,6 +40,9 @@ megawatt mw megawatts
 gigawatt gw gigawatts
 kilowatt kw kilowatts
 watt watts
+kwh kilowatthour kilowatthours kilowattstunde kilowattstunden
+mwh megawatthour megawatthours megawattstunde megawattstunden
+gwh gigawatthour gigawatthours gigawattstunde gigawattstunden
 volt volts
 kilovolt kilovolts kv
 ampere amperes amps

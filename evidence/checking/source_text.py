@@ -1,0 +1,45 @@
+"""A text of a source, read as far as something is held against it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from ..support.reading import Evidence, read_evidence
+from ..support.terms import terms_of
+from .windows import Windows
+
+CAPITALS = 0.35
+"""Share of a text's words with a meaning that begin with a capital letter, up to which these are names."""
+
+
+class SourceText:
+    """One text of a source, read only when a sentence is held against it."""
+
+    def __init__(self, content_hash: str, text: str, title: str = "") -> None:
+        self.content_hash = content_hash
+        """SHA-256 (hex) under which the text is kept."""
+        self.text = text
+        """The text."""
+        self.title = title
+        """The source's title; may be empty."""
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        """The text, read."""
+        return read_evidence(self.text)
+
+    @cached_property
+    def windows(self) -> Windows:
+        """The text, cut into places."""
+        return Windows(self.text)
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """The words of text and title, as `key_of` gives them."""
+        return frozenset(self.evidence.places) | {term.key for term in terms_of(self.title)}
+
+    @cached_property
+    def has_telling_capitals(self) -> bool:
+        """Whether a capital letter makes a name in it, as it does not in German."""
+        kinds = [term.kind for one in self.evidence.passages for term in one.terms if not term.is_first]
+        return kinds.count("name") <= CAPITALS * (kinds.count("name") + kinds.count("word"))

@@ -1,0 +1,84 @@
+"""What is marked in a report where no model judges it: what rules are sure of, and nothing else."""
+
+from __future__ import annotations
+
+import pytest
+
+from deep_research.evidence.checking.source_text import SourceText
+from deep_research.evidence.checking.units import units_of
+from deep_research.evidence.verification import Verifier
+
+HARBOUR = """# Port of Ostvik, report for 2025
+
+The port handled 14,850 tonnes of fish in 2025, 4 per cent more than in 2024.
+A permit costs €15 a year. Repairs took six weeks and cost €1.2m, of which the town paid €0.4m.
+Mooring is €95 per boat; no order is placed by month.
+
+| Quay | Length | Berths |
+|---|---|---|
+| North | 120 m | 9 |
+| South | 85 m | 7 |
+
+Trials are set for September 2026. The firm Ellingsen Marine repaired the cranes.
+"""
+COUNCIL = """# Council of Ostvik, minutes
+
+The mayor Ingrid Solheim promised nothing to the fishermen. The council met in 2023.
+"""
+DEUTSCH = "# Hafen Ostvik\n\nDer Hafen hat eine Mole und eine Werft. Die Werft repariert Boote und lackiert Segel.\n"
+
+
+def verdicts_of(text: str) -> list[tuple[str, tuple[str, ...]]]:
+    texts = {
+        "1": [SourceText("1", HARBOUR, "Port of Ostvik")],
+        "2": [SourceText("2", COUNCIL, "Council of Ostvik")],
+        "3": [SourceText("3", DEUTSCH, "Hafen Ostvik")],
+    }
+    verifier = Verifier(texts)
+    checks = [verifier.check(unit) for unit in units_of(text, list(texts))]
+    return [(one.verdict, one.passages[0].reasons if one.passages else ()) for one in checks]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [
+        ("It handled 14,580 tonnes of fish [1].", "the source does not say 14,580"),
+        ("It handled 14,850 litres of fish [1].", "the source gives 14,850 in another unit"),
+        ("The repairs took six months [1].", "the source gives six in another unit"),
+        ("A permit costs €15 a month [1].", "the source gives 15 in another unit"),
+        ("Mooring is €95 per order [1].", "the source gives 95 in another unit"),
+        ("Trials are set for September 2025 [1].", "the source does not say September 2025"),
+        ("The trials began in 1998 [1].", "the source does not say 1998"),
+        ("The cranes were repaired by Ingrid Solheim [1].", "the source does not say Ingrid"),
+        ("The mayor promised nothing to the fishermen [1].", "another source says so"),
+    ],
+)
+def test_another_figure_unit_year_or_name_and_the_wrong_source_are_marked(wrong: str, reason: str) -> None:
+    [(verdict, reasons)] = verdicts_of(wrong)
+    assert (verdict, reasons[:1]) == ("unsupported", (reason,))
+
+
+@pytest.mark.parametrize(
+    "right",
+    [
+        "It handled 14,850 tonnes of fish [1].",
+        "Fish came to some 14.85 thousand tonnes [1].",
+        "The town paid a third of the repairs, 33 per cent [1].",
+        "The company was left with €0.8m of the cost [1].",
+        "Both quays together measure 205 m [1].",
+        "Ten permits cost €150 [1].",
+        "Repairs lasted 42 days [1].",
+        "Trials follow in September [1].",
+        "The Ostvik cranes were repaired by Ellingsen [1].",
+        "Es gibt dort eine Mole, wie Ellingsen sagt [3].",
+        "The fishermen were offered a loan [1].",
+    ],
+)
+def test_what_follows_from_figures_or_stands_in_other_words_gets_no_mark(right: str) -> None:
+    [(verdict, _)] = verdicts_of(right)
+    assert verdict in ("supported", "unchecked")
+
+
+def test_the_cell_of_a_table_is_given_and_never_reckoned() -> None:
+    table = "| Quay | Berths |\n|---|---|\n| South [1] | 16 |\n| North [1] | 9 |\n"
+    assert [verdict for verdict, _ in verdicts_of(table)] == ["supported", "unsupported", "supported", "supported"]
