@@ -7,6 +7,7 @@ from pathlib import PurePath
 
 from ..evidence.editions import date_of
 from ..evidence.pages import PAGE_END
+from .dates import dateline
 from .decode import clean
 from .parse_kind import parse_kind
 from .records import KINDS, TEXT_CHARACTERS, Extract, Kind, Link, Unreadable
@@ -38,8 +39,7 @@ def parse(
     return Extract(
         title=title,
         text=text[:TEXT_CHARACTERS].rstrip(),
-        # A page of the web has no file, and its lines may be anybody's.
-        date=extract.date
+        date=extract.date or dateline(text, today)
         if address
         else _date(extract, title, name, "" if kind in RECORDS else text[:TEXT_CHARACTERS], today),
         is_cut=extract.is_cut or len(text) > TEXT_CHARACTERS,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 
 import lxml.html
@@ -23,20 +24,16 @@ MOSTLY_MAIN = 1.25
 LONG_PARAGRAPH = "\u2029"
 
 _CHARSET = re.compile(rb"""charset\s*=[\s"']*([\w.:-]+)""", re.IGNORECASE)
-_ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _BLOCKS = (
     "address", "article", "blockquote", "body", "caption", "dd", "details", "div", "dl", "dt", "figcaption", "figure",
     "form", "header", "hr", "li", "main", "ol", "p", "pre", "section", "summary", "table", "tr", "ul",
     "item", "list", "quote", "row",
 )  # fmt: skip
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6", "head")
-_DATES = (
-    "//meta[@property='article:published_time' or @name='date' or @name='dc.date' or @name='DC.date.issued'"
-    " or @name='citation_publication_date' or @itemprop='datePublished']/@content",
-    "//time[@itemprop='datePublished' or @pubdate]/@datetime",
-    "//meta[@property='article:modified_time' or @name='last-modified' or @name='dcterms.modified'"
-    " or @name='dcterms.date' or @name='dcterms.issued' or @name='dcterms.created' or @name='DC.date']/@content",
-)
+_STATED = "//meta | //script[@type='application/ld+json'] | //time[@itemprop='datePublished' or @pubdate]"
+"""Where a page says of itself when it was published; other dates in it are those of what it tells."""
+EARLIEST = "1900-01-01"
+_TITLES = "//meta[@name='citation_title']/@content"
 # Books write empty elements so, as XML allows; in a page this is the beginning of one that never ends.
 _DOCUMENT_TYPE = re.compile(r"<!DOCTYPE[^>\[]*(?:\[[^\]]*\]\s*)?>", re.IGNORECASE)
 _CLOSED = re.compile(r"<([a-zA-Z][\w:-]*)((?:\s[^<>]*)?)/>")
@@ -78,6 +75,8 @@ def _tree(html: str) -> lxml.html.HtmlElement:
 
 
 def _title(root: lxml.html.HtmlElement) -> str:
+    if cited := next((line for found in root.xpath(_TITLES) if (line := _line(str(found)))), ""):
+        return cited
     named = _line(root.findtext(".//title") or "")
     headings = [line for line in (_line(found.text_content()) for found in root.iter("h1")) if line]
     for heading in headings:
@@ -87,8 +86,11 @@ def _title(root: lxml.html.HtmlElement) -> str:
 
 
 def _date(root: lxml.html.HtmlElement) -> str:
-    stated = (str(value) for path in _DATES for value in root.xpath(path))
-    return next((found.group() for found in map(_ISO_DATE.match, stated) if found), "")
+    from htmldate import find_date
+
+    page = lxml.html.document_fromstring("<html><head></head><body></body></html>")
+    page.head.extend(copy.deepcopy(found) for found in root.xpath(_STATED))
+    return find_date(page, extensive_search=False, original_date=True, min_date=EARLIEST) or ""
 
 
 def _base(root: lxml.html.HtmlElement, address: str) -> str:

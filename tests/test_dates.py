@@ -149,7 +149,32 @@ def test_what_the_file_states_comes_before_its_name_and_that_before_its_text() -
     # The first of many records dates itself only.
     assert parse(b"date,ship\n2022-02-02,Velm\n", "ships.csv").date == ""
     assert parse(b'{"date": "2022-02-02"}\n{"date": "2022-02-03"}\n', "ships.jsonl").date == ""
-    page = b"<meta name='dcterms.modified' content='2021-05-03'><p>Lit.</p>"
+    page = b"<meta property='article:modified_time' content='2021-05-03'><p>Lit.</p>"
     assert parse(page, "light 2023.html").date == "2021-05-03"
-    # A page of the web has no name, and its lines may be anybody's.
-    assert parse(line.encode(), "2023-03.md", address="https://lights.example/2023-03.md").date == ""
+    # A page of the web has no name.
+    assert parse(line.encode(), "2023-03.md", address="https://lights.example/2023-03.md").date == "2022-02-02"
+
+
+@pytest.mark.parametrize(
+    ("page", "iso"),
+    [
+        ("<meta name='citation_publication_date' content='2024/03/05'><p>Lit in 2001-01-01.</p>", "2024-03-05"),
+        (
+            '<script type=\'application/ld+json\'>{"datePublished": "2023-04-05T10:00Z"}</script><p>Lit.</p>',
+            "2023-04-05",
+        ),
+        ("<time pubdate datetime='2020-02-03T10:00'>today</time><p>Lit.</p>", "2020-02-03"),
+        ("<h1>Light</h1><p>Published on 5 March 2022 by the editors</p><p>Lit.</p>", "2022-03-05"),
+        ("<h1>Light</h1><p>The keeper of the light wrote on 5 March 2022 that it had burned all night.</p>", ""),
+        ("<h1>Light</h1><p>Next meeting: 5 March 2099</p>", ""),
+        ("<p>Lit.</p><footer>© 2021-02-03 The keepers of the light</footer>", ""),
+    ],
+)
+def test_a_page_of_the_web_is_of_the_day_that_it_states_of_itself(page: str, iso: str) -> None:
+    data = f"<html><body>{page}{'<p>It stands there.</p>' * 40}</body></html>".encode()
+    assert parse(data, "light.html", address="https://lights.example/light", today="2026-01-02").date == iso
+
+
+def test_a_paper_bears_the_title_by_which_it_wants_to_be_cited() -> None:
+    page = b"<head><title>Journal | 12</title><meta name='citation_title' content='On lights'></head><p>Lit.</p>"
+    assert parse(page, "light.html").title == "On lights"
