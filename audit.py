@@ -121,6 +121,8 @@ class Audit(Record):
     """Sources that the report cites."""
     independent_sources: int
     """The same, reprints of one text counted once."""
+    excerpts_cited: int = 0
+    """Sources that it cites although nothing but what a search showed of them was read."""
     reprints: tuple[tuple[str, ...], ...] = ()
     """Keys of cited sources that are nearly the same text, group by group."""
     disagreements: tuple[Disagreement, ...] = ()

@@ -11,6 +11,9 @@ from pydantic import BaseModel, ConfigDict
 StepStatus = Literal["pending", "in_progress", "completed", "failed", "skipped"]
 StepKind = Literal["independent", "hybrid", "dependent"]
 ObservationKind = Literal["insight", "gap", "contradiction"]
+Extent = Literal["whole", "part", "excerpt", "not opened"]
+"""What was read of a source: all of its text, its beginning, or only what a search showed of it, be it that nobody
+opened it or that it could not be opened."""
 
 
 FINAL_CHECK = "final-validation"
@@ -40,6 +43,10 @@ class Source(Record):
     """Date of the source as it states it (ISO 8601); empty if it states none."""
     content_hash: str = ""
     """SHA-256 (hex) of the full text in the store; empty as long as only an excerpt was seen."""
+    is_cut: bool = False
+    """Whether its text is longer than what was read of it."""
+    failure: str = ""
+    """Why it could not be opened, in a word (see `NotRead.code`); empty if it was, or nobody tried."""
     superseded_by: str = ""
     """Key of the version of this document that is in force; empty if it is this one, or none is known."""
     is_draft: bool = False
@@ -54,6 +61,13 @@ class Source(Record):
     """SHA-256 (hex) of the excerpts of it that searches of the web have shown, in the store."""
     number: int = 0
     """Number in this thread, from 1; 0 as long as no finding cites it."""
+
+    @property
+    def extent(self) -> Extent:
+        """How much of it was read."""
+        if self.content_hash:
+            return "part" if self.is_cut else "whole"
+        return "not opened" if self.failure else "excerpt"
 
 
 class PlanStep(Record):
@@ -268,7 +282,8 @@ def _richer(one: Source, other: Source) -> Source:
     excerpts = tuple(sorted({*one.excerpts, *other.excerpts}))
     # The later judgement is the greater one.
     judged = dict(zip(_JUDGEMENT, max(map(_judgement, (one, other))), strict=True))
-    update = {"number": number, "date": max(one.date, other.date), "excerpts": excerpts, **judged}
+    failure = "" if best.content_hash else max(one.failure, other.failure)
+    update = {"number": number, "failure": failure, "date": max(one.date, other.date), "excerpts": excerpts, **judged}
     return best.model_copy(update=update)
 
 

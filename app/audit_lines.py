@@ -38,7 +38,8 @@ def _lines(audit: Audit) -> list[str]:
         f"{audit.repaired} repaired after a check, {audit.marked} marked as not verified, "
         f"{counted(audit.removed_markers, 'citation')} removed that named no source",
         f"{counted(audit.sources_read, 'source')} read, {audit.sources_cited} cited, "
-        f"{audit.independent_sources} of them independent, {len(audit.not_read)} not readable",
+        f"{audit.independent_sources} of them independent, "
+        f"{audit.excerpts_cited} seen only as a search excerpt; {len(audit.not_read)} not readable",
         f"{counted(len(audit.disagreements), 'contradiction')}, {counted(len(audit.open_gaps), 'gap')} left open",
         *([_calls(audit)] if audit.model_calls else []),
     ]

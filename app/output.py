@@ -134,6 +134,7 @@ def _moment(standing: Standing) -> str:
 
 def _source(source: Source) -> dict[str, str]:
     fields = {"title": source.title, "location": source.location, "content_hash": source.content_hash}
+    fields |= {"date": source.date, "extent": source.extent}
     if source.kind == "document":
         fields["path"] = url2pathname(urlsplit(source.location).path)
     return fields

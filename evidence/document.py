@@ -44,7 +44,7 @@ def write_document(
     parts = [part if part is table else plain_citations(part) for part in texts]
     if above := said_above(report, labels, was_researched=was_researched):
         parts.insert(0, f"*{above}*")
-    parts.append(source_list(cited, labels.sources).strip())
+    parts.append(source_list(cited, labels).strip())
     if notes:
         parts.append("\n".join([f"## {labels.notes}", "", *(f"- {plain_line(note)}" for note in notes)]))
     return "\n\n".join(part for part in parts if part)

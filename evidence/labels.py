@@ -9,6 +9,8 @@ from importlib import resources
 from types import MappingProxyType
 from typing import NamedTuple
 
+from ..knowledge import Source
+
 _RIGHT_TO_LEFT = {"ar", "fa", "he"}
 
 
@@ -93,6 +95,12 @@ class Labels(NamedTuple):
     """Column: why something could not be read."""
     read_on: str
     """When a source was read, before the date."""
+    read_in_part: str
+    """How a source was read: only its beginning, for it is too long."""
+    excerpt_only: str
+    """How a source was read: nobody opened it, and a search has shown some of it."""
+    not_opened: str
+    """How a source was read: it could not be opened, and a search has shown some of it."""
     page: str
     """Page of a document, before its number."""
     no_quote: str
@@ -129,6 +137,11 @@ class Labels(NamedTuple):
     """Figure: money."""
     time: str
     """Figure: time at work."""
+
+    def extent(self, source: Source) -> str:
+        """Return how a source was read; empty if it was read to its end."""
+        words = {"part": self.read_in_part, "excerpt": self.excerpt_only, "not opened": self.not_opened}
+        return words.get(source.extent, "")
 
 
 def labels(language_code: str) -> Labels:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from urllib.parse import quote, unquote
 
 from ..knowledge import Source
+from .labels import Labels
 from .markers import Marker
 from .scanner import scan
 from .sources import DOCUMENT_SCHEME
@@ -60,13 +61,16 @@ def plain_citations(text: str) -> str:
     return plain
 
 
-def source_list(sources: Sequence[Source], heading: str) -> str:
-    """Return a numbered list of the sources with the definitions of their links below; empty without sources."""
+def source_list(sources: Sequence[Source], labels: Labels) -> str:
+    """Return a numbered list of the sources with the definitions of their links below; empty without sources.
+
+    Each is shown with its title, its path or host, its date, and how it was read where that was not to its end.
+    """
     if not sources:
         return ""
-    lines = [_line(number, source) for number, source in enumerate(sources, start=1)]
+    lines = [_line(number, source, labels) for number, source in enumerate(sources, start=1)]
     links = [f"[{number}]: <{link}>" for number, one in enumerate(sources, 1) if (link := safe_link(one.location))]
-    return "\n".join([f"## {heading}", "", *lines, "", *links]).rstrip() + "\n"
+    return "\n".join([f"## {labels.sources}", "", *lines, "", *links]).rstrip() + "\n"
 
 
 def source_name(source: Source, number: int | None) -> str:
@@ -92,9 +96,9 @@ def _bracketed(marker: Marker) -> str:
     return "".join(f"{separator}[{number}]" for separator, number in pairs)
 
 
-def _line(number: int, source: Source) -> str:
+def _line(number: int, source: Source, labels: Labels) -> str:
     title, place = shown_title(source), source_place(source)
-    facts = ", ".join(fact for fact in (place if place != title else "", source.date) if fact)
+    facts = ", ".join(fact for fact in (place if place != title else "", source.date, labels.extent(source)) if fact)
     return f"- [{number}] {_escaped(title)}" + (f" — {_escaped(facts)}" if facts else "")
 
 

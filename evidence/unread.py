@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ..audit import NotRead
+from ..knowledge import Source
 from ..state import Action, Finding, Run
 
 LISTED = 20
@@ -19,6 +20,17 @@ def not_read(run: Run, findings: Iterable[Finding], further: Iterable[Action]) -
     own = [action for finding in findings if finding.question_id == run.id for action in finding.actions]
     failed = (one for action in (*further, *own) for one in action.not_read)
     return list({one.path: one for one in (*run.not_read, *failed)}.values())
+
+
+def unopened(sources: Mapping[str, Source], unread: Iterable[NotRead]) -> dict[str, Source]:
+    """Return those of the sources that could not be opened, with the reason, by key."""
+    codes = {one.path: one.code for one in unread}
+    failed = {key: codes.get(one.address) or codes.get(one.location, "") for key, one in sources.items()}
+    return {
+        key: sources[key].model_copy(update={"failure": code})
+        for key, code in failed.items()
+        if code and not sources[key].content_hash
+    }
 
 
 def unread_notes(unread: Sequence[NotRead]) -> list[str]:

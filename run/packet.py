@@ -7,7 +7,7 @@ from typing import Any
 from langgraph.types import StreamWriter
 from pydantic import BaseModel, ConfigDict
 
-from ..knowledge import Source
+from ..knowledge import Extent, Source
 
 
 class Placement(BaseModel):
@@ -31,6 +31,10 @@ class Document(BaseModel):
     document_id: str
     title: str
     link: str
+    date: str = ""
+    """As the source states it (the beginning of an ISO date); empty if it states none, and while research goes on."""
+    extent: Extent | None = None
+    """How much of it was read; none while research goes on."""
 
 
 class Packet(BaseModel):
@@ -43,8 +47,13 @@ class Packet(BaseModel):
 
 
 def document(source: Source) -> Document:
-    """A source as packets name it."""
+    """A source as packets name it while research goes on."""
     return Document(document_id=source.key, title=source.title, link=source.location)
+
+
+def final_document(source: Source) -> Document:
+    """A source as packets name it once research has ended."""
+    return document(source).model_copy(update={"date": source.date, "extent": source.extent})
 
 
 def emit(writer: StreamWriter, *packets: Packet) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from ..knowledge import Iteration, Learning, PlanStep, Source, Verdict
 from ..state import Framing
-from .packet import Placement, document
+from .packet import Placement, final_document
 from .packets import PacketError
 from .step_packets import (
     LearningShown,
@@ -74,7 +74,7 @@ def step_failed(place: Placement, reason: str) -> PacketError:
 def framing_told(framing: Framing, sources: Mapping[str, Source], place: Placement) -> list[ReportFraming | Sources]:
     """What the report will say, and all that it may rest on."""
     ordered = sorted(sources.values(), key=lambda source: (not source.number, source.number, source.key))
-    documents = [document(source) for source in ordered]
+    documents = [final_document(source) for source in ordered]
     cited = [source.key for source in ordered if source.number]
     told: list[ReportFraming | Sources] = []
     if framing.main_message:

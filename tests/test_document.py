@@ -12,7 +12,9 @@ from deep_research.knowledge import Source
 from deep_research.state import Report
 
 ENGLISH = labels("en")
-SOURCE = Source(key="k", title="A light", location="file:///a.md", address="docs:a.md", kind="document")
+SOURCE = Source(
+    key="k", title="A light", location="file:///a.md", address="docs:a.md", kind="document", content_hash="c"
+)
 
 
 def test_a_report_has_its_text_then_its_sources_then_its_notes() -> None:

@@ -150,6 +150,9 @@ async def test_a_page_that_cannot_be_read_costs_no_more_than_itself(
     assert [PADDING.strip() in text for text in texts] == [False, "two" not in broken]
     assert problems(state).count("gone") == len(broken)
     assert state.report and [step.status for step in state.steps] == ["completed"]
+    read = {source.address.rpartition("/")[2]: source.extent for source in state.sources.values()}
+    assert read == {name: "not opened" if name in broken else "whole" for name in ("one", "two")}
+    assert "could not be opened, search excerpt only" in str(state.messages[-1].content)
     assert await run.is_told_again()
 
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from renumbering import renumber
 
+from deep_research.evidence.labels import labels
 from deep_research.evidence.markers import Marker
 from deep_research.evidence.rendering import plain_citations, safe_link, source_list
 from deep_research.evidence.scanner import scan
@@ -23,19 +24,25 @@ from deep_research.knowledge import Source
 
 
 def web(title: str, location: str = "https://host.example/a") -> Source:
-    return Source(key=location, title=title, location=location, address=location, kind="web")
+    return Source(key=location, title=title, location=location, address=location, kind="web", content_hash="c0ffee")
 
 
 def document(title: str, path: str, date: str = "") -> Source:
     location = f"file:///my%20data/{quote(path)}"
     return Source(
-        key=location, title=title, location=location, address=f"docs:folder/{path}", kind="document", date=date
+        key=location,
+        title=title,
+        location=location,
+        address=f"docs:folder/{path}",
+        kind="document",
+        date=date,
+        content_hash="c0ffee",
     )
 
 
 def shown(title: str, location: str = "https://host.example/a") -> str:
     """The title as the list shows it."""
-    line = source_list([web(title, location)], "Sources").splitlines()[2]
+    line = source_list([web(title, location)], labels("en")).splitlines()[2]
     return line.removeprefix("- [1] ").partition(" — ")[0]
 
 
@@ -74,7 +81,7 @@ def load(path: Path) -> ModuleType:
 )
 def test_only_web_addresses_and_files_become_links(location: str, link: str) -> None:
     assert safe_link(location) == link
-    listed = source_list([web("Title", location)], "Sources")
+    listed = source_list([web("Title", location)], labels("en"))
     assert listed.partition("\n\n[1]: ")[2] == (f"<{link}>\n" if link else "")
 
 
@@ -119,11 +126,11 @@ def test_a_title_does_no_harm(title: str, expected: str | None) -> None:
     ],
 )
 def test_without_a_title_the_place_is_named(location: str, expected: str) -> None:
-    assert source_list([web("", location)], "Sources").splitlines()[2] == f"- [1] {expected}"
+    assert source_list([web("", location)], labels("en")).splitlines()[2] == f"- [1] {expected}"
 
 
 def test_a_document_without_a_title_is_named_by_its_file() -> None:
-    line = source_list([document("", "files/My file.md")], "Sources").splitlines()[2]
+    line = source_list([document("", "files/My file.md")], labels("en")).splitlines()[2]
     assert line == "- [1] My file.md — files/My file.md"
 
 
@@ -141,7 +148,7 @@ def test_the_list_names_number_title_place_and_date_and_the_addresses_stand_belo
         document("R&D: *half* year", "reports/half_year (b).pdf", "2026-07"),
         web("Three", "javascript:x"),
     ]
-    assert source_list(sources, "Quellen") == (
+    assert source_list(sources, labels("de")) == (
         "## Quellen\n\n"
         "- [1] One — host.example, 2026-07-14\n"
         "- [2] R&D: \\*half\\* year — reports/half_year (b).pdf, 2026-07\n"
@@ -149,7 +156,7 @@ def test_the_list_names_number_title_place_and_date_and_the_addresses_stand_belo
         "[1]: <https://www.host.example/a>\n"
         "[2]: <file:///my%20data/reports/half_year%20%28b%29.pdf>\n"
     )
-    assert source_list([], "Quellen") == ""
+    assert source_list([], labels("de")) == ""
 
 
 FRAGMENTS = [
@@ -182,7 +189,9 @@ def test_each_number_of_a_text_is_a_link_of_its_own_to_its_source(text: str) -> 
     hosts = [f"https://host.example/{number}" for number in (1, 2)]
     body = plain_citations(text)
     assert plain_citations(body) == body
-    tokens = MarkdownIt("commonmark").parse(f"{body}\n\n{source_list([web('T', host) for host in hosts], 'Sources')}")
+    tokens = MarkdownIt("commonmark").parse(
+        f"{body}\n\n{source_list([web('T', host) for host in hosts], labels('en'))}"
+    )
     inner = [child for token in tokens for child in token.children or []]
     links = [(one.attrs["href"], after.content) for one, after in pairwise(inner) if one.attrs.get("href") in hosts]
     cited = [number for part in scan(text) if isinstance(part, Marker) for number in part.numbers]
@@ -193,7 +202,7 @@ def test_each_number_of_a_text_is_a_link_of_its_own_to_its_source(text: str) -> 
 @given(st.text(), st.text())
 def test_no_title_and_no_address_breaks_out_of_its_line(title: str, rest: str) -> None:
     location = f"https://host.example/{rest}"
-    tokens = MarkdownIt("commonmark").parse(source_list([web(title, location)], "Sources"))
+    tokens = MarkdownIt("commonmark").parse(source_list([web(title, location)], labels("en")))
     assert [token.type for token in tokens if token.level == 0] == [
         "heading_open",
         "heading_close",
@@ -213,7 +222,7 @@ def test_an_auditor_finds_nothing_wrong_with_a_rendered_report(shared_data: Path
     draft = "One thing [7, 2] holds. Another [2] and more [3][9].\n\n```\n[5]\n```\n\n[Two](https://b.test/) [1]."
     text, cited, dropped = renumber(draft, {1: files[0], 2: files[1], 3: files[2], 7: files[0]})
     listed = source_list(
-        [document(f"Title {number} [{number}]", file) for number, file in enumerate(cited, 1)], "Sources"
+        [document(f"Title {number} [{number}]", file) for number, file in enumerate(cited, 1)], labels("en")
     )
     # It takes what defines a link for an entry of the list.
     entries = re.sub(r"^\[.*$", "", listed, flags=re.MULTILINE)
@@ -231,5 +240,5 @@ def test_a_scorer_finds_the_files_that_a_list_names(shared_data: Path, monkeypat
     names = {"03/ellis-island.txt": "Ellis Island", "04/premier-s-council.pdf": "Premier's council"}
     resolve = scorer.Resolver({name: {"title": title} for name, title in names.items()})
     sources = [document(f"*{title}*", f"corpus/{name}") for name, title in names.items()]
-    listed = audit.parse(f"A [1] and [2].\n\n{source_list(sources, 'Sources')}")[1]
+    listed = audit.parse(f"A [1] and [2].\n\n{source_list(sources, labels('en'))}")[1]
     assert [resolve(text) for _, text, _ in listed] == [*names, *names]

@@ -42,7 +42,7 @@ WHERE documents.title_key = ? AND spans.position = 0 ORDER BY documents.path LIM
 """  # noqa: S608
 _PASSAGES = f"""
 SELECT documents.path, spans.start, spans.heading, documents.title, documents.date, documents.content_hash,
-    texts.language, substr (spans.piece, 1, spans.stop - spans.start)
+    documents.is_cut, texts.language, substr (spans.piece, 1, spans.stop - spans.start)
 FROM json_each (?) AS wanted JOIN texts ON texts.id = wanted.value >> {POSITION_BITS}
 JOIN spans ON spans.text = texts.id AND spans.position = wanted.value & {PLACES} JOIN documents ON documents.id = (
     SELECT id FROM (
@@ -63,6 +63,8 @@ class FoundPassage(NamedTuple):
     title: str
     date: str
     content_hash: str
+    is_cut: int
+    """Whether (1) the document is longer than what was read of it, or not (0)."""
     language: str
     """By whose rules its words are stemmed (ISO 639-1); empty if by those of English."""
     text: str

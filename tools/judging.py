@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from ..evidence.checking.source_text import SourceText
 from ..evidence.checking.units import Unit
 from ..evidence.checking.windows import Windows, figures_of
-from ..knowledge import Source
+from ..knowledge import Extent, Source
 from .check_forms import JudgedUnit, JudgeUnits, UnitVerdict
 from .checker import Checker
 
@@ -21,6 +21,8 @@ SHOWN, MORE = 3, 8
 """Windows of a source that are shown for a unit, and for one that was not found in them."""
 NEAREST = 3
 """Sources that are shown for a unit that cites none, or where those that it cites do not say it."""
+SEEN: Mapping[Extent, str] = {"part": "its beginning", "excerpt": "search excerpt", "not opened": "search excerpt"}
+"""What a model is told of a source that was not read to its end."""
 SHARE = 0.5
 """Share of a unit's words that a window of such a source must hold."""
 
@@ -80,7 +82,7 @@ class Desk:
             for one in self._windows[key]
             for passage in one.shown(number for unit in units for number in one.best(_statement(unit), most))
         ]
-        seen = {"seen": "search excerpt"} if not source.content_hash else {}
+        seen = {"seen": SEEN[source.extent]} if source.extent in SEEN else {}
         date = {"date": source.date} if source.date else {}
         return {"source": self.numbers[key], "title": source.title, **date, **seen, "passages": passages}
 

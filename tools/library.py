@@ -211,6 +211,7 @@ class Library:
             address=root.address(found.path),
             kind="document",
             date=found.date,
+            is_cut=bool(found.is_cut),
             content_hash=found.content_hash,
             read_at=read_at,
         )

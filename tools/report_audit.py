@@ -43,6 +43,7 @@ def audit_of(
         sources_read=read_sources(state.sources, [*found, *report.sources]),
         sources_cited=len(report.sources),
         independent_sources=independent(report.sources, groups),
+        excerpts_cited=sum(not state.sources[key].content_hash for key in report.sources),
         reprints=tuple(groups),
         disagreements=tuple(_disagreements(state, report)),
         open_gaps=tuple(gap.text for gap in open_gaps(own_observations(state))),

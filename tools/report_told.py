@@ -11,7 +11,7 @@ from ..evidence.numbering import by_number
 from ..evidence.rendering import plain_citations
 from ..knowledge import Source
 from ..run.activities import activity
-from ..run.packet import Placement, document
+from ..run.packet import Placement, final_document
 from ..run.packets import CitationInfo, MessageDelta, MessageStart, NotesAdded
 from ..run.report_packets import ReportAudited, ReportCitation, ReportRevised
 from ..run.step_packets import Activity
@@ -21,7 +21,7 @@ from ..state import Report, ResearchState
 
 def draft_begun(sources: Iterable[Source], place: Placement, seconds_before: float) -> MessageStart:
     """That the draft begins, with all sources that it may cite."""
-    documents = [document(source) for source in by_number(sources).values()]
+    documents = [final_document(source) for source in by_number(sources).values()]
     return MessageStart(placement=place, final_documents=documents, pre_answer_processing_seconds=seconds_before)
 
 

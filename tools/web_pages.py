@@ -80,6 +80,7 @@ class WebPages:
             address=address,
             kind="web",
             date=page.date,
+            is_cut=page.is_cut,
             content_hash=await self._pages.keep(page.text),
             read_at=self._context.clock.now().isoformat(timespec="seconds"),
         )

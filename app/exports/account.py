@@ -31,6 +31,7 @@ def figures_of(audit: Audit, labels: Labels) -> list[Figure]:
         (labels.sources_read, audit.sources_read),
         (labels.sources_cited, audit.sources_cited),
         (labels.independent_sources, audit.independent_sources),
+        (labels.excerpt_only, audit.excerpts_cited),
     ]
     figures = [Figure(name, _grouped(count)) for name, count in counts]
     if audit.model_calls:

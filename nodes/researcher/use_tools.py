@@ -6,6 +6,7 @@ from langchain_core.messages import AnyMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
+from ...evidence.unread import unopened
 from ...knowledge import Source
 from ...models.settings import settings_of
 from ...run import tool_names
@@ -88,7 +89,7 @@ async def _update(
         step=state.step + 1,
         thinks=0,
         numbered=new,
-        sources=sources,
+        sources={**sources, **unopened(state.sources, outcome.not_read)},
     )
 
 

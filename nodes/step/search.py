@@ -11,6 +11,7 @@ from langgraph.types import StreamWriter
 from typing_extensions import TypedDict
 
 from ...evidence.mixing import distinct, in_turn
+from ...evidence.unread import unopened
 from ...knowledge import Source, short_hash
 from ...models.settings import settings_of
 from ...run import tool_names
@@ -190,7 +191,8 @@ class Work:
                 self.bill.add(meter.spent(name))
             found = {key: source for outcome in outcomes for key, source in found_in(outcome).items()}
             emit(self.writer, shown.brought(place, name, found.values()), SectionEnd(placement=place))
-            self.sources |= found
+            unread = [one for outcome in outcomes for one in outcome.not_read]
+            self.sources |= found | unopened(self.sources, unread)
             self.failures += [problem.rstrip(".") for outcome in outcomes for problem in outcome.broken]
             self.actions.append(self._action(turn, name, inputs, outcomes, found))
         return outcomes
