@@ -41,11 +41,12 @@ def _lines(audit: Audit) -> list[str]:
         f"{audit.independent_sources} of them independent, "
         f"{audit.excerpts_cited} seen only as a search excerpt; {len(audit.not_read)} not readable",
         f"{counted(len(audit.disagreements), 'contradiction')}, {counted(len(audit.open_gaps), 'gap')} left open",
-        *([_calls(audit)] if audit.model_calls else []),
+        *([calls_line(audit)] if audit.model_calls else []),
     ]
 
 
-def _calls(audit: Audit) -> str:
+def calls_line(audit: Audit) -> str:
+    """What the models of a run, or of a check, have cost."""
     money = f", {dollars(audit.usd)}" if audit.usd else ""
     tokens = f"{audit.input_tokens} tokens read, {audit.output_tokens} written"
     return f"{counted(audit.model_calls, 'model call')}, {tokens}{money}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from langchain_core.messages import HumanMessage
@@ -10,13 +10,14 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 
 from ..audit import Draft
+from ..evidence.document import without_marks
 from ..knowledge import Source
 from ..reading.language import language_of
 from ..reading.language_names import named_language
 from ..run.context import Context
-from ..run.pages import Pages
+from ..run.pages import Pages, text_hash
 from ..run.serializer import StrictSerializer
-from ..state import Report, Run
+from ..state import Report, ResearchState, Run
 from .embed import build_graph, thread_config
 
 _QUESTION = "What do the sources say?"
@@ -38,29 +39,51 @@ async def check_report(text: str, sources: Mapping[int, SourceDocument], context
     `text` is Markdown with markers `[n]` and without a list of sources; `sources` by these numbers. The keys of the
     sources in the result are these numbers, as text.
     """
+    known = {str(number): _source(number, one) for number, one in sources.items()}
+    keys = tuple(str(number) if number in sources else "" for number in range(1, max(sources, default=0) + 1))
+    language = named_language(language_of(text) or "en")
+    run = Run(
+        id="check",
+        question=_QUESTION,
+        date=context.clock.now().strftime("%A, %d %B %Y"),
+        language=language.name,
+        language_code=language.code,
+        is_resumable=True,
+        version="",
+    )
+    return await _checked(text, keys, known, [one.text for one in sources.values()], run, context)
+
+
+async def check_again(state: ResearchState, texts: Iterable[str], context: Context) -> Report:
+    """Return the report of a finished run, checked anew by these settings; `texts`: what is kept of its sources."""
+    assert state.run is not None and state.report is not None
+    report = state.report
+    return await _checked(without_marks(report.text), report.sources, state.sources, texts, state.run, context)
+
+
+async def _checked(
+    text: str,
+    keys: Sequence[str],
+    sources: Mapping[str, Source],
+    texts: Iterable[str],
+    run: Run,
+    context: Context,
+) -> Report:
+    """Put a report through the last node of a graph of its own, which leaves no trace elsewhere."""
     store, config = InMemoryStore(), thread_config("check")
     graph = build_graph(checkpointer=InMemorySaver(serde=StrictSerializer()), store=store)
     pages = Pages(store, config["configurable"]["thread_id"])
-    known = {str(number): await _source(number, one, pages) for number, one in sources.items()}
-    keys = tuple(str(number) if number in sources else "" for number in range(1, max(sources, default=0) + 1))
-    language = named_language(language_of(text) or "en")
+    for one in texts:
+        await pages.keep(one)
     values: dict[str, Any] = {
-        "messages": [HumanMessage(_QUESTION)],
-        "run": Run(
-            id="check",
-            question=_QUESTION,
-            date=context.clock.now().strftime("%A, %d %B %Y"),
-            language=language.name,
-            language_code=language.code,
-            is_resumable=True,
-            version="",
-        ),
-        "sources": known,
+        "messages": [HumanMessage(run.question)],
+        "run": run,
+        "sources": dict(sources),
         "draft": Draft(
             text=text,
-            sources=keys,
+            sources=tuple(keys),
             streamed=text,
-            streamed_sources=keys,
+            streamed_sources=tuple(keys),
             seconds_before=0.0,
             removed_markers=0,
             has_gaps=False,
@@ -73,7 +96,7 @@ async def check_report(text: str, sources: Mapping[int, SourceDocument], context
     return report
 
 
-async def _source(number: int, source: SourceDocument, pages: Pages) -> Source:
+def _source(number: int, source: SourceDocument) -> Source:
     key = str(number)
     return Source(
         key=key,
@@ -82,6 +105,6 @@ async def _source(number: int, source: SourceDocument, pages: Pages) -> Source:
         address=key,
         kind="document",
         date=source.date,
-        content_hash=await pages.keep(source.text),
+        content_hash=text_hash(source.text),
         number=number,
     )

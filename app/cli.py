@@ -159,15 +159,16 @@ def export(thread: str, out: Path | None, export_format: ExportFormat | None, da
 
 @cli.command()
 @click.argument("thread")
+@click.option("--model", metavar="NAME", help="Have this model judge each part anew; without it rules check, offline.")
 @DATA_DIR
-def audit(thread: str, data_dir: Path | None) -> int:
-    """Check a finished report again, offline, from the texts that were read.
+def audit(thread: str, model: str | None, data_dir: Path | None) -> int:
+    """Check a finished report again from the texts that were read, and say what has changed.
 
     Exit codes: 0 each sentence is supported by its source, or marked; 1 one is not, or a text is not what was read.
     """
     from .audit_run import audit_run
 
-    return audit_run(thread, data_dir)
+    return audit_run(thread, model, data_dir)
 
 
 @cli.command()

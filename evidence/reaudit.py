@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from ..audit import CitedPassage, ClaimCheck
+from ..audit import CitedPassage, ClaimCheck, ClaimVerdict
 from ..state import Report
 from .checking.source_text import SourceText
 from .checking.units import units_of
@@ -15,51 +16,73 @@ from .verification import Verifier
 
 
 class Rechecked(NamedTuple):
-    """A sentence of a report, checked again."""
+    """A part of a report, checked again."""
 
     words: str
     """As it stands in the report, without a mark."""
     check: ClaimCheck
-    """What was found this time; a model's verdict of the first time counts on."""
+    """What was found this time."""
+    before: ClaimVerdict | None
+    """What was found the first time; none if that was not told apart then."""
     is_marked: bool
     """Whether the report says that it is not verified."""
+
+    @property
+    def is_new(self) -> bool:
+        """Whether the first check came to something else."""
+        return self.before not in (None, self.check.verdict)
 
 
 class Reaudit(NamedTuple):
     """What a second look at a report has found."""
 
     claims: tuple[Rechecked, ...]
-    """Its sentences, in order."""
+    """Its parts, in order."""
     faults: tuple[str, ...]
     """Where texts or quotes are not what they were, in words."""
 
     @property
     def unmarked(self) -> list[Rechecked]:
-        """The sentences that are not supported although the report does not say so."""
+        """The parts that are not supported although the report does not say so."""
         return [one for one in self.claims if one.check.verdict == "unsupported" and not one.is_marked]
 
 
 def reaudit(report: Report, texts: Mapping[str, Sequence[SourceText]]) -> Reaudit:
-    """Check every sentence of a report again; `texts` by the key of the source."""
-    verifier, body = Verifier(texts), without_marks(report.text)
-    marked: dict[str, list[bool]] = {}
-    for one in report.claims:
-        marked.setdefault(without_marks(report.text[one.start : one.end]), []).append(one.is_marked)
+    """Check each part of a report again by rules; what a model has said of it counts on.
+
+    `texts` by the key of the source.
+    """
+    verifier = Verifier(texts)
     judged = {
-        (without_marks(report.text[one.start : one.end]), passage.source): passage
-        for one in report.claims
-        for passage in one.passages
-        if passage.judge
+        (words, passage.source): passage for words, one in _said(report) for passage in one.passages if passage.judge
     }
-    claims: list[Rechecked] = []
-    for claim in units_of(body, report.sources):
-        words = claim.raw
-        for source in claim.sources:
-            if opinion := judged.get((words, source)):
-                verifier.put(claim.text, opinion)
-        known = marked.get(words)
-        claims.append(Rechecked(words, verifier.check(claim), bool(known and known.pop(0))))
-    return Reaudit(tuple(claims), faults_of(report, texts))
+    checks = list[tuple[str, ClaimCheck]]()
+    for unit in units_of(without_marks(report.text), report.sources):
+        for source in unit.sources:
+            if opinion := judged.get((unit.raw, source)):
+                verifier.put(unit.text, opinion)
+        checks.append((unit.raw, verifier.check(unit)))
+    return Reaudit(tuple(_beside(report, checks)), faults_of(report, texts))
+
+
+def compared(report: Report, again: Report, texts: Mapping[str, Sequence[SourceText]]) -> Reaudit:
+    """Lay a report beside the same one that was checked anew; `texts` by the key of the source."""
+    return Reaudit(tuple(_beside(report, _said(again))), faults_of(report, texts))
+
+
+def _said(report: Report) -> list[tuple[str, ClaimCheck]]:
+    """What was found about each part of a report, with its words."""
+    return [(without_marks(report.text[one.start : one.end]), one) for one in report.claims]
+
+
+def _beside(report: Report, checks: Iterable[tuple[str, ClaimCheck]]) -> Iterator[Rechecked]:
+    """Checks beside those of the report; of several parts in the same words, the first is laid beside the first."""
+    before = defaultdict[str, list[ClaimCheck]](list)
+    for words, one in _said(report):
+        before[words].append(one)
+    for words, check in checks:
+        known = before[words].pop(0) if before[words] else None
+        yield Rechecked(words, check, known.verdict if known else None, bool(known and known.is_marked))
 
 
 def faults_of(report: Report, texts: Mapping[str, Sequence[SourceText]]) -> tuple[str, ...]:

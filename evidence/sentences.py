@@ -82,9 +82,10 @@ def ends_sentence(before: str, following: str) -> bool:
     if not _may_open(following) or _ORDINAL.search(before):
         return False
     last = (before.split()[-1:] or [""])[0].strip("(\"'“”‘’").lower()
-    if _DOTTED.fullmatch(last) or last in CLOSING_ABBREVIATIONS:
+    is_letter = len(last) == 1 and last.isalpha()
+    if is_letter or _DOTTED.fullmatch(last) or last in CLOSING_ABBREVIATIONS:
         return not following or following.split()[0].lower() in STOP_WORDS
-    return not following or not (last in ABBREVIATIONS or (len(last) == 1 and last.isalpha()))
+    return not following or last not in ABBREVIATIONS
 
 
 def _cut(line: str, place: int) -> Iterator[Sentence]:

@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 from command import Desk, desk_in
 from lab import QUESTION
+from openai_server import fail, say, use
+from wire import role_of
+from wire_desk import wire_desk
 
 WARNING = "Warning: a text behind this report is gone or has changed since it was checked: deep-research audit light\n"
 NO_TEXT = "DELETE FROM store WHERE length(key) = 64"
@@ -87,3 +90,23 @@ def test_a_run_without_a_report_is_refused_by_both_in_one_line(library: Desk, tm
         ended = desk.call(command, "light")
         assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
         assert "has no report yet" in ended.err
+
+
+def test_a_model_judges_an_old_report_and_what_has_changed_is_said(tmp_path: Path) -> None:
+    with wire_desk(tmp_path, writer=lambda _: say("Its lamp is older than any other one of that coast [1].")) as wire:
+        asked = wire.desk.run("ask", QUESTION, "--thread", "light", "--limit", "max_opinions=0")
+        assert asked.code == 0 and "not verified" not in asked.out
+        wire.forget()
+        offline = wire.desk.call("audit", "light")
+        assert (offline.code, wire.lab.models.requests) == (0, [])
+        assert "Changed   0 verdicts" in offline.out
+        wire.lab.script["verifier"] = lambda _: use(("judge_units", {"verdicts": [{"unit": 1, "verdict": "missing"}]}))
+        audit = wire.desk.call("audit", "light", "--model", "openai:fake-1")
+        assert audit.code == 1
+        assert [role_of(request) for request in wire.lab.models.requests] == ["verifier"]
+        assert "Changed   1 verdict since" in audit.out and "Cost      1 model call," in audit.out
+        assert "unsupported, not marked (before: unchecked): Its lamp is older than" in audit.out
+        assert wire.desk.call("export", "light").out == asked.out
+        wire.lab.script["verifier"] = lambda _: fail(401, "Incorrect API key provided.", code="invalid_api_key")
+        refused = wire.desk.call("audit", "light", "--model", "openai:fake-1")
+        assert (refused.code, refused.out) == (2, "") and refused.err.endswith("check OPENAI_API_KEY.\n")

@@ -220,7 +220,7 @@ async def test_the_verifier_has_the_last_word_with_the_words_that_decide(tmp_pat
         ("supported", False) if verdict == "supported" else ("unsupported", True)
     )
     assert passage.reasons == (() if verdict == "supported" else ("the source says: first time in 1844",))
-    assert '"figures in no source": ["1846"]' in run.calls("verifier")[0].text
+    assert '"figures": {"in no source": ["1846"]}' in run.calls("verifier")[0].text
 
 
 async def test_words_that_no_source_says_decide_nothing(tmp_path: Path) -> None:

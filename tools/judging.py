@@ -8,9 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from ..evidence.checking.figures import Figures
 from ..evidence.checking.source_text import SourceText
 from ..evidence.checking.units import Unit
-from ..evidence.checking.windows import Windows, figures_of
+from ..evidence.checking.windows import Windows
 from ..knowledge import Extent, Source
 from .check_forms import JudgedUnit, JudgeUnits, UnitVerdict
 from .checker import Checker
@@ -107,10 +108,11 @@ class Desk:
             wanted in " ".join(one.text.split()).casefold() for key in keys for one in self._texts.get(key, ())
         )
 
-    def new_figures(self, unit: Unit, keys: Iterable[str]) -> list[str]:
-        """The figures of a unit that stand in none of these sources."""
-        known = frozenset[str]().union(*(figures_of(one.text) for key in keys for one in self._texts.get(key, ())))
-        return sorted(figures_of(unit.text) - known)
+    def figures(self, unit: Unit, keys: Iterable[str]) -> dict[str, Any]:
+        """The figures of a unit beside those of these sources, as far as they are not the same."""
+        found = Figures(unit.text, [one for key in keys for one in self._texts.get(key, ())], is_cell=unit.is_cell)
+        told = {"in no source": found.foreign(), "in another unit": found.otherwise(), "reckoned": found.reckoned()}
+        return {words: figures for words, figures in told.items() if figures}
 
 
 def _statement(unit: Unit) -> str:
@@ -160,8 +162,8 @@ def _laid_out(
 def _shown(number: int, unit: Unit, desk: Desk, keys: Sequence[str]) -> dict[str, Any]:
     within = {"in": unit.sentence} if unit.raw != unit.sentence else {}
     cites = {"cites": [desk.numbers[key] for key in unit.sources if key in desk.numbers]}
-    new = desk.new_figures(unit, keys)
-    return {"unit": number, "says": unit.text, **within, **cites, **({"figures in no source": new} if new else {})}
+    figures = desk.figures(unit, keys)
+    return {"unit": number, "says": unit.text, **within, **cites, **({"figures": figures} if figures else {})}
 
 
 def _read(unit: Unit, judged: JudgedUnit, desk: Desk, keys: Sequence[str]) -> Judgement:

@@ -57,24 +57,35 @@ class Figures:
         """
         return [term.raw for term in self._own if self._is_foreign(term)]
 
+    def reckoned(self) -> dict[str, str]:
+        """Return those that no source gives and that follow, each with one way to reckon it, as 25: 100 × 12 / 48."""
+        new = (term for term in self._own if not self._is_given(_amount(term)) and any(map(str.isdigit, term.raw)))
+        return {term.raw: how for term in new if _amount(term).values and (how := self._how(term))}
+
     def _has_other_unit(self, amount: Amount) -> bool:
         exact = amount._replace(is_rough=False)
         if amount.times or not amount.unit:
             return False
         near, given = ([one for one in amounts if counts_as(one, exact)] for amounts in (self._near, self._given))
-        return _differ(near or given, exact) and not _is_any(exact, _converted(self._near, exact.unit))
+        return _differ(near or given, exact) and not _found(exact, _converted(self._near, exact.unit))
+
+    def _is_given(self, amount: Amount) -> bool:
+        return any(counts_as(one, amount) if amount.values else says(one, amount) for one in self._given)
 
     def _is_foreign(self, term: Term) -> bool:
         amount = _amount(term)
-        if any(counts_as(one, amount) if amount.values else says(one, amount) for one in self._given):
+        if self._is_given(amount):
             return False
         if amount.times:
             return self._is_of_another_year(term)
-        if not any(map(str.isdigit, term.raw)):
-            return False
-        mine = () if self._is_cell else (_amount(one) for one in self._own if one is not term)
-        reckoned = () if self._is_cell else _reckoned(self._near, mine)
-        return not _is_any(amount, (*_converted(self._near, ""), *reckoned))
+        return any(map(str.isdigit, term.raw)) and not self._how(term)
+
+    def _how(self, term: Term) -> str:
+        """How a figure follows from others; empty if it does not."""
+        how = _found(_amount(term), _converted(self._near, ""))
+        if how or self._is_cell:
+            return how
+        return _found(_amount(term), _reckoned(self._near, (_amount(one) for one in self._own if one is not term)))
 
     def _is_of_another_year(self, term: Term) -> bool:
         """Whether no source names the year of a date, or one names its month and none the month without a year."""
@@ -110,31 +121,34 @@ def _differ(amounts: Sequence[Amount], other: Amount) -> bool:
     return bool(amounts) and all(one.unit and one.unit != other.unit for one in amounts)
 
 
-def _converted(amounts: Iterable[Amount], unit: str) -> Iterator[float]:
+def _converted(amounts: Iterable[Amount], unit: str) -> Iterator[tuple[float, str]]:
     """Figures in other units; where a unit is given, those of which the own one is known and is another."""
     for one in amounts:
         if one.values and (not unit or one.unit not in ("", "percent", unit)):
-            yield from (_value(one) * factor for factor in FACTORS)
-            yield from (_value(one) / factor for factor in FACTORS)
+            for factor in FACTORS:
+                yield _value(one) * factor, f"{_value(one):g} × {factor:g}"
+                yield _value(one) / factor, f"{_value(one):g} / {factor:g}"
 
 
-def _reckoned(near: Iterable[Amount], own: Iterable[Amount]) -> Iterator[float]:
-    values = {_value(one) for one in (*near, *own) if one.values}
-    yield from (100 - one for one in values)
-    yield from (sum(some) for count in SUMMED for some in combinations(sorted(values)[:MOST], count))
+def _reckoned(near: Iterable[Amount], own: Iterable[Amount]) -> Iterator[tuple[float, str]]:
+    values = sorted({_value(one) for one in (*near, *own) if one.values})
+    yield from ((100 - one, f"100 - {one:g}") for one in values)
     for one, other in permutations(values, 2):
-        yield one + other
-        yield one - other
-        yield one * other
+        yield one + other, f"{one:g} + {other:g}"
+        yield one - other, f"{one:g} - {other:g}"
+        yield one * other, f"{one:g} × {other:g}"
         if other:
-            yield one / other
-            yield 100 * one / other
-            yield 100 * abs(one - other) / other
+            yield 100 * abs(one - other) / other, f"100 × |{one:g} - {other:g}| / {other:g}"
+            yield 100 * one / other, f"100 × {one:g} / {other:g}"
+            yield one / other, f"{one:g} / {other:g}"
+    for count in SUMMED:
+        yield from ((sum(some), " + ".join(f"{one:g}" for one in some)) for some in combinations(values[:MOST], count))
 
 
-def _is_any(amount: Amount, values: Iterable[float]) -> bool:
+def _found(amount: Amount, reckoned: Iterable[tuple[float, str]]) -> str:
+    """How an amount is reckoned, by the first that comes to it; empty if none does."""
     room, mine = amount.step / 2, _value(amount)
-    return any(abs(mine - value) <= room + 1e-9 * abs(value) for value in values)
+    return next((how for value, how in reckoned if abs(mine - value) <= room + 1e-9 * abs(value)), "")
 
 
 def _based(text: str) -> Iterator[tuple[Amount, str, str]]:
