@@ -52,16 +52,18 @@ def reaudit(report: Report, texts: Mapping[str, Sequence[SourceText]]) -> Reaudi
 
     `texts` by the key of the source.
     """
-    verifier = Verifier(texts)
-    judged = {
-        (words, passage.source): passage for words, one in _said(report) for passage in one.passages if passage.judge
-    }
+    verifier, said = Verifier(texts), dict(_said(report))
+    judged = {(words, one.source): one for words, check in said.items() for one in check.passages if one.judge}
     checks = list[tuple[str, ClaimCheck]]()
     for unit in units_of(without_marks(report.text), report.sources):
         for source in unit.sources:
             if opinion := judged.get((unit.raw, source)):
                 verifier.put(unit.text, opinion)
-        checks.append((unit.raw, verifier.check(unit)))
+        if unit.sources or not judged:
+            checks.append((unit.raw, verifier.check(unit)))
+        elif known := said.get(unit.raw):
+            # Only a model can say something of what cites nothing, and that it needs no source.
+            checks.append((unit.raw, known))
     return Reaudit(tuple(_beside(report, checks)), faults_of(report, texts))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from deep_research.app.exports.finished import Finished
@@ -133,10 +134,10 @@ def finished(**fields: Any) -> Finished:
     return whole._replace(**fields)
 
 
-def standing(report: Report | None = REPORT) -> Standing:
-    """How the run of this report stands."""
+def standing(report: Report | None = REPORT, known: Sequence[Source] = SOURCES) -> Standing:
+    """How the run of this report stands, which knows these sources."""
     run = Run(id="q", question=QUESTION, date="4 March 2026", language="English", is_resumable=True, version="1")
-    sources = {source.key: source for source in SOURCES}
+    sources = {source.key: source for source in known}
     state = ResearchState(
         messages=[marked(TEXT, "report")],
         run=run.model_copy(update={"stop_reason": "max_seconds"}),

@@ -57,7 +57,7 @@ def test_each_citation_leads_to_its_quote_and_says_its_verdict() -> None:
     cited = [(one.text, one.get("popovertarget"), one.get("class")) for one in page.xpath("//article//button")]
     assert cited == [
         ("1", "quote-0", "cite supported"),
-        ("1", "quote-1", "cite supported"),
+        ("1", "quote-1", "cite unchecked"),
         ("2", "quote-2", "cite unchecked"),
         ("3", "quote-4", "cite unsupported"),
         ("1", "quote-5", "cite supported"),
@@ -196,10 +196,11 @@ def test_the_policy_names_the_one_style_and_nothing_else() -> None:
 def test_the_picture_has_a_bar_for_each_source_within_its_width() -> None:
     bars = bars_of(quotes_of(finished()))
     assert [(bar.number, bar.total) for bar in bars] == [(1, 3), (2, 1), (3, 1)]
-    assert [[part.verdict for part in bar.segments] for bar in bars] == [["supported"], ["unchecked"], ["unsupported"]]
+    verdicts = [[part.verdict for part in bar.segments] for bar in bars]
+    assert verdicts == [["supported", "unchecked"], ["unchecked"], ["unsupported"]]
     assert all(part.start + part.width < WIDTH for bar in bars for part in bar.segments)
     (described,) = at(tree(finished()), "//svg/desc")
-    assert described.startswith("1 Skerry Light – Register: supported 3; 2 The keeper")
+    assert described.startswith("1 Skerry Light – Register: supported 2, not checked by a model 1; 2 The keeper")
 
 
 def test_the_picture_shows_the_sources_that_are_cited_most() -> None:

@@ -291,3 +291,7 @@ def test_a_list_whose_links_are_defined_below_it_keeps_them() -> None:
 def test_a_code_fence_that_never_closes_is_closed_before_the_list() -> None:
     fixed = fix_citations("## Sources\n[1] A: https://a.test\n\nA [1].\n\n~~~\nb[1]\n")
     assert fixed.text == "A [1].\n\n~~~\nb[1]\n~~~\n\n## Sources\n\n- [1] A: https://a.test\n"
+
+
+def test_a_host_is_no_invention_because_it_begins_with_your() -> None:
+    assert "https://yourstory.com/a" in fix_citations("A [x](https://yourstory.com/a).").text

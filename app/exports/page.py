@@ -47,6 +47,8 @@ def report_page(finished: Finished, *, is_on_paper: bool = False) -> str:
             headings=[heading for heading in body.headings if heading.level <= _DEEPEST],
             said_above=said_above(finished.report, words, was_researched=finished.was_researched),
             quotes=quotes,
+            verdicts={claim.verdict for claim in finished.report.claims},
+            judges=sorted({quote.judge for quote in quotes if quote.judge}),
             bars=bars_of(quotes),
             row=ROW,
             width=WIDTH,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from ...audit import CitedPassage, ClaimVerdict
+from ...audit import CitedPassage, ClaimCheck, ClaimVerdict
 from ...evidence.fragments import link_to
 from ...evidence.rendering import shown_title
 from ...evidence.sentences import sentences_of
@@ -30,7 +30,7 @@ class Quote(NamedTuple):
     read_at: str
     """Day on which the source was read (ISO 8601); empty if it was not."""
     verdict: ClaimVerdict
-    """How well the passage supports the sentence."""
+    """That of the sentence, by all its sources together."""
     passage: CitedPassage | None
     """The passage; none if the sentence cites none."""
 
@@ -60,7 +60,7 @@ def quotes_of(finished: Finished) -> list[Quote]:
         known = [passage for passage in claim.passages if passage.source in numbers]
         for passage in known:
             number = numbers[passage.source]
-            quotes.append(_quote(place, words, number, finished.cited[number - 1], passage))
+            quotes.append(_quote(place, words, number, finished.cited[number - 1], claim, passage))
         if not known:
             quotes.append(Quote(place, words, 0, "", "", "", claim.verdict, None))
     return quotes
@@ -77,6 +77,6 @@ def places_of(quotes: Sequence[Quote]) -> Mapping[tuple[int, int], int]:
     return {(quote.number, quote.claim): place for place, quote in enumerate(quotes)}
 
 
-def _quote(place: int, words: str, number: int, source: Source, passage: CitedPassage) -> Quote:
+def _quote(place: int, words: str, number: int, source: Source, claim: ClaimCheck, passage: CitedPassage) -> Quote:
     link = link_to(source, passage.quote, passage.page)
-    return Quote(place, words, number, shown_title(source), link, source.read_at[:10], passage.verdict, passage)
+    return Quote(place, words, number, shown_title(source), link, source.read_at[:10], claim.verdict, passage)

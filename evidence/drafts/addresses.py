@@ -22,7 +22,7 @@ _FILE = re.compile(
 _TRAILING = ".,;:!?'*_~…！？：’"
 _BEGIN = re.compile(r"^https?://(?:www\.)?", re.IGNORECASE)
 _REFERRER = re.compile(r"(?<=[?&])ref=[^&]*&?", re.IGNORECASE)
-_INVENTED = re.compile(r"(?:^|\.)(?:example\.(?:com|net|org)|localhost|your-?[\w-]*\.\w+)$", re.IGNORECASE)
+_INVENTED = re.compile(r"(?:^|\.)(?:example\.(?:com|net|org)|localhost|your-?url\.\w+)$", re.IGNORECASE)
 _LONGEST = 4000
 
 
