@@ -87,7 +87,7 @@ def _date_differently(part: Claim, whole: Claim) -> bool:
 
 
 def _count_differently(part: Claim, whole: Claim) -> bool:
-    years, others = ({date.year for date in claim.figures.dates} for claim in (part, whole))
+    years, others = ({date.time.first for date in claim.figures.dates} for claim in (part, whole))
     if (years and others and years != others) or _differ_in_tense(part, whole):
         return False
     if (years != others or not part.names) and not CHANGING.isdisjoint(part.words):

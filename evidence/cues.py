@@ -14,10 +14,6 @@ _NUMBERS = "one two three four five six seven eight nine ten eleven twelve"
 NUMBER_WORDS = {word: number for number, word in enumerate(_NUMBERS.split(), 1)}
 """Small numbers in words."""
 
-_THOUSANDS = {"hundred": 2, "thousand": 3, "tausend": 3, "million": 6, "millions": 6, "millionen": 6, "billion": 9}
-MULTIPLIERS = {**_THOUSANDS, "mio": 6, "milliarden": 9, "billions": 9, "mrd": 9, "milliards": 9, "trillion": 12}
-"""Words behind a number that multiply it, each with its power of ten."""
-
 NEGATIONS = _set(
     "not never no without nor neither none nicht kein keine keinen keinem keiner nie niemals ohne pas jamais "
     "aucun aucune sans nunca ningun ninguna"
