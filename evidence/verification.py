@@ -89,7 +89,7 @@ class Verifier:
         texts = [one for source in unit.sources for one in self._texts.get(source, ())]
         if not texts:
             return "unchecked", ()
-        figures = Figures(unit.text, texts, is_cell=unit.is_cell)
+        figures = Figures(unit.text, unit.within, texts, is_cell=unit.is_cell)
         if others := figures.otherwise():
             return "unsupported", tuple(f"the source gives {one} in another unit" for one in others)
         if "supported" in verdicts or self._is_supported_together(unit, passages):

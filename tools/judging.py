@@ -110,7 +110,8 @@ class Desk:
 
     def figures(self, unit: Unit, keys: Iterable[str]) -> dict[str, Any]:
         """The figures of a unit beside those of these sources, as far as they are not the same."""
-        found = Figures(unit.text, [one for key in keys for one in self._texts.get(key, ())], is_cell=unit.is_cell)
+        texts = [one for key in keys for one in self._texts.get(key, ())]
+        found = Figures(unit.text, unit.within, texts, is_cell=unit.is_cell)
         told = {"in no source": found.foreign(), "in another unit": found.otherwise(), "reckoned": found.reckoned()}
         return {words: figures for words, figures in told.items() if figures}
 
@@ -132,10 +133,8 @@ async def judge(units: Sequence[Unit], desk: Desk, checker: Checker, calls: int)
 
 
 def _batches(units: Sequence[Unit]) -> list[list[Unit]]:
-    """Units that go together: those of one source, as far as they have one, in the order of the report."""
+    """Units that go together, in the order of the report: what one speaks of often stands in the one before."""
     each = list({key_of(unit): unit for unit in units}.values())
-    first = {source: place for place, source in reversed([(n, u.sources[0]) for n, u in enumerate(each) if u.sources])}
-    each.sort(key=lambda unit: first[unit.sources[0]] if unit.sources else len(each))
     return [each[start : start + UNITS] for start in range(0, len(each), UNITS)]
 
 

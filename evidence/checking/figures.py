@@ -28,13 +28,18 @@ _SPAN_OF_YEARS = re.compile(r"\d{4}[–/-]\d\d(?!\d)")
 class Figures:
     """The figures of a statement beside those of its sources."""
 
-    def __init__(self, statement: str, sources: Sequence[SourceText], *, is_cell: bool) -> None:
-        """`is_cell`: whether it is the cell of a table, which is given and never reckoned but for its unit."""
+    def __init__(self, statement: str, within: str, sources: Sequence[SourceText], *, is_cell: bool) -> None:
+        """`within`: the sentence that it is a part of.
+
+        `is_cell`: whether it is the cell of a table, which is given and never reckoned but for its unit.
+        """
         self._statement = _SPAN_OF_YEARS.sub("", statement)
         self._is_cell = is_cell
         self._read = [one.evidence for one in sources]
         self._own = [term for term in terms_of(self._statement) if term.amount and term.amount.unit != "ordinal"]
+        self._beside = [one for one in amounts_of(pieces_of(within)) if one.values]
         self._given = [_amount(term) for one in self._read for term in one.amounts]
+        self._given += [amount for one in sources for amount in amounts_of(pieces_of(one.title))]
         self._near = [amount for one in sources for amount in _near(statement, one)]
 
     def otherwise(self) -> list[str]:
@@ -82,10 +87,12 @@ class Figures:
 
     def _how(self, term: Term) -> str:
         """How a figure follows from others; empty if it does not."""
-        how = _found(_amount(term), _converted(self._near, ""))
-        if how or self._is_cell:
+        amount = _amount(term)
+        others = [one for one in self._beside if one.values != amount.values]
+        if not self._is_cell and (how := _found(amount, _reckoned(others))):
             return how
-        return _found(_amount(term), _reckoned(self._near, (_amount(one) for one in self._own if one is not term)))
+        how = _found(amount, _converted(self._near, ""))
+        return how if how or self._is_cell else _found(amount, _reckoned([*others, *self._near]))
 
     def _is_of_another_year(self, term: Term) -> bool:
         """Whether no source names the year of a date, or one names its month and none the month without a year."""
@@ -130,8 +137,8 @@ def _converted(amounts: Iterable[Amount], unit: str) -> Iterator[tuple[float, st
                 yield _value(one) / factor, f"{_value(one):g} / {factor:g}"
 
 
-def _reckoned(near: Iterable[Amount], own: Iterable[Amount]) -> Iterator[tuple[float, str]]:
-    values = sorted({_value(one) for one in (*near, *own) if one.values})
+def _reckoned(amounts: Iterable[Amount]) -> Iterator[tuple[float, str]]:
+    values = sorted({_value(one) for one in amounts if one.values})
     yield from ((100 - one, f"100 - {one:g}") for one in values)
     for one, other in permutations(values, 2):
         yield one + other, f"{one:g} + {other:g}"

@@ -21,7 +21,7 @@ class SourceText:
         self.text = text
         """The text."""
         self.title = title
-        """The source's title; may be empty."""
+        """The source's title and date; may be empty."""
 
     @cached_property
     def evidence(self) -> Evidence:

@@ -58,6 +58,11 @@ class Unit(NamedTuple):
         return _ROW.match(self.sentence) is not None and self.raw != self.sentence
 
     @property
+    def within(self) -> str:
+        """The words of the sentence or row, without markers."""
+        return _words(self.sentence)
+
+    @property
     def end(self) -> int:
         """Where it ends in the text of the report."""
         return self.start + len(self.raw)
