@@ -65,14 +65,6 @@ def test_a_quoted_sentence_has_the_highest_score_and_is_its_own_quote() -> None:
         assert (check.score, check.quote, check.reasons) == (1.0, sentence, ())
 
 
-def test_what_the_source_says_as_uncertain_is_told() -> None:
-    assert (
-        "the passage says it as something uncertain"
-        in check_claim("It is older than the beacon at Tarn.", TOWER).reasons
-    )
-    assert not check_claim("It may be older than the beacon at Tarn.", TOWER).reasons
-
-
 def test_two_numbers_that_change_places_are_noticed() -> None:
     text = "Arn won 12 prizes in Kiel and 30 prizes in Rome during his long career as a painter."
     check = check_claim("Arn won 30 prizes in Kiel and 12 prizes in Rome during his long career as a painter.", text)
@@ -182,17 +174,6 @@ def test_a_year_that_the_source_names_nowhere_is_noticed() -> None:
     assert check_claim("The painter Arn Holm died in his house in Kiel on May 7, 2019.", dated).verdict == "supported"
 
 
-def test_what_the_source_says_as_uncertain_supports_less() -> None:
-    sure, unsure = ("Since June the firm is " + how + " very profitable." for how in ("certainly", "probably"))
-    assert score_support("The firm is profitable.", sure) > score_support("The firm is profitable.", unsure)
-
-
-def test_the_month_of_may_makes_nothing_uncertain() -> None:
-    for text, is_unsure in (("The firm was sold in May.", False), ("The firm may be sold.", True)):
-        reasons = check_claim("The firm was sold in spring.", text).reasons
-        assert ("the passage says it as something uncertain" in reasons) == is_unsure
-
-
 WRAPPED = (
     "A guide to the coast\n"
     "The lamp of the lighthouse at Skerry was made in the workshop of\n"
@@ -252,16 +233,10 @@ def test_a_part_of_a_denied_sentence_is_not_taken_for_a_sentence_of_the_source()
     assert check_claim("the light was ever moved to Tarn.", text).reasons
 
 
-@pytest.mark.parametrize(
-    ("claim", "text"),
-    [
-        ("The Italian harbour has historical value.", "The harbour in Italy has value in the history of trade."),
-        ("The physician bought a vehicle.", "The doctor purchased a car."),
-        ("Moreover, according to the sources, the tower is red.", "The tower is red, and so is the gate."),
-    ],
-)
-def test_other_forms_and_other_words_for_the_same_are_understood(claim: str, text: str) -> None:
-    check = check_claim(claim, text)
+def test_phrases_that_join_sentences_need_no_source() -> None:
+    check = check_claim(
+        "Moreover, according to the sources, the tower is red.", "The tower is red, and so is the gate."
+    )
     assert (check.verdict, check.reasons) == ("supported", ())
 
 

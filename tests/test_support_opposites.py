@@ -21,7 +21,6 @@ from deep_research.evidence.support.units import MEASURES
         ("The valve failed.", "No valve failed."),
         ("Reid denied the debt.", "Reid did not deny the debt."),
         ("The barge lacked a rudder.", "The barge did not at all lack a rudder."),
-        ("The barge sank.", "The barge did not sink."),
         ("Der Versuch scheiterte.", "Der Versuch scheiterte nicht. Der Kessel hielt."),
         ("Die Fähre kam im Mai.", "Die Fähre kam im Mai nie und fuhr nach Kiel."),
     ],

@@ -13,7 +13,7 @@ from .fitted import probability
 from .matching import Matches, match
 from .number_words import MONTHS
 from .reading import Evidence, read_evidence
-from .signals import is_hedged, signals_of
+from .signals import signals_of
 from .terms import Term, terms_of
 
 Verdict = Literal["supported", "partly", "unsupported"]
@@ -61,7 +61,7 @@ def check_claim(claim: str, evidence: str | Evidence) -> Check:
     read = read_evidence(evidence) if isinstance(evidence, str) else evidence
     if span := _verbatim(claim, read):
         return Check("supported", 1.0, read.text[span[0] : span[1]], *span, ())
-    terms = _without_false_names(terms_of(_MARKERS.sub(" ", claim)[:LONGEST]), read)
+    terms = terms_of(_MARKERS.sub(" ", claim)[:LONGEST])
     if not terms or not read.passages:
         return Check("unsupported", 0.0, "", 0, 0, ("there is nothing to compare",))
     matches = match(terms, read)
@@ -98,14 +98,6 @@ def _is_whole(match: re.Match[str]) -> bool:
     return before[-1:] in _OPENS and (match.group()[-1] in _ENDS or behind[:1] in _ENDS)
 
 
-def _without_false_names(terms: Sequence[Term], evidence: Evidence) -> list[Term]:
-    """The terms of a claim; what is a name only by its capital letter at the beginning of a sentence is a word."""
-    return [
-        term._replace(kind="word") if term.kind == "name" and term.is_first and term.key in evidence.lower else term
-        for term in terms
-    ]
-
-
 def _verdict(score: float) -> Verdict:
     if score >= SUPPORTED:
         return "supported"
@@ -120,8 +112,6 @@ def _check(evidence: Evidence, alignment: Alignment, verdict: Verdict, score: fl
 
 def _reasons(matches: Matches, alignment: Alignment, conflicts: Sequence[Conflict], score: float) -> Iterator[str]:
     yield from (conflict.reason for conflict in conflicts)
-    if is_hedged(alignment.terms) and not is_hedged(matches.terms):
-        yield "the passage says it as something uncertain"
     parts = {part for term in alignment.terms if term.amount for part in term.raw.split()}
     missing = [term.raw for term in matches.terms if _is_missing(term, alignment) and term.raw not in parts]
     if missing and score < SUPPORTED:

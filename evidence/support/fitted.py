@@ -21,7 +21,6 @@ WEIGHTS: Mapping[str, float] = {
     "weakest part in passage": 0.58,
     "names in passage": 0.73,
     "first person": -1.51,
-    "hedged": -0.25,
     "other figures": -1.85,
 }
 """What a signal adds to the logarithm of the odds."""

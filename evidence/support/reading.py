@@ -14,8 +14,6 @@ from .terms import Term, terms_of
 
 LONGEST = 600
 """Characters of a sentence; a longer one is cut at a space."""
-STEM = 4
-"""First letters by which the words of a text are looked up."""
 
 
 class Passage(NamedTuple):
@@ -50,11 +48,6 @@ class Evidence:
         return dict(found)
 
     @cached_property
-    def lower(self) -> frozenset[str]:
-        """Its words that stand somewhere without a capital letter, by their keys."""
-        return frozenset(term.key for passage in self.passages for term in passage.terms if term.raw[:1].islower())
-
-    @cached_property
     def amounts(self) -> tuple[Term, ...]:
         """Its numbers and dates, each once."""
         found = {term.key: term for passage in self.passages for term in passage.terms if term.amount}
@@ -64,15 +57,6 @@ class Evidence:
     def years(self) -> frozenset[int]:
         """The years that it names."""
         return frozenset(time.first for term in self.amounts if term.amount for time in term.amount.times)
-
-    @cached_property
-    def beginnings(self) -> dict[str, tuple[str, ...]]:
-        """Its longer words, by their first letters."""
-        found: dict[str, list[str]] = defaultdict(list)
-        for key in self.places:
-            if len(key) >= STEM:
-                found[key[:STEM]].append(key)
-        return {beginning: tuple(keys) for beginning, keys in found.items()}
 
     @cached_property
     def pairs(self) -> frozenset[tuple[str, str]]:

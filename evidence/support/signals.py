@@ -11,8 +11,6 @@ from .alignment import Alignment, Window
 from .conflicts import Conflict
 from .matching import Matches
 from .reading import Evidence
-from .synonyms import HEDGES
-from .terms import Term
 
 PART = 6
 """Words of a claim that are looked at together for the part that is covered least."""
@@ -38,16 +36,9 @@ def signals_of(
         "weakest part": _weakest(matches, everywhere, telling),
         "weakest part in passage": _weakest(matches, here, telling),
         "names in passage": _share_of([bit for bit, term in enumerate(matches.terms) if term.kind == "name"], here),
-        "hedged": float(is_hedged(alignment.terms) and not is_hedged(matches.terms)),
         "first person": float(_speaks(matches.own) and not _speaks(evidence.places)),
         "other figures": max((one.weight for one in conflicts if one.kind in FIGURES), default=0.0),
     }
-
-
-def is_hedged(terms: Sequence[Term]) -> bool:
-    """Whether one of the words makes the statement an uncertain one."""
-    # In the middle of a sentence, a capital letter makes a name or a month of it.
-    return any((term.raw.lower() if term.is_first else term.raw) in HEDGES for term in terms)
 
 
 def _speaks(keys: Container[str]) -> bool:

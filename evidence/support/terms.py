@@ -9,10 +9,10 @@ from typing import NamedTuple
 from ..vocabulary import STOP_WORDS
 from ..words import tokens
 from .amounts import Amount, amounts_of
+from .common import COMMON
 from .number_words import MONTHS
 from .opposites import CJK_NEGATIONS, NEGATIONS
 from .spelling import key_of, pieces_of
-from .synonyms import COMMON
 
 _ENDS = frozenset(".!?")
 
