@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .app.once import Answer, research
     from .app.replay import areplay_thread, replay_thread
     from .app.stream import apackets, packets
+    from .evidence.checking.score import check_claim, score_support
     from .models.scripted import ScriptedChatModel
     from .run import errors
     from .run.context import Context
@@ -29,12 +30,14 @@ __all__ = [
     "apackets",
     "areplay_thread",
     "build_graph",
+    "check_claim",
     "check_report",
     "deep_research_tool",
     "errors",
     "packets",
     "replay_thread",
     "research",
+    "score_support",
     "thread_id",
 ]
 
@@ -49,11 +52,13 @@ _PLACES = {
     "apackets": "app.stream",
     "areplay_thread": "app.replay",
     "build_graph": "app.embed",
+    "check_claim": "evidence.checking.score",
     "check_report": "app.check_report",
     "deep_research_tool": "app.as_tool",
     "packets": "app.stream",
     "replay_thread": "app.replay",
     "research": "app.once",
+    "score_support": "evidence.checking.score",
     "thread_id": "app.embed",
 }
 

@@ -38,7 +38,7 @@ class CitedPassage(Record):
     verdict: SupportVerdict
     """How well the passage supports the sentence."""
     score: float
-    """The same as a number, from 0 to 1; see `evidence.support`."""
+    """The same as a number, from 0 to 1; see `check_claim`."""
     quote: str
     """The passage, verbatim; empty if the text of the source is not kept."""
     start: int
@@ -52,7 +52,7 @@ class CitedPassage(Record):
     reasons: tuple[str, ...] = ()
     """What speaks against the passage, in words for the reader."""
     judge: str = ""
-    """Name of the model that gave the verdict; empty: it follows from the rules of `evidence.support` alone."""
+    """Name of the model that gave the verdict; empty: it follows from rules alone."""
 
 
 class ClaimCheck(Record):

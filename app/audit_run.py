@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
-from ..evidence.reaudit import Reaudit, Rechecked, compared, reaudit
+from ..evidence.checking.reaudit import Reaudit, Rechecked, compared, reaudit
 from ..models.resolve import check_models, profile_of
 from ..run.conversation import clean
 from .audit_lines import calls_line

@@ -10,7 +10,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 
 from ..audit import Draft
-from ..evidence.document import without_marks
+from ..evidence.citations.document import without_marks
 from ..knowledge import Source
 from ..reading.language import language_of
 from ..reading.language_names import named_language

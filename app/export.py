@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..evidence.bibliography import bibtex, csl_json
+from ..evidence.citations.bibliography import bibtex, csl_json
 from ..run.errors import UserMistake
 from .exports.finished import Finished, finished_report
 from .formats import ExportFormat, Format

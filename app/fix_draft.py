@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from ..evidence.drafts.fix import Counts, fix_citations
+from ..evidence.citations.drafts.fix import Counts, fix_citations
 from ..run.errors import UserMistake
 from .delivery import Output, check_output, deliver
 from .endings import reported

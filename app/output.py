@@ -8,9 +8,9 @@ from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from ..evidence.citations import cited_numbers
-from ..evidence.numbering import by_number
-from ..evidence.rendering import source_place
+from ..evidence.citations.numbering import by_number
+from ..evidence.citations.rendering import source_place
+from ..evidence.citations.stream import cited_numbers
 from ..knowledge import Source
 from ..run.conversation import clean
 from ..run.money import dollars

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..audit import Draft
-from ..evidence.citations import CitationStream, cited_numbers
+from ..evidence.citations.stream import CitationStream, cited_numbers
 from ..run import packets
 from ..run.conversation import mark_of
 from ..run.errors import UnknownThread

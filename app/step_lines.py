@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ..evidence.memory import contradictions, open_gaps
+from ..evidence.memory.observations import contradictions, open_gaps
 from ..knowledge import FINAL_CHECK, Iteration, Observation, PlanStep, StepOutcome
 from ..run.conversation import cleaned
 from ..state import ResearchState

@@ -16,15 +16,7 @@ from ..run.clock import SystemClock
 from ..run.context import Context
 from ..run.errors import DeepResearchError, UserMistake
 from ..run.packet import Placement
-from ..run.packets import (
-    AnyPacket,
-    CallDelayed,
-    CallFinished,
-    ChatHeartbeat,
-    ElapsedTime,
-    OverallStop,
-    StopReason,
-)
+from ..run.packets import AnyPacket, CallDelayed, CallFinished, ChatHeartbeat, ElapsedTime, OverallStop, StopReason
 from ..state import Run
 from .background import iterate
 from .embed import ResearchGraph, read_context, thread_config

@@ -13,11 +13,11 @@ from itertools import combinations
 from typing import NamedTuple
 
 from ..knowledge import Source
-from .dates import dates_in
-from .months import all_month_names
-from .sources import DOCUMENT_SCHEME
-from .vocabulary import FUNCTION_WORDS
-from .words import stem, tokens
+from .citations.sources import DOCUMENT_SCHEME
+from .text.dates import dates_in
+from .text.months import all_month_names
+from .text.vocabulary import FUNCTION_WORDS
+from .text.words import stem, tokens
 
 HEAD = 500
 """Characters at the beginning of a text in which it tells its date."""

@@ -19,13 +19,7 @@ from ..run.context import Context
 from ..state import ResearchState
 from .handlers import hand_over_unchecked, record_failure
 from .researcher import build_researcher_graph
-from .routing import (
-    dispatch_tasks,
-    route_after_begin,
-    route_after_clarify,
-    route_after_plan,
-    route_after_review_plan,
-)
+from .routing import dispatch_tasks, route_after_begin, route_after_clarify, route_after_plan, route_after_review_plan
 from .schema import ResearchInput, ResearchOutput
 
 

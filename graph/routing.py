@@ -7,7 +7,7 @@ from typing import Literal
 
 from langgraph.types import Send
 
-from ..evidence.confidence import is_confident
+from ..evidence.memory.confidence import is_confident
 from ..run.branch import ResearcherState
 from ..run.conversation import last_mark
 from ..run.schedule import plan_text

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 
-from ..evidence.document import read_body
+from ..evidence.citations.document import read_body
 from ..run.context import Context
 from ..run.conversation import mark_of
 from ..run.telling import Teller

@@ -15,7 +15,7 @@ from langgraph.types import Overwrite
 from typing_extensions import TypedDict
 
 from ..audit import Draft, NotRead
-from ..evidence.labels import labels
+from ..evidence.citations.labels import labels
 from ..knowledge import PlanStep
 from ..models.resolve import ONLY_QUOTES, check_models
 from ..models.settings import settings_of

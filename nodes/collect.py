@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing_extensions import TypedDict
 
-from ..evidence.noticing import notice_contradictions, notice_findings
-from ..evidence.numbering import number_findings
+from ..evidence.citations.numbering import number_findings
+from ..evidence.memory.noticing import notice_contradictions, notice_findings
 from ..knowledge import Learning, Observation, Source
 from ..state import Finding, ResearchState, Run, Task
 

@@ -8,7 +8,7 @@ from langchain_core.messages import HumanMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ..evidence.memory import answers, contradictions, insights, open_gaps, relevance
+from ..evidence.memory.observations import answers, contradictions, insights, open_gaps, relevance
 from ..knowledge import FINAL_CHECK, Learning, Observation
 from ..models.settings import settings_of
 from ..run.activities import activity, told

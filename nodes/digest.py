@@ -6,8 +6,8 @@ from langchain_core.messages import AnyMessage, HumanMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ..evidence.confidence import is_confident
-from ..evidence.memory import insights, open_gaps
+from ..evidence.memory.confidence import is_confident
+from ..evidence.memory.observations import insights, open_gaps
 from ..knowledge import PlanStep, StepOutcome
 from ..models.settings import settings_of
 from ..run.activities import activity, told

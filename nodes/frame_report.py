@@ -7,7 +7,7 @@ from typing import Literal
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ..evidence.memory import insights, relevance
+from ..evidence.memory.observations import insights, relevance
 from ..knowledge import Learning
 from ..models.settings import settings_of
 from ..run.activities import activity, told

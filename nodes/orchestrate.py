@@ -9,8 +9,8 @@ from langchain_core.messages.tool import tool_call
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ..evidence.memory import contradictions, open_gaps
-from ..evidence.shrink import cited_sentences, first_cited_sentence
+from ..evidence.memory.observations import contradictions, open_gaps
+from ..evidence.text.shrink import cited_sentences, first_cited_sentence
 from ..models.ask import Reply, ask_model
 from ..models.request import Request
 from ..models.resolve import profile_of

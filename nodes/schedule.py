@@ -8,7 +8,7 @@ from dataclasses import replace
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ..evidence.memory import elements_for, open_gaps, relevance
+from ..evidence.memory.observations import elements_for, open_gaps, relevance
 from ..knowledge import Learning, PlanStep, StepOutcome
 from ..models.settings import settings_of
 from ..run.context import Context

@@ -5,7 +5,7 @@ from __future__ import annotations
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ..evidence.numbering import number_findings
+from ..evidence.citations.numbering import number_findings
 from ..knowledge import Learning, Source
 from ..models.settings import settings_of
 from ..run.activities import activity, told

@@ -11,10 +11,10 @@ from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
 from ..audit import Draft
-from ..evidence.accounting import with_independence
+from ..evidence.checking.accounting import with_independence
 from ..evidence.checking.source_text import SourceText
-from ..evidence.labels import labels
-from ..evidence.marks import with_marks
+from ..evidence.citations.labels import labels
+from ..evidence.citations.marks import with_marks
 from ..models.settings import settings_of
 from ..run.context import Context
 from ..run.ledger import booked, owed
@@ -22,14 +22,14 @@ from ..run.packet import emit
 from ..run.pages import pages_of
 from ..run.telling import QuietTeller
 from ..state import Report, ResearchState, Run, Spent
-from ..tools.checker import Checker
-from ..tools.examination import Examination, Examined
 from ..tools.fill_in import Filler
 from ..tools.hand_over import ended, report_message, unchecked
 from ..tools.one_language import in_one_language
-from ..tools.report_audit import audit_of
 from ..tools.report_told import check_begun, check_place, report_told
 from ..tools.source_texts import source_texts
+from ..writing.checker import Checker
+from ..writing.examination import Examination, Examined
+from ..writing.report_audit import audit_of
 
 
 class VerifyReportUpdate(TypedDict):

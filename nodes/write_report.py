@@ -9,12 +9,12 @@ from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
 from ..audit import Draft
-from ..evidence.citing import numbered_draft
-from ..evidence.drafts.clean import clean_draft
-from ..evidence.notes import gaps_of, open_gaps_of
-from ..evidence.numbering import by_number
-from ..evidence.protected import settle_fences, unwrapped
-from ..evidence.seams import words_in
+from ..evidence.citations.citing import numbered_draft
+from ..evidence.citations.drafts.clean import clean_draft
+from ..evidence.citations.numbering import by_number
+from ..evidence.citations.protected import settle_fences, unwrapped
+from ..evidence.memory.notes import gaps_of, open_gaps_of
+from ..evidence.text.seams import words_in
 from ..models.settings import settings_of
 from ..run.context import Context
 from ..run.errors import NoReport

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..evidence.dates import date_at, dates_in
-from ..evidence.words import tokens
+from ..evidence.text.dates import date_at, dates_in
+from ..evidence.text.words import tokens
 
 TOP = 600
 """Characters at the beginning of a page in which its date stands."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from babel import Locale, localedata
 from babel.core import get_global, parse_locale
 
-from ..evidence.words import UNSPACED
+from ..evidence.text.words import UNSPACED
 from ..run.errors import UnknownSetting
 
 COVERING = {"nb": "no", "fil": "tl"}

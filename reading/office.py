@@ -9,15 +9,7 @@ from zipfile import ZipFile
 
 from lxml import etree
 
-from .archives import (
-    UNPACKED_BYTES,
-    check_prolog,
-    local_name,
-    open_archive,
-    put_in,
-    read_member,
-    read_xml,
-)
+from .archives import UNPACKED_BYTES, check_prolog, local_name, open_archive, put_in, read_member, read_xml
 from .dates import iso_date
 from .records import Unreadable
 from .titles import telling_title

@@ -6,7 +6,7 @@ import re
 from pathlib import PurePath
 
 from ..evidence.editions import date_of
-from ..evidence.pages import PAGE_END
+from ..evidence.text.pages import PAGE_END
 from .dates import dateline
 from .decode import clean
 from .parse_kind import parse_kind

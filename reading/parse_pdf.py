@@ -10,7 +10,7 @@ from itertools import pairwise
 from pypdf import PdfReader
 from pypdf.errors import DependencyError, FileNotDecryptedError, PyPdfError
 
-from ..evidence.pages import PAGE_END
+from ..evidence.text.pages import PAGE_END
 from .dates import iso_date
 from .records import TEXT_CHARACTERS, Extract, Unreadable
 from .titles import first_line, telling_title

@@ -8,7 +8,7 @@ from typing import Any
 
 from pptx import Presentation
 
-from ..evidence.passages import CLOSERS, SENTENCE_ENDS
+from ..evidence.text.passages import CLOSERS, SENTENCE_ENDS
 from .office import open_office
 from .records import Extract
 from .slide_charts import chart_blocks

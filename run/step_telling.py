@@ -8,15 +8,7 @@ from ..knowledge import Iteration, Learning, PlanStep, Source, Verdict
 from ..state import Framing
 from .packet import Placement, final_document
 from .packets import PacketError
-from .step_packets import (
-    LearningShown,
-    ReportFraming,
-    Sources,
-    StepAssessed,
-    StepDone,
-    StepLearnings,
-    StepStarted,
-)
+from .step_packets import LearningShown, ReportFraming, Sources, StepAssessed, StepDone, StepLearnings, StepStarted
 
 
 def step_started(step: PlanStep, place: Placement) -> StepStarted:

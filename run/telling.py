@@ -8,14 +8,7 @@ from typing_extensions import override
 from ..state import Spent
 from .ledger import Bill
 from .packet import Packet, Placement, emit
-from .packets import (
-    CallDelayed,
-    CallFinished,
-    PacketError,
-    ReasoningDelta,
-    ReasoningDone,
-    ReasoningStart,
-)
+from .packets import CallDelayed, CallFinished, PacketError, ReasoningDelta, ReasoningDone, ReasoningStart
 
 
 class Teller:

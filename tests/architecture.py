@@ -19,11 +19,12 @@ LEVELS = {
     "reading": 2,
     "prompts": 2,
     "tools": 3,
-    "nodes": 4,
-    "graph": 5,
-    "app": 6,
-    "evaluation": 7,
-    "bench": 7,
+    "writing": 4,
+    "nodes": 5,
+    "graph": 6,
+    "app": 7,
+    "evaluation": 8,
+    "bench": 8,
 }
 OUTSIDE = {"evaluation", "bench"}
 """Folders that use the public face only, as a user would."""

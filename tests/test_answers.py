@@ -8,7 +8,7 @@ import pytest
 from extracting import answer, ask, cited_titles
 
 from deep_research.app.strategies import Strategy
-from deep_research.evidence.labels import labels
+from deep_research.evidence.citations.labels import labels
 
 BOTH = pytest.mark.parametrize("strategy", ["orchestrated", "planned"])
 CITIES = {

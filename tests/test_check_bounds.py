@@ -12,11 +12,11 @@ from langgraph.store.memory import InMemoryStore
 from verified import audited, claim, rewritten
 
 from deep_research.audit import ClaimCheck
+from deep_research.evidence.checking.reaudit import reaudit
 from deep_research.evidence.checking.source_text import SourceText
-from deep_research.evidence.labels import labels
-from deep_research.evidence.marks import with_marks
-from deep_research.evidence.protected import unwrapped
-from deep_research.evidence.reaudit import reaudit
+from deep_research.evidence.citations.labels import labels
+from deep_research.evidence.citations.marks import with_marks
+from deep_research.evidence.citations.protected import unwrapped
 from deep_research.run.pages import DAMAGED, Pages, text_hash
 from deep_research.state import Report
 from deep_research.tools.write_unheard import LAST_CHARACTERS, last_words

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from deep_research import check_claim, score_support
 from deep_research.evidence.checking.source_text import SourceText
 from deep_research.evidence.checking.units import units_of
-from deep_research.evidence.verification import Verifier
+from deep_research.evidence.checking.verification import Verifier
 
 HARBOUR = """# Port of Ostvik, report for 2025
 
@@ -82,3 +83,11 @@ def test_what_follows_from_figures_or_stands_in_other_words_gets_no_mark(right: 
 def test_the_cell_of_a_table_is_given_and_never_reckoned() -> None:
     table = "| Quay | Berths |\n|---|---|\n| South [1] | 16 |\n| North [1] | 9 |\n"
     assert [verdict for verdict, _ in verdicts_of(table)] == ["supported", "unsupported", "supported", "supported"]
+
+
+def test_a_claim_alone_is_supported_contradicted_or_not_told() -> None:
+    assert check_claim("The port handled 14,850 tonnes of fish.", HARBOUR).verdict == "supported"
+    wrong = check_claim("A permit costs €15 a month.", HARBOUR)
+    assert (wrong.verdict, wrong.quote) == ("contradicted", "A permit costs €15 a year.")
+    assert check_claim("The fishermen were offered a loan.", HARBOUR).verdict == "unchecked"
+    assert score_support("The port handled fish.", HARBOUR) > 0.5 > score_support("It snowed.", HARBOUR)

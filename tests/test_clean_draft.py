@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from deep_research.evidence.citing import without_unknown
-from deep_research.evidence.drafts.clean import clean_draft
+from deep_research.evidence.citations.citing import without_unknown
+from deep_research.evidence.citations.drafts.clean import clean_draft
 from deep_research.knowledge import Source
 
 

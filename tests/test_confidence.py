@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep_research.evidence.confidence import CONFIDENT, confidence, is_confident
+from deep_research.evidence.memory.confidence import CONFIDENT, confidence, is_confident
 from deep_research.knowledge import Learning, Source
 
 LETTERS = [f"word{number}x" for number in range(20)]

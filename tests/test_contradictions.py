@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep_research.evidence.contradictions import contradicting
-from deep_research.evidence.figures import figures_in
+from deep_research.evidence.checking.comparable import figures_in
+from deep_research.evidence.checking.contradictions import contradicting
 from deep_research.knowledge import Learning
 
 CONTRARY = [

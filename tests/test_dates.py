@@ -9,8 +9,8 @@ from babel.dates import get_month_names
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep_research.evidence.dates import dates_in
-from deep_research.evidence.months import all_month_names
+from deep_research.evidence.text.dates import dates_in
+from deep_research.evidence.text.months import all_month_names
 from deep_research.reading.dates import iso_date
 from deep_research.reading.parse import parse
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from deep_research.evidence.document import read_body, write_document
-from deep_research.evidence.labels import labels
-from deep_research.evidence.protected import settle_fences
-from deep_research.evidence.shrink import cited_sentences, first_cited_sentence
+from deep_research.evidence.citations.document import read_body, write_document
+from deep_research.evidence.citations.labels import labels
+from deep_research.evidence.citations.protected import settle_fences
+from deep_research.evidence.text.shrink import cited_sentences, first_cited_sentence
 from deep_research.knowledge import Source
 from deep_research.state import Report
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from shelf import Place
 
-from deep_research.evidence.inflection.common_words import IN_TEXT, evident
-from deep_research.evidence.inflection.stems import TAG, forms_of, tokens_of
-from deep_research.evidence.inflection.wording import words_and_pieces, words_of
+from deep_research.evidence.text.inflection.common_words import IN_TEXT, evident
+from deep_research.evidence.text.inflection.stems import TAG, forms_of, tokens_of
+from deep_research.evidence.text.inflection.wording import words_and_pieces, words_of
 from deep_research.tools.document_language import stemmed_in
 from deep_research.tools.library import Library
 from deep_research.tools.questions import terms_of

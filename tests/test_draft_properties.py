@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep_research.evidence.citing import UNKNOWN
-from deep_research.evidence.drafts.clean import clean_draft
-from deep_research.evidence.drafts.fix import Fixed, fix_citations
-from deep_research.evidence.markers import Marker
-from deep_research.evidence.scanner import scan
+from deep_research.evidence.citations.citing import UNKNOWN
+from deep_research.evidence.citations.drafts.clean import clean_draft
+from deep_research.evidence.citations.drafts.fix import Fixed, fix_citations
+from deep_research.evidence.citations.markers import Marker
+from deep_research.evidence.citations.scanner import scan
 from deep_research.knowledge import Source
 
 MARKERS = ["[1]", "[2]", "[3]", "[9]", "[^1]", "【2】", "【3†L1-L5】", "[1-3]", "[2, 3]", "[0, 1]", "[2016]", "[[1]]"]

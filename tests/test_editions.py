@@ -19,8 +19,8 @@ from deep_research.evidence.editions import (
     series_of,
     superseded,
 )
-from deep_research.evidence.noticing import notice_contradictions
-from deep_research.evidence.repeated import without_repeated
+from deep_research.evidence.memory.noticing import notice_contradictions
+from deep_research.evidence.text.repeated import without_repeated
 from deep_research.knowledge import Learning, Source, merge_sources
 from deep_research.tools.library import Library
 from deep_research.tools.outcome import Hit, Outcome

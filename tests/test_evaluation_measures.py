@@ -15,7 +15,7 @@ from deep_research.evaluation.measures import judge
 from deep_research.evaluation.questions import Question
 from deep_research.evaluation.reports import Cited, Report
 from deep_research.evaluation.wording import LEAD_WORDS, holds, lead, normalized, without_question, words_of
-from deep_research.evidence.labels import Labels, all_labels
+from deep_research.evidence.citations.labels import Labels, all_labels
 
 WORDS = st.text(st.sampled_from("abcéßİ the-東京ŁㅎÅ.,' 12"), min_size=1, max_size=12)
 DOCUMENTS = ("one.md", "two.md", "inner/three.txt")

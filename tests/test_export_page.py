@@ -16,7 +16,7 @@ from deep_research.app.exports.marking import MARK, mark_report
 from deep_research.app.exports.page import report_page
 from deep_research.app.exports.picture import MOST_BARS, WIDTH, bars_of
 from deep_research.app.exports.quotes import Quote, quotes_of
-from deep_research.evidence.labels import all_labels, labels
+from deep_research.evidence.citations.labels import all_labels, labels
 from deep_research.state import Report
 
 

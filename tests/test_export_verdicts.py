@@ -6,8 +6,8 @@ import pytest
 from exported import AUDIT, QUOTE, REPORT, claim, finished, passage
 from shown_page import at, tree, words
 
-from deep_research.evidence.labels import all_labels, labels
-from deep_research.evidence.marks import with_marks
+from deep_research.evidence.citations.labels import all_labels, labels
+from deep_research.evidence.citations.marks import with_marks
 from deep_research.state import Report
 
 

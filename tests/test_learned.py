@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep_research.evidence.learned import gaps_in, learnings_of, merged_by_source, thoughts
-from deep_research.evidence.sentences import sentences_of
-from deep_research.evidence.shrink import cited_sentences
+from deep_research.evidence.memory.learned import gaps_in, learnings_of, merged_by_source, thoughts
+from deep_research.evidence.text.sentences import sentences_of
+from deep_research.evidence.text.shrink import cited_sentences
 from deep_research.knowledge import Learning
 from deep_research.state import Finding
 

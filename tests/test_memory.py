@@ -9,8 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deep_research.channels import merge_by_id
-from deep_research.evidence.likeness import components
-from deep_research.evidence.memory import answers, contradictions, elements_for, insights, open_gaps, relevance
+from deep_research.evidence.memory.observations import (
+    answers,
+    contradictions,
+    elements_for,
+    insights,
+    open_gaps,
+    relevance,
+)
+from deep_research.evidence.text.likeness import components
 from deep_research.knowledge import Element, Observation
 
 LIT = "The light at Harbour Point was lit in 1844 by Ada Moran"

@@ -10,8 +10,9 @@ from typing import NamedTuple
 import pytest
 from mutations import KINDS, Kind, mutate, names_in
 
-from deep_research.evidence.sentences import spans_of
-from deep_research.evidence.support import check_claim, read_evidence
+from deep_research.evidence.checking.reading import Evidence
+from deep_research.evidence.checking.score import best_passage
+from deep_research.evidence.text.sentences import spans_of
 
 CORPUS = Path(__file__).parents[2] / "shared" / "data" / "multihop" / "corpus"
 SOURCES = [
@@ -52,7 +53,7 @@ def mutants(kind: Kind, cases: Sequence[Case], seed: int) -> Iterator[tuple[str,
 
 
 def share_unsupported(pairs: Sequence[tuple[str, str]]) -> float:
-    return sum(check_claim(sentence, source).verdict != "supported" for sentence, source in pairs) / len(pairs)
+    return sum(best_passage(sentence, source).verdict != "supported" for sentence, source in pairs) / len(pairs)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -92,7 +93,7 @@ def test_where_there_is_nothing_to_change_there_is_no_mutation() -> None:
 
 
 def test_one_reading_of_a_source_serves_all_mutations() -> None:
-    read = read_evidence(SOURCES[0])
+    read = Evidence(SOURCES[0])
     for kind in KINDS:
         for changed, source in mutants(kind, cases_of(SOURCES[:1]), 3):
-            assert check_claim(changed, read) == check_claim(changed, source)
+            assert best_passage(changed, read) == best_passage(changed, source)

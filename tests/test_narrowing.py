@@ -12,14 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deep_research.reading.folder import FoundFile
-from deep_research.tools.grouping import (
-    BATCH_BYTES,
-    BATCH_FILES,
-    GROUP_BYTES,
-    GROUP_FILES,
-    batches,
-    groups,
-)
+from deep_research.tools.grouping import BATCH_BYTES, BATCH_FILES, GROUP_BYTES, GROUP_FILES, batches, groups
 from deep_research.tools.narrowing import MOST, narrowed
 
 LARGE = 100 * MOST

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from renumbering import renumber
 
 from deep_research.channels import merge_by_id
-from deep_research.evidence.numbering import next_number, number_finding
+from deep_research.evidence.citations.numbering import next_number, number_finding
 from deep_research.knowledge import Source, merge_sources
 from deep_research.state import Finding, merge_findings
 

@@ -36,7 +36,7 @@ def wanted_files() -> set[str]:
     for package in PACKAGES[1:]:
         files |= {f"{package.replace('.', '/')}/{path.name}" for path in folder_of(package).glob("*.py")}
     data = [*(ROOT / "prompts").glob("*.md"), *(ROOT / "app" / "exports" / "templates").iterdir()]
-    data.append(ROOT / "evidence" / "labels.toml")
+    data.append(ROOT / "evidence" / "citations" / "labels.toml")
     return files | {f"deep_research/{path.relative_to(ROOT)}" for path in data}
 
 
@@ -75,7 +75,7 @@ def test_an_installed_wheel_runs_outside_the_repository(wheel: Path, tmp_path: P
     subprocess.run([*install, str(tmp_path / "site"), str(wheel)], check=True, capture_output=True)
     program = (
         "import deep_research, deep_research.state, deep_research.prompts; print(deep_research.__file__); "
-        "from deep_research.evidence.labels import labels; assert labels('de').sources == 'Quellen'"
+        "from deep_research.evidence.citations.labels import labels; assert labels('de').sources == 'Quellen'"
     )
     script = [sys.executable, "-P", "-c", f"import sys; sys.path.insert(0, 'site'); {program}"]
     result = subprocess.run(script, cwd=tmp_path, capture_output=True, text=True, check=False)

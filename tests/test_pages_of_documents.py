@@ -16,7 +16,7 @@ from lab import QUESTION
 from pypdf import PdfReader, PdfWriter
 from web_pages import pdf_of
 
-from deep_research.evidence.pages import PAGE_END, page_of
+from deep_research.evidence.text.pages import PAGE_END, page_of
 from deep_research.reading.parse import parse
 
 PAGES = (

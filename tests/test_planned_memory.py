@@ -9,8 +9,8 @@ from planned_lab import PlannedLab, Rule, plan, planned_lab, step, verdict
 from planned_rules import fact, facts, insights, of_task
 
 from deep_research.app.embed import build_graph, thread_config, thread_id
-from deep_research.evidence.memory import contradictions, open_gaps
-from deep_research.evidence.memory import insights as insights_of
+from deep_research.evidence.memory.observations import contradictions, open_gaps
+from deep_research.evidence.memory.observations import insights as insights_of
 from deep_research.run.checkpoints import open_database
 from deep_research.run.pages import page_namespace
 

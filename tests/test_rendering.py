@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from renumbering import renumber
 
-from deep_research.evidence.labels import labels
-from deep_research.evidence.markers import Marker
-from deep_research.evidence.rendering import plain_citations, safe_link, source_list
-from deep_research.evidence.scanner import scan
+from deep_research.evidence.citations.labels import labels
+from deep_research.evidence.citations.markers import Marker
+from deep_research.evidence.citations.rendering import plain_citations, safe_link, source_list
+from deep_research.evidence.citations.scanner import scan
 from deep_research.knowledge import Source
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from lab import REPORT, lab, research, search
 
-from deep_research.evidence.memory import contradictions, insights, open_gaps
+from deep_research.evidence.memory.observations import contradictions, insights, open_gaps
 
 LIT, OTHER = "The Skerry Light was lit in 1844.", "The Skerry Light was lit in 1846."
 OPEN = "Nobody says who built it."

@@ -25,7 +25,7 @@ from planned_rules import (
     query_of,
 )
 
-from deep_research.evidence.confidence import confidence
+from deep_research.evidence.memory.confidence import confidence
 from deep_research.knowledge import StepOutcome
 from deep_research.run.activities import WORDINGS
 from deep_research.state import ResearchState

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from deep_research.evidence.support import Check, check_claim, read_evidence, score_support
-from deep_research.evidence.support.lines import unwrap
-from deep_research.evidence.support.opposites import are_opposite
+from deep_research.evidence.checking.lines import unwrap
+from deep_research.evidence.checking.opposites import are_opposite
+from deep_research.evidence.checking.reading import Evidence
+from deep_research.evidence.checking.score import Check, best_passage, score_support
 
 TOWER = (
     "# Skerry lighthouse\n\n"
@@ -48,45 +49,45 @@ FALSE = [
 
 @pytest.mark.parametrize("claim", SUPPORTED)
 def test_what_the_source_says_is_supported(claim: str) -> None:
-    check = check_claim(claim, TOWER)
+    check = best_passage(claim, TOWER)
     assert (check.verdict, TOWER[check.start : check.end]) == ("supported", check.quote)
 
 
 @pytest.mark.parametrize(("claim", "reason"), FALSE, ids=[claim for claim, _ in FALSE])
 def test_what_the_source_says_differently_is_not_supported_and_the_reason_is_told(claim: str, reason: str) -> None:
-    check = check_claim(claim, TOWER)
+    check = best_passage(claim, TOWER)
     assert check.verdict != "supported"
     assert any(reason in one for one in check.reasons), check.reasons
 
 
 def test_a_quoted_sentence_has_the_highest_score_and_is_its_own_quote() -> None:
     for sentence in SUPPORTED[:2]:
-        check = check_claim(sentence, TOWER)
+        check = best_passage(sentence, TOWER)
         assert (check.score, check.quote, check.reasons) == (1.0, sentence, ())
 
 
 def test_two_numbers_that_change_places_are_noticed() -> None:
     text = "Arn won 12 prizes in Kiel and 30 prizes in Rome during his long career as a painter."
-    check = check_claim("Arn won 30 prizes in Kiel and 12 prizes in Rome during his long career as a painter.", text)
+    check = best_passage("Arn won 30 prizes in Kiel and 12 prizes in Rome during his long career as a painter.", text)
     assert check.verdict != "supported"
     assert "the passage says 12 where the claim says 30" in check.reasons
 
 
 def test_a_number_of_another_sentence_is_not_taken_for_the_right_one() -> None:
     text = "The bridge has 29 arches. It was opened by the queen, and its 54 lamps were lit that evening."
-    assert check_claim("The bridge has 54 arches.", text).verdict != "supported"
+    assert best_passage("The bridge has 54 arches.", text).verdict != "supported"
 
 
 def test_a_sentence_whose_parts_stand_in_neighbouring_sentences_is_quoted_with_both() -> None:
     text = "Nothing is known of Ulm. Ida Voss was born in Bonn. She studied chemistry in Graz. Her dog was brown."
-    check = check_claim("Ida Voss was born in Bonn and studied chemistry in Graz.", text)
+    check = best_passage("Ida Voss was born in Bonn and studied chemistry in Graz.", text)
     assert check.quote == "Ida Voss was born in Bonn. She studied chemistry in Graz."
     assert check.verdict == "supported"
 
 
 def test_a_sentence_that_is_broken_into_lines_is_one() -> None:
     text = "The ferry crosses\nthe sound in\nforty minutes. It rains."
-    check = check_claim("The ferry crosses the sound in 40 minutes.", text)
+    check = best_passage("The ferry crosses the sound in 40 minutes.", text)
     assert (check.verdict, check.quote) == ("supported", "The ferry crosses\nthe sound in\nforty minutes.")
 
 
@@ -104,7 +105,7 @@ def test_a_sentence_that_is_broken_into_lines_is_one() -> None:
     ],
 )
 def test_one_number_or_date_may_be_written_in_many_ways(claim: str, text: str) -> None:
-    assert check_claim(claim, text).verdict == "supported"
+    assert best_passage(claim, text).verdict == "supported"
 
 
 @pytest.mark.parametrize(
@@ -122,29 +123,29 @@ def test_one_number_or_date_may_be_written_in_many_ways(claim: str, text: str) -
     ],
 )
 def test_another_number_date_negation_or_opposite_is_noticed_in_many_languages(claim: str, text: str) -> None:
-    assert check_claim(claim, text).verdict != "supported"
+    assert best_passage(claim, text).verdict != "supported"
 
 
 def test_a_source_can_be_read_once_for_many_sentences() -> None:
-    read = read_evidence(TOWER)
+    read = Evidence(TOWER)
     for claim in [*SUPPORTED, *(claim for claim, _ in FALSE)]:
-        assert check_claim(claim, read) == check_claim(claim, TOWER)
-        assert score_support(claim, read) == check_claim(claim, TOWER).score
+        assert best_passage(claim, read) == best_passage(claim, TOWER)
+        assert best_passage(claim, read).score == best_passage(claim, TOWER).score
 
 
 def test_without_words_there_is_nothing_to_compare() -> None:
     for claim, text in (("", TOWER), ("…", TOWER), ("A tower.", ""), ("A tower.", "…\n")):
-        assert check_claim(claim, text) == Check("unsupported", 0.0, "", 0, 0, ("there is nothing to compare",))
+        assert best_passage(claim, text) == Check("unchecked", 0.0, "", 0, 0, ("there is nothing to compare",))
 
 
 def test_a_negation_of_something_else_does_not_make_a_denial_true() -> None:
     text = "The tower was built by Alan Reid from granite of the island, which was never sold abroad."
-    assert check_claim("The tower was not built by Alan Reid from granite of the island.", text).verdict != "supported"
+    assert best_passage("The tower was not built by Alan Reid from granite of the island.", text).verdict != "supported"
 
 
 def test_a_near_quote_is_held_against_its_own_sentence_whatever_its_neighbours_name() -> None:
     text = "# Ahmad Tarik\n\nHis reign represented the start of a new era in Brunei. He lived in Medina."
-    check = check_claim("His reign represented the start of a new era in Medina.", text)
+    check = best_passage("His reign represented the start of a new era in Medina.", text)
     assert (check.verdict != "supported", check.quote) == (True, text.split("\n")[2].split(" He ")[0])
     assert "the passage says 'Brunei', not 'Medina'" in check.reasons
 
@@ -158,20 +159,20 @@ def test_a_name_that_stands_elsewhere_in_the_passage_is_not_taken_for_another() 
         "The first harbour lamp was created around 1822, thanks to the invention of the first practical self-feeding "
         "burner part, the double wick holder, by Jean Du Marais in 1819"
     )
-    assert check_claim(claim, text)[0] == "supported"
-    assert check_claim(claim.replace("Jean Du Marais", "Henry Winstanley"), text)[0] != "supported"
+    assert best_passage(claim, text)[0] == "supported"
+    assert best_passage(claim.replace("Jean Du Marais", "Henry Winstanley"), text)[0] != "supported"
 
 
 def test_a_sentence_of_many_lines_is_quoted_whole() -> None:
     text = "The ferry\ncrosses\nthe sound\nin forty\nminutes\nevery day. It rains."
-    assert check_claim("The ferry crosses the sound every day.", text).quote == text.removesuffix(" It rains.")
+    assert best_passage("The ferry crosses the sound every day.", text).quote == text.removesuffix(" It rains.")
 
 
 def test_a_year_that_the_source_names_nowhere_is_noticed() -> None:
     text = "The painter Arn Holm died in his house in Kiel on May 7, said his brother."
-    assert check_claim("The painter Arn Holm died in his house in Kiel on May 7, 2019.", text).verdict != "supported"
+    assert best_passage("The painter Arn Holm died in his house in Kiel on May 7, 2019.", text).verdict != "supported"
     dated = f"{text} The year 2019 had begun well."
-    assert check_claim("The painter Arn Holm died in his house in Kiel on May 7, 2019.", dated).verdict == "supported"
+    assert best_passage("The painter Arn Holm died in his house in Kiel on May 7, 2019.", dated).verdict == "supported"
 
 
 WRAPPED = (
@@ -195,14 +196,14 @@ WRAPPED = (
     ],
 )
 def test_a_sentence_is_read_on_where_a_line_was_full(sentence: str) -> None:
-    check = check_claim(sentence, WRAPPED)
+    check = best_passage(sentence, WRAPPED)
     assert (check.score, " ".join(check.quote.split())) == (1.0, sentence)
-    assert " ".join(check_claim(sentence.replace(" was ", " had been "), WRAPPED).quote.split()).endswith(sentence)
+    assert " ".join(best_passage(sentence.replace(" was ", " had been "), WRAPPED).quote.split()).endswith(sentence)
 
 
 def test_a_sentence_of_the_source_is_supported_whatever_its_neighbours_say() -> None:
     text = "It was not lit in the spring. The light was lit in the spring. Nobody lit it."
-    assert check_claim("The light was lit in the  spring.", text)[1:3] == (1.0, "The light was lit in the spring.")
+    assert best_passage("The light was lit in the  spring.", text)[1:3] == (1.0, "The light was lit in the spring.")
 
 
 def test_only_a_line_that_was_full_goes_on_in_the_next() -> None:
@@ -230,11 +231,11 @@ def test_headings_lists_and_tables_begin_a_line_of_their_own(following: str) -> 
 
 def test_a_part_of_a_denied_sentence_is_not_taken_for_a_sentence_of_the_source() -> None:
     text = "Nobody believed that the light was ever moved to Tarn."
-    assert check_claim("the light was ever moved to Tarn.", text).reasons
+    assert best_passage("the light was ever moved to Tarn.", text).reasons
 
 
 def test_phrases_that_join_sentences_need_no_source() -> None:
-    check = check_claim(
+    check = best_passage(
         "Moreover, according to the sources, the tower is red.", "The tower is red, and so is the gate."
     )
     assert (check.verdict, check.reasons) == ("supported", ())
@@ -254,14 +255,14 @@ def test_words_that_only_look_like_opposites_are_none() -> None:
 
 def test_a_number_in_the_place_of_a_year_is_noticed() -> None:
     text = "It was opened by Brian Holm, 82, who has been swimming off the beach since 1938 with his dog."
-    check = check_claim("Brian Holm has been swimming off the beach since 82 with his dog.", text)
+    check = best_passage("Brian Holm has been swimming off the beach since 82 with his dog.", text)
     assert check.verdict != "supported"
     assert "the passage says 1938 where the claim says 82" in check.reasons
 
 
 def test_another_word_for_a_denial_is_not_a_contradiction() -> None:
     text = "A learner can make good strides in the first year without worrying about the grammar rules of Russian."
-    check = check_claim(
+    check = best_passage(
         "In the first year, a learner of Russian does not need to be occupied with grammar rules.", text
     )
     assert (check.verdict, check.reasons) == ("supported", ())

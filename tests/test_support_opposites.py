@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep_research.evidence.support import check_claim
-from deep_research.evidence.support.amounts import amounts_of, says
-from deep_research.evidence.support.spelling import pieces_of
-from deep_research.evidence.support.units import MEASURES
+from deep_research.evidence.checking.amounts import amounts_of, says
+from deep_research.evidence.checking.measures import MEASURES
+from deep_research.evidence.checking.score import best_passage
+from deep_research.evidence.checking.spelling import pieces_of
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ from deep_research.evidence.support.units import MEASURES
     ],
 )
 def test_a_denial_that_is_denied_itself_says_the_contrary(plain: str, denied: str) -> None:
-    mine, theirs = check_claim(denied, plain), check_claim(plain, denied)
+    mine, theirs = best_passage(denied, plain), best_passage(plain, denied)
     assert "supported" not in (mine.verdict, theirs.verdict)
     assert "the claim denies what the passage says" in mine.reasons
     assert "the passage denies it" in theirs.reasons
@@ -45,7 +45,7 @@ def test_a_denial_that_is_denied_itself_says_the_contrary(plain: str, denied: st
     ],
 )
 def test_two_ways_to_deny_the_same_are_no_contradiction(claim: str, text: str) -> None:
-    check = check_claim(claim, text)
+    check = best_passage(claim, text)
     assert (check.verdict, check.reasons) == ("supported", ())
 
 
@@ -63,9 +63,9 @@ def test_two_ways_to_deny_the_same_are_no_contradiction(claim: str, text: str) -
     ],
 )
 def test_another_unit_of_the_same_kind_is_another_amount(claim: str, text: str, reason: str) -> None:
-    for check in (check_claim(claim, text), check_claim(text, claim)):
+    for check in (best_passage(claim, text), best_passage(text, claim)):
         assert check.verdict != "supported"
-    assert any(reason in one for one in check_claim(claim, text).reasons)
+    assert any(reason in one for one in best_passage(claim, text).reasons)
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_another_unit_of_the_same_kind_is_another_amount(claim: str, text: str, 
     ],
 )
 def test_one_unit_may_be_written_in_many_ways(claim: str, text: str) -> None:
-    check = check_claim(claim, text)
+    check = best_passage(claim, text)
     assert (check.verdict, check.reasons) == ("supported", ())
 
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from deep_research.evidence.support import check_claim, read_evidence
+from deep_research.evidence.checking.reading import Evidence
+from deep_research.evidence.checking.score import best_passage
 
 MIXED = (
     "The not no never 12 1.500 1,5 million km miles 1844 May 3rd 03.05.1844 first last increased fell Reid David of "
@@ -36,7 +37,7 @@ LONG = {
 
 @given(TEXTS, TEXTS)
 def test_a_quote_stands_where_it_is_said_to_stand(claim: str, text: str) -> None:
-    check = check_claim(claim, text)
+    check = best_passage(claim, text)
     assert text[check.start : check.end] == check.quote
     assert 0 <= check.score <= 1
     assert (check.verdict == "supported") == (check.score >= 0.5)
@@ -44,21 +45,21 @@ def test_a_quote_stands_where_it_is_said_to_stand(claim: str, text: str) -> None
 
 @given(TEXTS)
 def test_a_text_supports_itself(text: str) -> None:
-    check = check_claim(text, text)
+    check = best_passage(text, text)
     assert check.reasons == ("there is nothing to compare",) or check.verdict == "supported"
 
 
 @given(TEXTS, TEXTS, TEXTS)
 def test_what_is_read_once_says_the_same_each_time(claim: str, other: str, text: str) -> None:
-    read = read_evidence(text)
-    check_claim(other, read)
-    assert check_claim(claim, read) == check_claim(claim, text)
+    read = Evidence(text)
+    best_passage(other, read)
+    assert best_passage(claim, read) == best_passage(claim, text)
 
 
 @given(TEXTS, TEXTS)
 @example("million", "0 million")
 def test_a_word_that_is_said_to_be_missing_is_missing(claim: str, text: str) -> None:
-    check = check_claim(claim, text)
+    check = best_passage(claim, text)
     for reason in check.reasons:
         if found := re.fullmatch(r"no word of '(.+)' in the (source|passage)", reason):
             assert found.group(1) not in re.findall(r"\w+", text if found.group(2) == "source" else check.quote)
@@ -72,7 +73,7 @@ def test_a_word_that_is_said_to_be_missing_is_missing(claim: str, text: str) -> 
 def test_the_lines_of_a_source_may_end_in_any_way(claim: str, text: str) -> None:
     for end in ("\n", "\r\n", "\r"):
         broken = text.replace(" ", end)
-        check = check_claim(claim, broken)
+        check = best_passage(claim, broken)
         assert broken[check.start : check.end] == check.quote
 
 
@@ -81,5 +82,5 @@ def test_the_lines_of_a_source_may_end_in_any_way(claim: str, text: str) -> None
 def test_a_text_that_is_written_to_keep_its_reader_busy_is_checked_soon(name: str) -> None:
     # If each character cost more than the last, the limit of the test would cut it off.
     for claim in (LONG[name], "The first man won 3 medals in 1999 and not 4."):
-        assert check_claim(claim, LONG[name] * 10).score >= 0
-        assert check_claim(LONG[name], claim).score >= 0
+        assert best_passage(claim, LONG[name] * 10).score >= 0
+        assert best_passage(LONG[name], claim).score >= 0

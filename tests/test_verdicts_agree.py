@@ -14,8 +14,8 @@ from shown_page import tree, words
 
 from deep_research import Context, Limits, SourceDocument, check_report
 from deep_research.app.output import run_json
+from deep_research.evidence.checking.reaudit import reaudit
 from deep_research.evidence.checking.source_text import SourceText
-from deep_research.evidence.reaudit import reaudit
 from deep_research.knowledge import Source
 from deep_research.run.pages import text_hash
 from deep_research.state import Report

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from ..audit import NotRead
-from ..evidence.sources import source_key
+from ..evidence.citations.sources import source_key
 from ..reading.addresses import parse_address
 from ..reading.records import Unread
 from ..run.limits import Limits

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, WithJsonSchema
 
-from ..evidence.mixing import distinct
+from ..evidence.text.mixing import distinct
 from ..reading.decode import without_controls
 from .outcome import ToolFailed
 

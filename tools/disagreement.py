@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..evidence.comparison import Compared, compared
+from ..evidence.memory.comparison import Compared, compared
 from ..run.packet import Placement
 from ..run.step_packets import Contradiction, ContradictionsFound
 from ..state import Report, ResearchState

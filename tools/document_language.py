@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..evidence.inflection.common_words import IN_TEXT, evident
-from ..evidence.inflection.stems import ALGORITHMS
-from ..evidence.inflection.wording import words_and_pieces
+from ..evidence.text.inflection.common_words import IN_TEXT, evident
+from ..evidence.text.inflection.stems import ALGORITHMS
+from ..evidence.text.inflection.wording import words_and_pieces
 from ..reading.language import language_of
 
 SAMPLE = 600

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from ..evidence.dates import dates_in
 from ..evidence.editions import Edition, calls_itself_draft, series_of, superseded
-from ..evidence.likeness import likeness
-from ..evidence.mixing import distinct
-from ..evidence.passages import split_passages
-from ..evidence.repeated import without_repeated
-from ..evidence.words import stems
+from ..evidence.text.dates import dates_in
+from ..evidence.text.likeness import likeness
+from ..evidence.text.mixing import distinct
+from ..evidence.text.passages import split_passages
+from ..evidence.text.repeated import without_repeated
+from ..evidence.text.words import stems
 from ..knowledge import Source
 from .index_shelf import IndexShelf
 from .ranking import Passage

@@ -9,7 +9,7 @@ from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from langgraph.errors import GraphBubbleUp
 from pydantic import ValidationError
 
-from ..evidence.notes import WITHHELD
+from ..evidence.memory.notes import WITHHELD
 from ..models.ask import ask_model
 from ..models.facts import Facts
 from ..models.request import Request

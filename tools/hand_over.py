@@ -5,11 +5,11 @@ from __future__ import annotations
 from langchain_core.messages import AIMessage
 
 from ..audit import Draft
-from ..evidence.citing import without_unknown
-from ..evidence.comparison import comparison_table
-from ..evidence.document import write_document
-from ..evidence.labels import labels
-from ..evidence.notes import notes_of
+from ..evidence.citations.citing import without_unknown
+from ..evidence.citations.document import write_document
+from ..evidence.citations.labels import labels
+from ..evidence.memory.comparison import comparison_table
+from ..evidence.memory.notes import notes_of
 from ..run.conversation import marked
 from ..state import Report, ResearchState, Run
 from .disagreement import disagreement_of

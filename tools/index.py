@@ -9,7 +9,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from ..evidence.inflection.wording import title_key
+from ..evidence.text.inflection.wording import title_key
 from ..reading.folder import LeftOut
 from .index_file import NEW, connect, discard, exchange, usable
 from .index_lock import used

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from ..evidence.inflection.stems import rules
+from ..evidence.text.inflection.stems import rules
 from ..reading.readers import readers
 from ..run.errors import DatabaseUnusable
 from .copies import is_copy

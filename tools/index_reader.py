@@ -6,8 +6,8 @@ import sqlite3
 from collections.abc import Sequence
 from functools import cached_property
 
-from ..evidence.inflection.stems import forms_of, token
-from ..evidence.inflection.wording import sought_words
+from ..evidence.text.inflection.stems import forms_of, token
+from ..evidence.text.inflection.wording import sought_words
 from .index_numbers import POSITION_BITS
 from .index_search import TITLED, Counter, FoundPassage, known_titles, languages, passage_of, ranked
 from .index_texts import base_of, text_of

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from ..evidence.inflection.stems import forms_of
+from ..evidence.text.inflection.stems import forms_of
 from .index_numbers import PLACES, POSITION_BITS
 from .narrowing import narrowed, quoted
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from ..evidence.editions import LARGEST
-from ..evidence.mixing import in_turn
+from ..evidence.text.mixing import in_turn
 from ..evidence.trails.candidate import Candidate
 from ..knowledge import Source
 from .copies import originals_first

@@ -8,8 +8,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ..evidence import editions
-from ..evidence.inflection.stems import tokens_of
-from ..evidence.passages import split_passages
+from ..evidence.text.inflection.stems import tokens_of
+from ..evidence.text.passages import split_passages
 from .document_language import stemmed_in
 from .index_numbers import POSITION_BITS, free_number, number_of
 

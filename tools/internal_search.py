@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from pydantic import BaseModel, ConfigDict
 
-from ..evidence.mixing import distinct, in_turn
+from ..evidence.text.mixing import distinct, in_turn
 from ..run import tool_names
 from ..run.context import Context
 from .arguments import Lines, queries_of, take

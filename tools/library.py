@@ -11,10 +11,10 @@ from functools import cached_property, partial
 from itertools import chain
 from typing import NamedTuple, TypeVar
 
-from ..evidence.inflection.wording import bare, sought_words
-from ..evidence.mixing import distinct, fused, spread
-from ..evidence.rarity import rarity
-from ..evidence.sentences import sentences_of
+from ..evidence.text.inflection.wording import bare, sought_words
+from ..evidence.text.mixing import distinct, fused, spread
+from ..evidence.text.rarity import rarity
+from ..evidence.text.sentences import sentences_of
 from ..evidence.trails.trails import find_trails, passages_of
 from ..knowledge import Source
 from ..reading.folder import LeftOut

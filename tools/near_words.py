@@ -10,8 +10,8 @@ from difflib import SequenceMatcher
 from string import ascii_lowercase
 from typing import NamedTuple, Protocol
 
-from ..evidence.inflection.stems import TAG, token
-from ..evidence.vocabulary import GENERIC_WORDS, STOP_WORDS
+from ..evidence.text.inflection.stems import TAG, token
+from ..evidence.text.vocabulary import GENERIC_WORDS, STOP_WORDS
 from .questions import terms_of
 
 FEWEST_LETTERS = 5

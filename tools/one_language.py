@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import NamedTuple
 
-from ..evidence.citing import Edit, with_edits
-from ..evidence.prose import Section
+from ..evidence.citations.citing import Edit, with_edits
+from ..evidence.text.prose import Section
 from ..models.resolve import is_extractive
 from ..reading.language import foreign_sections
 from ..run.context import Context

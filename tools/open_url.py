@@ -7,7 +7,7 @@ import asyncio
 from pydantic import BaseModel, ConfigDict
 
 from ..audit import NotRead
-from ..evidence.mixing import distinct
+from ..evidence.text.mixing import distinct
 from ..reading.web_page import WebReader
 from ..run import tool_names
 from ..run.context import Context

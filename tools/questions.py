@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..evidence.inflection.common_words import IN_QUESTION, common_words, evident
-from ..evidence.inflection.wording import sought_words, words_of
-from ..evidence.vocabulary import FUNCTION_WORDS
+from ..evidence.text.inflection.common_words import IN_QUESTION, common_words, evident
+from ..evidence.text.inflection.wording import sought_words, words_of
+from ..evidence.text.vocabulary import FUNCTION_WORDS
 
 LONGEST_TITLE = 10
 """Words of a title that a question may mention: longer runs cost look-ups and hardly ever are one."""

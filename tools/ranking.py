@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from ..evidence.inflection.stems import tokens_of
-from ..evidence.inflection.wording import title_key
+from ..evidence.text.inflection.stems import tokens_of
+from ..evidence.text.inflection.wording import title_key
 from ..knowledge import Source
 
 SATURATION = 1.2

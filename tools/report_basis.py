@@ -8,8 +8,8 @@ from typing import NamedTuple
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from langchain_core.messages.tool import tool_call
 
-from ..evidence.learned import merged_by_source, thoughts
-from ..evidence.notes import WITHHELD
+from ..evidence.memory.learned import merged_by_source, thoughts
+from ..evidence.memory.notes import WITHHELD
 from ..run import tool_names
 from ..run.transcripts import EARLIER
 from ..run.transcripts import WITHHELD as WITHHELD_RESULT

@@ -7,11 +7,11 @@ from typing import Literal, NamedTuple
 
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
-from ..evidence.citations import cited_numbers
-from ..evidence.comparison import in_words
-from ..evidence.numbering import by_number
-from ..evidence.outline import PlannedSection
-from ..evidence.shrink import cited_sentences, first_cited_sentence
+from ..evidence.citations.numbering import by_number
+from ..evidence.citations.outline import PlannedSection
+from ..evidence.citations.stream import cited_numbers
+from ..evidence.memory.comparison import in_words
+from ..evidence.text.shrink import cited_sentences, first_cited_sentence
 from ..models.request import Request
 from ..prompts import render
 from ..run.context import Context

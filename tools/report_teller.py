@@ -7,10 +7,10 @@ from collections.abc import Collection, Mapping
 from langgraph.types import StreamWriter
 from typing_extensions import override
 
-from ..evidence.citations import CitationStream, Cited, Piece
-from ..evidence.numbering import by_number
-from ..evidence.repeats import Unrepeated
-from ..evidence.seams import Seam
+from ..evidence.citations.numbering import by_number
+from ..evidence.citations.stream import CitationStream, Cited, Piece
+from ..evidence.text.repeats import Unrepeated
+from ..evidence.text.seams import Seam
 from ..knowledge import Source
 from ..run.packet import Placement
 from ..run.packets import MessageStart

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ..audit import Draft
-from ..evidence.citations import Cited, Piece
-from ..evidence.notes import notes_of
-from ..evidence.numbering import by_number
-from ..evidence.rendering import plain_citations
+from ..evidence.citations.numbering import by_number
+from ..evidence.citations.rendering import plain_citations
+from ..evidence.citations.stream import Cited, Piece
+from ..evidence.memory.notes import notes_of
 from ..knowledge import Source
 from ..run.activities import activity
 from ..run.packet import Placement, final_document

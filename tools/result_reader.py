@@ -8,8 +8,8 @@ from typing import NamedTuple
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 from langchain_core.messages.tool import tool_call
 
-from ..evidence.learned import plain_fact
-from ..evidence.memory import answers
+from ..evidence.memory.learned import plain_fact
+from ..evidence.memory.observations import answers
 from ..knowledge import Learning, Observation, short_hash
 from ..run import tool_names
 from ..run.context import Context

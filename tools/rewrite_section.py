@@ -8,9 +8,9 @@ import re
 from langchain_core.messages import HumanMessage, SystemMessage
 from langgraph.errors import GraphBubbleUp
 
-from ..evidence.markers import Marker
-from ..evidence.protected import settle_fences
-from ..evidence.scanner import scan
+from ..evidence.citations.markers import Marker
+from ..evidence.citations.protected import settle_fences
+from ..evidence.citations.scanner import scan
 from ..models.request import Request
 from ..models.resolve import is_extractive
 from ..prompts import render

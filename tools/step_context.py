@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from ..evidence.likeness import normalised
-from ..evidence.memory import elements_for, open_gaps
+from ..evidence.memory.observations import elements_for, open_gaps
+from ..evidence.text.likeness import normalised
 from ..knowledge import Element, Learning, Observation, last_verdict
 from ..run.knowing import as_elements, as_learned, known
 from ..run.limits import Limits

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from langgraph.types import StreamWriter
 
-from ..evidence.memory import relevance
-from ..evidence.noticing import ANSWERED
+from ..evidence.memory.noticing import ANSWERED
+from ..evidence.memory.observations import relevance
 from ..knowledge import Observation, PlanStep, StepOutcome
 from ..run.branch import assignment_of
 from ..run.packet import emit

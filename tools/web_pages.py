@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..audit import NotRead
-from ..evidence.sources import source_key
+from ..evidence.citations.sources import source_key
 from ..knowledge import Source
 from ..reading.addresses import parse_address
 from ..reading.records import Unread

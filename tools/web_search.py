@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
-from ..evidence.mixing import distinct, in_turn
-from ..evidence.sources import source_key
+from ..evidence.citations.sources import source_key
+from ..evidence.text.mixing import distinct, in_turn
 from ..knowledge import Source
 from ..run import tool_names
 from ..run.context import Context

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..evidence.numbering import by_number
-from ..evidence.outline import PlannedSection, read_outline
+from ..evidence.citations.numbering import by_number
+from ..evidence.citations.outline import PlannedSection, read_outline
 from ..models.ask import ask_model
 from ..models.resolve import profile_of
 from ..run.calls import was_cut_off

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
-from ..evidence.seams import joined
+from ..evidence.text.seams import joined
 from ..models.ask import ask_model
 from ..models.request import Request
 from ..prompts import render

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ...audit import Audit
-from ...evidence.labels import Labels
+from ...evidence.citations.labels import Labels
 from ...run.money import dollars
 
 

@@ -9,8 +9,8 @@ import lxml.html
 from lxml.html import builder
 
 from ...audit import ClaimCheck
-from ...evidence.labels import labels
-from ...evidence.rendering import safe_link, shown_title
+from ...evidence.citations.labels import labels
+from ...evidence.citations.rendering import safe_link, shown_title
 from .finished import Finished
 from .marking import CLOSE, MARK, OPEN, Citation, mark_report
 from .markup import readable, safe_tree

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ...evidence.comparison import Compared
-from ...evidence.notes import notes_of
+from ...evidence.memory.comparison import Compared
+from ...evidence.memory.notes import notes_of
 from ...knowledge import Source
 from ...state import Report
 from ...tools.disagreement import disagreement_of

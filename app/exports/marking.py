@@ -9,8 +9,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ...audit import ClaimCheck
-from ...evidence.markers import Marker
-from ...evidence.scanner import scan
+from ...evidence.citations.markers import Marker
+from ...evidence.citations.scanner import scan
 from ...state import Report
 
 # Brackets that no report needs: punctuation like those of a marker, so that Markdown reads what is around as before.

@@ -11,10 +11,10 @@ import lxml.html
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from ...evidence.document import said_above
-from ...evidence.fragments import link_to
-from ...evidence.labels import is_right_to_left, labels
-from ...evidence.rendering import shown_title, source_place
+from ...evidence.citations.document import said_above
+from ...evidence.citations.fragments import link_to
+from ...evidence.citations.labels import is_right_to_left, labels
+from ...evidence.citations.rendering import shown_title, source_place
 from .account import figures_of
 from .body import report_body
 from .finished import Finished

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ...audit import CitedPassage, ClaimCheck, ClaimVerdict
-from ...evidence.fragments import link_to
-from ...evidence.rendering import shown_title
-from ...evidence.sentences import sentences_of
+from ...evidence.citations.fragments import link_to
+from ...evidence.citations.rendering import shown_title
+from ...evidence.text.sentences import sentences_of
 from ...knowledge import Source
 from .finished import Finished
 from .markup import plain_words

@@ -8,10 +8,10 @@ from typing import Any
 
 from docx import Document
 
-from ...evidence.document import said_above
-from ...evidence.fragments import link_to
-from ...evidence.labels import labels
-from ...evidence.rendering import shown_title, source_place
+from ...evidence.citations.document import said_above
+from ...evidence.citations.fragments import link_to
+from ...evidence.citations.labels import labels
+from ...evidence.citations.rendering import shown_title, source_place
 from ...knowledge import Source
 from .account import figures_of
 from .body import report_body

@@ -14,7 +14,7 @@ from docx.oxml import OxmlElement
 from docx.oxml.ns import qn
 from docx.shared import Inches, Pt, RGBColor
 
-from ...evidence.labels import is_right_to_left
+from ...evidence.citations.labels import is_right_to_left
 from .markup import readable
 
 _UNDERLINES = {"unsupported": WD_UNDERLINE.WAVY}

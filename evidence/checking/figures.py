@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, permutations
 
-from ..support.amounts import Amount, amounts_of, counts_as, says
-from ..support.spelling import NOTHING, Piece, key_of, pieces_of
-from ..support.terms import Term, terms_of
-from ..support.units import unit_of
-from ..vocabulary import STOP_WORDS
-from .source_text import SourceText
+from ..text.vocabulary import STOP_WORDS
+from .amounts import Amount, amounts_of, counts_as, says
+from .measures import unit_of
+from .reading import Evidence
+from .spelling import NOTHING, Piece, key_of, pieces_of
+from .terms import Term, terms_of
 
 NEAREST = 2
 """Windows of each source whose figures a statement may be reckoned from."""
@@ -28,14 +28,14 @@ _SPAN_OF_YEARS = re.compile(r"\d{4}[–/-]\d\d(?!\d)")
 class Figures:
     """The figures of a statement beside those of its sources."""
 
-    def __init__(self, statement: str, within: str, sources: Sequence[SourceText], *, is_cell: bool) -> None:
+    def __init__(self, statement: str, within: str, sources: Sequence[Evidence], *, is_cell: bool) -> None:
         """`within`: the sentence that it is a part of.
 
         `is_cell`: whether it is the cell of a table, which is given and never reckoned but for its unit.
         """
         self._statement = _SPAN_OF_YEARS.sub("", statement)
         self._is_cell = is_cell
-        self._read = [one.evidence for one in sources]
+        self._read = sources
         self._own = [term for term in terms_of(self._statement) if term.amount and term.amount.unit != "ordinal"]
         self._beside = [one for one in amounts_of(pieces_of(within)) if one.values]
         self._given = [_amount(term) for one in self._read for term in one.amounts]
@@ -111,7 +111,7 @@ def _amount(term: Term) -> Amount:
     return term.amount
 
 
-def _near(statement: str, source: SourceText) -> Iterator[Amount]:
+def _near(statement: str, source: Evidence) -> Iterator[Amount]:
     windows = source.windows
     best = windows.best(statement, NEAREST) or range(len(windows.windows))
     for number in best:

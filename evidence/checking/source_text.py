@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from ..support.reading import Evidence, read_evidence
-from ..support.terms import terms_of
+from .reading import Evidence
+from .terms import terms_of
 from .windows import Windows
 
 CAPITALS = 0.35
@@ -26,12 +26,12 @@ class SourceText:
     @cached_property
     def evidence(self) -> Evidence:
         """The text, read."""
-        return read_evidence(self.text)
+        return Evidence(self.text, self.title)
 
     @cached_property
     def windows(self) -> Windows:
         """The text, cut into places."""
-        return Windows(self.text)
+        return self.evidence.windows
 
     @cached_property
     def words(self) -> frozenset[str]:

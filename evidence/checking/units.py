@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-from ..citing import UNKNOWN
-from ..learned import plain_fact
-from ..markers import Marker
-from ..protected import code_lines, settle_fences
-from ..refusal import refusals_in
-from ..scanner import scan
-from ..sentences import LINE_MARK, Sentence, sentences_of
-from ..words import tokens
+from ..citations.citing import UNKNOWN
+from ..citations.markers import Marker
+from ..citations.protected import code_lines, settle_fences
+from ..citations.refusal import refusals_in
+from ..citations.scanner import scan
+from ..memory.learned import plain_fact
+from ..text.sentences import LINE_MARK, Sentence, sentences_of
+from ..text.words import tokens
 
 FEWEST_WORDS = 2
 """Words behind a citation from which on they are a clause of their own."""

@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from ..sentences import spans_of
-from ..words import stems
+from ..text.sentences import spans_of
+from ..text.words import stems
 
 LONGEST = 400
 """Characters of a window, about; a longer paragraph is cut between sentences, in halves of this and more."""

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Mapping
 from functools import cached_property, lru_cache
 
-from ..titles import subject_of
-from ..vocabulary import MONTHS, STOP_WORDS
-from ..words import names, plain_run, run_of, stem, stem_run, stems, tokens
+from ..text.titles import subject_of
+from ..text.vocabulary import MONTHS, STOP_WORDS
+from ..text.words import names, plain_run, run_of, stem, stem_run, stems, tokens
 
 SHORTEST_NAME = 3
 NO_NAMES = STOP_WORDS | MONTHS

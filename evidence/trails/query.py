@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from ..inflection.inflected import Inflections
-from ..inflection.wording import sought_words
-from ..rarity import rarity
-from ..vocabulary import FAMILIES, GENERIC_WORDS, STOP_WORDS
-from ..words import names, plain_run, stem, stem_run, stems, tokens
+from ..text.inflection.inflected import Inflections
+from ..text.inflection.wording import sought_words
+from ..text.rarity import rarity
+from ..text.vocabulary import FAMILIES, GENERIC_WORDS, STOP_WORDS
+from ..text.words import names, plain_run, stem, stem_run, stems, tokens
 
 MEMBERS: dict[str, tuple[str, ...]] = {
     family: tuple(word for word, own in FAMILIES.items() if own == family) for family in set(FAMILIES.values())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from ..titles import naming
+from ..text.titles import naming
 from .beam import Option, Trail, best_first, longer_trails
 from .candidate import Candidate
 from .fit import gain, held

@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
-from ...evidence.dates import dates_in
 from ...evidence.editions import DRAFT, Edition, series_of
-from ...evidence.words import names, stem, tokens
+from ...evidence.text.dates import dates_in
+from ...evidence.text.words import names, stem, tokens
 from ..facts import Document
 from .pool import Pool, Sentence
 from .pronouns import points_back

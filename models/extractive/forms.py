@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from ...evidence.labels import labels_of_named
+from ...evidence.citations.labels import labels_of_named
 from ...run import tool_names
 from ..facts import Facts
 from .choosing import Chooser

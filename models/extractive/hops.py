@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...evidence.months import sure_month_names
-from ...evidence.vocabulary import STOP_WORDS
-from ...evidence.words import names, tokens
+from ...evidence.text.months import sure_month_names
+from ...evidence.text.vocabulary import STOP_WORDS
+from ...evidence.text.words import names, tokens
 from .choosing import Chooser
 from .pool import Pool
 

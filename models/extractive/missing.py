@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from ...evidence.inflection.common_words import IN_QUESTION, evident
-from ...evidence.inflection.wording import sought_words
-from ...evidence.words import tokens
+from ...evidence.text.inflection.common_words import IN_QUESTION, evident
+from ...evidence.text.inflection.wording import sought_words
+from ...evidence.text.words import tokens
 from .pool import Pool, Sentence
 from .wanted import counted_in
 

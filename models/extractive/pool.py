@@ -10,12 +10,12 @@ from collections.abc import Iterable, Sequence
 from functools import cache, cached_property, lru_cache
 from typing import NamedTuple
 
-from ...evidence.inflection.common_words import IN_QUESTION, IN_TEXT, common_words, evident
-from ...evidence.inflection.stems import token
-from ...evidence.inflection.wording import bare, sought_words
-from ...evidence.titles import mentions, naming, subject_of
-from ...evidence.vocabulary import FUNCTION_WORDS, GENERIC_WORDS
-from ...evidence.words import names, stem, stem_run, tokens
+from ...evidence.text.inflection.common_words import IN_QUESTION, IN_TEXT, common_words, evident
+from ...evidence.text.inflection.stems import token
+from ...evidence.text.inflection.wording import bare, sought_words
+from ...evidence.text.titles import mentions, naming, subject_of
+from ...evidence.text.vocabulary import FUNCTION_WORDS, GENERIC_WORDS
+from ...evidence.text.words import names, stem, stem_run, tokens
 from ..facts import Document
 from .pronouns import points_back
 from .units import Unit, units_of

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from ...evidence.cues import THIRD_PERSONS
-from ...evidence.inflection.common_words import IN_QUESTION, evident
-from ...evidence.inflection.wording import sought_words
-from ...evidence.words import tokens
+from ...evidence.text.cues import THIRD_PERSONS
+from ...evidence.text.inflection.common_words import IN_QUESTION, evident
+from ...evidence.text.inflection.wording import sought_words
+from ...evidence.text.words import tokens
 
 _OPENING = ("他", "她", "它", "其", "该", "該", "此", "这", "這", "那", "彼", "それ", "これ", "この", "その")
 # 其他 is "other".

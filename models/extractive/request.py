@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from ...evidence.vocabulary import GENERIC_WORDS, STOP_WORDS
-from ...evidence.words import names, tokens
+from ...evidence.text.vocabulary import GENERIC_WORDS, STOP_WORDS
+from ...evidence.text.words import names, tokens
 from ..facts import Document
 from .pool import Pool, Sentence
 from .units import split_sentences

@@ -11,9 +11,9 @@ from collections.abc import Collection, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from ...evidence.labels import Labels, labels_of_named
-from ...evidence.vocabulary import GENERIC_WORDS, STOP_WORDS
-from ...evidence.words import tokens
+from ...evidence.citations.labels import Labels, labels_of_named
+from ...evidence.text.vocabulary import GENERIC_WORDS, STOP_WORDS
+from ...evidence.text.words import tokens
 from ...run import tool_names
 from ..facts import Document, Facts, Found
 from .choosing import Chooser

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from ...evidence.sentences import ends_sentence
+from ...evidence.text.sentences import ends_sentence
 from .pronouns import points_back
 
 LONGEST = 600

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from ...evidence.months import sure_month_names
-from ...evidence.words import names, tokens
+from ...evidence.text.months import sure_month_names
+from ...evidence.text.words import names, tokens
 
 Kind = Literal["number", "date", "person", "place", "any"]
 _ASKED: dict[Kind, str] = {

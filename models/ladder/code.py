@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...evidence.protected import fence_after
+from ...evidence.citations.protected import fence_after
 from .tags import Part, Tag
 
 

@@ -6,7 +6,7 @@ from langchain_core.messages import AnyMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ...evidence.unread import unopened
+from ...evidence.memory.unread import unopened
 from ...knowledge import Source
 from ...models.settings import settings_of
 from ...run import tool_names

@@ -7,7 +7,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import StreamWriter
 from typing_extensions import TypedDict, override
 
-from ...evidence.citations import cited_numbers
+from ...evidence.citations.stream import cited_numbers
 from ...models.ask import Reply, ask_model
 from ...models.request import Request
 from ...models.settings import settings_of

@@ -8,8 +8,8 @@ from langchain_core.messages import HumanMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ...evidence.confidence import confidence
-from ...evidence.learned import plain_fact
+from ...evidence.memory.confidence import confidence
+from ...evidence.memory.learned import plain_fact
 from ...knowledge import Iteration, Learning
 from ...models.settings import settings_of
 from ...run.activities import activity

@@ -6,7 +6,7 @@ from langchain_core.messages import HumanMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ...evidence.confidence import confidence
+from ...evidence.memory.confidence import confidence
 from ...knowledge import Iteration, Verdict
 from ...models.settings import settings_of
 from ...run.context import Context, bound

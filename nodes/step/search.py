@@ -10,8 +10,8 @@ from langgraph.runtime import Runtime
 from langgraph.types import StreamWriter
 from typing_extensions import TypedDict
 
-from ...evidence.mixing import distinct, in_turn
-from ...evidence.unread import unopened
+from ...evidence.memory.unread import unopened
+from ...evidence.text.mixing import distinct, in_turn
 from ...knowledge import Source, short_hash
 from ...models.settings import settings_of
 from ...run import tool_names

@@ -1,0 +1,253 @@
+"""The numbers and dates of a sentence in all their readings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import NamedTuple
+
+from ..text.cues import VAGUE
+from .measures import MEASURES, UNIT_SIGNS, unit_of
+from .number_words import MONTHS, ORDINAL_ENDINGS, ORDINALS, POWERS, SMALL
+from .spelling import NOTHING, Piece
+
+_YEAR = re.compile(r"1\d{3}|20\d{2}|2100")
+_GROUPED = re.compile(r"\d{1,3}(?:\D\d{3})+(?:[.,]\d+)?")
+_DAY = re.compile(r"[12]?\d|3[01]")
+_BETWEEN_DATE_PARTS = frozenset({"of", "de", "del", "the"})
+_CENTURY = frozenset({"century", "centuries", "jahrhundert", "jahrhunderts", "siecle", "siglo"})
+_AND_A_HALF = ("and", "a", "half")
+_DECADE = frozenset({"s", "er"})
+_DIGITS = frozenset({"date", "number"})
+_SPOKEN = MONTHS.keys() | ORDINALS.keys() | SMALL.keys()
+_CLOSE = 1e-9
+LONGEST = 30
+"""Characters of a number; a longer one is none."""
+
+
+class When(NamedTuple):
+    """A time, or what is said of it."""
+
+    first: int
+    """Year, or the first of its decade or century; 0 if it is not said."""
+    last: int
+    month: int = 0
+    """0 if it is not said."""
+    day: int = 0
+    """0 if it is not said."""
+
+
+class Amount(NamedTuple):
+    """A number or a date."""
+
+    first: int
+    """Place of its first piece in the sentence."""
+    last: int
+    """Place of its last piece."""
+    times: tuple[When, ...] = ()
+    """What it is if it is a date; more than one if it can be read in more ways."""
+    values: tuple[float, ...] = ()
+    """What it is if it is a number; more than one if it can be read in more ways."""
+    step: float = 0.0
+    """How exactly the number is said: 10⁵ for 1.2 million, 1 for 38."""
+    unit: str = ""
+    """What is measured, if it is a known unit or `ordinal`."""
+    is_rough: bool = False
+    """Whether it is said as a rough one."""
+
+    @property
+    def is_date(self) -> bool:
+        """Whether it can only be a date, or is a year."""
+        return bool(self.times)
+
+
+class _Reader:
+    """Reads the amounts among the pieces of a sentence from left to right."""
+
+    def __init__(self, pieces: Sequence[Piece]) -> None:
+        self._pieces = pieces
+
+    def read(self) -> Iterator[Amount]:
+        done = -1
+        for place, piece in enumerate(self._pieces):
+            if place <= done or not (piece.kind in _DIGITS or piece.word in _SPOKEN):
+                continue
+            if amount := self._amount_at(place):
+                yield amount
+                done = amount.last
+
+    def _at(self, place: int) -> Piece:
+        return self._pieces[place] if 0 <= place < len(self._pieces) else NOTHING
+
+    def _amount_at(self, place: int) -> Amount | None:
+        piece = self._pieces[place]
+        if piece.kind == "date":
+            return Amount(place, place, times=tuple(_numeric_dates(piece.raw)))
+        if piece.kind == "number" and len(piece.raw) <= LONGEST:
+            return self._date_from_day(place) or self._year(place) or self._number(place)
+        if piece.word in MONTHS:
+            return self._date_from_month(place)
+        if piece.word in ORDINALS and piece.raw.islower():
+            return Amount(place, place, values=(float(ORDINALS[piece.word]),), step=1.0, unit="ordinal")
+        return self._spoken(place) if piece.word in SMALL and (piece.raw.islower() or place == 0) else None
+
+    def _date_from_day(self, place: int) -> Amount | None:
+        piece, following = self._pieces[place], place + 1
+        if not _DAY.fullmatch(piece.raw):
+            return None
+        if self._at(following).word in ORDINAL_ENDINGS and self._touch(place):
+            following += 1
+        if self._at(following).word in _BETWEEN_DATE_PARTS:
+            following += 1
+        month = self._at(following)
+        if month.word not in MONTHS or month.start - self._at(following - 1).end > 2:
+            return None
+        year, last = self._year_behind(following)
+        return Amount(place, last, times=(When(year, year, MONTHS[month.word], int(piece.raw)),))
+
+    def _date_from_month(self, place: int) -> Amount | None:
+        month, day = MONTHS[self._pieces[place].word], self._at(place + 1)
+        year, last = self._year_behind(place)
+        if year:
+            return Amount(place, last, times=(When(year, year, month),))
+        if day.kind != "number" or not _DAY.fullmatch(day.raw) or day.start - self._pieces[place].end > 2:
+            return None
+        last = place + 1
+        if self._at(last + 1).word in ORDINAL_ENDINGS and self._touch(last):
+            last += 1
+        year, last = self._year_behind(last)
+        return Amount(place, last, times=(When(year, year, month, int(day.raw)),))
+
+    def _year_behind(self, place: int) -> tuple[int, int]:
+        """The year behind a month or day and its place; 0 and the place before it if there is none."""
+        following = place + 1
+        if self._at(following).word in _BETWEEN_DATE_PARTS:
+            following += 1
+        piece = self._at(following)
+        if piece.kind == "number" and _YEAR.fullmatch(piece.raw) and piece.start - self._at(following - 1).end <= 2:
+            return int(piece.raw), following
+        return 0, place
+
+    def _year(self, place: int) -> Amount | None:
+        raw, following = self._pieces[place].raw, self._at(place + 1)
+        if following.word == "年" or (following.kind == "wide" and following.word.startswith("年")):
+            return Amount(place, place, times=(When(int(raw), int(raw)),)) if _YEAR.fullmatch(raw) else None
+        if _YEAR.fullmatch(raw):
+            if following.word in _DECADE and self._touch(place):
+                return Amount(place, place + 1, times=(When(int(raw), int(raw) + 9),))
+            if self._unit_behind(place) and following.word not in _DECADE:
+                return None
+            return Amount(place, place, times=(When(int(raw), int(raw)),), values=(float(raw),), step=1.0)
+        last = place + 1 + (following.word in ORDINAL_ENDINGS and self._touch(place))
+        if raw.isdecimal() and int(raw) <= 21 and self._at(last).word in _CENTURY:
+            return Amount(place, last, times=(When(int(raw) * 100 - 99, int(raw) * 100),))
+        return None
+
+    def _number(self, place: int) -> Amount:
+        values, step = _readings(self._pieces[place].raw)
+        if self._at(place + 1).word in ORDINAL_ENDINGS and self._touch(place):
+            return Amount(place, place + 1, values=values, step=1.0, unit="ordinal")
+        return self._measured(place, place, values, step)
+
+    def _spoken(self, place: int) -> Amount:
+        value, last = SMALL[self._pieces[place].word], place
+        behind = place + 2 if self._at(place + 1).raw == "-" else place + 1
+        if value >= 20 and SMALL.get(self._at(behind).word, 99) < 10:
+            value, last = value + SMALL[self._at(behind).word], behind
+        return self._measured(place, last, (float(value),), 1.0)
+
+    def _measured(self, first: int, last: int, values: tuple[float, ...], step: float) -> Amount:
+        before = self._at(first - 1)
+        unit = UNIT_SIGNS.get(before.raw, "") if before.end == self._pieces[first].start else ""
+        while (power := self._power_behind(last)) and last - first < 4 and not self._is_metre(last, unit):
+            values = tuple(value * 10**power for value in values)
+            step, last = step * 10**power, last + 1
+        if tuple(self._at(last + place).word for place in (1, 2, 3)) == _AND_A_HALF:
+            values, step, last = tuple(value + 0.5 for value in values), 0.1, last + 3
+        behind = self._at(last + 1)
+        unit = unit or self._unit_behind(last)
+        rough = before.word in VAGUE or before.raw in {"~", "≈", "<", ">", "≥", "≤", "±"} or behind.raw == "+"
+        return Amount(first, last, values=values, step=step, unit=unit, is_rough=rough)
+
+    def _unit_behind(self, place: int) -> str:
+        return unit_of(self._at(place + 1), self._at(place + 2))
+
+    def _is_metre(self, place: int, unit: str) -> bool:
+        """Whether a lone m behind a number means metres, not millions of something."""
+        return self._at(place + 1).word == "m" and not unit and self._at(place + 2).word not in MEASURES
+
+    def _power_behind(self, place: int) -> int:
+        piece = self._at(place + 1)
+        if piece.kind == "wide":
+            return POWERS.get(piece.word[:1], 0) if self._touch(place) else 0
+        if len(piece.word) <= 2 and not self._touch(place) and piece.raw not in {"m", "bn", "mn"}:
+            return 0
+        return POWERS.get(piece.word, 0)
+
+    def _touch(self, place: int) -> bool:
+        return self._at(place).end == self._at(place + 1).start
+
+
+def amounts_of(pieces: Sequence[Piece]) -> list[Amount]:
+    """The numbers and dates among the pieces of a sentence, in order."""
+    return list(_Reader(pieces).read())
+
+
+def _numeric_dates(raw: str) -> Iterator[When]:
+    parts = [int(part) for part in re.split(r"\D", raw)]
+    if len(raw.split("-")[0]) == 4:
+        yield When(parts[0], parts[0], parts[1], parts[2])
+        return
+    day, month, year = parts
+    if month <= 12:
+        yield When(year, year, month, day)
+    if day <= 12 and "/" in raw:
+        yield When(year, year, day, month)
+
+
+def _readings(raw: str) -> tuple[tuple[float, ...], float]:
+    """The values that a number can have, and how exactly it is said."""
+    separators = re.findall(r"\D", raw)
+    if not separators:
+        zeros = len(raw) - len(raw.rstrip("0"))
+        return (float(raw),), 10.0**zeros if zeros > 1 else 1.0
+    grouped = float(re.sub(r"\D", "", raw))
+    whole, last, decimals = raw.rpartition(separators[-1])
+    broken = float(f"{re.sub(chr(92) + 'D', '', whole)}.{decimals}")
+    if not _GROUPED.fullmatch(raw) or len(set(separators)) > 1:
+        return (broken,), 10.0 ** -len(decimals)
+    if len(separators) > 1 or last not in ",." or last == ",":
+        return (grouped, broken) if last == "," and len(separators) == 1 and grouped < 1 else (grouped,), 1.0
+    return (broken, grouped), 1.0
+
+
+def says(evidence: Amount, claim: Amount) -> bool:
+    """Whether an amount of a text says what an amount of a claim says."""
+    if any(_within(one, other) for one in claim.times for other in evidence.times):
+        return True
+    if claim.unit and evidence.unit and claim.unit != evidence.unit:
+        return False
+    return counts_as(evidence, claim)
+
+
+def counts_as(evidence: Amount, claim: Amount) -> bool:
+    """Whether two numbers are the same, whatever is counted; the claim's may be the other one rounded."""
+    if (claim.unit == "ordinal") != (evidence.unit == "ordinal"):
+        return False
+    room = claim.step / 2 if claim.is_rough or claim.step > 1 else 0.0
+    room = room if evidence.step < claim.step else 0.0
+    # Two numbers that can be read in two ways are read in the same way.
+    is_alike = len(claim.values) == len(evidence.values)
+    pairs = zip(claim.values, evidence.values, strict=True) if is_alike else product(claim.values, evidence.values)
+    return any(abs(one - other) <= max(_CLOSE * abs(one), room) for one, other in pairs)
+
+
+def _within(claim: When, evidence: When) -> bool:
+    """Whether a time of a claim holds one of a text, as far as both say it."""
+    if claim.first and not evidence.first and not claim.month:
+        return False
+    # A text that tells of one year need not name it at each day.
+    if claim.first and evidence.first and not (claim.first <= evidence.first and evidence.last <= claim.last):
+        return False
+    return claim.month in (0, evidence.month) and claim.day in (0, evidence.day)

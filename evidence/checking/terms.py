@@ -1,0 +1,91 @@
+"""The words and amounts of a sentence, each with what it weighs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+from ..text.vocabulary import STOP_WORDS
+from ..text.words import tokens
+from .amounts import Amount, amounts_of
+from .number_words import MONTHS
+from .opposites import CJK_NEGATIONS, NEGATIONS
+from .ordinary_words import COMMON
+from .spelling import key_of, pieces_of
+
+_ENDS = frozenset(".!?")
+
+
+class Term(NamedTuple):
+    """A word or an amount."""
+
+    key: str
+    """What it is compared by: the stem of a word, the digits of an amount."""
+    raw: str
+    """As it was written."""
+    kind: str
+    """`word`, `name`, `amount`, `negation`, or `stop` for a word without weight."""
+    amount: Amount | None = None
+    is_first: bool = False
+    """Whether it is the first word of a sentence."""
+
+
+def terms_of(sentence: str) -> list[Term]:
+    """The words and amounts of a sentence, in order."""
+    pieces = pieces_of(sentence)
+    amounts = {amount.first: amount for amount in amounts_of(pieces)}
+    terms, place = list[Term](), 0
+    while place < len(pieces):
+        piece, amount = pieces[place], amounts.get(place)
+        if amount:
+            raw = sentence[piece.start : pieces[amount.last].end]
+            terms.append(Term(f"#{raw.lower()} {amount.unit}", raw, "amount", amount))
+            place = amount.last
+        elif piece.kind == "wide":
+            terms += _pairs(piece.raw)
+        elif piece.kind == "word":
+            is_first = not terms or sentence[max(0, piece.start - 2) : piece.start].rstrip()[-1:] in _ENDS
+            terms.append(_word(piece.raw, piece.word, is_first))
+        place += 1
+    return terms
+
+
+def is_telling(term: Term) -> bool:
+    """Whether a term has a meaning of its own, and is no function word and no negation."""
+    return term.kind not in ("stop", "negation")
+
+
+def weight_of(term: Term) -> float:
+    """How much a term tells, from 0 for a function word to 1.5 for an amount."""
+    if term.kind == "amount":
+        return 1.5
+    if term.kind in ("stop", "negation"):
+        return 0.05 if term.kind == "stop" else 0.0
+    if term.key in COMMON:
+        return 0.25
+    return 1.3 if term.kind == "name" else 1.0
+
+
+@lru_cache(maxsize=1 << 16)
+def _word(raw: str, word: str, is_first: bool) -> Term:
+    key, kind = _known(word)
+    is_opening = is_first and (key in COMMON or word.endswith("ly"))
+    # The month of a date is a part of it, so that a month alone says too little to be looked for as a name.
+    if kind == "word" and raw[0].isupper() and not is_opening and word not in MONTHS:
+        kind = "name"
+    return Term(key, raw, kind, is_first=is_first)
+
+
+def _known(word: str) -> tuple[str, str]:
+    if word in NEGATIONS or word.endswith("n't"):
+        return "not", "negation"
+    if word in STOP_WORDS or len(word) == 1:
+        return key_of(word), "stop"
+    return key_of(word), "word"
+
+
+def _pairs(run: str) -> Iterator[Term]:
+    for pair in tokens(run):
+        is_negation = pair.startswith(CJK_NEGATIONS)
+        yield Term(pair, pair, "negation" if is_negation else "word")

@@ -1,0 +1,82 @@
+"""The report as a document: text with citations, list of sources, notes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+
+from ...knowledge import Source
+from ...state import Report
+from .labels import Labels, all_labels
+from .refusal import is_refusal
+from .rendering import plain_citations, plain_line, source_list
+
+_SECTION = re.compile(r"^## .*$", re.MULTILINE)
+_CITATION = re.compile(r" ?\[\d+\](?:,? ?\[\d+\])*")
+
+
+def read_body(document: str) -> str:
+    """The words of a document made by `write_document`: no citations, no marks, no sources, no notes."""
+    headings = list(_SECTION.finditer(document))
+    while headings and headings[-1].group() in _endings():
+        document = document[: headings.pop().start()]
+    document = _comparisons().sub("", document)
+    return _CITATION.sub("", without_marks(document)).strip()
+
+
+def without_marks(text: str) -> str:
+    """The text without the marks behind its sentences."""
+    return _marks().sub("", text)
+
+
+def write_document(
+    report: Report, cited: Sequence[Source], notes: Sequence[str], labels: Labels, was_researched: bool, table: str = ""
+) -> str:
+    """The report in Markdown.
+
+    `cited` are its sources in the order of their numbers, `notes` what a reader should know about the run, `table` one
+    of claims that contradict each other, which stands right behind the answer if related passages follow it.
+    `was_researched` tells whether any source was found at all; see `said_above`.
+    """
+    answer, heading, rest = report.text.partition(f"## {labels.related}\n")
+    texts = [answer.strip(), table, f"{heading}{rest}"]
+    parts = [part if part is table else plain_citations(part) for part in texts]
+    if above := said_above(report, labels, was_researched=was_researched):
+        parts.insert(0, f"*{above}*")
+    parts.append(source_list(cited, labels).strip())
+    if notes:
+        parts.append("\n".join([f"## {labels.notes}", "", *(f"- {plain_line(note)}" for note in notes)]))
+    return "\n\n".join(part for part in parts if part)
+
+
+def said_above(report: Report, labels: Labels, *, was_researched: bool) -> str:
+    """What stands above a report without citations: whether any source was found at all; empty if that says nothing.
+
+    A report that only says that the documents do not answer has nothing to cite.
+    """
+    if report.sources or (was_researched and is_refusal(report.text)):
+        return ""
+    return labels.no_citation if was_researched else labels.no_source
+
+
+@cache
+def _endings() -> frozenset[str]:
+    """The headings behind the body, in any language."""
+    own = ((labels.contradictions, labels.sources, labels.notes) for labels in all_labels().values())
+    return frozenset(f"## {words}" for three in own for words in three)
+
+
+@cache
+def _comparisons() -> re.Pattern[str]:
+    """Tables of contradictions behind the answer, in any language."""
+    headings = "|".join(sorted(re.escape(labels.contradictions) for labels in all_labels().values()))
+    return re.compile(rf"^## (?:{headings})\n\n(?:\|.*(?:\n|$))+\n?", re.MULTILINE)
+
+
+@cache
+def _marks() -> re.Pattern[str]:
+    """The marks behind sentences, in any language."""
+    every = ((own.not_verified, own.outdated, own.draft, own.to_come) for own in all_labels().values())
+    marks = {words for own in every for words in own}
+    return re.compile(rf" \*\((?:{'|'.join(map(re.escape, sorted(marks)))})\)\*")

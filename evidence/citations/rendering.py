@@ -1,0 +1,129 @@
+"""Shows citations to a reader: numbers in the text, and the list of sources with their addresses."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from urllib.parse import quote, unquote
+
+from ...knowledge import Source
+from .labels import Labels
+from .markers import Marker
+from .scanner import scan
+from .sources import DOCUMENT_SCHEME
+
+_ALLOWED = re.compile(r"https?://[^/?#]|file:/", re.IGNORECASE)
+# Only here brackets belong to an address as they are.
+_NUMBERED = re.compile(r"https?://\[[0-9a-f:.]+\](?=[:/?#]|$)", re.IGNORECASE)
+_PLAIN_IN_LINKS = "!#$%&*+,-./:;=?@_~"
+_LONGEST_TITLE = 200
+_INVISIBLE = {"Cc", "Cf", "Cs"}
+# An underscore within a word and an ampersand that begins no entity mean nothing to Markdown.
+_SPECIAL = re.compile(r"[\\`*\[\]<>|~$@]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)|:(?=//)|(?<=www)\.", re.IGNORECASE)
+_CLASHES = {"][", "](", "!["}
+"""What Markdown would read as one: a text and its link, or an image."""
+_BEFORE_BLOCK = r"(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*"
+_FIRST_IN_BLOCK = re.compile(rf"{_BEFORE_BLOCK}\[\d+\]")
+"""A number that a colon behind it would make a definition."""
+_DEFINES = re.compile(rf"^({_BEFORE_BLOCK}\[[^\[\]\n]+\]):(?=[ \t]*(?:\n[ \t>]*)?\S*\Z)", re.MULTILINE)
+"""What would make a number that follows the place that a definition leads to."""
+_BRACKETS = str.maketrans("【［】］", "[[]]")
+_ADDRESS = re.compile(r"(?:[a-z]+:)?//\S+|[\w-]+(?:\.[\w-]+)*\.[^\W\d_]{2,}(?:[:/?#]\S*)?", re.IGNORECASE)
+
+
+def safe_link(location: str) -> str:
+    """Return a link that Markdown cannot misread; empty unless it is a web address or a file."""
+    stripped = location.strip()
+    if not _ALLOWED.match(stripped):
+        return ""
+    found = _NUMBERED.match(stripped)
+    begin = found.group() if found else ""
+    return begin + quote(stripped.removeprefix(begin), safe=_PLAIN_IN_LINKS, errors="replace")
+
+
+def plain_citations(text: str) -> str:
+    """Give each cited number brackets of its own, so that Markdown links each to its definition and to nothing else."""
+    plain, was_marker = "", False
+    for part in scan(text):
+        is_marker = isinstance(part, Marker)
+        words = _bracketed(part) if isinstance(part, Marker) else part
+        line = plain.rfind("\n") + 1
+        if is_marker:
+            start = plain.rfind("\n", 0, max(line - 1, 0)) + 1
+            plain = plain[:start] + _DEFINES.sub(r"\1\\:", plain[start:])
+        if (is_marker or was_marker) and plain[-1:] + words[:1] in _CLASHES:
+            words = f" {words}"
+        elif was_marker and words.startswith(":") and _FIRST_IN_BLOCK.fullmatch(plain, line):
+            words = f"\\{words}"
+        plain += words
+        was_marker = is_marker
+    return plain
+
+
+def source_list(sources: Sequence[Source], labels: Labels) -> str:
+    """Return a numbered list of the sources with the definitions of their links below; empty without sources.
+
+    Each is shown with its title, its path or host, its date, and how it was read where that was not to its end.
+    """
+    if not sources:
+        return ""
+    lines = [_line(number, source, labels) for number, source in enumerate(sources, start=1)]
+    links = [f"[{number}]: <{link}>" for number, one in enumerate(sources, 1) if (link := safe_link(one.location))]
+    return "\n".join([f"## {labels.sources}", "", *lines, "", *links]).rstrip() + "\n"
+
+
+def source_name(source: Source, number: int | None) -> str:
+    """Return the title of a source, with its number in the report if it has one."""
+    return _escaped(shown_title(source)) + (f" [{number}]" if number else "")
+
+
+def source_place(source: Source) -> str:
+    """Return where a source stands, in short: the path of a document in its folder, the host of a page."""
+    if source.kind == "document":
+        folder, _, path = source.address.removeprefix(DOCUMENT_SCHEME).partition("/")
+        return _visible(path or folder)
+    return _visible(_place(source.location).removeprefix("www.")) if safe_link(source.location) else ""
+
+
+def plain_line(text: str) -> str:
+    """Return untrusted text as one line in which nothing is markup."""
+    return _escaped(_visible(text))
+
+
+def _bracketed(marker: Marker) -> str:
+    pairs = zip(marker.separators, marker.numbers, strict=True)
+    return "".join(f"{separator}[{number}]" for separator, number in pairs)
+
+
+def _line(number: int, source: Source, labels: Labels) -> str:
+    title, place = shown_title(source), source_place(source)
+    facts = ", ".join(fact for fact in (place if place != title else "", source.date, labels.extent(source)) if fact)
+    return f"- [{number}] {_escaped(title)}" + (f" — {_escaped(facts)}" if facts else "")
+
+
+def shown_title(source: Source) -> str:
+    """The title of a source as one line for a reader, not escaped; a title that reads like an address is replaced."""
+    title = _visible(source.title)
+    if not title or _ADDRESS.fullmatch(title):
+        # A title that reads like an address could name another place than the one that is linked.
+        title = _visible(_place(source.location) or source.location)
+    if len(title) > _LONGEST_TITLE:
+        title = title[: _LONGEST_TITLE - 1].rstrip() + "…"
+    return title
+
+
+def _escaped(text: str) -> str:
+    return _SPECIAL.sub(r"\\\g<0>", text.translate(_BRACKETS))
+
+
+def _visible(text: str) -> str:
+    kept = (char for char in text if char.isspace() or unicodedata.category(char) not in _INVISIBLE)
+    return " ".join("".join(kept).split())
+
+
+def _place(location: str) -> str:
+    scheme, _, rest = location.strip().partition(":")
+    if scheme.lower() == "file":
+        return unquote(rest.rstrip("/").rpartition("/")[2])
+    return re.split(r"[/?#]", rest.removeprefix("//"))[0].rpartition("@")[2]

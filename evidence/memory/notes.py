@@ -1,0 +1,66 @@
+"""What a reader should know about a report: what was assumed, what ended it early, what stayed open."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+from ...knowledge import Observation, PlanStep
+from ...state import Finding, ResearchState, Run
+from .observations import open_gaps
+from .unread import not_read, unread_notes
+
+WITHHELD = "the provider of the model refuses to have such text read"
+
+
+def notes_of(state: ResearchState) -> list[str]:
+    """The notes under the report of the present question.
+
+    Of a typed plan, also what was left undone, and the gaps that stayed open.
+    """
+    run, findings = state.run, state.findings.values()
+    assert run is not None
+    unasked = "Nobody could be asked, so the question was taken as it stands. What stayed open:"
+    notes = [f"{unasked} {assumption}" for assumption in run.assumptions]
+    if run.stop_reason:
+        notes.append(f"Research ended early: {run.stop_reason}.")
+    notes += gaps_of(run, findings)
+    notes += [f"Not done: {step.title.rstrip('.')}: {step.reason}." for step in state.steps if step.status == "skipped"]
+    notes += [f"Not found: {gap}" for gap in open_gaps_of(run, state.steps, state.memory.values())]
+    if state.report and state.report.audit and state.report.audit.marked:
+        marked = state.report.audit.marked
+        notes.append(f"Sentences marked because their sources do not say so, or only in part: {marked}.")
+    return [*notes, *run.notices, *unread_notes(not_read(run, findings, state.brief.actions))]
+
+
+def open_gaps_of(run: Run, steps: Sequence[PlanStep], memory: Iterable[Observation]) -> list[str]:
+    """What a typed plan has left unknown; nothing where there is none, since nobody has asked about it then."""
+    own = [observation for observation in memory if observation.question_id == run.id]
+    return [gap.text for gap in open_gaps(own)] if steps else []
+
+
+def gaps_of(run: Run, findings: Collection[Finding]) -> list[str]:
+    """What was not researched to its end, or could not be searched, and why."""
+    own = [finding for finding in findings if finding.question_id == run.id]
+    unfinished = [finding for finding in own if finding.ended != "done"]
+    faults = {action.fault for finding in own for action in finding.actions if action.fault}
+    withheld = [finding for finding in findings if finding.is_withheld]
+    return [
+        *(f"Not researched to the end: {finding.task.rstrip('.')}: {finding.reason}." for finding in unfinished),
+        *(f"Found, but left out: {finding.task.rstrip('.')}: {WITHHELD}." for finding in withheld),
+        *(
+            f"Left out for {finding.task.rstrip('.')}: {_results(finding.withheld)}"
+            for finding in own
+            if finding.withheld
+        ),
+        *(
+            f"Something failed on the way for {finding.task.rstrip('.')}: {'; '.join(dict.fromkeys(finding.failures))}."
+            for finding in own
+            if finding.ended == "done" and finding.failures
+        ),
+        *sorted(faults - {finding.reason for finding in unfinished}),
+    ]
+
+
+def _results(count: int) -> str:
+    what = "a result; " if count == 1 else f"{count} results; "
+    return f"{what}{WITHHELD}."

@@ -1,0 +1,88 @@
+"""What findings add to the research memory, without any model."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from ...knowledge import Learning, Observation, Source
+from ...state import Finding
+from ..checking.contradictions import contradicting
+from ..editions import may_contradict
+from .learned import gaps_in, learnings_of
+from .observations import answers, open_gaps, relevance
+
+ANSWERED = 0.6
+"""Share of a gap's telling words that a later finding must hold for the gap to count as answered."""
+
+
+MOST_PAIRS = 3
+"""Contradictions of one learning that are noted in a round: two sources of many alike claims have very many pairs."""
+
+
+def notice_findings(
+    findings: Sequence[Finding], memory: Mapping[str, Observation]
+) -> tuple[dict[str, Learning], dict[str, Observation]]:
+    """What the findings of a round have learned, which gaps they open, and which of the memory they close."""
+    learned = {finding.id: learnings_of(finding) for finding in findings}
+    opened = [_gap(finding, text) for finding in findings for text in gaps_in(finding)]
+    closed = list(_answers(findings, learned, [gap.text for gap in opened], memory))
+    learnings = {one.id: one for ones in learned.values() for one in ones}
+    return learnings, {gap.key: gap for gap in (*opened, *closed)}
+
+
+def notice_contradictions(
+    learnings: Mapping[str, Learning],
+    memory: Mapping[str, Observation],
+    sources: Mapping[str, Source],
+    question_id: str,
+    round: int,
+) -> dict[str, Observation]:
+    """The pairs of this question's learnings that cannot both hold, less those that the memory has."""
+    known = {frozenset(found.learnings) for found in memory.values() if found.kind == "contradiction"}
+    own = [one for one in learnings.values() if one.question_id == question_id]
+    noticed: dict[str, Observation] = {}
+    times: Counter[str] = Counter()
+    for one, other in contradicting(own):
+        is_new = {one.id, other.id} not in known and max(times[one.id], times[other.id]) < MOST_PAIRS
+        if is_new and may_contradict(sources[one.source], sources[other.source]):
+            times.update((one.id, other.id))
+            contradiction = _contradiction(one, other, round)
+            noticed[contradiction.key] = contradiction
+    return noticed
+
+
+def _gap(finding: Finding, text: str) -> Observation:
+    return Observation(
+        kind="gap",
+        text=text,
+        question_id=finding.question_id,
+        round=finding.cycle,
+        step=finding.id,
+        score=relevance(text, finding.task),
+    )
+
+
+def _answers(
+    findings: Sequence[Finding],
+    learned: Mapping[str, Sequence[Learning]],
+    opened: Sequence[str],
+    memory: Mapping[str, Observation],
+) -> Iterator[Observation]:
+    for gap in open_gaps(memory.values()):
+        for finding in findings:
+            text = " ".join(one.text for one in learned[finding.id])
+            is_own = gap.question_id == finding.question_id and gap.text not in opened
+            if is_own and relevance(text, gap.text) >= ANSWERED:
+                yield from answers(gap, memory.values(), finding.cycle, finding.id, 0)
+
+
+def _contradiction(one: Learning, other: Learning, round: int) -> Observation:
+    return Observation(
+        kind="contradiction",
+        text=one.text,
+        other=other.text,
+        question_id=one.question_id,
+        round=round,
+        learnings=(one.id, other.id),
+    )

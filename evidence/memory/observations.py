@@ -1,0 +1,169 @@
+"""What the memory of a research holds: views over a set of observations that only grows.
+
+No view depends on the order in which observations came, nor on how often one came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from typing import Literal, NamedTuple
+
+from ...knowledge import Element, Observation, ObservationKind
+from ..text.likeness import Meaning, components, is_same, meaning, normalised
+from ..text.vocabulary import GENERIC_WORDS, STOP_WORDS
+from ..text.words import stem, stems, tokens
+
+PRIORITY = 0.8
+"""Confidence from which on an insight comes before everything else."""
+
+Stamp = tuple[int, tuple[tuple[int, str], ...], int]
+
+
+class _Noted(NamedTuple):
+    observation: Observation
+    meaning: Meaning
+    other: Meaning
+
+
+def insights(observations: Iterable[Observation]) -> list[Observation]:
+    """The insights, the surest first; of those that say nearly the same for one question, the one with the least key.
+
+    It has the highest confidence of its group, and rests on the learnings of all of them.
+    """
+    return _by_score(_of_kind("insight", observations))
+
+
+def open_gaps(observations: Iterable[Observation]) -> list[Observation]:
+    """The gaps that are open, the most relevant first; gaps that are nearly the same are one, as with insights.
+
+    Gaps of one question in the same words are the same gap. It is open if the latest that was said of it is that it is
+    open; where two said different things at the same time, it is answered.
+    """
+    return _by_score(_open(observations))
+
+
+def contradictions(observations: Iterable[Observation]) -> list[Observation]:
+    """The contradictions in the order in which they were noticed; of those between nearly the same claims, the first.
+
+    Which of its claims a contradiction names first makes no difference.
+    """
+    noted = [_note(found) for found in _of_kind("contradiction", observations)]
+    firsts = [min((one.observation for one in group), key=_place) for group in components(noted, _are_same_pair)]
+    return sorted(firsts, key=_place)
+
+
+def answers(
+    gap: Observation, observations: Iterable[Observation], round: int, step: str, iteration: int
+) -> list[Observation]:
+    """What closes a gap of `open_gaps`, and all that are one with it, from that round, step and iteration on."""
+    groups = components(map(_note, _open(observations)), _are_same)
+    same = [one.observation for group in groups for one in group if _holds(group, gap)]
+    closed = {"round": round, "step": step, "iteration": iteration, "is_open": False}
+    return [one.model_copy(update=closed) for one in same]
+
+
+def relevance(text: str, task: str) -> float:
+    """Share of the task's telling words that the text holds, from 0 to 1; 0 if the task has none."""
+    telling = (word for word in tokens(task) if word not in STOP_WORDS and not {word, stem(word)} & GENERIC_WORDS)
+    asked = {stem(word) for word in telling}
+    return len(asked.intersection(stems(text))) / len(asked) if asked else 0.0
+
+
+def elements_for(
+    task: str, observations: Iterable[Observation], reasonings: Iterable[tuple[str, str]], most: int
+) -> list[Element]:
+    """What is known that bears on a task, gaps apart, at most so many elements; each thing once.
+
+    `reasonings` are thoughts, each behind the id of its step. Insights of at least `PRIORITY` confidence come first.
+    Among them, and then among all others, what is more relevant to the task does.
+    """
+    noticed = list(observations)
+    first = [_element(task, found, found.text) for found in insights(noticed) if found.score >= PRIORITY]
+    rest = [_element(task, found, found.text) for found in insights(noticed) if found.score < PRIORITY]
+    rest += [_element(task, found, f"{found.text} – but: {found.other}") for found in contradictions(noticed)]
+    rest += [
+        Element(content=thought, relevance=relevance(thought, task), source=step, kind="reasoning")
+        for step, thought in reasonings
+        if thought.strip()
+    ]
+    return _each_once([*sorted(first, key=_by_relevance), *sorted(rest, key=_by_relevance)])[:most]
+
+
+def _of_kind(kind: ObservationKind, observations: Iterable[Observation]) -> list[Observation]:
+    return list({found.key: found for found in observations if found.kind == kind}.values())
+
+
+def _note(observation: Observation) -> _Noted:
+    return _Noted(observation, meaning(observation.text), meaning(observation.other))
+
+
+def _by_score(observations: Iterable[Observation]) -> list[Observation]:
+    groups = components(map(_note, observations), _are_same)
+    merged = [_merged([one.observation for one in group]) for group in groups]
+    return sorted(merged, key=lambda found: (-found.score, found.key))
+
+
+def _are_same(one: _Noted, other: _Noted) -> bool:
+    return one.observation.question_id == other.observation.question_id and is_same(one.meaning, other.meaning)
+
+
+def _are_same_pair(one: _Noted, other: _Noted) -> bool:
+    if one.observation.question_id != other.observation.question_id:
+        return False
+    straight = is_same(one.meaning, other.meaning) and is_same(one.other, other.other)
+    return straight or (is_same(one.meaning, other.other) and is_same(one.other, other.meaning))
+
+
+def _merged(group: Sequence[Observation]) -> Observation:
+    score = max(found.score for found in group)
+    learnings = tuple(sorted({learning for found in group for learning in found.learnings}))
+    return min(group, key=lambda found: found.key).model_copy(update={"score": score, "learnings": learnings})
+
+
+def _open(observations: Iterable[Observation]) -> list[Observation]:
+    gaps = sorted(_of_kind("gap", observations), key=_identity)
+    return [gap for _, same in groupby(gaps, key=_identity) for gap in _still_open(list(same))]
+
+
+def _holds(group: Sequence[_Noted], gap: Observation) -> bool:
+    return any(_identity(one.observation) == _identity(gap) for one in group)
+
+
+def _identity(gap: Observation) -> tuple[str, str]:
+    return gap.question_id, normalised(gap.text)
+
+
+def _still_open(said: Sequence[Observation]) -> list[Observation]:
+    latest = max(map(_stamp, said))
+    last = [gap for gap in said if _stamp(gap) == latest]
+    return last if all(gap.is_open for gap in last) else []
+
+
+def _stamp(found: Observation) -> Stamp:
+    return found.round, _step_order(found.step), found.iteration
+
+
+def _place(found: Observation) -> tuple[int, tuple[tuple[int, str], ...], str]:
+    return found.round, _step_order(found.step), found.key
+
+
+def _step_order(step: str) -> tuple[tuple[int, str], ...]:
+    # By length first, since step 10 comes after step 9.
+    return tuple((len(part), part) for part in step.split("."))
+
+
+def _element(task: str, found: Observation, content: str) -> Element:
+    kind: Literal["insight", "contradiction"] = "contradiction" if found.other else "insight"
+    return Element(content=content, relevance=relevance(content, task), source=found.step, kind=kind)
+
+
+def _by_relevance(element: Element) -> tuple[float, str, str, str]:
+    return -element.relevance, element.content, element.kind, element.source
+
+
+def _each_once(elements: Iterable[Element]) -> list[Element]:
+    first: dict[tuple[str, str], Element] = {}
+    for element in elements:
+        first.setdefault((element.kind, normalised(element.content)), element)
+    return list(first.values())
