@@ -11,8 +11,8 @@ from langgraph.store.memory import InMemoryStore
 
 from ..audit import Draft
 from ..evidence.citations.document import without_marks
+from ..evidence.text.language import language_of
 from ..knowledge import Source
-from ..reading.language import language_of
 from ..reading.language_names import named_language
 from ..run.context import Context
 from ..run.pages import Pages, text_hash

@@ -121,7 +121,7 @@ def test_the_heading_of_the_list_is_kept(heading: str) -> None:
     ("words", "sources", "further"),
     [
         ("Die Vögel und der Leuchtturm sind nicht auf der Insel", "Quellen", "Weiterführende Literatur"),
-        ("灯塔建于一八四四年，海鸟在此筑巢", "参考来源", "延伸阅读"),
+        ("灯塔建于一八四四年，海鸟在此筑巢", "来源", "延伸阅读"),
         ("灯台は千八百四十四年に建てられた", "出典", "関連資料"),
         ("Les oiseaux et le phare sont dans une île du nord", "Sources", "Pour aller plus loin"),
         ("The light and the birds of the island", "Sources", "Further reading"),

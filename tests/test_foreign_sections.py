@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from deep_research.evidence.text.language import foreign_sections, is_written_in
 from deep_research.evidence.text.prose import paragraphs_of, prose_of, sections_of, without_names
 from deep_research.models.extractive import ExtractiveChatModel
 from deep_research.models.scripted import ScriptedChatModel, calls
-from deep_research.reading.language import foreign_sections, is_written_in
 from deep_research.run.context import Context
 from deep_research.run.errors import ModelFailed
 from deep_research.run.limits import Limits

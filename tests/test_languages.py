@@ -14,8 +14,8 @@ from lab import PLANNED, QUESTION, REPORT, lab, research, simple_research
 from langchain_core.messages import AIMessage
 from openai_server import openai_server
 
+from deep_research.evidence.text.language import COMMON, OTHERS, language_of
 from deep_research.models.scripted import calls
-from deep_research.reading.language import COMMON, OTHERS, language_of
 from deep_research.reading.language_names import named_language
 from deep_research.run.errors import UnknownSetting
 from deep_research.state import Run

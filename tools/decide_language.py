@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from langchain_core.messages import AnyMessage
 
-from ..reading.language import language_of
+from ..evidence.text.language import language_of
 from ..reading.language_names import Language, named_language
 from ..run.conversation import words_since_report
 from ..state import Entry, Run

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..evidence.text.inflection.common_words import IN_TEXT, evident
 from ..evidence.text.inflection.stems import ALGORITHMS
 from ..evidence.text.inflection.wording import words_and_pieces
-from ..reading.language import language_of
+from ..evidence.text.language import language_of
 
 SAMPLE = 600
 """Characters that are looked at, at the beginning and again in the middle."""

@@ -6,9 +6,9 @@ import asyncio
 from typing import NamedTuple
 
 from ..evidence.citations.citing import Edit, with_edits
+from ..evidence.text.language import foreign_sections
 from ..evidence.text.prose import Section
 from ..models.resolve import is_extractive
-from ..reading.language import foreign_sections
 from ..run.context import Context
 from ..run.pages import Pages, text_hash
 from ..run.telling import Teller

@@ -11,10 +11,10 @@ from langgraph.errors import GraphBubbleUp
 from ..evidence.citations.markers import Marker
 from ..evidence.citations.protected import settle_fences
 from ..evidence.citations.scanner import scan
+from ..evidence.text.language import is_written_in
 from ..models.request import Request
 from ..models.resolve import is_extractive
 from ..prompts import render
-from ..reading.language import is_written_in
 from ..run.context import Context
 from ..run.telling import Teller
 from ..state import Run

@@ -11,9 +11,9 @@ from ..evidence.checking.source_text import SourceText
 from ..evidence.checking.units import Unit, units_of
 from ..evidence.checking.verification import SAID_ELSEWHERE, Verifier
 from ..evidence.citations.citing import Edit, numbered_draft, with_edits
+from ..evidence.text.language import is_written_in
 from ..knowledge import Source
 from ..models.resolve import is_extractive, profile_of
-from ..reading.language import is_written_in
 from ..run.context import Context
 from .checker import Checker
 from .judging import Desk, Judgement, Key, judge, key_of

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from ...text.language import language_of
 from ..citing import UNKNOWN
+from ..labels import labels
 from ..markers import Marker
 from ..stream import CitationStream, Cited
 from .citing import Reading, read_citations
 from .headings import Kind, heading_level, list_named
-from .languages import HEADINGS, language_of
 from .lists import SourceList, read_draft
 from .order import end_of_fences, in_order
 from .pages import Pages
@@ -126,7 +127,7 @@ def _counts(reading: Reading, pages: Pages, order: Mapping[int, int], after: int
 def _document(body: str, lists: Sequence[SourceList], sources: Sequence[str], further: Sequence[str]) -> str:
     if not sources and not further:
         return body
-    words = HEADINGS[language_of(body)]
+    words = labels(language_of(body))
     body, left = _without_empty_headings(body.rstrip())
     heading = _heading(lists, "sources") or left.get("sources", "")
     parts = [_closed(body)] if body else []

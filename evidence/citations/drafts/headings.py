@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from .languages import HEADINGS
+from ..labels import all_labels
 
 Kind = Literal["sources", "further"]
 
@@ -44,7 +44,7 @@ def _names(lists: str) -> frozenset[str]:
 
 _NAMES: dict[Kind, frozenset[str]] = {
     "sources": _names(_SOURCES),
-    "further": _names(_FURTHER) | {headings.further.lower() for headings in HEADINGS.values()},
+    "further": _names(_FURTHER) | {words.further.lower() for words in all_labels().values()},
 }
 _NAME_BEGIN = tuple(_QUALIFIERS.split())
 _LONGEST = 80

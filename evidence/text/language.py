@@ -8,8 +8,8 @@ from functools import cache
 from math import sqrt
 from typing import TYPE_CHECKING
 
-from ..evidence.text.inflection.common_words import evident_language, is_evidently
-from ..evidence.text.prose import Section, paragraphs_of, prose_of, sections_of, without_names
+from .inflection.common_words import evident_language, is_evidently
+from .prose import Section, paragraphs_of, prose_of, sections_of, without_names
 
 if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier
