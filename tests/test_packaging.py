@@ -36,7 +36,7 @@ def wanted_files() -> set[str]:
     for package in PACKAGES[1:]:
         files |= {f"{package.replace('.', '/')}/{path.name}" for path in folder_of(package).glob("*.py")}
     data = [*(ROOT / "prompts").glob("*.md"), *(ROOT / "app" / "exports" / "templates").iterdir()]
-    data.append(ROOT / "evidence" / "citations" / "labels.toml")
+    data += (ROOT / "evidence").glob("*/*.toml")
     return files | {f"deep_research/{path.relative_to(ROOT)}" for path in data}
 
 

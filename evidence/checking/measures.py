@@ -3,116 +3,23 @@
 from __future__ import annotations
 
 from ..text.cues import SIGNS, UNITS
+from ..text.tables import word_tables
 from .spelling import Piece
+
+_WORDS = word_tables(__package__)
 
 
 def _listed(lines: str) -> dict[str, str]:
     return {word: line.split()[0] for line in lines.strip().splitlines() for word in line.split()}
 
 
-_MORE_UNITS = """
-percent pct
-metre metro metros metern
-kilometre kilometro kilometros kilometern kmh kph
-decimetre decimetres decimeter decimeters
-micrometre micrometres micrometer micrometers microns
-nanometre nanometres nanometer nanometers
-mile mph meilen
-furlong furlongs
-fathom fathoms
-league leagues
-litre l liter litern litros
-millilitre millilitres milliliter milliliters ml
-centilitre centilitres centiliter centiliters cl
-hectolitre hectolitres hectoliter hectoliters
-gallon gallons gallonen galones
-pint pints
-quart quarts
-bushel bushels
-barrel barrels
-gram grams g gramm grammes gramme
-milligram milligrams mg
-microgram micrograms µg μg ug
-ounce ounces oz unzen
-quintal quintals
-hundredweight cwt
-megawatt mw megawatts
-gigawatt gw gigawatts
-kilowatt kw kilowatts
-watt watts
-kwh kilowatthour kilowatthours kilowattstunde kilowattstunden
-mwh megawatthour megawatthours megawattstunde megawattstunden
-gwh gigawatthour gigawatthours gigawattstunde gigawattstunden
-volt volts
-kilovolt kilovolts kv
-ampere amperes amps
-hertz hz
-kilohertz khz
-megahertz mhz
-gigahertz ghz
-joule joules
-calorie calories
-byte bytes
-kilobyte kilobytes kb
-megabyte megabytes mb
-gigabyte gigabytes gb
-terabyte terabytes tb
-celsius
-year ano anos annee annees jahren
-month monat monate monaten mois mes meses
-week woche wochen
-day tag tage tagen jour jours dia dias
-hour stunde stunden heures horas hr hrs
-minute minuten min
-second seconds sec sekunden
-millisecond milliseconds millisekunden
-microsecond microseconds mikrosekunden
-nanosecond nanoseconds nanosekunden
-decade decades
-century centuries
-knot knots
-"""
-_MONEY = """
-dollar dollars usd
-cent cents
-euro euros eur
-pound pounds lb lbs gbp pfund
-pence penny pennies
-shilling shillings schilling
-yen jpy
-rupee rupees inr
-yuan renminbi cny
-franc francs franken chf
-marks reichsmark reichsmarks deutschmarks
-crowns kroner kronor kronen korun nok dkk czk
-zloty zlotys pln
-rouble roubles ruble rubles rubel
-lira liras lire
-peso pesos
-peseta pesetas
-escudo escudos
-drachma drachmas
-dinar dinars
-dirham dirhams
-shekel shekels
-rupiah
-ringgit
-baht
-forint forints
-hryvnia hryvnias
-guilder guilders gulden florins
-ducat ducats dukaten
-thaler thalers taler
-"""
+_MORE_UNITS = _WORDS["more_units"]
+_MONEY = _WORDS["money"]
 MONEY = _listed(_MONEY)
 """Currencies as they are written, each with the word that stands for it; crowns are those of all countries."""
 _PLAIN = UNITS | _listed(_MORE_UNITS) | MONEY | {"fahrenheit": "fahrenheit"}
 
-_DIMENSIONS = _listed("""
-square sq squared carre carres cuadrado cuadrados
-cubic cu cubed cube cubes cubico cubicos
-nautical marins nautiques nauticas
-""")
+_DIMENSIONS = _listed(_WORDS["dimensions"])
 _LENGTHS = {"metre", "kilometre", "centimetre", "millimetre", "decimetre", "mile", "foot", "inch", "yard"}
 
 
