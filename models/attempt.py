@@ -31,7 +31,7 @@ async def stream_answer(request: Request, ability: Ability, caller: Caller) -> A
     """
     context, teller = caller.context, caller.teller
     prepared = prepare(ability.rung, request.messages, request.tools, request.tool_choice)
-    model, may_repeat = _bound(request, prepared, context), bool(request.tools)
+    model, may_repeat = _bound(request, prepared, context), request.may_call
     parts = caller.parts(model, prepared.messages, is_long=request.is_long, may_repeat=may_repeat)
     answer, narration = Assembly(), _narration(request, ability, teller)
     async with aclosing(parts):
@@ -47,14 +47,14 @@ async def stream_answer(request: Request, ability: Ability, caller: Caller) -> A
     if split(whole).began_inside and not ability.begins_inside:
         await remember(request.role, context, ability._replace(begins_inside=True))
     # Calls written as text are looked for in all of it: an argument may quote what looks like a thought.
-    text = clean(whole) if request.tools else split(narration.text).text
-    message = read_reply(message.model_copy(update={"content": text}), request.tools)
+    text = clean(whole) if request.may_call else split(narration.text).text
+    message = read_reply(message.model_copy(update={"content": text}), request.tools if request.may_call else ())
     narration.finish(message)
     return message
 
 
 def _narration(request: Request, ability: Ability, teller: Teller) -> Narration:
-    return Narration(teller, is_prose=not request.tools, begins_inside=ability.begins_inside)
+    return Narration(teller, is_prose=not request.may_call, begins_inside=ability.begins_inside)
 
 
 def _bound(request: Request, prepared: Prepared, context: Context) -> Runnable[Any, Any]:

@@ -25,12 +25,14 @@ def bind_call(
 ) -> Runnable[Any, Any]:
     """The model for one call: with these tools if there are any, with a limit on its output and an effort if set.
 
-    `tool_choice` is `any` or `auto`; another provider's model whose profile rules out the former gets the latter.
+    `tool_choice` is `any`, `auto` or `none`; another provider's model whose profile rules out the first gets the
+    second, and to no such model tools are bound that may not be called.
     `settings` are bound as they are. Raises `NotImplementedError` for tools where the class has no place for them.
     """
     takes_all = not TAKE_ALL.isdisjoint(_names(model))
-    if not takes_all and (model.profile or {}).get("tool_choice") is False:
-        tool_choice = "auto"
+    if not takes_all:
+        tools = () if tool_choice == "none" else tools
+        tool_choice = "auto" if (model.profile or {}).get("tool_choice") is False else tool_choice
     bound = dict(settings)
     if max_tokens is not None and "num_predict" in type(model).model_fields:
         # Ollama's client refuses a call that brings the limit along.

@@ -25,13 +25,19 @@ class Request(NamedTuple):
     tools: Sequence[dict[str, Any]] = ()
     """Tool schemas; without any, the call carries no tool setting at all."""
     tool_choice: str = "any"
-    """`any`: a tool has to be called; `auto`: the model may answer in words."""
+    """`any`: a tool has to be called; `auto`: the model may answer in words; `none`: it has to, and the tools are shown
+    only because the calls before were made with them, and a provider keeps what begins alike."""
     max_tokens: int | None = None
     """Output tokens."""
     facts: Facts = Facts()
     """What the messages rest on, as data."""
     is_long: bool = False
     """Whether the answer is a finding or a report, which may take its time."""
+
+    @property
+    def may_call(self) -> bool:
+        """Whether the answer can be a call."""
+        return bool(self.tools) and self.tool_choice != "none"
 
 
 def output_tokens(request: Request, context: Context) -> int | None:

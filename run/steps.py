@@ -31,19 +31,21 @@ class Step(NamedTuple):
 
 
 def choose(calls: Calls, state: ResearcherState, limits: Limits) -> Step:
-    """Decide by the first call of the message: only calls of the same tool are considered."""
+    """Decide by the first call of the message that is no thought: only calls of the same tool are considered."""
     answers = {refusal.id: refusal.reason for refusal in calls.refused}
+    acting = [call for call in calls.accepted if call.name != tool_names.THINK_TOOL]
     if not calls.accepted:
         # The first message without any call costs a nudge, each further one an iteration.
         silent = not calls.message.tool_calls
         return Step(answers, iterations=0 if silent and not state.was_nudged else 1, was_nudged=silent)
-    first = calls.accepted[0]
-    same = [call for call in calls.accepted if call.name == first.name]
-    answers |= {call.id: ONE_KIND for call in calls.accepted if call.name != first.name}
+    if not acting:
+        return _think(list(calls.accepted), answers, state, limits)
+    first = acting[0]
+    same = [call for call in acting if call.name == first.name]
+    answers |= {call.id: ONE_KIND for call in acting if call.name != first.name}
+    answers |= {call.id: ACKNOWLEDGED for call in calls.accepted if call.name == tool_names.THINK_TOOL}
     if first.name == tool_names.GENERATE_REPORT:
         return Step(answers | {call.id: ACKNOWLEDGED for call in same}, is_finished=True)
-    if first.name == tool_names.THINK_TOOL:
-        return _think(same, answers, state, limits)
     answers |= {call.id: MERGED for call in same[1:]}
     request = ToolRequest(id=first.id, tool=first.name, arguments=_merged(same))
     made = sum(1 for action in state.actions if (action.tool, action.inputs) == (request.tool, request.inputs))

@@ -93,6 +93,19 @@ async def test_only_calls_of_the_first_kind_of_tool_are_run(tmp_path: Path) -> N
     assert "Skerry" in answers["s"]
 
 
+async def test_a_thought_stands_beside_the_call_that_it_leads_to_and_takes_no_round(tmp_path: Path) -> None:
+    thought = call("think_tool", reasoning="What is its name?", id="t")
+    both = calls(thought, call("internal_search", queries=["Skerry Light"], id="s"))
+    last = calls(call("generate_report", id="g"), call("think_tool", reasoning="Enough.", id="t2"))
+    run = lab(tmp_path, orchestrator=[TASK, REPORT], researcher=[both, last, "Lit in 1844. [1]"])
+    finding = in_order(await run.ask())[0]
+    assert [action.tool for action in finding.actions] == ["internal_search"]
+    answers = results(run.calls("researcher")[-1].messages)
+    assert (answers["t"], answers["t2"], answers["g"]) == ("Noted.", "Noted.", "Noted.")
+    assert "Skerry" in answers["s"]
+    assert len(run.calls("researcher")) == 3
+
+
 @pytest.mark.behaviour("O-49")
 async def test_calls_of_one_tool_are_run_as_one(tmp_path: Path) -> None:
     two = calls(
@@ -171,8 +184,10 @@ async def test_decisions_and_findings_have_their_caps_and_choices(tmp_path: Path
     assert decision.settings["max_tokens"] == 1024
     assert decision.settings["tool_choice"] == "any"
     assert finding.settings["max_tokens"] == 10_000
-    assert finding.tools == ()
-    assert "tool_choice" not in finding.settings
+    assert finding.settings["tool_choice"] == "none"
+    # What was read stands before it in the same bytes, so that a provider's cache can serve it.
+    assert finding.tools == decision.tools
+    assert finding.messages[0] == decision.messages[0]
 
 
 @pytest.mark.behaviour("O-75")

@@ -31,8 +31,8 @@ from deep_research.run.spending import total
 Patch = pytest.MonkeyPatch
 
 CONTROL = {"clarifier": ["generate_plan"], "orchestrator": ["research_agent", "generate_report"]}
-CONTROL["researcher"] = ["web_search", "open_url", "generate_report"]
-CHOICES = {"clarifier": "auto", "orchestrator": "required", "researcher": "required"}
+CONTROL["researcher"] = CONTROL["finding"] = ["web_search", "open_url", "generate_report"]
+CHOICES = {"clarifier": "auto", "orchestrator": "required", "researcher": "required", "finding": "none"}
 CAPS = {"orchestrator": 1024, "researcher": 1024, "finding": 10_000, "writer": 20_000}
 ROLES = ("clarifier", "planner", "orchestrator", "researcher", "finding", "writer")
 THOUGHT = "The light comes first. "
@@ -116,8 +116,8 @@ def check_thoughts(wire: WireLab, *, reasons: bool) -> None:
 def check_prefixes(wire: WireLab) -> None:
     """What a researcher was told is told again in the same bytes, so that a provider's cache can serve it."""
     for task in FACTS:
-        own = [request for request in wire.requests("researcher") if task_of(request) == task]
-        assert len(own) >= 2
+        own = [request for request in wire.requests("researcher", "finding") if task_of(request) == task]
+        assert len(own) >= 3
         assert all(extends(earlier, later) for earlier, later in pairwise(own))
 
 

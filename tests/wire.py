@@ -47,7 +47,7 @@ ROLE_SIGNS: dict[Role, str] = {
     "writer": "You write the final answer",
     "verifier": "You check a report against",
 }
-FINDING_SIGN = "You have researched a topic"
+FINDING_SIGN = "Your research is over"
 PROSE = ("deep_research_plan_delta", "intermediate_report_delta", "message_delta")
 _FENCED = re.compile(r"<(data-\w+)>\n(.*?)\n</\1>", re.DOTALL)
 _FOUND = re.compile(r"Found: ([^\[\n]*\[\d+\])")
@@ -60,7 +60,7 @@ Habit = Callable[[Reply, Received], Reply]
 
 def role_of(request: Received) -> str:
     """Who asks: a role, `finding` for a researcher that writes, or `trial` for a model that is tried out."""
-    if FINDING_SIGN in request.system:
+    if FINDING_SIGN in str(request.messages[-1]):
         return "finding"
     return next((role for role, sign in ROLE_SIGNS.items() if sign in request.system), "trial")
 

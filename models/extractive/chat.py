@@ -97,11 +97,12 @@ class ExtractiveChatModel(BaseChatModel):
         messages: Sequence[BaseMessage],
         facts: Facts | None = None,
         tools: Sequence[dict[str, Any]] = (),
+        tool_choice: str | None = None,
         **_: Any,
     ) -> AIMessage:
         # Whoever calls it by itself has nothing but messages.
         facts = facts or Facts(request=messages[-1].text if messages else "")
-        reply = self._reply(facts, {tool["name"]: tool for tool in tools})
+        reply = self._reply(facts, {} if tool_choice == "none" else {tool["name"]: tool for tool in tools})
         if isinstance(reply, str):
             return AIMessage(content=reply, response_metadata={"finish_reason": "stop"})
         digest = _digest(messages)

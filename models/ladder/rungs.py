@@ -31,16 +31,16 @@ LADDER: tuple[RungName, ...] = get_args(RungName)
 def prepare(
     rung: RungName, messages: Sequence[AnyMessage], tools: Sequence[dict[str, Any]], tool_choice: str
 ) -> Prepared:
-    """The request in the form of this rung; `tool_choice` is `any`, or `auto` if the model may answer in words.
+    """The request in the form of this rung; `tool_choice` is that of a `Request`.
 
     Below `native` the tools are told at the end of the system prompt, which depends on nothing else, and earlier calls
-    and results are shown as text, even where no tools are offered.
+    and results are shown as text, even where no tools are offered; tools that may not be called are not told of there.
     """
     if rung == "native":
         return Prepared(list(messages), list(tools), {})
     write = as_tags if rung == "tags" else as_json
     plain = flattened(messages, write)
-    if not tools:
+    if not tools or tool_choice == "none":
         return Prepared(plain, [], {})
     offered = list(Offer(tools).tools.values())
     is_forced = tool_choice == "any"

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AnyMessage, HumanMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
 from ...models.ask import Reply, ask_model
 from ...models.remedies import left_out
 from ...models.request import Request
-from ...models.resolve import profile_of
 from ...models.settings import settings_of
 from ...prompts import render
 from ...run import tool_names
@@ -26,9 +25,9 @@ from ...run.steps import Step, choose, share_used_up
 from ...run.telling import Teller, researcher_failed
 from ...run.tries import Failed, tried
 from ...state import Ending, Spent
-from ...tools.control import GENERATE_FINDING, THINK_TOOL, tool_schema
 from ...tools.offer import offered_tools
 from ...tools.request_facts import facts_of_researcher
+from ...tools.researcher_prompt import opening, tools_of_researcher
 from ...tools.results import SHORTENERS
 
 
@@ -117,18 +116,6 @@ def _limit(state: ResearcherState, context: Context) -> str:
 
 async def _ask(state: ResearcherState, context: Context, pages: Pages, teller: Teller) -> Reply:
     task, limits = state.task, context.limits
-    offered, reasons = offered_tools(context), profile_of("researcher", context).reasons
-    system = render(
-        "think_or_act",
-        "system",
-        date=task.date,
-        language=task.language,
-        tools=_in_words(list(offered)),
-        offered=list(offered),
-        reasons=reasons,
-        max_iterations=limits.max_iterations,
-        max_queries=limits.max_queries,
-    )
     last = state.actions[-1] if state.actions else None
     reminder = render(
         "think_or_act",
@@ -139,20 +126,14 @@ async def _ask(state: ResearcherState, context: Context, pages: Pages, teller: T
         was_nudged=state.was_nudged,
     )
     notes = await pages.fill_in(in_order(state.notes))
-    messages = [SystemMessage(system), HumanMessage(task.text), *notes, HumanMessage(reminder)]
-    tools = [tool_schema(name, arguments) for name, arguments in offered.items()] + [GENERATE_FINDING]
-    tools += [] if reasons else [THINK_TOOL]
+    messages = [*opening(task, context), *notes, HumanMessage(reminder)]
     request = Request(
         "researcher",
         task.question_id,
         messages,
         SHORTENERS,
-        tools,
+        tools_of_researcher(context),
         max_tokens=limits.decision_tokens,
         facts=facts_of_researcher(state, notes),
     )
     return await ask_model(request, context, teller)
-
-
-def _in_words(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

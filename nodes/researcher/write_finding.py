@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from langchain_core.messages import HumanMessage, SystemMessage
+from langchain_core.messages import HumanMessage
 from langgraph.runtime import Runtime
 from langgraph.types import StreamWriter
 from typing_extensions import TypedDict, override
@@ -15,7 +15,7 @@ from ...prompts import render
 from ...run.branch import ResearcherState, assignment_of
 from ...run.calls import in_order, was_cut_off
 from ...run.clock import Watch
-from ...run.context import Context
+from ...run.context import Context, bound
 from ...run.errors import ModelFailed, RunFailed
 from ...run.ledger import booked
 from ...run.packet import Placement, document
@@ -27,6 +27,7 @@ from ...run.tries import Failed, tried
 from ...state import Finding, Spent
 from ...tools.excerpts import keep_excerpts
 from ...tools.request_facts import facts_of_researcher
+from ...tools.researcher_prompt import opening, tools_of_researcher
 from ...tools.results import SHORTENERS
 
 CUT_OFF = "it was cut off at the output limit (finding_tokens)"
@@ -59,7 +60,11 @@ class FindingTeller(ProseTeller):
 
 async def write_finding(state: ResearcherState, runtime: Runtime[Context]) -> WriteFindingUpdate:
     """Have the finding written from the notes; if that fails, excerpts of them stand in for it."""
-    task, context, pages = state.task, settings_of(runtime), pages_of(runtime.store, state.task.question_id)
+    task, context, pages = (
+        state.task,
+        bound(settings_of(runtime), state.task.scope),
+        pages_of(runtime.store, state.task.question_id),
+    )
     place = Placement(turn_index=task.turn, tab_index=task.position)
     teller, watch = FindingTeller(runtime.stream_writer, place, state.step), Watch(context.clock, state.seconds)
     left = context.limits.researcher_seconds_hard - state.seconds
@@ -105,16 +110,18 @@ async def _ask_twice(state: ResearcherState, context: Context, pages: Pages, tel
 
 async def _ask(state: ResearcherState, context: Context, pages: Pages, teller: Teller, again: bool) -> Reply:
     task, notes = state.task, await pages.fill_in(in_order(state.notes))
-    reminder = render("write_finding", "reminder", task=task.text, reason=state.reason, again=again)
-    system = SystemMessage(render("write_finding", "system", language=task.language))
-    messages = [system, HumanMessage(task.text), *notes, HumanMessage(reminder)]
-    most = context.limits.finding_tokens
+    reminder = render(
+        "write_finding", "reminder", task=task.text, language=task.language, reason=state.reason, again=again
+    )
+    messages = [*opening(task, context), *notes, HumanMessage(reminder)]
     request = Request(
         "researcher",
         task.question_id,
         messages,
         SHORTENERS,
-        max_tokens=most,
+        tools_of_researcher(context),
+        tool_choice="none",
+        max_tokens=context.limits.finding_tokens,
         facts=facts_of_researcher(state, notes),
         is_long=True,
     )

@@ -1,0 +1,41 @@
+"""How every call of a researcher begins: by the same prompt and tools, so that a provider keeps what it has read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
+
+from ..models.resolve import profile_of
+from ..prompts import render
+from ..run.context import Context
+from ..state import Task
+from .control import GENERATE_FINDING, THINK_TOOL, tool_schema
+from .offer import offered_tools
+
+
+def opening(task: Task, context: Context) -> list[AnyMessage]:
+    """Return the first messages of a researcher's conversation: what it is to do, and its task."""
+    offered = list(offered_tools(context))
+    system = render(
+        "think_or_act",
+        "system",
+        date=task.date,
+        language=task.language,
+        tools=_in_words(offered),
+        offered=offered,
+        reasons=profile_of("researcher", context).reasons,
+        max_iterations=context.limits.max_iterations,
+        max_queries=context.limits.max_queries,
+    )
+    return [SystemMessage(system), HumanMessage(task.text)]
+
+
+def tools_of_researcher(context: Context) -> list[dict[str, Any]]:
+    """Return the schemas of the tools that a researcher is offered in each of its calls."""
+    tools = [tool_schema(name, arguments) for name, arguments in offered_tools(context).items()] + [GENERATE_FINDING]
+    return tools if profile_of("researcher", context).reasons else [*tools, THINK_TOOL]
+
+
+def _in_words(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
