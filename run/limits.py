@@ -109,9 +109,9 @@ class Limits(BaseSettings):
     """Passages that one search call returns."""
     max_open: int = Field(default=10, ge=1)
     """Addresses of one `open_url` call."""
-    page_characters: int = Field(default=15_000, ge=200)
-    """Characters shown of one opened page."""
-    pages_characters: int = Field(default=150_000, ge=200)
+    page_characters: int = Field(default=3_000, ge=200)
+    """Characters shown of one opened page: its head and the passages on the topic."""
+    pages_characters: int = Field(default=30_000, ge=200)
     """Characters shown of all pages of one `open_url` call."""
     max_document_bytes: int = Field(default=50_000_000, ge=1)
     """Size of a file above which it is left out."""
@@ -153,7 +153,7 @@ class Limits(BaseSettings):
             return self
         share = window / self.min_window
         scaled = (
-            *("finding_tokens", "report_tokens", "page_characters", "max_results", "max_web_results", "max_open"),
+            *("finding_tokens", "report_tokens", "max_results", "max_web_results", "max_open"),
             # What a step is told of what is known stands in the prompt in any case.
             *("max_memory_items", "max_elements"),
         )

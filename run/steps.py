@@ -49,7 +49,7 @@ def choose(calls: Calls, state: ResearcherState, limits: Limits) -> Step:
     answers |= {call.id: MERGED for call in same[1:]}
     request = ToolRequest(id=first.id, tool=first.name, arguments=_merged(same))
     made = sum(1 for action in state.actions if (action.tool, action.inputs) == (request.tool, request.inputs))
-    if made >= limits.max_repeats:
+    if made >= limits.max_repeats and not request.arguments.get("start"):
         return Step(answers | {first.id: REPEATED.format(made=made)}, is_finished=True)
     return Step(answers, request)
 

@@ -105,9 +105,10 @@ async def test_a_long_page_is_shown_around_what_the_search_showed_of_it(web: Web
     reading = Reading(web, tmp_path)
     await reading.name(address)
     shown = (await reading.open(address, excerpt=needle)).hits[0].excerpt
-    assert len(shown) <= 15_000
+    assert len(shown) <= 3_200
     assert needle in shown
-    assert shown.startswith("[…]")
+    assert shown.startswith(WORDS[:20])
+    assert shown.count("[… ") and shown.endswith("\n[…]")
 
 
 def test_addresses_are_found_in_what_a_user_writes() -> None:

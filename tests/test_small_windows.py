@@ -25,7 +25,7 @@ def test_what_is_read_and_written_shrinks_with_the_window() -> None:
     assert limits.shortened(50_000) is limits
     short = limits.shortened(8_000)
     assert (short.decision_tokens, short.finding_tokens, short.report_tokens) == (1000, 1600, 3200)
-    assert (short.page_characters, short.pages_characters) == (2400, 10_666)
+    assert (short.page_characters, short.pages_characters) == (3000, 10_666)
     assert (short.max_results, short.max_web_results, short.max_open) == (4, 3, 2)
     assert short.reasoning_tokens == 1000
     assert short.max_cycles == limits.max_cycles

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from ..audit import NotRead
 from ..evidence.text.mixing import distinct
@@ -18,18 +18,20 @@ from .library import Library
 from .outcome import Hit, Outcome, ToolFailed, unread_words
 from .together import together
 from .web_pages import WebPages
-from .window import window
+from .window import passages, read_on, window
 
 LEAST_CHARACTERS = 200
 
 
 class OpenUrlArguments(BaseModel):
-    """Read what a search has found or a page you have read links to; of long texts, the part around what was shown."""
+    """Read what a search has found or a page you have read links to; of long texts, the passages on your topic."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
     urls: Lines
     """Addresses exactly as a result or one of its links states them, without anything else."""
+    start: int = Field(default=0, ge=0)
+    """For a long text of which you need more than the passages shown: the character from which to read on; else 0."""
 
 
 class OpenUrl:
@@ -46,12 +48,13 @@ class OpenUrl:
 
     async def run(self, arguments: BaseModel) -> Outcome:
         """Open each address; raises `ToolFailed` if none could be read."""
-        asked = distinct(OpenUrlArguments.model_validate(arguments, from_attributes=True).urls, str)
+        wanted = OpenUrlArguments.model_validate(arguments, from_attributes=True)
+        asked = distinct(wanted.urls, str)
         if not asked:
             raise ToolFailed(f"{self.name} needs at least one address, exactly as a search result states it.")
         limits = {"max_open": self._limits.max_open, "max_fetches": self._desk.meter.most_fetches}
         addresses, left_out = take(asked, limits, "addresses were opened")
-        read = await self._open_all(addresses)
+        read = await self._open_all(addresses, wanted.start)
         hits = distinct([one for one in read if isinstance(one, Hit)], lambda hit: hit.source.key)
         shown, dropped = _fitting(hits, self._limits.pages_characters)
         not_read = tuple(one for one in read if isinstance(one, NotRead))
@@ -61,17 +64,17 @@ class OpenUrl:
             raise ToolFailed(" ".join(problems), not_read)
         return Outcome(shown, tuple(problems), not_read=not_read)
 
-    async def _open_all(self, addresses: list[str]) -> list[Hit | NotRead | str]:
+    async def _open_all(self, addresses: list[str], start: int) -> list[Hit | NotRead | str]:
         """What was read at each address, or why nothing was."""
         pages = WebPages(self._context, self._desk)
         async with WebReader(self._context) as reader:
-            return await together(self._open(address, pages, reader) for address in addresses)
+            return await together(self._open(address, pages, reader, start) for address in addresses)
 
-    async def _open(self, address: str, pages: WebPages, reader: WebReader) -> Hit | NotRead | str:
+    async def _open(self, address: str, pages: WebPages, reader: WebReader, start: int) -> Hit | NotRead | str:
         try:
             read = await (pages.read(address, reader) if _is_web(address) else self._read_document(address))
             # Finding a place in a long text may take a moment, which nobody else should wait for.
-            return await asyncio.to_thread(self._windowed, read, address) if isinstance(read, Hit) else read
+            return await asyncio.to_thread(self._windowed, read, address, start) if isinstance(read, Hit) else read
         except DeepResearchError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever befalls one address, the others are read
@@ -85,11 +88,13 @@ class OpenUrl:
         self._desk.meter.fetches += 1
         return Hit(document.source, document.text, document.text)
 
-    def _windowed(self, hit: Hit, asked: str) -> Hit:
-        """The part of a text around what a search showed of it."""
+    def _windowed(self, hit: Hit, asked: str, start: int) -> Hit:
+        """The passages of a text that are wanted, or what follows a place in it."""
+        if start:
+            return hit._replace(excerpt=read_on(hit.text, start, self._limits.page_characters))
         excerpts = self._desk.excerpts
         excerpt = excerpts.get(asked, "") or excerpts.get(hit.source.address, "")
-        return hit._replace(excerpt=window(hit.text, excerpt, self._limits.page_characters))
+        return hit._replace(excerpt=passages(hit.text, self._desk.topic, excerpt, self._limits.page_characters))
 
 
 def _is_web(address: str) -> bool:

@@ -35,6 +35,8 @@ class Result(TypedDict):
     """Whether it is a draft, and not what was decided."""
     in_force_from: NotRequired[str]
     """From when on it is in force, if that is still to come."""
+    characters: NotRequired[int]
+    """How long the text is, if only passages of it are shown; `open_url` reads on from a place."""
     is_whole: NotRequired[bool]
     """Whether the text is all that the source says, so that opening it would bring nothing more."""
     text: str
@@ -57,6 +59,7 @@ def _result(hit: Hit, numbers: Mapping[str, int]) -> Result:
         superseded_by=numbers.get(hit.source.superseded_by, 0),
         is_draft=hit.source.is_draft,
         in_force_from=hit.source.in_force_from,
+        characters=len(hit.text),
         is_whole=bool(hit.text) and hit.excerpt.strip() == hit.text.strip(),
         text=hit.excerpt,
         links=[_link(words, address) for words, address in hit.links],
@@ -69,6 +72,8 @@ def _result(hit: Hit, numbers: Mapping[str, int]) -> Result:
         del result["is_draft"]
     if not result["in_force_from"]:
         del result["in_force_from"]
+    if result["is_whole"] or not result["characters"]:
+        del result["characters"]
     if not result["is_whole"]:
         del result["is_whole"]
     if not result["links"]:

@@ -1,9 +1,11 @@
-"""The part of a long text that is shown."""
+"""The parts of a long text that are shown."""
 
 from __future__ import annotations
 
 import re
 from itertools import islice
+
+from ..evidence.checking.windows import Windows
 
 CUT = "[…]"
 MARK = len(CUT) + 1
@@ -11,7 +13,39 @@ MARK = len(CUT) + 1
 MOST_STRETCHES = 3
 
 _WORD = re.compile(r"\S+")
-_LEFT_OUT = re.compile(r"\[…\]|…|\.{3,}")
+_LEFT_OUT = re.compile(r"\[…(?: \d+)?\]|…|\.{3,}")
+
+
+def passages(text: str, wanted: str, excerpt: str, characters: int) -> str:
+    """At most about this many characters of `text`: its head, what a search showed, and what bears on what is wanted.
+
+    Each passage behind a cut begins with its place, `[… 12000]`. A text that shares no word with what is wanted, as one
+    in another language, is shown around the excerpt.
+    """
+    if len(text) <= characters:
+        return text
+    windows = Windows(text)
+    place, length = _find(text, excerpt) if excerpt else (0, 0)
+    shown = [n for n, one in enumerate(windows.windows) if one.start < place + length and place < one.end]
+    best = windows.best(f"{wanted} {excerpt}", len(windows.windows))
+    if not best:
+        return window(text, excerpt, characters)
+    chosen, room = set[int](), characters
+    for number in (0, *shown, *best):
+        one = windows.windows[number]
+        if number not in chosen and one.end - one.start <= room:
+            chosen.add(number)
+            room -= one.end - one.start
+    runs = windows.runs(chosen)
+    parts = "\n".join(f"[… {start}] {words}" if start else words for start, words in runs)
+    return parts if max(chosen) == len(windows.windows) - 1 else f"{parts}\n{CUT}"
+
+
+def read_on(text: str, start: int, characters: int) -> str:
+    """At most this many characters of `text` from a place on; cuts are marked."""
+    part = text[start : start + characters]
+    after = f" {CUT}" if start + characters < len(text) else ""
+    return f"[… {start}] {part}{after}" if start else f"{part}{after}"
 
 
 def window(text: str, excerpt: str, characters: int) -> str:

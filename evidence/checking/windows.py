@@ -65,18 +65,22 @@ class Windows:
         length = sum(self.windows[one].end - self.windows[one].start for one in wanted)
         if len(self.text) <= SHORT and length >= WHOLE * len(self.text.strip()):
             return [self.text.strip()]
+        return [words for _, words in self.runs(wanted)]
+
+    def runs(self, numbers: Iterable[int]) -> list[tuple[int, str]]:
+        """Return these windows in order, neighbours together, each run with its place and with what stands above it."""
         runs: list[list[int]] = []
-        for one in wanted:
+        for one in sorted(set(numbers)):
             if runs and one == runs[-1][-1] + 1:
                 runs[-1].append(one)
             else:
                 runs.append([one])
         return [self._run(run) for run in runs]
 
-    def _run(self, run: Sequence[int]) -> str:
+    def _run(self, run: Sequence[int]) -> tuple[int, str]:
         first, last = self.windows[run[0]], self.windows[run[-1]]
         start = 0 if first.start < OPENING else first.start
-        return f"{first.head if start else ''}\n{self.text[start : last.end]}".strip()
+        return start, f"{first.head if start else ''}\n{self.text[start : last.end]}".strip()
 
     def _worth(self, keys: frozenset[str]) -> float:
         return sum(

@@ -99,7 +99,7 @@ async def _carry_out(
     earlier = await _results(state, pages) if request.tool == tool_names.OPEN_URL else []
     # What was shown first is what made somebody open it.
     excerpts = {result["address"]: result["text"] for result in reversed(earlier)}
-    desk = Desk(pages, state.task.question_id, meter, excerpts)
+    desk = Desk(pages, state.task.question_id, meter, excerpts, topic=state.task.text)
     time = tool_time(context.limits, state.seconds)
     return await use_tool(request.tool, request.arguments, context, desk, time)
 

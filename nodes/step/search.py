@@ -159,7 +159,13 @@ class Work:
         if not hits:
             return list(outcomes)
         meter = meter_of(self.task, {**self.state.spending, **self.bill.costs})
-        desk = Desk(self.pages, self.task.question_id, meter, {hit.source.address: hit.excerpt for hit in hits})
+        desk = Desk(
+            self.pages,
+            self.task.question_id,
+            meter,
+            {hit.source.address: hit.excerpt for hit in hits},
+            topic=self.task.text,
+        )
         addresses = [hit.source.address for hit in hits]
         await Addresses(self.pages, self.task.question_id).allow(addresses)
         call = self._use(tool_names.OPEN_URL, {"urls": addresses}, desk)
