@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep_research.tools.window import CUT, window
+from deep_research.tools.window import CUT, passages, read_on, window
 
 WORDS = "The lamp was seen from twenty miles away. " * 2000
 NEEDLE = "It was replaced in 1911 by a brighter one, which a keeper of the name of Moran had to wind up at dawn."
@@ -60,3 +61,24 @@ def test_a_piece_of_a_text_is_in_what_is_shown_of_it(text: str, start: int, leng
     shown = window(text, piece, characters + 2 * len(piece) + 2 * length + 20)
     assert piece in " ".join(shown.split())
     assert len(shown) <= max(len(text), characters + 2 * len(piece) + 2 * length + 20)
+
+
+@given(
+    st.lists(st.sampled_from(["ab cd", "ef", "\n\n", "# gh", "| i | 7 |", NEEDLE]), max_size=60), st.integers(200, 900)
+)
+def test_passages_stand_in_the_text_where_they_say(parts: list[str], characters: int) -> None:
+    text = " ".join(parts)
+    shown = passages(text, "What of cd?", NEEDLE, characters)
+    if len(text) <= characters:
+        assert shown == text
+        return
+    for start in map(int, re.findall(r"\[… (\d+)\]", shown)):
+        assert read_on(text, start, 20).startswith(f"[… {start}] {text[start : start + 20]}")
+    assert len(shown) <= characters + 40 * (1 + shown.count(CUT[1]))
+
+
+def test_the_passages_on_the_topic_are_shown_before_the_others() -> None:
+    filler = "Nothing of the kind stands here, and so it goes on. " * 8
+    text = f"# Harbours\n\n{filler}\n\n{filler}\n\nThe pier of Tarn was built in 1844.\n\n{filler}\n\n{filler}"
+    shown = passages(text, "When was the pier of Tarn built?", "", 600)
+    assert "built in 1844" in shown and shown.startswith("# Harbours") and len(shown) < 700

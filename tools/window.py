@@ -17,10 +17,10 @@ _LEFT_OUT = re.compile(r"\[…(?: \d+)?\]|…|\.{3,}")
 
 
 def passages(text: str, wanted: str, excerpt: str, characters: int) -> str:
-    """At most about this many characters of `text`: its head, what a search showed, and what bears on what is wanted.
+    """At most about this many characters of `text`: its first lines, what a search showed, what bears most on what is
+    wanted, and as much as there is room for from its head on.
 
-    Each passage behind a cut begins with its place, `[… 12000]`. A text that shares no word with what is wanted, as one
-    in another language, is shown around the excerpt.
+    Each passage behind a cut begins with its place, `[… 12000]`.
     """
     if len(text) <= characters:
         return text
@@ -28,14 +28,14 @@ def passages(text: str, wanted: str, excerpt: str, characters: int) -> str:
     place, length = _find(text, excerpt) if excerpt else (0, 0)
     shown = [n for n, one in enumerate(windows.windows) if one.start < place + length and place < one.end]
     best = windows.best(f"{wanted} {excerpt}", len(windows.windows))
-    if not best:
-        return window(text, excerpt, characters)
     chosen, room = set[int](), characters
-    for number in (0, *shown, *best):
+    for number in (0, *shown, *best, *range(len(windows.windows))):
         one = windows.windows[number]
         if number not in chosen and one.end - one.start <= room:
             chosen.add(number)
             room -= one.end - one.start
+    if not chosen:
+        return window(text, excerpt, characters)
     runs = windows.runs(chosen)
     parts = "\n".join(f"[… {start}] {words}" if start else words for start, words in runs)
     return parts if max(chosen) == len(windows.windows) - 1 else f"{parts}\n{CUT}"
