@@ -105,6 +105,16 @@ def _plain(number: str) -> str:
     return whole.replace(",", ".")
 
 
+def _ends(block: str) -> Iterable[int]:
+    """Where the sentences of a paragraph end, and the parts of those that are very long."""
+    for start, end in spans_of(block):
+        while end - start > LONGEST:
+            cut = block.rfind(" ", start + LONGEST // 2, start + LONGEST)
+            start = cut if cut > 0 else start + LONGEST
+            yield start
+        yield end
+
+
 def _cut(text: str) -> Iterable[Window]:
     head, table = "", ""
     for block in _BLOCK.finditer(text):
@@ -120,7 +130,7 @@ def _cut(text: str) -> Iterable[Window]:
             continue
         table = ""
         start = block.start()
-        for _, end in spans_of(raw):
+        for end in _ends(raw):
             last = block.start() + end
             if last - start >= LONGEST / 2:
                 yield Window(start, last, head)
