@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, model_validator
 
 from .knowledge import Record
 
 SupportVerdict = Literal["supported", "unchecked", "unsupported"]
 ClaimVerdict = Literal["supported", "unchecked", "unsupported", "uncited"]
+_EARLIER = {"partly": "unchecked"}
+"""Words of reports that were checked before there were only these."""
+_Read = BeforeValidator(lambda verdict: _EARLIER.get(verdict, verdict))
 Repair = Literal["rewritten", "cited anew", "hedged"]
 
 
@@ -35,7 +40,7 @@ class CitedPassage(Record):
 
     source: str
     """Key of the source."""
-    verdict: SupportVerdict
+    verdict: Annotated[SupportVerdict, _Read]
     """How well the passage supports the sentence."""
     score: float
     """The same as a number, from 0 to 1; see `check_claim`."""
@@ -62,7 +67,7 @@ class ClaimCheck(Record):
     """Where it begins in the text of the report, in characters."""
     end: int
     """Where it ends, its markers included."""
-    verdict: ClaimVerdict
+    verdict: Annotated[ClaimVerdict, _Read]
     """That of all its passages together; `uncited`: it has figures and names no source."""
     passages: tuple[CitedPassage, ...] = ()
     """One for each source that it cites, in the order of its markers."""
@@ -96,6 +101,12 @@ class NotRead(Record):
 
 class Audit(Record):
     """The account of a finished report, in figures."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, values: Any) -> Any:
+        """Take an account of an earlier version."""
+        return {_EARLIER.get(name, name): value for name, value in values.items()} if "partly" in values else values
 
     sentences: int
     """Sentences of the report."""

@@ -58,7 +58,9 @@ async def check_again(state: ResearchState, texts: Iterable[str], context: Conte
     """Return the report of a finished run, checked anew by these settings; `texts`: what is kept of its sources."""
     assert state.run is not None and state.report is not None
     report = state.report
-    return await _checked(without_marks(report.text), report.sources, state.sources, texts, state.run, context)
+    # Whatever ended the research, this check has a budget of its own.
+    run = state.run.model_copy(update={"stop_reason": ""})
+    return await _checked(without_marks(report.text), report.sources, state.sources, texts, run, context)
 
 
 async def _checked(

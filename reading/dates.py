@@ -7,8 +7,12 @@ from ..evidence.text.words import tokens
 
 TOP = 600
 """Characters at the beginning of a page in which its date stands."""
-WORDS = 8
-"""Words of such a line at most, the date among them."""
+WORDS = 6
+"""Words of such a line at most, besides the date."""
+PUBLISHED = frozenset(
+    {"published", "posted", "publication", "veroffentlicht", "publie", "publicado", "pubblicato", "gepubliceerd"}
+)
+"""Words before the day on which a page was published."""
 DAY = len("2024-05-03")
 
 # The first day of a clock that was never set, and the day on which the template of a program was made.
@@ -25,13 +29,14 @@ def iso_date(words: str) -> str:
 
 
 def dateline(text: str, today: str) -> str:
-    """The day on a short line at the top of a page that is no sentence: "Published on 5 March 2022"; empty if none is.
+    """The day alone on a line at the top of a page, or behind a word of publishing; empty if none stands so.
 
-    Days that are still to come are none: events are announced so. Without `today`, all days are past.
+    Today's is none: portals greet with it; nor are days still to come, on which something will happen.
     """
     for line in text[:TOP].splitlines():
-        if len(tokens(line)) <= WORDS and not line.rstrip().endswith("."):
-            for found in dates_in(line):
-                if len(found.iso) == DAY and found.iso <= (today or found.iso):
-                    return found.iso
+        for found in dates_in(line):
+            rest = tokens(f"{line[: found.start]} {line[found.end :]}")
+            is_of_page = len(rest) <= WORDS and (not rest or not PUBLISHED.isdisjoint(rest))
+            if is_of_page and len(found.iso) == DAY and (not today or found.iso < today):
+                return found.iso
     return ""

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-import copy
+import json
 import re
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from datetime import date
+from typing import Any
 
 import lxml.html
 from lxml import etree
@@ -30,9 +34,17 @@ _BLOCKS = (
     "item", "list", "quote", "row",
 )  # fmt: skip
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6", "head")
-_STATED = "//meta | //script[@type='application/ld+json'] | //time[@itemprop='datePublished' or @pubdate]"
-"""Where a page says of itself when it was published; other dates in it are those of what it tells."""
-EARLIEST = "1900-01-01"
+_NAME = "translate(concat(@name, @property, @itemprop), 'ABCDEFGHIJKLMNOPQRSTUVWXYZ_', 'abcdefghijklmnopqrstuvwxyz.')"
+_PUBLISHED = ("article:published.time", "citation.publication.date", "citation.date", "citation.online.date", "date",
+    "dc.date.issued", "dcterms.issued", "datepublished", "dc.date", "dcterms.date", "dcterms.created",
+)  # fmt: skip
+_CHANGED = ("article:modified.time", "datemodified", "dcterms.modified", "last-modified")
+"""Names of what a page says of itself, the surest first."""
+_TIMES = "//time[@itemprop='datePublished' or @pubdate]/@datetime"
+_LINKED_DATA = "//script[@type='application/ld+json']/text()"
+_STATED = re.compile(r"(\d{4})(?:[-/.](\d{1,2})(?:[-/.](\d{1,2}))?)?(?![\d/.-])")
+_LIVING = 2
+"""Years after which a page that was changed since it was published is of its change: an entry of an encyclopedia."""
 _TITLES = "//meta[@name='citation_title']/@content"
 # Books write empty elements so, as XML allows; in a page this is the beginning of one that never ends.
 _DOCUMENT_TYPE = re.compile(r"<!DOCTYPE[^>\[]*(?:\[[^\]]*\]\s*)?>", re.IGNORECASE)
@@ -86,11 +98,40 @@ def _title(root: lxml.html.HtmlElement) -> str:
 
 
 def _date(root: lxml.html.HtmlElement) -> str:
-    from htmldate import find_date
+    """When the page says that it was published; if it has been changed long after that, when it was."""
+    linked = list(_linked_data(root))
+    published = [*_meta(root, _PUBLISHED), *(one.get("datePublished") for one in linked), *root.xpath(_TIMES)]
+    changed = [*_meta(root, _CHANGED), *(one.get("dateModified") for one in linked)]
+    first, last = (next(filter(None, map(_day, values)), "") for values in (published, changed))
+    return last if not first or (last and int(last[:4]) - int(first[:4]) > _LIVING) else first
 
-    page = lxml.html.document_fromstring("<html><head></head><body></body></html>")
-    page.head.extend(copy.deepcopy(found) for found in root.xpath(_STATED))
-    return find_date(page, extensive_search=False, original_date=True, min_date=EARLIEST) or ""
+
+def _meta(root: lxml.html.HtmlElement, names: Sequence[str]) -> Iterator[str]:
+    for name in names:
+        yield from map(str, root.xpath(f"//meta[{_NAME} = $name]/@content", name=name))
+
+
+def _linked_data(root: lxml.html.HtmlElement) -> Iterator[dict[str, Any]]:
+    """What the page says of itself as a whole (JSON-LD): not of its parts, nor of reviews of what it sells."""
+    for script in root.xpath(_LINKED_DATA):
+        with suppress(ValueError):
+            found = json.loads(str(script))
+            nodes = found if isinstance(found, list) else [found]
+            nodes += [one for node in nodes if isinstance(node, dict) for one in node.get("@graph") or ()]
+            yield from (node for node in nodes if isinstance(node, dict))
+
+
+def _day(stated: object) -> str:
+    """The day, month or year that a field begins with (ISO 8601); empty if it is none."""
+    found = _STATED.match(str(stated or "").strip())
+    if not found:
+        return ""
+    year, month, day = (int(part or 0) for part in found.groups())
+    try:
+        date(year, month or 1, day or 1)
+    except ValueError:
+        return ""
+    return "-".join([f"{year:04}", *(f"{part:02}" for part in (month, day) if part)])
 
 
 def _base(root: lxml.html.HtmlElement, address: str) -> str:

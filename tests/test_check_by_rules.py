@@ -50,7 +50,7 @@ def verdicts_of(text: str) -> list[tuple[str, tuple[str, ...]]]:
         ("Mooring is €95 per order [1].", "the source gives 95 in another unit"),
         ("Trials are set for September 2025 [1].", "the source does not say September 2025"),
         ("The trials began in 1998 [1].", "the source does not say 1998"),
-        ("The cranes were repaired by Ingrid Solheim [1].", "the source does not say Ingrid"),
+        ("The cranes were repaired by Ingrid Solheim [1].", "the source does not say Ingrid Solheim"),
         ("The mayor promised nothing to the fishermen [1].", "another source says so"),
     ],
 )
@@ -73,6 +73,12 @@ def test_another_figure_unit_year_or_name_and_the_wrong_source_are_marked(wrong:
         "The Ostvik cranes were repaired by Ellingsen [1].",
         "Es gibt dort eine Mole, wie Ellingsen sagt [3].",
         "The fishermen were offered a loan [1].",
+        "Trials were announced on 05.17.2025 in Build 10.15.2019 [1].",
+        "The season 2024/25 brought 14,850 tonnes [1].",
+        "Nearly 15,000 tonnes of fish came in [1].",
+        "Mayor Ingrid Solheim chairs the port council [2].",
+        "There are 2 quays and 1 crane, as in Phase 3 [1].",
+        "A permit is €15 per annum [1].",
     ],
 )
 def test_what_follows_from_figures_or_stands_in_other_words_gets_no_mark(right: str) -> None:
@@ -83,6 +89,16 @@ def test_what_follows_from_figures_or_stands_in_other_words_gets_no_mark(right: 
 def test_the_cell_of_a_table_is_given_and_never_reckoned() -> None:
     table = "| Quay | Berths |\n|---|---|\n| South [1] | 16 |\n| North [1] | 9 |\n"
     assert [verdict for verdict, _ in verdicts_of(table)] == ["supported", "unsupported", "supported", "supported"]
+
+
+def test_figures_of_a_long_table_do_not_hold_up_the_check() -> None:
+    numbers = "\n".join(f"{n}, {n * 7}" for n in range(4000))
+    assert check_claim("It came to 123,456,789 tonnes.", numbers).verdict == "contradicted"
+
+
+@pytest.mark.parametrize(("claim", "text"), [("8,200 kWh", "8,200 kilowatt-hours"), ("40 °C", "40 degrees Celsius")])
+def test_one_unit_in_other_words_is_no_other_one(claim: str, text: str) -> None:
+    assert check_claim(f"The pump took {claim} that day.", f"That day the old pump took {text}.").verdict == "supported"
 
 
 def test_a_claim_alone_is_supported_contradicted_or_not_told() -> None:

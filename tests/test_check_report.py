@@ -34,3 +34,11 @@ def test_the_reports_of_a_set_are_checked_and_written_with_their_sources(tmp_pat
     assert done.exception is None
     assert done.output == "light.md: 0 marked, 0 corrected, 0 tokens read\n"
     assert (tmp_path / "out" / "light.md").read_text("utf-8") == text
+
+
+async def test_numbers_that_name_no_source_and_odd_dates_cost_nothing_of_the_check() -> None:
+    text = "It opened on 05.17.2024 [1]. It was lit in 1845 [1] and closed in 1987 [3]."
+    sources = {1: SourceDocument("Skerry Light", LIGHT), 3: SourceDocument("Notes", "It was closed in 1987.")}
+    report = await check_report(text, sources, Context(models="extractive", verify="check"))
+    assert report.audit is not None
+    assert [claim.verdict for claim in report.claims] == ["unchecked", "unsupported", "supported"]

@@ -151,8 +151,11 @@ def test_what_the_file_states_comes_before_its_name_and_that_before_its_text() -
     assert parse(b'{"date": "2022-02-02"}\n{"date": "2022-02-03"}\n', "ships.jsonl").date == ""
     page = b"<meta property='article:modified_time' content='2021-05-03'><p>Lit.</p>"
     assert parse(page, "light 2023.html").date == "2021-05-03"
-    # A page of the web has no name.
-    assert parse(line.encode(), "2023-03.md", address="https://lights.example/2023-03.md").date == "2022-02-02"
+    # A page of the web has no name, and its lines may be of what it tells.
+    assert parse(line.encode(), "2023-03.md", address="https://lights.example/2023-03.md").date == ""
+
+
+LINKED = "<script type='application/ld+json'>%s</script><p>Lit.</p>"
 
 
 @pytest.mark.parametrize(
@@ -167,6 +170,16 @@ def test_what_the_file_states_comes_before_its_name_and_that_before_its_text() -
         ("<h1>Light</h1><p>Published on 5 March 2022 by the editors</p><p>Lit.</p>", "2022-03-05"),
         ("<h1>Light</h1><p>The keeper of the light wrote on 5 March 2022 that it had burned all night.</p>", ""),
         ("<h1>Light</h1><p>Next meeting: 5 March 2099</p>", ""),
+        ("<h1>Light</h1><p>5 March 2022</p><p>Lit.</p>", "2022-03-05"),
+        ("<h1>Light</h1><p>2 January 2026</p><p>Lit.</p>", ""),
+        ("<h1>Eruption of 18 May 1980</h1><table><tr><td>Date</td><td>18 May 1980</td></tr></table>", ""),
+        ("<p>Born: 15 March 1950 (age 74)</p><p>Deadline: 5 March 2021</p>", ""),
+        ("<meta name='citation_publication_date' content='2017/06'><p>Lit.</p>", "2017-06"),
+        ("<meta property='og:image' content='/uploads/2015/03/02/logo.png'><p>Lit.</p>", ""),
+        ("<meta property='article:published_time' content='2020-05-06T07:00'><p>Lit.</p>", "2020-05-06"),
+        (LINKED % '{"datePublished": "2001-10-26", "dateModified": "2025-04-05"}', "2025-04-05"),
+        (LINKED % '{"@graph": [{"review": {"datePublished": "2014-02-03"}}]}', ""),
+        (LINKED % "{broken", ""),
         ("<p>Lit.</p><footer>© 2021-02-03 The keepers of the light</footer>", ""),
     ],
 )

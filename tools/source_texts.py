@@ -12,7 +12,7 @@ from ..run.pages import Pages
 async def source_texts(sources: Mapping[str, Source], keys: Iterable[str], pages: Pages) -> dict[str, list[SourceText]]:
     """For each of these sources: its whole text, if it was read, and the excerpts that searches have shown of it."""
     texts: dict[str, list[SourceText]] = {}
-    for key in keys:
+    for key in filter(None, keys):
         source = sources[key]
         hashes = [name for name in (source.content_hash, *source.excerpts) if name]
         kept = [(name, await pages.text(name)) for name in hashes]

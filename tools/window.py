@@ -29,7 +29,8 @@ def passages(text: str, wanted: str, excerpt: str, characters: int) -> str:
     shown = [n for n, one in enumerate(windows.windows) if one.start < place + length and place < one.end]
     best = windows.best(f"{wanted} {excerpt}", len(windows.windows))
     chosen, room = set[int](), characters
-    for number in (0, *shown, *best, *range(len(windows.windows))):
+    everything = range(len(windows.windows))
+    for number in (*everything[:1], *shown, *best, *everything):
         one = windows.windows[number]
         if number not in chosen and one.end - one.start <= room:
             chosen.add(number)

@@ -111,7 +111,7 @@ class Desk:
     def figures(self, unit: Unit, keys: Iterable[str]) -> dict[str, Any]:
         """The figures of a unit beside those of these sources, as far as they are not the same."""
         texts = [one.evidence for key in keys for one in self._texts.get(key, ())]
-        found = Figures(unit.text, unit.within, texts, is_cell=unit.is_cell)
+        found = Figures(unit.words, unit.text, unit.within, texts, is_cell=unit.is_cell)
         told = {"in no source": found.foreign(), "in another unit": found.otherwise(), "reckoned": found.reckoned()}
         return {words: figures for words, figures in told.items() if figures}
 

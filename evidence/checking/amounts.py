@@ -17,6 +17,8 @@ _GROUPED = re.compile(r"\d{1,3}(?:\D\d{3})+(?:[.,]\d+)?")
 _DAY = re.compile(r"[12]?\d|3[01]")
 _BETWEEN_DATE_PARTS = frozenset({"of", "de", "del", "the"})
 _CENTURY = frozenset({"century", "centuries", "jahrhundert", "jahrhunderts", "siecle", "siglo"})
+_ENERGY = {"kilowatt": "kwh", "megawatt": "mwh", "gigawatt": "gwh"}
+"""Units that with hours behind them are others: kilowatt-hours."""
 _AND_A_HALF = ("and", "a", "half")
 _DECADE = frozenset({"s", "er"})
 _DIGITS = frozenset({"date", "number"})
@@ -171,7 +173,10 @@ class _Reader:
         return Amount(first, last, values=values, step=step, unit=unit, is_rough=rough)
 
     def _unit_behind(self, place: int) -> str:
-        return unit_of(self._at(place + 1), self._at(place + 2))
+        unit = unit_of(self._at(place + 1), self._at(place + 2))
+        if unit in _ENERGY and "hour" in (MEASURES.get(self._at(place + step).word) for step in (2, 3)):
+            return _ENERGY[unit]
+        return unit
 
     def _is_metre(self, place: int, unit: str) -> bool:
         """Whether a lone m behind a number means metres, not millions of something."""

@@ -8,49 +8,75 @@ from itertools import combinations, permutations
 
 from ..text.vocabulary import STOP_WORDS
 from .amounts import Amount, amounts_of, counts_as, says
-from .measures import unit_of
+from .measures import MEASURES, unit_of
 from .reading import Evidence
 from .spelling import NOTHING, Piece, key_of, pieces_of
 from .terms import Term, terms_of
 
 NEAREST = 2
 """Windows of each source whose figures a statement may be reckoned from."""
-FACTORS = (1e3, 1e6, 100.0, 60.0, 24.0, 12.0, 7.0)
+FACTORS = (1e3, 1e6, 1e9, 100.0, 60.0, 24.0, 12.0, 7.0)
 """By which units of one quantity differ: thousands and millions, hundredths, minutes, hours, months, days of a week."""
 SUMMED = (3, 4)
 """So many figures may be summed up, besides two."""
 MOST = 16
 """Figures near by of which these may be."""
+PERIODS = frozenset({"hour", "day", "week", "month", "year", "decade", "century"})
 _BY = frozenset({"per", "a", "an", "each", "every", "pro", "je", "par"})
-_SPAN_OF_YEARS = re.compile(r"\d{4}[–/-]\d\d(?!\d)")
+_SPAN_OF_YEARS = re.compile(r"(\d\d)(\d\d)[–/-](\d\d)(?![\d/-])")
+_NAMED = re.compile(r"(?:[A-Z][\w.]*[ -]|\w-)$")
+"""What makes a number a part of a name: Phase 3, COVID-19."""
+_PARTS = re.compile(
+    r"hal(?:f|ve|b)|third|quarter|fifth|drittel|viertel|doubl|twice|tripl|moitié|tiers\b|quart\b", re.IGNORECASE
+)
+_RELATIVE = re.compile(
+    r"(?:last|next|this|previous|following|vorig\w*|letzt\w*|vergangen\w*|dieses|nächst\w*)\s+(?:year|jahr)"
+    r"|year (?:before|earlier)|vorjahr|an dernier|année (?:dernière|prochaine)",
+    re.IGNORECASE,
+)
+"""Years that a text names by its own date."""
+_OF_PARTS = (50.0, 25.0, 75.0, 100 / 3, 200 / 3, 20.0, 40.0, 60.0, 80.0, 100.0, 200.0, 300.0)
+"""Per cent that are said so, or by twice and three times."""
+COUNTED = 13
+"""Whole numbers without a unit below this count what is listed, and are left alone."""
+ROUGH = 0.15
+"""How far a rough number may be from what it stands for, as a share of that."""
+NEAR, BESIDE = 40, 20
+"""Figures near by, and in the same sentence, from which one may be reckoned."""
 
 
 class Figures:
     """The figures of a statement beside those of its sources."""
 
-    def __init__(self, statement: str, within: str, sources: Sequence[Evidence], *, is_cell: bool) -> None:
-        """`within`: the sentence that it is a part of.
+    def __init__(self, statement: str, about: str, within: str, sources: Sequence[Evidence], *, is_cell: bool) -> None:
+        """`about`: the statement with what it needs to be understood; `within`: the sentence that it is a part of.
 
         `is_cell`: whether it is the cell of a table, which is given and never reckoned but for its unit.
         """
-        self._statement = _SPAN_OF_YEARS.sub("", statement)
+        self._statement = _SPAN_OF_YEARS.sub(_first_year, statement)
         self._is_cell = is_cell
         self._read = sources
-        self._own = [term for term in terms_of(self._statement) if term.amount and term.amount.unit != "ordinal"]
-        self._beside = [one for one in amounts_of(pieces_of(within)) if one.values]
-        self._given = [_amount(term) for one in self._read for term in one.amounts]
+        self._own = [term for term in terms_of(self._statement) if _is_told(term) and _amount(term).unit != "ordinal"]
+        self._beside = [one for one in amounts_of(pieces_of(within)) if one.values][:BESIDE]
+        self._given = [_amount(term) for one in self._read for term in one.amounts if _is_told(term)]
         self._given += [amount for one in sources for amount in amounts_of(pieces_of(one.title))]
-        self._near = [amount for one in sources for amount in _near(statement, one)]
+        near = [words for one in sources for words in _near(about, one)]
+        self._near = [amount for words in near for amount in amounts_of(pieces_of(words)) if amount.values][:NEAR]
+        self._has_parts = any(map(_PARTS.search, near))
+        dated = {time.first for one in sources for amount in amounts_of(pieces_of(one.title)) for time in amount.times}
+        around = (-1, 0, 1) if any(map(_RELATIVE.search, near)) else (0,)
+        self._years = {year + step for year in dated - {0} for step in around}
+        """Years of which a source may speak as this, last and next year."""
 
     def otherwise(self) -> list[str]:
-        """Return those that the sources give in another unit, or by something else: per bike, not per order."""
+        """Return those that the sources give in another unit, or by something else: a month, not a year."""
         found = [term.raw for term in self._own if self._has_other_unit(_amount(term))]
-        mine = [one for one in _based(self._statement) if one[1]]
-        theirs = [one for source in self._read for one in _based(source.text)] if mine else []
-        for amount, base, raw in mine:
-            bases = {other for one, other, _ in theirs if one.unit == amount.unit and counts_as(one, amount)}
-            is_known = any(base in source.places for source in self._read)
-            if bases and "" not in bases and base not in bases and is_known:
+        mine = [one for one in _rates(self._statement) if one[1]]
+        theirs = [one for source in self._read for one in _rates(source.text)] if mine else []
+        for amount, (base, *_), raw in mine:
+            bases = [words for one, words, _ in theirs if one.unit == amount.unit and counts_as(one, amount)]
+            is_known = base in PERIODS or any(base in source.places for source in self._read)
+            if bases and is_known and all(words and base not in words for words in bases):
                 found.append(raw)
         return found
 
@@ -83,7 +109,17 @@ class Figures:
             return False
         if amount.times:
             return self._is_of_another_year(term)
-        return any(map(str.isdigit, term.raw)) and not self._how(term)
+        return not self._is_left_alone(term, amount) and not self._how(term)
+
+    def _is_left_alone(self, term: Term, amount: Amount) -> bool:
+        """Whether it is a rough number, one in words, a small count, or a part of a name."""
+        if not any(map(str.isdigit, term.raw)):
+            return True
+        if amount.is_rough and any(_are_near(amount, one) for one in self._given):
+            return True
+        is_bare = not amount.unit and not self._is_cell and _value(amount).is_integer()
+        before = self._statement[: self._statement.find(term.raw)]
+        return is_bare and (_value(amount) < COUNTED or (_value(amount) < 1000 and bool(_NAMED.search(before))))
 
     def _how(self, term: Term) -> str:
         """How a figure follows from others; empty if it does not."""
@@ -91,19 +127,28 @@ class Figures:
         others = [one for one in self._beside if one.values != amount.values]
         if not self._is_cell and (how := _found(amount, _reckoned(others))):
             return how
+        if self._has_parts and _found(amount, ((value, "a part") for value in _OF_PARTS)):
+            return "a part"
         how = _found(amount, _converted(self._near, ""))
         return how if how or self._is_cell else _found(amount, _reckoned([*others, *self._near]))
 
     def _is_of_another_year(self, term: Term) -> bool:
-        """Whether no source names the year of a date, or one names its month and none the month without a year."""
+        """Whether no source names the year of a date, or one names its month, but in other years only."""
         times = _amount(term).times
         years = {time.first for time in times} - {0}
         if not any(years & source.years for source in self._read):
-            return bool(years)
+            return bool(years) and not years & self._years
         months = {time.month for time in times} - {0}
-        is_dated = any(other.month in months and other.first for one in self._given for other in one.times)
-        words = {key_of(piece.word) for piece in pieces_of(term.raw) if piece.kind == "word"}
-        return bool(months and years) and (is_dated or not any(words & one.places.keys() for one in self._read))
+        return any(other.month in months and other.first for one in self._given for other in one.times)
+
+
+def _first_year(span: re.Match[str]) -> str:
+    """The first year of a season, 2023/24; else the words as they are, which are a month: 2023-05."""
+    return f"{span[1]}{span[2]}" if int(span[3]) == (int(span[2]) + 1) % 100 else span[0]
+
+
+def _is_told(term: Term) -> bool:
+    return term.amount is not None and bool(term.amount.values or term.amount.times)
 
 
 def _amount(term: Term) -> Amount:
@@ -111,17 +156,20 @@ def _amount(term: Term) -> Amount:
     return term.amount
 
 
-def _near(statement: str, source: Evidence) -> Iterator[Amount]:
-    windows = source.windows
-    best = windows.best(statement, NEAREST) or range(len(windows.windows))
-    for number in best:
-        window = windows.windows[number]
-        yield from amounts_of(pieces_of(source.text[window.start : window.end]))
+def _near(statement: str, source: Evidence) -> Iterator[str]:
+    """The places of a source that share most with a statement."""
+    for number in source.windows.best(statement, NEAREST):
+        window = source.windows.windows[number]
+        yield source.text[window.start : window.end]
 
 
 def _value(amount: Amount) -> float:
     """What a number is; of two readings the one with groups of digits."""
     return amount.values[-1]
+
+
+def _are_near(amount: Amount, other: Amount) -> bool:
+    return bool(other.values) and abs(_value(amount) - _value(other)) <= ROUGH * abs(_value(other))
 
 
 def _differ(amounts: Sequence[Amount], other: Amount) -> bool:
@@ -158,16 +206,17 @@ def _found(amount: Amount, reckoned: Iterable[tuple[float, str]]) -> str:
     return next((how for value, how in reckoned if abs(mine - value) <= room + 1e-9 * abs(value)), "")
 
 
-def _based(text: str) -> Iterator[tuple[Amount, str, str]]:
-    """The numbers of a text, by what each is counted or paid (empty if that is not said), and as it is written."""
-    pieces = [*pieces_of(text), NOTHING, NOTHING, NOTHING]
+def _rates(text: str) -> Iterator[tuple[Amount, tuple[str, ...], str]]:
+    """The numbers of a text, with the words for what each is paid or counted (none if that is not said), as written."""
+    pieces = [*pieces_of(text), *[NOTHING] * 4]
     for amount in amounts_of(pieces):
-        if not amount.times:
+        if amount.values and not amount.times:
             raw = text[pieces[amount.first].start : pieces[amount.last].end]
-            yield amount, _base(pieces[amount.last + 1 : amount.last + 4]), raw
+            yield amount, _bases(pieces[amount.last + 1 : amount.last + 5]), raw
 
 
-def _base(behind: Sequence[Piece]) -> str:
-    first, second, third = behind
-    by, base = (second, third) if unit_of(first, second) else (first, second)
-    return key_of(base.word) if by.word in _BY and base.kind == "word" and base.word not in STOP_WORDS else ""
+def _bases(behind: Sequence[Piece]) -> tuple[str, ...]:
+    """The word behind "per", and the next one: per active user."""
+    by, *bases = behind[1:] if unit_of(behind[0], behind[1]) else behind[:3]
+    is_base = by.word in _BY and bases[0].kind == "word" and bases[0].word not in STOP_WORDS
+    return tuple(MEASURES.get(one.word) or key_of(one.word) for one in bases[:2]) if is_base else ()

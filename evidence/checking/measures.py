@@ -33,8 +33,8 @@ def _with_dimensions() -> dict[str, str]:
 
 MEASURES = _PLAIN | _with_dimensions()
 """Units as they are written, each with the one that stands for it."""
-UNIT_SIGNS = SIGNS | {"¥": "yen", "‰": "per mille"}
-"""Signs of units."""
+UNIT_SIGNS = SIGNS | {"‰": "per mille"}
+"""Signs of units; ¥ is that of two."""
 
 
 def unit_of(piece: Piece, following: Piece) -> str:

@@ -56,14 +56,16 @@ def reaudit(report: Report, texts: Mapping[str, Sequence[SourceText]]) -> Reaudi
     judged = {(words, one.source): one for words, check in said.items() for one in check.passages if one.judge}
     checks = list[tuple[str, ClaimCheck]]()
     for unit in units_of(without_marks(report.text), report.sources):
+        known = said.get(unit.raw)
+        if judged and known is None:
+            # A model has said that it needs no source.
+            continue
         for source in unit.sources:
             if opinion := judged.get((unit.raw, source)):
                 verifier.put(unit.text, opinion)
-        if unit.sources or not judged:
-            checks.append((unit.raw, verifier.check(unit)))
-        elif known := said.get(unit.raw):
-            # Only a model can say something of what cites nothing, and that it needs no source.
-            checks.append((unit.raw, known))
+        # Only a model can say something of what cites nothing.
+        is_told = known is not None and bool(judged) and not unit.sources
+        checks.append((unit.raw, known if known and is_told else verifier.check(unit)))
     return Reaudit(tuple(_beside(report, checks)), faults_of(report, texts))
 
 

@@ -62,7 +62,7 @@ def check_claim(claim: str, evidence: str) -> Check:
     its words do not show whether it supports the statement.
     """
     read = Evidence(evidence)
-    check, figures = best_passage(claim, read), Figures(claim, claim, [read], is_cell=False)
+    check, figures = best_passage(claim, read), Figures(claim, claim, claim, [read], is_cell=False)
     wrong = figures.otherwise() or (figures.foreign() if check.verdict != "supported" else [])
     if not wrong or not read.passages:
         return check

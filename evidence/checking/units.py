@@ -58,6 +58,11 @@ class Unit(NamedTuple):
         return _ROW.match(self.sentence) is not None and self.raw != self.sentence
 
     @property
+    def words(self) -> str:
+        """Its own words, of a cell without those of its row and column."""
+        return _words(self.raw) if self.is_cell else self.text
+
+    @property
     def within(self) -> str:
         """The words of the sentence or row, without markers."""
         return _words(self.sentence)

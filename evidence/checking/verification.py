@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 
 from ...audit import CitedPassage, ClaimCheck, ClaimVerdict
 from ..text.pages import page_of
+from ..text.vocabulary import STOP_WORDS
+from ..text.words import tokens
 from .figures import Figures
 from .reading import Evidence
 from .score import best_passage, stands_in
@@ -16,6 +19,8 @@ from .windows import words_and_figures
 
 FEW, MOST = 0.34, 0.66
 """Shares of a part's words: what a passage of the sources cited holds at most, and one of another source at least."""
+SAMPLE = 20_000
+"""Characters of a text that show in which language it is."""
 TELLING = 3
 """Words and figures from which on a part can be told to come from another source."""
 SAID_ELSEWHERE = "another source says so"
@@ -90,13 +95,16 @@ class Verifier:
         texts = [one.evidence for source in unit.sources for one in self._texts.get(source, ())]
         if not texts:
             return "unchecked", ()
-        figures = Figures(unit.text, unit.within, texts, is_cell=unit.is_cell)
+        figures = Figures(unit.words, unit.text, unit.within, texts, is_cell=unit.is_cell)
         if others := figures.otherwise():
             return "unsupported", tuple(f"the source gives {one} in another unit" for one in others)
         if "supported" in verdicts or self._is_supported_together(unit, passages):
             return "supported", ()
-        doubts = tuple(f"the source does not say {one}" for one in (*figures.foreign(), *self._names_of_others(unit)))
-        if not doubts and self._is_said_elsewhere(unit):
+        cited = [one for source in unit.sources for one in self._texts.get(source, ())]
+        is_comparable = _share_a_language(unit, cited)
+        names = self._names_of_others(unit, cited) if is_comparable else []
+        doubts = tuple(f"the source does not say {one}" for one in (*figures.foreign(), *names))
+        if not doubts and is_comparable and self._is_said_elsewhere(unit):
             doubts = (SAID_ELSEWHERE,)
         return "unsupported" if doubts else "unchecked", doubts
 
@@ -115,11 +123,19 @@ class Verifier:
     def _share(self, unit: Unit, source: str) -> float:
         return max((one.windows.share(unit.text) for one in self._texts.get(source, ())), default=0.0)
 
-    def _names_of_others(self, unit: Unit) -> list[str]:
-        """The names in it that only other sources than those that it cites know."""
-        cited = [one for key in unit.sources for one in self._texts.get(key, ())]
-        if not all(one.has_telling_capitals for one in cited):
+    def _names_of_others(self, unit: Unit, cited: Sequence[SourceText]) -> list[str]:
+        """The names in it of which only other sources than those that it cites know a word."""
+        if unit.is_cell or not all(one.has_telling_capitals for one in cited):
             return []
-        names = {term.key: term.raw for term in terms_of(unit.text) if term.kind == "name" and not term.is_first}
         own, known = ({word for one in some for word in one.words} for some in (cited, self._all))
-        return [raw for key, raw in names.items() if key in known - own]
+        groups = groupby(terms_of(unit.text), key=lambda term: term.kind == "name")
+        names = [list(terms) for is_name, terms in groups if is_name]
+        foreign = [name for name in names if not any(one.is_first or one.key in own for one in name)]
+        return [" ".join(one.raw for one in name) for name in foreign if all(one.key in known for one in name)]
+
+
+def _share_a_language(unit: Unit, texts: Sequence[SourceText]) -> bool:
+    """Whether the words that every text of a language holds stand in these texts as well."""
+    idle = {word for word in tokens(unit.within) if word in STOP_WORDS}
+    held = {word for one in texts for word in tokens(one.text[:SAMPLE])}
+    return len(idle & held) >= len(idle) / 2
