@@ -51,6 +51,8 @@ class Scope(Record):
     """Domains that are neither searched nor read."""
     published_after: str = ""
     """Day before which web results are left out (ISO 8601); empty for none."""
+    documents: str = ""
+    """The list of the user's documents, or of their folders, as the models that plan and search are shown it."""
 
 
 class Assignment(Record):

@@ -28,6 +28,7 @@ from ..run.pages import pages_of
 from ..run.plans import read_review
 from ..state import Brief, Entry, Framing, Plan, Progress, Report, ResearchState, Run, Scope, Task
 from ..tools.addresses import Addresses, addresses_in
+from ..tools.catalogue import catalogue
 from ..tools.decide_language import check_language, decide_language
 from ..tools.engines.choose import choose_engines
 from ..tools.library import Library, LibraryStatus
@@ -87,6 +88,7 @@ async def _start(state: ResearchState, runtime: Runtime[Context], entry: Entry, 
     language = await decide_language(context.language, messages, entry, state.run)
     is_extract = labels(language.code).is_extract
     status = await _prepare_documents(context, runtime)
+    documents = await asyncio.to_thread(catalogue, Library(context), status.documents)
     question_id = uuid.uuid4().hex
     run = Run(
         id=question_id,
@@ -96,7 +98,7 @@ async def _start(state: ResearchState, runtime: Runtime[Context], entry: Entry, 
         language_code=language.code,
         # The only sign of a checkpointer that a node can see.
         is_resumable=get_config().get("configurable", {}).get("__pregel_checkpointer") is not None,
-        scope=_scope(context),
+        scope=_scope(context, documents),
         version=await asyncio.to_thread(version, "deep-research"),
         entry=entry,
         active_seconds=context.clock.seconds() - started,
@@ -125,7 +127,7 @@ async def _start(state: ResearchState, runtime: Runtime[Context], entry: Entry, 
     )
 
 
-def _scope(context: Context) -> Scope:
+def _scope(context: Context, documents: str) -> Scope:
     after = context.published_after
     return Scope(
         docs=tuple(str(path.expanduser().absolute()) for path in context.docs),
@@ -133,6 +135,7 @@ def _scope(context: Context) -> Scope:
         domains_allow=context.domains_allow,
         domains_deny=context.domains_deny,
         published_after=after.isoformat() if after else "",
+        documents=documents,
     )
 
 

@@ -102,6 +102,7 @@ def _request(
         offered=list(offered_tools(bound(context, run.scope))),
         max_cycles=max_cycles,
         parallel=limits.max_parallel_researchers,
+        documents=run.scope.documents,
     )
     reminder = render(
         "orchestrate",

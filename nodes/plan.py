@@ -72,6 +72,7 @@ async def _ask(state: ResearchState, context: Context, teller: Teller, again: bo
         language=run.language,
         max_steps=limits.max_plan_steps,
         instructions=context.instructions,
+        documents=run.scope.documents,
     )
     reminder = render("plan", "reminder", again=again, assumptions=run.assumptions)
     conversation = latest(state.messages, limits.context_messages)

@@ -120,6 +120,7 @@ async def _ask(state: ResearchState, context: Context, pages: Pages, filler: Fil
             max_steps=limits.max_plan_steps,
             instructions=context.instructions,
             assumptions=run.assumptions,
+            documents=run.scope.documents,
             summary=brief.summary,
             orientation=await pages.text(brief.orientation) if brief.orientation else "",
             knowledge=known(learnings=with_numbers(state, own_learnings(state))),

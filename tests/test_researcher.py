@@ -31,7 +31,7 @@ async def test_a_researcher_sees_its_task_and_nothing_else(tmp_path: Path) -> No
     first = run.calls("researcher")[0].messages
     assert [type(message) for message in first] == [SystemMessage, HumanMessage, HumanMessage]
     assert first[1].text == "Find out when the light was lit."
-    assert "keeper" not in run.calls("researcher")[0].text
+    assert "kept the light" not in run.calls("researcher")[0].text
 
 
 @pytest.mark.behaviour("O-45", "O-55")

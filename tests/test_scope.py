@@ -45,7 +45,9 @@ async def test_a_run_without_the_web_stays_without_it(tmp_path: Path, monkeypatc
         state = await asked_and_resumed(wire, monkeypatch, tmp_path / "data")
         assert wire.engine.requests == []
         assert wire.asked()["researcher"] > 3
-    assert state.run and state.run.scope == Scope(docs=(str(documents),))
+    assert state.run
+    listed = "<data-documents>\n- Light (docs:documents/light.md, 35 characters)\n</data-documents>"
+    assert state.run.scope == Scope(docs=(str(documents),), documents=listed)
 
 
 async def test_a_run_keeps_to_its_domains_and_to_its_date(tmp_path: Path, monkeypatch: Patch) -> None:

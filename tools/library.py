@@ -180,6 +180,12 @@ class Library:
                 if document:
                     yield document
 
+    def addresses(self) -> Iterator[str]:
+        """The addresses of all documents that can be read."""
+        for root in self._roots:
+            stamps = self._mended(root, root.store.stamps)
+            yield from (root.address(path) for path, entry in stamps.items() if not entry.reason)
+
     def read(self, address: str) -> Document | None:
         """The document of this address, as it was indexed; none if there is no such document."""
         for root in self._roots:

@@ -27,6 +27,7 @@ def opening(task: Task, context: Context) -> list[AnyMessage]:
         reasons=profile_of("researcher", context).reasons,
         max_iterations=context.limits.max_iterations,
         max_queries=context.limits.max_queries,
+        documents=task.scope.documents,
     )
     return [SystemMessage(system), HumanMessage(task.text)]
 

@@ -79,6 +79,7 @@ async def _ask(state: StepState, context: Context, filler: Filler) -> ChooseQuer
         facts=facts_of_step(state),
         offered=list(offered_tools(context)),
         max_queries=limits.max_queries,
+        documents=state.task.scope.documents,
         iteration=state.iteration + 1,
         max_iterations=limits.max_step_iterations,
         knowledge=knowledge_of(state, limits),

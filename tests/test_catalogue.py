@@ -1,0 +1,32 @@
+"""The models that plan and search are shown what documents there are, before they ask for any."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lab import REPORT, lab, research
+
+from deep_research import Context
+from deep_research.tools.catalogue import LISTED, catalogue
+from deep_research.tools.library import Library
+
+LIGHT = "- Skerry Light (docs:lab-documents/lighthouse.md, 94 characters)"
+
+
+async def test_whoever_plans_and_searches_sees_the_documents(tmp_path: Path) -> None:
+    run = lab(tmp_path, orchestrator=[research("When was it lit?"), REPORT])
+    await run.ask()
+    calls = [*run.calls("planner"), *run.calls("orchestrator"), *run.calls("researcher")]
+    assert len(calls) > 4 and all(LIGHT in call.messages[0].text for call in calls)
+
+
+def test_many_documents_are_told_by_their_folders(tmp_path: Path) -> None:
+    for number in range(LISTED + 10):
+        folder = tmp_path / "papers" / ("old" if number < 30 else "new")
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{number}.md").write_text(f"# Paper {number}\n\nIt is one of many.", "utf-8")
+    library = Library(Context(docs=(tmp_path / "papers",), data_dir=tmp_path / "data"))
+    count = library.refresh().documents
+    told = catalogue(library, count)
+    assert told.splitlines()[1:-1] == ["- docs:papers/new: 130 documents", "- docs:papers/old: 30 documents"]
+    assert catalogue(Library(Context(data_dir=tmp_path / "data")), 0) == ""

@@ -1,0 +1,40 @@
+"""What documents there are, as the models that plan and search are told before they ask for any."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from ..run.fencing import fence
+from .library import Document, Library
+
+LISTED = 150
+"""Documents that are listed one by one."""
+FOLDERS = 60
+"""Folders that are listed where the documents are more, those that hold most first."""
+CHARACTERS = 8000
+"""Characters of the list; a longer one is that of the folders."""
+TITLE = 120
+"""Characters of a title."""
+
+
+def catalogue(library: Library, documents: int) -> str:
+    """Return a list of so many documents for a prompt: one by one, or else their folders; empty if there are none."""
+    lines = list(map(_line, library.documents())) if documents <= LISTED else []
+    if documents and (not lines or sum(map(len, lines)) > CHARACTERS):
+        lines = list(_folders(library.addresses()))
+    return fence("\n".join(lines), tag="documents") if lines else ""
+
+
+def _line(document: Document) -> str:
+    source = document.source
+    date = f", {source.date}" if source.date else ""
+    return f"- {source.title[:TITLE]} ({source.address}{date}, {len(document.text):,} characters)"
+
+
+def _folders(addresses: Iterable[str]) -> Iterator[str]:
+    counts = Counter(address.rpartition("/")[0] for address in addresses)
+    for folder, count in counts.most_common(FOLDERS):
+        yield f"- {folder}: {count:,} documents"
+    if len(counts) > FOLDERS:
+        yield f"- {len(counts) - FOLDERS} more folders"
