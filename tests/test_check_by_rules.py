@@ -50,6 +50,8 @@ def verdicts_of(text: str) -> list[tuple[str, tuple[str, ...]]]:
         ("Mooring is €95 per order [1].", "the source gives 95 in another unit"),
         ("Trials are set for September 2025 [1].", "the source does not say September 2025"),
         ("The trials began in 1998 [1].", "the source does not say 1998"),
+        ("Costs rose from €1.2m to €0.4m [1].", "its figures go the other way than “rose”"),
+        ("Die Kosten sanken von 0,4 auf 1,2 Mio. € [1].", "its figures go the other way than “sanken”"),
         ("The cranes were repaired by Ingrid Solheim [1].", "the source does not say Ingrid Solheim"),
         ("The mayor promised nothing to the fishermen [1].", "another source says so"),
     ],
@@ -79,6 +81,7 @@ def test_another_figure_unit_year_or_name_and_the_wrong_source_are_marked(wrong:
         "Mayor Ingrid Solheim chairs the port council [2].",
         "There are 2 quays and 1 crane, as in Phase 3 [1].",
         "A permit is €15 per annum [1].",
+        "The town's part fell from €1.2m to €0.4m [1].",
     ],
 )
 def test_what_follows_from_figures_or_stands_in_other_words_gets_no_mark(right: str) -> None:

@@ -112,7 +112,12 @@ class Desk:
         """The figures of a unit beside those of these sources, as far as they are not the same."""
         texts = [one.evidence for key in keys for one in self._texts.get(key, ())]
         found = Figures(unit.words, unit.text, unit.within, texts, is_cell=unit.is_cell)
-        told = {"in no source": found.foreign(), "in another unit": found.otherwise(), "reckoned": found.reckoned()}
+        told: dict[str, Any] = {
+            "in no source": found.foreign(),
+            "in another unit": found.otherwise(),
+            "the other way than": found.against_itself(),
+            "reckoned": found.reckoned(),
+        }
         return {words: figures for words, figures in told.items() if figures}
 
 

@@ -6,9 +6,11 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, permutations
 
+from ..text.tables import word_tables
 from ..text.vocabulary import STOP_WORDS
+from ..text.words import tokens
 from .amounts import Amount, amounts_of, counts_as, says
-from .measures import MEASURES, unit_of
+from .measures import MEASURES, UNIT_SIGNS, unit_of
 from .reading import Evidence
 from .spelling import NOTHING, Piece, key_of, pieces_of
 from .terms import Term, terms_of
@@ -21,6 +23,10 @@ SUMMED = (3, 4)
 """So many figures may be summed up, besides two."""
 MOST = 16
 """Figures near by of which these may be."""
+_WORDS = word_tables(__package__)
+RISING, FALLING = (frozenset(tokens(_WORDS[name])) for name in ("rising", "falling"))
+_ENDS = {"from": frozenset({"from", "von", "de"}), "to": frozenset({"to", "auf", "à", "a"})}
+"""Words before the figures between which something has changed."""
 PERIODS = frozenset({"hour", "day", "week", "month", "year", "decade", "century"})
 _BY = frozenset({"per", "a", "an", "each", "every", "pro", "je", "par"})
 _SPAN_OF_YEARS = re.compile(r"(\d\d)(\d\d)[–/-](\d\d)(?![\d/-])")
@@ -79,6 +85,18 @@ class Figures:
             if bases and is_known and all(words and base not in words for words in bases):
                 found.append(raw)
         return found
+
+    def against_itself(self) -> str:
+        """Return the word that says the other way than its figures go, as in rose from 7.9 to 7.2; empty if none does."""
+        pieces = pieces_of(self._statement)
+        turns = [piece.raw for piece in pieces if piece.word in RISING | FALLING]
+        ends = {way: [one for one in amounts_of(pieces) if _before(one, pieces) in _ENDS[way]] for way in _ENDS}
+        if len(turns) != 1 or any(len(found) != 1 or not found[0].values for found in ends.values()):
+            return ""
+        first, last = ends["from"][0], ends["to"][0]
+        is_up, is_said_up = _value(last) > _value(first), turns[0].lower() in RISING
+        is_change = first.unit in ("", last.unit) and _value(first) != _value(last)
+        return turns[0] if is_change and is_up != is_said_up else ""
 
     def foreign(self) -> list[str]:
         """Return those that no source gives and that do not follow from what stands near by in them.
@@ -154,6 +172,13 @@ def _is_told(term: Term) -> bool:
 def _amount(term: Term) -> Amount:
     assert term.amount
     return term.amount
+
+
+def _before(amount: Amount, pieces: Sequence[Piece]) -> str:
+    """The word before a number and the sign of its currency."""
+    place = amount.first - 1
+    place -= place > 0 and pieces[place].raw in UNIT_SIGNS
+    return pieces[place].word if place >= 0 else ""
 
 
 def _near(statement: str, source: Evidence) -> Iterator[str]:

@@ -63,7 +63,8 @@ def check_claim(claim: str, evidence: str) -> Check:
     """
     read = Evidence(evidence)
     check, figures = best_passage(claim, read), Figures(claim, claim, claim, [read], is_cell=False)
-    wrong = figures.otherwise() or (figures.foreign() if check.verdict != "supported" else [])
+    wrong = figures.otherwise() or list(filter(None, [figures.against_itself()]))
+    wrong = wrong or (figures.foreign() if check.verdict != "supported" else [])
     if not wrong or not read.passages:
         return check
     doubts = (f"the text does not say {one} so" for one in wrong)

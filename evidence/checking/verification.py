@@ -98,6 +98,8 @@ class Verifier:
         figures = Figures(unit.words, unit.text, unit.within, texts, is_cell=unit.is_cell)
         if others := figures.otherwise():
             return "unsupported", tuple(f"the source gives {one} in another unit" for one in others)
+        if turn := figures.against_itself():
+            return "unsupported", (f"its figures go the other way than “{turn}”",)
         if "supported" in verdicts or self._is_supported_together(unit, passages):
             return "supported", ()
         cited = [one for source in unit.sources for one in self._texts.get(source, ())]
