@@ -87,7 +87,7 @@ class Figures:
         return found
 
     def against_itself(self) -> str:
-        """Return the word that says the other way than its figures go, as in rose from 7.9 to 7.2; empty if none does."""
+        """Return the word that says the other way than its figures go (rose from 7.9 to 7.2); empty if none does."""
         pieces = pieces_of(self._statement)
         turns = [piece.raw for piece in pieces if piece.word in RISING | FALLING]
         ends = {way: [one for one in amounts_of(pieces) if _before(one, pieces) in _ENDS[way]] for way in _ENDS}
