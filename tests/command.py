@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -159,7 +158,3 @@ class Terminal:
             return False
         self.raw += data.decode(errors="replace")
         return bool(data)
-
-
-def seconds_since(start: float) -> float:
-    return time.monotonic() - start
