@@ -39,7 +39,9 @@ class Desk:
     def calls(self, thread: str, role: str = "researcher") -> list[dict[str, Any]]:
         """What a role was asked on a thread, in order."""
         notes = self.folder / NOTES
-        calls = [json.loads(line) for line in notes.read_text("utf-8").splitlines()] if notes.exists() else []
+        lines = notes.read_text("utf-8").splitlines(keepends=True) if notes.exists() else []
+        # The server may be in the middle of its last line.
+        calls = [json.loads(line) for line in lines if line.endswith("\n")]
         return [call for call in calls if (call["thread"], call["role"]) == (thread, role)]
 
     def counts(self, thread: str) -> Counter[str]:
