@@ -13,6 +13,7 @@ from .limits import Limits
 from .spending import total
 
 ONE_KIND = f"{NOT_RUN} one kind of tool a message. Call it again alone."
+ONE_PLACE = f"{NOT_RUN} one place to read on from a message. Call it again alone."
 ACT_NOW = f"{NOT_RUN} no more thinking in a row. Call another tool now."
 REPEATED = f"{NOT_RUN} this very call was made {{made}} times before. Write down what was found."
 
@@ -41,8 +42,8 @@ def choose(calls: Calls, state: ResearcherState, limits: Limits) -> Step:
     if not acting:
         return _think(list(calls.accepted), answers, state, limits)
     first = acting[0]
-    same = [call for call in acting if call.name == first.name]
-    answers |= {call.id: ONE_KIND for call in acting if call.name != first.name}
+    same = [call for call in acting if call.name == first.name and _single(call) == _single(first)]
+    answers |= {call.id: ONE_PLACE if call.name == first.name else ONE_KIND for call in acting if call not in same}
     answers |= {call.id: ACKNOWLEDGED for call in calls.accepted if call.name == tool_names.THINK_TOOL}
     if first.name == tool_names.GENERATE_REPORT:
         return Step(answers | {call.id: ACKNOWLEDGED for call in same}, is_finished=True)
@@ -60,12 +61,18 @@ def _think(same: list[Call], answers: dict[str, str], state: ResearcherState, li
     return Step(answers | {call.id: ACKNOWLEDGED for call in same}, thinks=state.thinks + 1)
 
 
+def _single(call: Call) -> dict[str, Any]:
+    """The arguments that are no texts and no lists, such as the place from which to read on."""
+    return {name: value for name, value in call.arguments.items() if value and not isinstance(value, str | list | tuple)}
+
+
 def _merged(calls: list[Call]) -> dict[str, Any]:
     """The arguments of the first call, with the list arguments of all put together; a bare text counts as a list."""
     merged = dict(calls[0].arguments)
     for call in calls[1:]:
         for name, value in call.arguments.items():
-            merged[name] = [*_as_list(merged.get(name)), *_as_list(value)]
+            if isinstance(value, str | list | tuple):
+                merged[name] = [*_as_list(merged.get(name)), *_as_list(value)]
     return merged
 
 

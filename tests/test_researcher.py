@@ -119,6 +119,23 @@ async def test_calls_of_one_tool_are_run_as_one(tmp_path: Path) -> None:
     assert every_call_has_one_result(run.calls("researcher")[1].messages)
 
 
+async def test_pages_are_read_on_from_one_place_a_message(tmp_path: Path) -> None:
+    keeper, tides = (f"docs:lab-documents/{name}" for name in ("keeper.md", "tides.html"))
+    places = calls(
+        call("open_url", urls=[keeper], start=0, id="one"),
+        call("open_url", urls=[tides], id="two"),
+        call("open_url", urls=[tides], start=30_000, id="three"),
+    )
+    beyond = calls(call("open_url", urls=[tides], start=30_000, id="beyond"))
+    run = lab(tmp_path, orchestrator=[TASK, REPORT], researcher=[places, beyond, REPORT, "Both. [1, 2]"])
+    actions = in_order(await run.ask())[0].actions
+    assert [(action.id, action.inputs) for action in actions[:1]] == [("one", (keeper, tides))]
+    answers = results(run.calls("researcher")[2].messages)
+    assert "Run together" in answers["two"]
+    assert "one place to read on from" in answers["three"]
+    assert "nothing from 30000 on" in answers["beyond"]
+
+
 @pytest.mark.behaviour("O-50")
 async def test_an_unknown_tool_is_answered_with_the_names_of_the_known_ones_and_costs_a_round(tmp_path: Path) -> None:
     unknown = calls(call("browse", id="b"), call("shell", id="s"))

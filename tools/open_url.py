@@ -88,8 +88,10 @@ class OpenUrl:
         self._desk.meter.fetches += 1
         return Hit(document.source, document.text, document.text)
 
-    def _windowed(self, hit: Hit, asked: str, start: int) -> Hit:
+    def _windowed(self, hit: Hit, asked: str, start: int) -> Hit | str:
         """The passages of a text that are wanted, or what follows a place in it."""
+        if start and start >= len(hit.text):
+            return f"{hit.source.address!r} has {len(hit.text)} characters, so there is nothing from {start} on."
         if start:
             return hit._replace(excerpt=read_on(hit.text, start, self._limits.page_characters))
         excerpts = self._desk.excerpts
