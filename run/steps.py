@@ -63,7 +63,9 @@ def _think(same: list[Call], answers: dict[str, str], state: ResearcherState, li
 
 def _single(call: Call) -> dict[str, Any]:
     """The arguments that are no texts and no lists, such as the place from which to read on."""
-    return {name: value for name, value in call.arguments.items() if value and not isinstance(value, str | list | tuple)}
+    return {
+        name: value for name, value in call.arguments.items() if value and not isinstance(value, str | list | tuple)
+    }
 
 
 def _merged(calls: list[Call]) -> dict[str, Any]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from deep_research.evidence.checking.lines import unwrap
 from deep_research.evidence.checking.opposites import are_opposite
-from deep_research.evidence.checking.reading import Evidence
+from deep_research.evidence.checking.reading import Evidence, unwrap
 from deep_research.evidence.checking.score import Check, best_passage, score_support
 
 TOWER = (

@@ -35,7 +35,7 @@ _PARTS = re.compile(
 _OF_PARTS = (50.0, 25.0, 75.0, 100 / 3, 200 / 3, 20.0, 40.0, 60.0, 80.0, 100.0, 200.0, 300.0)
 """Per cent that are said so, or by twice and three times."""
 COUNTED = 32
-"""Whole numbers without a unit below this are left alone: they count what is listed, or belong to a name or a season."""
+"""Whole numbers without a unit below this are left alone: they count what is listed, or belong to a name."""
 ROUGH = 0.15
 """How far a rough number may be from what it stands for, as a share of that."""
 NEAR, BESIDE = 40, 20

@@ -10,11 +10,10 @@ from ..text.words import UNSPACED
 from .alignment import Alignment, best_alignment, best_windows
 from .conflicts import Conflict, conflicts_of
 from .figures import Figures
-from .fitted import probability
 from .matching import Matches, match
 from .number_words import MONTHS
 from .reading import Evidence
-from .signals import signals_of
+from .signals import probability, signals_of
 from .terms import Term, terms_of
 
 Verdict = Literal["supported", "contradicted", "unchecked"]

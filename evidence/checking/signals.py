@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+import math
+from collections.abc import Container, Mapping, Sequence
 from functools import reduce
 from itertools import pairwise
 from operator import or_
@@ -18,13 +19,33 @@ TELLING = 0.2
 """What a word weighs at least to be counted."""
 FIGURES = ("number", "unit", "date")
 """Kinds of conflicts that tell something even where claim and passage are worded freely."""
+WEIGHTS: Mapping[str, float] = {
+    "everywhere": 0.82,
+    "in one sentence": 0.78,
+    "in two": 0.79,
+    "in order": 0.73,
+    "pairs": 0.69,
+    "weakest part": 0.59,
+    "weakest part in passage": 0.58,
+    "names in passage": 0.73,
+    "first person": -1.51,
+    "other figures": -1.85,
+}
+"""What a signal adds to the logarithm of the odds.
+
+Each is divided by its standard deviation, and then all count alike: with 151 labelled pairs of a sentence and a text
+such equal weights held better on pairs left out than fitted ones. One logistic regression on these pairs gave their
+common factor; the other weights were chosen on the same pairs, and the constant so that as many supported as
+unsupported ones are judged right.
+"""
+CONSTANT = -2.90
 _SPEAKERS = ("i", "my", "me", "we", "our", "ich", "mich", "wir", "je", "nous", "yo", "nosotros")
 
 
 def signals_of(
     matches: Matches, evidence: Evidence, windows: Sequence[Window], alignment: Alignment, conflicts: Sequence[Conflict]
 ) -> dict[str, float]:
-    """What the judgement rests on, by name; `fitted.WEIGHTS` says what each of them tells."""
+    """What the judgement rests on, by name; `WEIGHTS` says what each of them tells."""
     everywhere, here = reduce(or_, matches.masks, 0), alignment.window.mask
     telling = [bit for bit, weight in enumerate(matches.weights) if weight > TELLING]
     return {
@@ -39,6 +60,11 @@ def signals_of(
         "first person": float(_speaks(matches.own) and not _speaks(evidence.places)),
         "other figures": max((one.weight for one in conflicts if one.kind in FIGURES), default=0.0),
     }
+
+
+def probability(signals: Mapping[str, float]) -> float:
+    """How likely a source with these signals supports the claim, from 0 to 1."""
+    return 1 / (1 + math.exp(-CONSTANT - sum(weight * signals[name] for name, weight in WEIGHTS.items())))
 
 
 def _speaks(keys: Container[str]) -> bool:

@@ -6,15 +6,17 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+from ..text.tables import word_tables
 from ..text.vocabulary import STOP_WORDS
 from ..text.words import tokens
 from .amounts import Amount, amounts_of
 from .number_words import MONTHS
 from .opposites import CJK_NEGATIONS, NEGATIONS
-from .ordinary_words import COMMON
 from .spelling import key_of, pieces_of
 
 _ENDS = frozenset(".!?")
+COMMON = frozenset(map(key_of, word_tables(__package__)["common"].split()))
+"""Stems of words that stand in texts of all kinds and so tell little."""
 
 
 class Term(NamedTuple):
