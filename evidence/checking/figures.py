@@ -145,10 +145,11 @@ class Figures:
 
 
 def _figures(text: str) -> Iterator[tuple[str, Amount]]:
-    """The numbers and dates of a text, each as it is written and as it is read."""
+    """The numbers and dates of a text that have a meaning, each as it is written and as it is read."""
     pieces = pieces_of(text)
     for amount in amounts_of(pieces):
-        yield text[pieces[amount.first].start : pieces[amount.last].end], amount
+        if amount.values or amount.times:
+            yield text[pieces[amount.first].start : pieces[amount.last].end], amount
 
 
 def _before(amount: Amount, pieces: Sequence[Piece]) -> str:
