@@ -6,7 +6,7 @@ import re
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from deep_research.tools.window import CUT, passages, read_on, window
@@ -63,6 +63,7 @@ def test_a_piece_of_a_text_is_in_what_is_shown_of_it(text: str, start: int, leng
     assert len(shown) <= max(len(text), characters + 2 * len(piece) + 2 * length + 20)
 
 
+@example(["# gh", NEEDLE, NEEDLE, NEEDLE, "\n\n", "ab cd"], 200)
 @given(
     st.lists(st.sampled_from(["ab cd", "ef", "\n\n", "# gh", "| i | 7 |", NEEDLE]), max_size=60), st.integers(200, 900)
 )

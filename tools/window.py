@@ -32,9 +32,10 @@ def passages(text: str, wanted: str, excerpt: str, characters: int) -> str:
     everything = range(len(windows.windows))
     for number in (*everything[:1], *shown, *best, *everything):
         one = windows.windows[number]
-        if number not in chosen and one.end - one.start <= room:
+        length = one.end - one.start + len(one.head)
+        if number not in chosen and length <= room:
             chosen.add(number)
-            room -= one.end - one.start
+            room -= length
     if not chosen:
         return window(text, excerpt, characters)
     runs = windows.runs(chosen)

@@ -13,6 +13,8 @@ from ..text.words import stems
 
 LONGEST = 400
 """Characters of a window, about; a longer paragraph is cut between sentences, in halves of this and more."""
+HEADING = 200
+"""Characters of a heading at most; what is longer is text."""
 OPENING = 200
 """Characters at the beginning of a source that are always shown: what it is, of whom and when."""
 WHOLE = 0.6
@@ -79,7 +81,7 @@ class Windows:
 
     def _run(self, run: Sequence[int]) -> tuple[int, str]:
         first, last = self.windows[run[0]], self.windows[run[-1]]
-        start = 0 if first.start < OPENING else first.start
+        start = 0 if run[0] == 0 else first.start
         return start, f"{first.head if start else ''}\n{self.text[start : last.end]}".strip()
 
     def _worth(self, keys: frozenset[str]) -> float:
@@ -119,7 +121,7 @@ def _cut(text: str) -> Iterable[Window]:
     head, table = "", ""
     for block in _BLOCK.finditer(text):
         raw = block.group()
-        if _HEADING.match(raw):
+        if _HEADING.match(raw) and len(raw) <= HEADING:
             head, table = raw.lstrip("# ").strip(), ""
             continue
         if raw.lstrip().startswith("|"):
