@@ -83,6 +83,8 @@ class Finding(Assignment):
     """`partial`: a limit or an error ended the research before the researcher did."""
     reason: str = ""
     """Why it is partial or failed, in words for the reader."""
+    missing: tuple[str, ...] = ()
+    """What the researcher says that its task asks for and it has not found."""
     is_withheld: bool = False
     """Whether a filter of the model's provider refuses to have it read."""
     withheld: int = 0

@@ -9,8 +9,9 @@ from langchain_core.messages.tool import tool_call
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ..evidence.memory.observations import contradictions, open_gaps
+from ..evidence.memory.observations import contradictions, declared, open_gaps
 from ..evidence.text.shrink import cited_sentences, first_cited_sentence
+from ..knowledge import Observation
 from ..models.ask import Reply, ask_model
 from ..models.request import Request
 from ..models.resolve import profile_of
@@ -46,6 +47,7 @@ class OrchestrateUpdate(TypedDict, total=False):
     transcript: list[AnyMessage]
     tasks: list[Task]
     findings: dict[str, Finding]
+    memory: dict[str, Observation]
     spending: dict[str, Spent]
     thoughts: dict[str, str]
 
@@ -161,7 +163,13 @@ def _carry_out(state: ResearchState, reply: Reply, context: Context, teller: Tel
             teller.tell(TopLevelBranching(placement=teller.placement, num_parallel_branches=len(tasks)))
         advance = {"cycle": progress.cycle + 1, "turn": progress.turn + 1, "thought": ""}
         progress = progress.model_copy(update=advance)
-    return {"progress": progress, "transcript": transcript, "tasks": tasks}
+    update = OrchestrateUpdate(progress=progress, transcript=transcript, tasks=tasks)
+    if order.decision == "report" and order.missing is not None:
+        assert state.run is not None
+        own, question = own_observations(state), state.run.question
+        gaps = declared(order.missing, own, state.run.id, progress.cycle, about=question)
+        update["memory"] = {gap.key: gap for gap in gaps}
+    return update
 
 
 def _entries(message: AIMessage, order: Order) -> list[AnyMessage]:

@@ -13,7 +13,7 @@ from ..evidence.citations.citing import numbered_draft
 from ..evidence.citations.drafts.clean import clean_draft
 from ..evidence.citations.numbering import by_number
 from ..evidence.citations.protected import settle_fences, unwrapped
-from ..evidence.memory.notes import gaps_of, open_gaps_of
+from ..evidence.memory.notes import gaps_of, missing_of
 from ..evidence.text.seams import words_in
 from ..models.settings import settings_of
 from ..run.context import Context
@@ -90,7 +90,7 @@ def _draft(
     cleaned = clean_draft(settle_fences(unwrapped(teller.raw.strip())), numbered)
     keys = {number: source.key for number, source in numbered.items()}
     text, sources = numbered_draft(settle_fences(cleaned.text), keys)
-    has_gaps = bool(gaps_of(run, findings) or open_gaps_of(run, state.steps, state.memory.values()))
+    has_gaps = bool(gaps_of(run, findings) or missing_of(run, findings, state.memory.values()))
     has_gaps |= is_any_unshown or bool(run.stop_reason) or not sources
     has_gaps |= any(step.reason == NOTHING_TO_THINK_OVER for step in state.steps)
     return Draft(

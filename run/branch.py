@@ -49,6 +49,7 @@ class ResearcherState:
     thoughts: Annotated[dict[str, str], merge_texts] = field(default_factory=dict)
     ended: Ending | None = None
     reason: str = ""
+    missing: tuple[str, ...] = ()
     failures: Annotated[list[str], append] = field(default_factory=list)
     findings: Annotated[dict[str, Finding], merge_findings] = field(default_factory=dict)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
@@ -13,6 +13,9 @@ from .conversation import cleaned
 CUT_OFF = frozenset({"length", "max_tokens"})
 REASONING = "reasoning_content"
 """Where a thought of a compatible server is kept, in `additional_kwargs`."""
+MOST_GAPS = 20
+GAP_CHARACTERS = 300
+"""Of what a call says is missing."""
 ACKNOWLEDGED = "Noted."
 MERGED = "Run together with the first call of this message; the results stand there."
 NOT_RUN = "Not run:"
@@ -77,6 +80,16 @@ def was_cut_off(message: AIMessage) -> bool:
     """Whether the message ended at the output limit."""
     metadata = message.response_metadata
     return (metadata.get("finish_reason") or metadata.get("stop_reason")) in CUT_OFF
+
+
+def missing_in(arguments: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """What a call for a report says is missing, each once; none if it does not say."""
+    given = arguments.get("missing")
+    texts = [given] if isinstance(given, str) else given
+    if not isinstance(texts, list):
+        return None
+    lines = (" ".join(text.split())[:GAP_CHARACTERS] for text in texts if isinstance(text, str))
+    return tuple(dict.fromkeys(filter(None, lines)))[:MOST_GAPS]
 
 
 def is_word_of_ours(result: str) -> bool:

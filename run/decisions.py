@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ..state import Decision, Progress
 from . import tool_names
-from .calls import ACKNOWLEDGED, NOT_RUN, Calls
+from .calls import ACKNOWLEDGED, NOT_RUN, Calls, missing_in
 from .limits import Limits
 
 ACT = "act"
@@ -33,6 +33,8 @@ class Order(NamedTuple):
     """Call id and words of each task."""
     uses_plan: bool = False
     """Whether the plan's own steps become the tasks, because the model asks for nothing that can be done."""
+    missing: tuple[str, ...] | None = None
+    """What the model says that stays unanswered in the report; none if it does not say."""
 
 
 def decide(calls: Calls, progress: Progress, limits: Limits, has_findings: bool) -> Order:
@@ -69,7 +71,9 @@ def _without_call(progress: Progress, has_findings: bool) -> Order:
 
 def _report(calls: Calls, progress: Progress, has_findings: bool) -> Order:
     if has_findings or RESEARCH_FIRST in progress.nudges:
-        return Order("report", progress, _all(calls, NOT_NEEDED, {tool_names.GENERATE_REPORT: ACKNOWLEDGED}))
+        answers = _all(calls, NOT_NEEDED, {tool_names.GENERATE_REPORT: ACKNOWLEDGED})
+        asked = next(call for call in calls.accepted if call.name == tool_names.GENERATE_REPORT)
+        return Order("report", progress, answers, missing=missing_in(asked.arguments))
     answers = _all(calls, RESEARCH_ALONE, {tool_names.GENERATE_REPORT: NOTHING_RESEARCHED})
     return Order("again", _nudged(progress, RESEARCH_FIRST), answers)
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from ..state import Spent, Task
 from . import tool_names
 from .branch import ResearcherState, ToolRequest
-from .calls import ACKNOWLEDGED, MERGED, NOT_RUN, Call, Calls
+from .calls import ACKNOWLEDGED, MERGED, NOT_RUN, Call, Calls, missing_in
 from .limits import Limits
 from .spending import total
 
@@ -29,6 +29,8 @@ class Step(NamedTuple):
     thinks: int = 0
     was_nudged: bool = False
     is_finished: bool = False
+    missing: tuple[str, ...] = ()
+    """What it says that it has not found."""
 
 
 def choose(calls: Calls, state: ResearcherState, limits: Limits) -> Step:
@@ -46,7 +48,8 @@ def choose(calls: Calls, state: ResearcherState, limits: Limits) -> Step:
     answers |= {call.id: ONE_PLACE if call.name == first.name else ONE_KIND for call in acting if call not in same}
     answers |= {call.id: ACKNOWLEDGED for call in calls.accepted if call.name == tool_names.THINK_TOOL}
     if first.name == tool_names.GENERATE_REPORT:
-        return Step(answers | {call.id: ACKNOWLEDGED for call in same}, is_finished=True)
+        answers |= {call.id: ACKNOWLEDGED for call in same}
+        return Step(answers, is_finished=True, missing=missing_in(first.arguments) or ())
     answers |= {call.id: MERGED for call in same[1:]}
     request = ToolRequest(id=first.id, tool=first.name, arguments=_merged(same))
     made = sum(1 for action in state.actions if (action.tool, action.inputs) == (request.tool, request.inputs))

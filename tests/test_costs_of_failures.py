@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from lab import PLAN, REPORT, lab, research, search
 from openai_replies import Reply, fail, say, use
-from wire import END, hand_out, is_right, plain_run, wire_lab
+from wire import END, hand_out, is_right, plain_run, search_for, tool_results, wire_lab
 
 from deep_research.run.errors import ContentRefused, ModelFailed, NoPlan, NoReport, ToolsMissing
 from deep_research.run.spending import total
@@ -92,7 +92,7 @@ async def test_a_researcher_that_is_cut_keeps_its_thought_and_its_price(tmp_path
         after=4,
     )
     script = {
-        "researcher": lambda _: stalled,
+        "researcher": lambda request: stalled if tool_results(request) else search_for("light"),
         "finding": lambda _: say("Found: nothing. [1]", reasoning="I sum up."),
         "orchestrator": lambda request: END if "Found:" in request.prompt else hand_out("light"),
     }
@@ -103,9 +103,9 @@ async def test_a_researcher_that_is_cut_keeps_its_thought_and_its_price(tmp_path
     [finding] = state.findings.values()
     assert (finding.ended, finding.reason) == ("partial", "its time was over (researcher_seconds_hard)")
     steps = {key.rpartition(".")[2]: words for key, words in state.thoughts.items() if key.count(".") == 2}
-    assert steps["1"] == "I sum up."
-    assert "I wonder".startswith(steps["0"][:5])
-    assert entries(state, "researcher") == 2
+    assert steps["2"] == "I sum up."
+    assert "I wonder".startswith(steps["1"][:5])
+    assert entries(state, "researcher") == 3
     assert 1.9 <= finding.seconds < 42
 
 
@@ -113,7 +113,7 @@ async def test_a_thought_that_breaks_off_has_a_place_of_its_own(tmp_path: Path, 
     """The wire lab sees to it that no place is used twice."""
     broken = Reply(reasoning="I wonder where to look first and last.", calls=END.calls, ending="cut", after=4)
     script = {
-        "researcher": lambda _: broken,
+        "researcher": lambda request: broken if tool_results(request) else search_for("light"),
         "finding": lambda _: say("Found: nothing. [1]", reasoning="I sum up."),
         "orchestrator": lambda request: END if "Found:" in request.prompt else hand_out("light"),
     }
@@ -121,7 +121,7 @@ async def test_a_thought_that_breaks_off_has_a_place_of_its_own(tmp_path: Path, 
         state = await wire.ask()
     [finding] = state.findings.values()
     assert (finding.ended, len(finding.failures)) == ("partial", 1)
-    assert entries(state, "researcher") == 2
+    assert entries(state, "researcher") == 3
 
 
 async def test_a_trial_is_waited_for_told_and_paid_like_any_call(tmp_path: Path, monkeypatch: Patch) -> None:

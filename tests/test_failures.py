@@ -102,20 +102,29 @@ async def test_a_tool_call_that_breaks_is_answered_before_the_finding_is_written
 
 @pytest.mark.behaviour("O-35")
 async def test_a_branch_that_breaks_as_a_whole_leaves_a_failed_finding_and_its_siblings_alone(tmp_path: Path) -> None:
-    store = FailingStore()
+    store, is_written = FailingStore(), asyncio.Event()
+
+    async def write(*_: Any) -> str:
+        is_written.set()
+        return "Ada Moran. [1]"
+
+    async def lose(*_: Any) -> Any:
+        await is_written.wait()
+        return store.losing(REPORT, 3)()
+
     run = lab(
         tmp_path,
         graph=build_graph(checkpointer=InMemorySaver(), store=store),
         orchestrator=[research("light task", "keeper task"), REPORT],
         researcher={
-            "light task": [search("light"), store.losing(REPORT, 3), "never written"],
-            "keeper task": [REPORT, "From memory."],
+            "light task": [search("light"), lose, "never written"],
+            "keeper task": [search("Ada Moran"), REPORT, write],
         },
     )
     state = await run.ask()
     light, keeper = in_order(state)
     assert (light.ended, light.reason) == ("failed", "an error stopped it (OSError)")
-    assert (keeper.ended, keeper.numbered) == ("done", "From memory.")
+    assert (keeper.ended, keeper.numbered) == ("done", "Ada Moran. [1]")
     assert state.report
 
 

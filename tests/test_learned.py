@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep_research.evidence.memory.learned import gaps_in, learnings_of, merged_by_source, thoughts
+from deep_research.evidence.memory.learned import learnings_of, merged_by_source, thoughts
+from deep_research.evidence.memory.noticing import notice_findings
 from deep_research.evidence.text.sentences import sentences_of
 from deep_research.evidence.text.shrink import cited_sentences
 from deep_research.knowledge import Learning
@@ -72,36 +73,24 @@ def test_a_learning_knows_its_finding_and_its_question() -> None:
 @pytest.mark.parametrize("fields", [{"is_withheld": True}, {"ended": "partial", "failures": ("its model failed",)}])
 def test_what_no_model_has_read_teaches_nothing(fields: dict[str, Any]) -> None:
     assert learned("Lit in 1844 [1].", **fields) == []
-    assert gaps_in(finding("Lit in 1844 [1]. Its cost was not found.", **fields)) == [TASK]
 
 
 @pytest.mark.parametrize(
-    ("text", "gaps"),
+    ("text", "fields", "gaps"),
     [
-        ("Lit [1]. Its cost was not found.", ["Its cost was not found."]),
-        ("This is said first. Lit [1].", []),
-        ("Lit [1].\n\n## Open\n\nNot found:\n- the cost\n- Its height is not known.", ["Its height is not known."]),
-        (
-            "Lit [1]. One is open. Two is open. Three is open. Four is open.",
-            [f"{n} is open." for n in ("One", "Two", "Three")],
-        ),
-        ("Lit [1]. Its cost was not found.\nSources:\n[1] A light", ["Its cost was not found."]),
-        ("Lit [1]. See https://a.example/ for more of it. | a | b | c. No.", []),
-        ("Lit [1]. Its cost is unknown [9].", ["Its cost is unknown."]),
-        ("Lit [1]. 造价没有找到。", ["造价没有找到。"]),
-        ("Nothing was found.", [TASK]),
-        ("Nothing was found [9].", [TASK]),
-        ("", [TASK]),
+        ("Lit [1]. It was built by Anna Holm.", {}, []),
+        ("Lit [1].", {"missing": ("its cost",)}, ["its cost"]),
+        ("Nothing was found [9].", {"missing": ("its cost",)}, [TASK]),
+        ("Lit [1].", {"is_withheld": True}, [TASK]),
+        ("Lit [1].", {"ended": "partial", "reason": "time was up", "missing": ("its cost",)}, ["its cost", TASK]),
+        ("", {"ended": "failed", "reason": "no model"}, [TASK]),
     ],
 )
-def test_what_follows_the_last_citation_was_not_found(text: str, gaps: list[str]) -> None:
-    assert gaps_in(finding(text)) == gaps
-
-
-def test_a_task_that_was_not_finished_is_a_gap_too() -> None:
-    cut = finding("Lit [1]. Its cost was not found.", ended="partial", reason="time was up")
-    assert gaps_in(cut) == ["Its cost was not found.", TASK]
-    assert gaps_in(finding("", ended="failed", reason="no model")) == [TASK]
+def test_gaps_are_declared_and_never_read_from_a_missing_citation(
+    text: str, fields: dict[str, Any], gaps: list[str]
+) -> None:
+    _, noticed = notice_findings([finding(text, **fields)], {})
+    assert [gap.text for gap in noticed.values()] == gaps
 
 
 @pytest.mark.behaviour("A-74")

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lab import REPORT, lab, research, search
+from lab import REPORT, in_order, lab, research, search
 
+from deep_research.evidence.memory.notes import notes_of
 from deep_research.evidence.memory.observations import contradictions, insights, open_gaps
+from deep_research.models.scripted import call, calls
 
 LIT, OTHER = "The Skerry Light was lit in 1844.", "The Skerry Light was lit in 1846."
 OPEN = "Nobody says who built it."
@@ -22,16 +24,16 @@ def shown(prompt: str) -> dict[str, Any]:
     return dict(json.loads(found.group(2))["knowledge"]) if found else {}
 
 
-def finds(finding: str) -> list[Any]:
+def finds(finding: str, *missing: str) -> list[Any]:
     """A researcher that sees both documents, and writes this."""
-    return [search("Skerry Light", "Ada Moran"), REPORT, finding]
+    return [search("Skerry Light", "Ada Moran"), calls(call("generate_report", missing=[*missing])), finding]
 
 
 async def test_open_gaps_and_contradictions_are_shown_to_the_orchestrator(tmp_path: Path) -> None:
     run = lab(
         tmp_path,
         orchestrator=[research("task 0.", "task 1."), REPORT],
-        researcher={"task 0.": finds(f"{LIT} [1] {OPEN}"), "task 1.": finds(f"{OTHER} [2]")},
+        researcher={"task 0.": finds(f"{LIT} [1]", OPEN), "task 1.": finds(f"{OTHER} [2]")},
     )
     state = await run.ask()
     first, second = run.calls("orchestrator")
@@ -46,11 +48,41 @@ async def test_a_gap_that_a_later_finding_fills_is_shown_no_more(tmp_path: Path)
     run = lab(
         tmp_path,
         orchestrator=[research("task 0."), research("task 1."), REPORT],
-        researcher={"task 0.": finds(f"{LIT} [1] {OPEN}"), "task 1.": finds("Nobody but Alan built it, he says. [1]")},
+        researcher={"task 0.": finds(f"{LIT} [1]", OPEN), "task 1.": finds("Nobody but Alan built it, he says. [1]")},
     )
     await run.ask()
     prompts = [shown(call.messages[-1].text) for call in run.calls("orchestrator")]
     assert prompts == [{}, {"gaps": [OPEN]}, {}]
+
+
+async def test_what_the_orchestrator_says_is_missing_is_told_once_in_every_way_out(tmp_path: Path) -> None:
+    left = "what it cost"
+    run = lab(
+        tmp_path,
+        orchestrator=[research("task 0."), calls(call("generate_report", missing=[left]))],
+        researcher={"task 0.": finds(f"{LIT} [1]", OPEN)},
+    )
+    state = await run.ask()
+    assert state.run and state.run.status == "completed_with_gaps"
+    assert state.report and state.report.audit and state.report.audit.open_gaps == (left,)
+    assert [note for note in notes_of(state) if "Not found" in note] == [f"Not found: {left}"]
+    assert run.calls("writer")[0].text.count(left) == 1
+    assert OPEN not in run.calls("writer")[0].messages[-1].text
+
+
+async def test_a_researcher_that_consults_nothing_writes_nothing_from_memory(tmp_path: Path) -> None:
+    run = lab(
+        tmp_path,
+        orchestrator=[research("task 0."), research("task 1."), REPORT],
+        researcher={"task 0.": [REPORT], "task 1.": finds(f"{LIT} [1]")},
+    )
+    state = await run.ask()
+    first, _ = in_order(state)
+    assert (first.text, first.ended, first.reason) == ("", "failed", "it consulted no source")
+    assert state.run and state.run.status == "completed_with_gaps"
+    assert [note for note in notes_of(state) if "task 0" in note] == [
+        "Not researched to the end: task 0: it consulted no source."
+    ]
 
 
 @pytest.mark.parametrize("ended", ["", "Nothing was found."])

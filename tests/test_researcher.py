@@ -72,12 +72,14 @@ async def test_thoughts_cost_no_round_but_time(tmp_path: Path) -> None:
 @pytest.mark.behaviour("O-47")
 async def test_a_third_thought_in_a_row_is_told_to_act_and_costs_a_round(tmp_path: Path) -> None:
     run = lab(
-        tmp_path, orchestrator=[TASK, REPORT], researcher=[*(think() for _ in range(2 + 8)), "Nothing was found."]
+        tmp_path,
+        orchestrator=[TASK, REPORT],
+        researcher=[search("Skerry"), *(think() for _ in range(2 + 7)), "Nothing was found."],
     )
     state = await run.ask()
-    answers = list(results(run.calls("researcher")[-1].messages).values())
+    _, *answers = results(run.calls("researcher")[-1].messages).values()
     assert answers[:2] == ["Noted.", "Noted."]
-    assert len(answers) == 10
+    assert len(answers) == 9
     assert all("no more thinking" in answer for answer in answers[2:])
     assert in_order(state)[0].ended == "partial"
 

@@ -67,7 +67,6 @@ def test_the_system_prompt_depends_on_the_tools_alone(name: RungName, choice: st
     assert "queries (list of text): Short queries." in prompt
     assert "limit (whole number, optional): Most results." in prompt
     assert "\n- generate_report: " in prompt
-    assert "It takes no arguments." in prompt
     assert ("in words" in prompt) == (choice == "auto")
 
 
@@ -111,6 +110,7 @@ def test_where_a_call_is_not_forced_the_model_may_answer_in_words(name: RungName
     for answer in [*answers, "Which lighthouse?"]:
         message = read(answer, [GENERATE_PLAN])
         assert (message.tool_calls, message.content) == ([], "Which lighthouse?")
+    assert "It takes no arguments." in described_call(name)
     [example] = [line for line in described_call(name).splitlines() if "generate_plan" in line and line[0] in "{<"]
     assert asked(read(example, [GENERATE_PLAN])) == [("generate_plan", {})]
 

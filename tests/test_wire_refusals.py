@@ -73,7 +73,10 @@ async def test_a_researcher_that_says_nothing_brings_what_it_read_and_the_others
     }
     assert findings["harbour"].text == f"{FACTS['harbour']} [1]"
     assert state.run and state.run.status == "completed_with_gaps"
-    assert "Not researched to the end: keeper: its model wrote nothing." in state.messages[-1].text
+    assert (
+        "Not researched to the end: keeper: its 2 rounds of tool use were over (max_iterations)."
+        in state.messages[-1].text
+    )
 
 
 @pytest.mark.fault(8)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from openai_server import Received, Reply, fail, send
-from wire import FACTS, Script, found_by, is_right, noted, plain_run, searched, task_of, wire_lab, written
+from wire import FACTS, REPORT, Script, found_by, is_right, noted, plain_run, searched, task_of, wire_lab, written
 from wire_checks import all_faults
 
 from deep_research.run.errors import ModelFailed, RateLimited
@@ -108,7 +108,8 @@ async def test_parallel_researchers_share_the_wait_for_a_busy_server(tmp_path: P
 
     script = plain_run([*FACTS, "tides", "storms"]) | {"researcher": busy}
     with wire_lab(tmp_path, monkeypatch, script, limits={"max_parallel_researchers": 5}) as wire:
-        assert is_right(wire, await wire.ask())
+        state = await wire.ask()
+        assert state.report and state.report.text == REPORT
         assert len(refused) <= 5, "each is told once"
         assert len(wire.of_type("call_delayed")) == 1, "and one waits for all of them"
 
@@ -124,7 +125,7 @@ async def test_a_server_that_fails_one_researcher_for_good_costs_only_its_findin
     with wire_lab(tmp_path, monkeypatch, script, limits={"max_retries": 1}) as wire:
         state = await wire.ask()
         asked = wire.asked()
-    assert (asked["researcher"], asked["finding"]) == (4 + 2, 2 + 2)
+    assert (asked["researcher"], asked["finding"]) == (4 + 2, 2)
     assert [found_by(state)[task].ended for task in FACTS] == ["done", "failed", "done"]
     assert state.report and state.report.text == f"{FACTS['light']} [1] {FACTS['harbour']} [2]"
     assert state.run and state.run.status == "completed_with_gaps"

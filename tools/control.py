@@ -23,9 +23,21 @@ class ResearchAgent(BaseModel):
 class GenerateReport(BaseModel):
     """Everything has been researched, or no cycles are left: have the report written."""
 
+    missing: list[str] = Field(
+        default_factory=list,
+        description="What the request asks for and no result answers, each in a phrase that is understood alone; "
+        "empty if everything is answered."
+    )
+
 
 class GenerateFinding(BaseModel):
     """The topic has been researched: go on to write down the findings."""
+
+    missing: list[str] = Field(
+        default_factory=list,
+        description="What the topic asks for and your results do not give, each in a phrase that is understood alone; "
+        "empty if nothing is missing."
+    )
 
 
 class ThinkTool(BaseModel):

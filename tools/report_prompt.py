@@ -11,6 +11,7 @@ from ..evidence.citations.numbering import by_number
 from ..evidence.citations.outline import PlannedSection
 from ..evidence.citations.stream import cited_numbers
 from ..evidence.memory.comparison import in_words
+from ..evidence.memory.notes import missing_of
 from ..evidence.text.shrink import cited_sentences, first_cited_sentence
 from ..models.request import Request
 from ..prompts import render
@@ -68,6 +69,7 @@ def report_request(
 def _reminder(state: ResearchState, context: Context, asked: Asked, draft: str, *, has_findings: bool) -> str:
     run, pairs = state.run, disagreement(state)
     assert run is not None and state.plan is not None
+    missing = missing_of(run, state.findings.values(), state.memory.values())
     return render(
         "write_report",
         "reminder",
@@ -87,6 +89,7 @@ def _reminder(state: ResearchState, context: Context, asked: Asked, draft: str, 
         # The plan may have been adapted since it was shown.
         plan=plan_text(state.steps) if state.steps else state.plan.text,
         framing=state.framing,
+        gaps=fence("\n".join(missing)) if missing else "",
         contradictions=fence("\n".join(map(in_words, pairs))) if pairs else "",
     )
 

@@ -10,13 +10,12 @@ from ..evidence.checking.reprints import independent, reprints
 from ..evidence.checking.source_text import SourceText
 from ..evidence.checking.units import plain_words
 from ..evidence.editions import may_contradict
-from ..evidence.memory.observations import open_gaps
+from ..evidence.memory.notes import missing_of
 from ..evidence.memory.unread import not_read
 from ..evidence.text.sentences import sentences_of
 from ..run.spending import total
 from ..state import ResearchState
 from ..tools.disagreement import disagreement
-from ..tools.run_context import own_observations
 from .examination import Examined
 
 
@@ -46,7 +45,7 @@ def audit_of(
         excerpts_cited=sum(not state.sources[key].content_hash for key in report.sources),
         reprints=tuple(groups),
         disagreements=tuple(_disagreements(state, report)),
-        open_gaps=tuple(gap.text for gap in open_gaps(own_observations(state))),
+        open_gaps=tuple(missing_of(run, state.findings.values(), state.memory.values())),
         not_read=tuple(not_read(run, state.findings.values(), state.brief.actions)),
         model_calls=spent.calls,
         input_tokens=spent.input_tokens,

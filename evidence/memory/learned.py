@@ -1,8 +1,7 @@
-"""What the findings of a research taught, and what they left open."""
+"""What the findings of a research taught."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from ...knowledge import Learning
@@ -10,11 +9,6 @@ from ...state import Finding
 from ..citations.known import KnownMarkers
 from ..text.sentences import Sentence, sentences_of
 from ..text.words import tokens
-
-MOST_GAPS = 3
-"""Sentences at the end of a finding that are taken for what was not found."""
-_FEWEST_WORDS = 3
-_NO_PROSE = re.compile(r"^#{1,6}\s|\||://|[^.!?…。！？\"'”’»)\]」』*_]$")
 
 
 def learnings_of(finding: Finding) -> list[Learning]:
@@ -36,19 +30,6 @@ def plain_fact(text: str) -> str:
     markers = KnownMarkers(())
     parts = [*markers.feed(" ".join(text.split())), *markers.finish()]
     return "".join(part for part in parts if isinstance(part, str)).strip()
-
-
-def gaps_in(finding: Finding) -> list[str]:
-    """What a finding says was not found: the sentences behind the last cited one, at most `MOST_GAPS`.
-
-    Its task is a gap where it was not researched to the end, and the only one where nothing is cited at all.
-    """
-    sentences = _sentences(finding)
-    cited = [place for place, sentence in enumerate(sentences) if _cited(sentence, finding)]
-    if not cited:
-        return [finding.task]
-    said = [sentence.text for sentence in sentences[cited[-1] + 1 :] if _is_prose(sentence.text)]
-    return list(dict.fromkeys([*said[:MOST_GAPS], *([] if finding.ended == "done" else [finding.task])]))
 
 
 def merged_by_source(learnings: Sequence[Learning]) -> list[tuple[str, list[str]]]:
@@ -78,7 +59,3 @@ def _cited(sentence: Sentence, finding: Finding) -> tuple[str, ...]:
         return ()
     known = [number for number in sentence.numbers if 0 < number <= len(finding.sources)]
     return tuple(dict.fromkeys(finding.sources[number - 1] for number in known))
-
-
-def _is_prose(text: str) -> bool:
-    return len(tokens(text)) >= _FEWEST_WORDS and not _NO_PROSE.search(text)

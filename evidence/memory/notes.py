@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 
-from ...knowledge import Observation, PlanStep
+from ...knowledge import Observation
 from ...state import Finding, ResearchState, Run
 from .observations import open_gaps
 from .unread import not_read, unread_notes
@@ -25,17 +25,18 @@ def notes_of(state: ResearchState) -> list[str]:
         notes.append(f"Research ended early: {run.stop_reason}.")
     notes += gaps_of(run, findings)
     notes += [f"Not done: {step.title.rstrip('.')}: {step.reason}." for step in state.steps if step.status == "skipped"]
-    notes += [f"Not found: {gap}" for gap in open_gaps_of(run, state.steps, state.memory.values())]
+    notes += [f"Not found: {gap}" for gap in missing_of(run, findings, state.memory.values())]
     if state.report and state.report.audit and state.report.audit.marked:
         marked = state.report.audit.marked
         notes.append(f"Sentences marked because their sources do not say so, or only in part: {marked}.")
     return [*notes, *run.notices, *unread_notes(not_read(run, findings, state.brief.actions))]
 
 
-def open_gaps_of(run: Run, steps: Sequence[PlanStep], memory: Iterable[Observation]) -> list[str]:
-    """What a typed plan has left unknown; nothing where there is none, since nobody has asked about it then."""
+def missing_of(run: Run, findings: Iterable[Finding], memory: Iterable[Observation]) -> list[str]:
+    """What was looked for and not found; not what `gaps_of` tells with its reason, so that each gap is told once."""
     own = [observation for observation in memory if observation.question_id == run.id]
-    return [gap.text for gap in open_gaps(own)] if steps else []
+    told = {finding.task for finding in findings if finding.question_id == run.id and _is_told(finding)}
+    return [gap.text for gap in open_gaps(own) if gap.text not in told]
 
 
 def gaps_of(run: Run, findings: Collection[Finding]) -> list[str]:
@@ -59,6 +60,10 @@ def gaps_of(run: Run, findings: Collection[Finding]) -> list[str]:
         ),
         *sorted(faults - {finding.reason for finding in unfinished}),
     ]
+
+
+def _is_told(finding: Finding) -> bool:
+    return finding.ended != "done" or finding.is_withheld or bool(finding.failures)
 
 
 def _results(count: int) -> str:

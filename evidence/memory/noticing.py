@@ -9,8 +9,8 @@ from ...knowledge import Learning, Observation, Source
 from ...state import Finding
 from ..checking.contradictions import contradicting
 from ..editions import may_contradict
-from .learned import gaps_in, learnings_of
-from .observations import answers, open_gaps, relevance
+from .learned import learnings_of
+from .observations import answers, gap_of, open_gaps, relevance
 
 ANSWERED = 0.6
 """Share of a gap's telling words that a later finding must hold for the gap to count as answered."""
@@ -25,7 +25,11 @@ def notice_findings(
 ) -> tuple[dict[str, Learning], dict[str, Observation]]:
     """What the findings of a round have learned, which gaps they open, and which of the memory they close."""
     learned = {finding.id: learnings_of(finding) for finding in findings}
-    opened = [_gap(finding, text) for finding in findings for text in gaps_in(finding)]
+    opened = [
+        gap_of(text, finding.question_id, finding.cycle, finding.id, about=finding.task)
+        for finding in findings
+        for text in _missing(finding, learned[finding.id])
+    ]
     closed = list(_answers(findings, learned, [gap.text for gap in opened], memory))
     learnings = {one.id: one for ones in learned.values() for one in ones}
     return learnings, {gap.key: gap for gap in (*opened, *closed)}
@@ -52,15 +56,11 @@ def notice_contradictions(
     return noticed
 
 
-def _gap(finding: Finding, text: str) -> Observation:
-    return Observation(
-        kind="gap",
-        text=text,
-        question_id=finding.question_id,
-        round=finding.cycle,
-        step=finding.id,
-        score=relevance(text, finding.task),
-    )
+def _missing(finding: Finding, learned: Sequence[Learning]) -> list[str]:
+    """What the researcher has declared, and its task where it did not come to its end or nothing is cited."""
+    if not learned:
+        return [finding.task]
+    return [*finding.missing, *([] if finding.ended == "done" else [finding.task])]
 
 
 def _answers(

@@ -53,6 +53,23 @@ def contradictions(observations: Iterable[Observation]) -> list[Observation]:
     return sorted(firsts, key=_place)
 
 
+def gap_of(text: str, question_id: str, round: int, step: str, *, about: str) -> Observation:
+    """A gap that is open from that round and step on; `about` is the task or question to which it belongs."""
+    score = relevance(text, about)
+    return Observation(kind="gap", text=text, question_id=question_id, round=round, step=step, score=score)
+
+
+def declared(
+    missing: Iterable[str], observations: Sequence[Observation], question_id: str, round: int, *, about: str
+) -> list[Observation]:
+    """What makes these the only gaps of a question that are open, from that round on."""
+    opened = [gap_of(text, question_id, round, "", about=about) for text in missing]
+    kept = {_identity(gap) for gap in opened}
+    mine = [gap for gap in open_gaps(observations) if gap.question_id == question_id and _identity(gap) not in kept]
+    closed = [one for gap in mine for one in answers(gap, observations, round, "", 0) if _identity(one) not in kept]
+    return [*opened, *closed]
+
+
 def answers(
     gap: Observation, observations: Iterable[Observation], round: int, step: str, iteration: int
 ) -> list[Observation]:

@@ -43,6 +43,7 @@ class ThinkOrActUpdate(TypedDict, total=False):
     seconds: float
     ended: Ending
     reason: str
+    missing: tuple[str, ...]
     failures: list[str]
     spending: dict[str, Spent]
     thoughts: dict[str, str]
@@ -99,7 +100,7 @@ def _update(state: ResearcherState, step: Step, notes: list[AnyMessage]) -> Thin
         was_nudged=step.was_nudged,
     )
     if step.is_finished:
-        update["ended"] = "done"
+        update["ended"], update["missing"] = "done", step.missing
     return update
 
 

@@ -30,6 +30,7 @@ from ...tools.request_facts import facts_of_researcher
 from ...tools.researcher_prompt import opening, tools_of_researcher
 from ...tools.results import SHORTENERS
 
+NOTHING_CONSULTED = "it consulted no source"
 CUT_OFF = "it was cut off at the output limit (finding_tokens)"
 
 
@@ -79,8 +80,9 @@ async def write_finding(state: ResearcherState, runtime: Runtime[Context]) -> Wr
 async def _finding(
     state: ResearcherState, context: Context, pages: Pages, teller: FindingTeller, watch: Watch
 ) -> Finding:
-    if state.ended == "failed":
-        raise RunFailed(state.reason)
+    if state.ended == "failed" or not state.actions:
+        # What a model writes without a source it has from memory.
+        raise RunFailed(state.reason or NOTHING_CONSULTED)
     reply = await _ask_twice(state, context, pages, teller)
     text, was_cut = reply.message.text.strip(), was_cut_off(reply.message)
     cited = [state.numbered[number - 1] for number in cited_numbers(text, range(1, len(state.numbered) + 1))]
@@ -92,6 +94,7 @@ async def _finding(
         sources=tuple(state.numbered),
         ended="partial" if was_cut else state.ended or "done",
         reason=state.reason or (CUT_OFF if was_cut else ""),
+        missing=state.missing,
         failures=tuple(state.failures),
         withheld=count_withheld(state.notes) + len(reply.refused),
         seconds=watch.seconds,
