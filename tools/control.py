@@ -26,7 +26,7 @@ class GenerateReport(BaseModel):
     missing: list[str] = Field(
         default_factory=list,
         description="What the request asks for and no result answers, each in a phrase that is understood alone; "
-        "empty if everything is answered."
+        "empty if everything is answered.",
     )
 
 
@@ -36,7 +36,7 @@ class GenerateFinding(BaseModel):
     missing: list[str] = Field(
         default_factory=list,
         description="What the topic asks for and your results do not give, each in a phrase that is understood alone; "
-        "empty if nothing is missing."
+        "empty if nothing is missing.",
     )
 
 
