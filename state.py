@@ -53,6 +53,8 @@ class Scope(Record):
     """Day before which web results are left out (ISO 8601); empty for none."""
     documents: str = ""
     """The list of the user's documents, or of their folders, as the models that plan and search are shown it."""
+    whole: tuple[str, ...] = ()
+    """Addresses of all the user's documents, if they are short: each researcher reads them all and searches none."""
 
 
 class Assignment(Record):

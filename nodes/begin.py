@@ -33,6 +33,7 @@ from ..tools.decide_language import check_language, decide_language
 from ..tools.engines.choose import choose_engines
 from ..tools.library import Library, LibraryStatus
 from ..tools.offer import check_tools
+from ..tools.read_documents import read_whole
 
 TOLD = 100
 """Times at most that the progress of indexing is told."""
@@ -89,6 +90,7 @@ async def _start(state: ResearchState, runtime: Runtime[Context], entry: Entry, 
     is_extract = labels(language.code).is_extract
     status = await _prepare_documents(context, runtime)
     documents = await asyncio.to_thread(catalogue, Library(context), status.documents)
+    whole = await asyncio.to_thread(read_whole, Library(context), status.documents, context)
     question_id = uuid.uuid4().hex
     run = Run(
         id=question_id,
@@ -98,7 +100,7 @@ async def _start(state: ResearchState, runtime: Runtime[Context], entry: Entry, 
         language_code=language.code,
         # The only sign of a checkpointer that a node can see.
         is_resumable=get_config().get("configurable", {}).get("__pregel_checkpointer") is not None,
-        scope=_scope(context, documents),
+        scope=_scope(context, documents, whole),
         version=await asyncio.to_thread(version, "deep-research"),
         entry=entry,
         active_seconds=context.clock.seconds() - started,
@@ -127,7 +129,7 @@ async def _start(state: ResearchState, runtime: Runtime[Context], entry: Entry, 
     )
 
 
-def _scope(context: Context, documents: str) -> Scope:
+def _scope(context: Context, documents: str, whole: tuple[str, ...]) -> Scope:
     after = context.published_after
     return Scope(
         docs=tuple(str(path.expanduser().absolute()) for path in context.docs),
@@ -136,6 +138,7 @@ def _scope(context: Context, documents: str) -> Scope:
         domains_deny=context.domains_deny,
         published_after=after.isoformat() if after else "",
         documents=documents,
+        whole=whole,
     )
 
 

@@ -113,6 +113,8 @@ class Limits(BaseSettings):
     """Characters shown of one opened page: its head and the passages on the topic."""
     pages_characters: int = Field(default=30_000, ge=200)
     """Characters shown of all pages of one `open_url` call."""
+    whole_characters: int = Field(default=30_000, ge=0)
+    """Characters of all documents together up to which each researcher reads them all instead of searching them."""
     max_document_bytes: int = Field(default=50_000_000, ge=1)
     """Size of a file above which it is left out."""
     max_documents: int = Field(default=200_000, ge=1)

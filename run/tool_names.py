@@ -5,6 +5,7 @@ from __future__ import annotations
 INTERNAL_SEARCH = "internal_search"
 WEB_SEARCH = "web_search"
 OPEN_URL = "open_url"
+READ_DOCUMENTS = "read_documents"
 THINK_TOOL = "think_tool"
 GENERATE_PLAN = "generate_plan"
 RESEARCH_AGENT = "research_agent"

@@ -23,7 +23,8 @@ CALLER = {"configurable": {"thread_id": "caller"}}
 
 def tool_of(run: Lab, **settings: Any) -> BaseTool:
     """The tool with the models, documents and settings of a lab."""
-    return deep_research_tool(**{"models": dict(run.models), "docs": [run.folder], **run.settings, **settings})
+    own = {**run.settings, "limits": run.context.limits}
+    return deep_research_tool(**{"models": dict(run.models), "docs": [run.folder], **own, **settings})
 
 
 def agent(

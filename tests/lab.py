@@ -19,6 +19,7 @@ from packet_check import READER, Books, faults_before_stop
 from deep_research.app.embed import ResearchGraph, build_graph, thread_config
 from deep_research.models.scripted import Call, ScriptedChatModel, call, calls
 from deep_research.run.context import Context, Role
+from deep_research.run.limits import Limits
 from deep_research.state import Finding, ResearchState
 
 DOCUMENTS = {
@@ -130,7 +131,11 @@ class Lab:
 
     @property
     def context(self) -> Context:
-        return Context(models=dict(self.models), docs=(self.folder,), **self.settings)
+        given = self.settings.get("limits", Limits())
+        limits = given if isinstance(given, Limits) else Limits(**given)
+        # Researchers search, also where the documents are short, unless a test says otherwise.
+        limits = Limits(**{"whole_characters": 0, **limits.model_dump(exclude_unset=True)})
+        return Context(models=dict(self.models), docs=(self.folder,), **{**self.settings, "limits": limits})
 
     async def ask(self, message: Any = QUESTION) -> ResearchState:
         """Send a question (or a command, or None to go on) and return the state afterwards."""

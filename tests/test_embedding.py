@@ -154,7 +154,10 @@ async def test_a_saver_of_another_loop_is_refused_for_sync_calls_in_that_loop(tm
 
 def test_one_line_is_enough_for_an_answer(tmp_path: Path) -> None:
     run = lab(tmp_path)
-    answer = deep_research.research(QUESTION, models=dict(run.models), docs=[run.folder], data_dir=tmp_path)
+    limits = {"whole_characters": 0}
+    answer = deep_research.research(
+        QUESTION, models=dict(run.models), docs=[run.folder], data_dir=tmp_path, limits=limits
+    )
     assert answer.report.text == "The Skerry Light was lit in 1844. [1]"
     assert [Path(source.location).name for source in answer.sources] == ["lighthouse.md"]
     assert answer.markdown.endswith("lighthouse.md>")

@@ -83,7 +83,9 @@ async def test_a_researcher_may_quote_what_the_web_has_shown_and_nothing_that_it
         "researcher": lambda request: steps[len(tool_results(request))],
         "finding": lambda _: say("Found: it was lit. [1]"),
     }
-    with wire_lab(tmp_path / "data", monkeypatch, script, docs=(tmp_path / "docs",)) as wire:
+    with wire_lab(
+        tmp_path / "data", monkeypatch, script, docs=(tmp_path / "docs",), limits={"whole_characters": 0}
+    ) as wire:
         wire.engine.on("light", ApiAnswer([found("https://a.example/", "Light", told)]))
         await wire.ask()
         assert wire.engine.queries == ["light", told]
@@ -112,7 +114,9 @@ async def test_what_one_researcher_has_read_in_documents_is_not_told_by_another(
         "researcher": researcher,
         "finding": lambda request: say(f"Found: {PASSAGE if task_of(request) != QUOTE else 'nothing more'}"),
     }
-    with wire_lab(tmp_path / "data", monkeypatch, script, docs=(tmp_path / "docs",)) as wire:
+    with wire_lab(
+        tmp_path / "data", monkeypatch, script, docs=(tmp_path / "docs",), limits={"whole_characters": 0}
+    ) as wire:
         await wire.ask()
         assert wire.engine.queries == []
         assert f"Not searched: {QUOTE!r} quotes your documents" in " ".join(said(wire.requests("finding")[-1]))

@@ -47,7 +47,7 @@ async def test_a_run_without_the_web_stays_without_it(tmp_path: Path, monkeypatc
         assert wire.asked()["researcher"] > 3
     assert state.run
     listed = "<data-documents>\n- Light (docs:documents/light.md, 35 characters)\n</data-documents>"
-    assert state.run.scope == Scope(docs=(str(documents),), documents=listed)
+    assert state.run.scope == Scope(docs=(str(documents),), documents=listed, whole=("docs:documents/light.md",))
 
 
 async def test_a_run_keeps_to_its_domains_and_to_its_date(tmp_path: Path, monkeypatch: Patch) -> None:

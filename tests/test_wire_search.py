@@ -86,7 +86,7 @@ async def test_with_documents_at_hand_the_run_goes_on_and_the_report_names_what_
         "finding": from_notes,
     }
     docs = write_documents(tmp_path / "docs")
-    with wire_lab(tmp_path / "data", monkeypatch, script, docs=(docs,)) as wire:
+    with wire_lab(tmp_path / "data", monkeypatch, script, docs=(docs,), limits={"whole_characters": 0}) as wire:
         monkeypatch.setenv("TAVILY_API_KEY", "tvly-wrong")
         state = await wire.ask()
         assert all_faults(wire.requests()) == []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ..evidence.editions import Edition, calls_itself_draft, series_of, superseded
@@ -38,12 +38,25 @@ def in_force_first(question: str, found: Sequence[Passage], shelf: IndexShelf, t
     sources = {source.key: source for source in _documents(found, shelf, today)}
     editions = [_edition(source) for source in sources.values()]
     newer, series = superseded(editions), _series(question, editions)
-    judged = {key: _judged(one, newer.get(key, ""), len(series[key].keys) > 1) for key, one in sources.items()}
+    judged = _all_judged(sources, newer, series)
     every = [one for passage in found for one in _with_counterparts(passage, found, series, judged, shelf)]
     placed = distinct(_newest_first(every, series), lambda one: (one.source.key, one.start))
     behind = [one for one in placed if one.source.key in newer and one.source.key not in series[one.source.key].meant]
     first = [one for one in placed if one not in behind]
     return without_repeated([*first, *behind], lambda one: one.text)
+
+
+def with_standing(documents: Iterable[tuple[Source, str]], today: str) -> list[Source]:
+    """Return documents, given with their texts, with their standing among each other; `today` is an ISO date."""
+    sources = {source.key: _standing(source, text, today) for source, text in documents}
+    editions = [_edition(source) for source in sources.values()]
+    return list(_all_judged(sources, superseded(editions), _series("", editions)).values())
+
+
+def _all_judged(
+    sources: Mapping[str, Source], newer: Mapping[str, str], series: Mapping[str, _Series]
+) -> dict[str, Source]:
+    return {key: _judged(one, newer.get(key, ""), len(series[key].keys) > 1) for key, one in sources.items()}
 
 
 def _documents(found: Sequence[Passage], shelf: IndexShelf, today: str) -> Iterator[Source]:

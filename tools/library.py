@@ -20,7 +20,7 @@ from ..knowledge import Source
 from ..reading.folder import LeftOut
 from ..run.context import Context
 from .copies import originals_first
-from .editions import in_force_first
+from .editions import in_force_first, with_standing
 from .index import Entry, Summary
 from .index_reader import IndexReader
 from .index_search import OF_TEXT, Found, FoundPassage
@@ -179,6 +179,12 @@ class Library:
                 document = self.read(root.address(path))
                 if document:
                     yield document
+
+    def standing(self) -> list[Document]:
+        """All documents that can be read, with their standing: what is a draft, superseded, or still to come."""
+        documents = list(self.documents())
+        sources = with_standing([(one.source, one.text) for one in documents], self._now()[:10])
+        return [one._replace(source=source) for one, source in zip(documents, sources, strict=True)]
 
     def addresses(self) -> Iterator[str]:
         """The addresses of all documents that can be read."""

@@ -13,6 +13,7 @@ from .internal_search import InternalSearch, InternalSearchArguments
 from .library import Library
 from .open_url import OpenUrl, OpenUrlArguments
 from .outcome import ResearchTool
+from .read_documents import ReadDocuments
 from .web_search import WebSearch, WebSearchArguments
 
 
@@ -26,14 +27,14 @@ def check_tools(context: Context) -> None:
         )
 
 
-def offered_tools(context: Context) -> dict[str, type[BaseModel]]:
-    """The arguments of the research tools, by the tool's name."""
+def offered_tools(context: Context, *, has_read_all: bool = False) -> dict[str, type[BaseModel]]:
+    """The arguments of the research tools, by the tool's name; who `has_read_all` documents need not search them."""
     tools: dict[str, type[BaseModel]] = {}
-    if context.docs:
+    if context.docs and not has_read_all:
         tools[InternalSearch.name] = InternalSearchArguments
     if choose_engines(context):
         tools[WebSearch.name] = WebSearchArguments
-    return {**tools, OpenUrl.name: OpenUrlArguments}
+    return {**tools, OpenUrl.name: OpenUrlArguments} if tools else {}
 
 
 def research_tool(name: str, context: Context, desk: Desk) -> ResearchTool:
@@ -41,5 +42,7 @@ def research_tool(name: str, context: Context, desk: Desk) -> ResearchTool:
     if name == WebSearch.name:
         return WebSearch(context, choose_engines(context), desk)
     library = Library(context)
+    if name == ReadDocuments.name:
+        return ReadDocuments(library)
     kind = InternalSearch if name == InternalSearch.name else OpenUrl
     return kind(library, context, desk)

@@ -16,7 +16,7 @@ from .offer import offered_tools
 
 def opening(task: Task, context: Context) -> list[AnyMessage]:
     """Return the first messages of a researcher's conversation: what it is to do, and its task."""
-    offered = list(offered_tools(context))
+    offered = list(offered_tools(context, has_read_all=bool(task.scope.whole)))
     system = render(
         "think_or_act",
         "system",
@@ -27,16 +27,18 @@ def opening(task: Task, context: Context) -> list[AnyMessage]:
         reasons=profile_of("researcher", context).reasons,
         max_iterations=context.limits.max_iterations,
         max_queries=context.limits.max_queries,
-        documents=task.scope.documents,
+        documents="" if task.scope.whole else task.scope.documents,
+        has_read_all=bool(task.scope.whole),
     )
     return [SystemMessage(system), HumanMessage(task.text)]
 
 
-def tools_of_researcher(context: Context) -> list[dict[str, Any]]:
+def tools_of_researcher(task: Task, context: Context) -> list[dict[str, Any]]:
     """Return the schemas of the tools that a researcher is offered in each of its calls."""
-    tools = [tool_schema(name, arguments) for name, arguments in offered_tools(context).items()] + [GENERATE_FINDING]
+    offered = offered_tools(context, has_read_all=bool(task.scope.whole))
+    tools = [tool_schema(name, arguments) for name, arguments in offered.items()] + [GENERATE_FINDING]
     return tools if profile_of("researcher", context).reasons else [*tools, THINK_TOOL]
 
 
 def _in_words(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))

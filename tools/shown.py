@@ -10,10 +10,12 @@ from ..run.packet import Placement, document
 from ..run.packets import AnyPacket
 from ..state import Scope
 
+_READING = (tool_names.OPEN_URL, tool_names.READ_DOCUMENTS)
+
 
 def asked(place: Placement, tool: str, inputs: Sequence[str], scope: Scope) -> list[AnyPacket]:
     """The packets that open a call with these queries or addresses; `scope` is what web searches are bound to."""
-    if tool == tool_names.OPEN_URL:
+    if tool in _READING:
         return [packets.OpenUrlStart(placement=place), packets.OpenUrlUrls(placement=place, urls=list(inputs))]
     is_web = tool == tool_names.WEB_SEARCH
     start = packets.SearchToolStart(placement=place, is_internet_search=is_web)
@@ -32,6 +34,6 @@ def asked(place: Placement, tool: str, inputs: Sequence[str], scope: Scope) -> l
 def brought(place: Placement, tool: str, sources: Iterable[Source]) -> AnyPacket:
     """The packet with the sources that a call brought."""
     documents = [document(source) for source in sources]
-    if tool == tool_names.OPEN_URL:
+    if tool in _READING:
         return packets.OpenUrlDocuments(placement=place, documents=documents)
     return packets.SearchToolDocuments(placement=place, documents=documents)

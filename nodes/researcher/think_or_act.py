@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from langchain_core.messages import AnyMessage, HumanMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+from langchain_core.messages.tool import tool_call
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
@@ -24,7 +25,7 @@ from ...run.spending import seconds_left
 from ...run.steps import Step, choose, share_used_up
 from ...run.telling import Teller, researcher_failed
 from ...run.tries import Failed, tried
-from ...state import Ending, Spent
+from ...state import Ending, Spent, Task
 from ...tools.offer import offered_tools
 from ...tools.request_facts import facts_of_researcher
 from ...tools.researcher_prompt import opening, tools_of_researcher
@@ -61,6 +62,8 @@ async def think_or_act(state: ResearcherState, runtime: Runtime[Context]) -> Thi
     if reason:
         is_worthless = bool(state.reason and not state.numbered)
         return {"ended": "failed" if is_worthless else "partial", "reason": reason, "request": None}
+    if task.scope.whole and not state.notes:
+        return _reading(task)
     left, pages = seconds_left(context.limits, state.seconds), pages_of(runtime.store, task.question_id)
     teller = Teller(runtime.stream_writer, placement.model_copy(update={"sub_turn_index": state.step}))
     booking = booked(pages, task.question_id, teller.bill, researcher=task.id)
@@ -71,7 +74,8 @@ async def think_or_act(state: ResearcherState, runtime: Runtime[Context]) -> Thi
         failures = [] if reply.is_late else [reply.reason]
         over = ThinkOrActUpdate(ended="partial", reason=reply.reason, request=None, failures=failures)
         return {**_spent(state, teller, watch), **over}
-    tools = {*offered_tools(context), tool_names.GENERATE_REPORT, tool_names.THINK_TOOL}
+    offered = offered_tools(context, has_read_all=bool(task.scope.whole))
+    tools = {*offered, tool_names.GENERATE_REPORT, tool_names.THINK_TOOL}
     calls = read_calls(reply.message, tools, call_ids(state.notes))
     step = choose(calls, state, context.limits)
     # A message without calls had no effect and is not shown again.
@@ -79,6 +83,13 @@ async def think_or_act(state: ResearcherState, runtime: Runtime[Context]) -> Thi
     notes: list[AnyMessage] = [left_out(call_id) for call_id in reply.refused]
     notes += [calls.message, *answer(calls.message, step.answers)] if has_effect else []
     return {**_update(state, step, notes), **_spent(state, teller, watch)}
+
+
+def _reading(task: Task) -> ThinkOrActUpdate:
+    """Read all documents before the first call of the model."""
+    asked = tool_call(name=tool_names.READ_DOCUMENTS, args={}, id=f"{task.id}-documents")
+    request = ToolRequest(id=f"{task.id}-documents", tool=asked["name"], arguments={"documents": [*task.scope.whole]})
+    return {"notes": [AIMessage("", tool_calls=[asked])], "request": request}
 
 
 def _spent(state: ResearcherState, teller: Teller, watch: Watch) -> ThinkOrActUpdate:
@@ -133,7 +144,7 @@ async def _ask(state: ResearcherState, context: Context, pages: Pages, teller: T
         task.question_id,
         messages,
         SHORTENERS,
-        tools_of_researcher(context),
+        tools_of_researcher(task, context),
         max_tokens=limits.decision_tokens,
         facts=facts_of_researcher(state, notes),
     )

@@ -85,7 +85,7 @@ async def _update(
         notes=[refer(request.id, await keep(outcome, numbers, pages, task.question_id))],
         request=None,
         reason=lasting_fault(outcome, task, has_found=bool(state.numbered)),
-        iteration=state.iteration + 1,
+        iteration=state.iteration + (request.tool != tool_names.READ_DOCUMENTS),
         step=state.step + 1,
         thinks=0,
         numbered=new,

@@ -122,7 +122,7 @@ async def _ask(state: ResearcherState, context: Context, pages: Pages, teller: T
         task.question_id,
         messages,
         SHORTENERS,
-        tools_of_researcher(context),
+        tools_of_researcher(task, context),
         tool_choice="none",
         max_tokens=context.limits.finding_tokens,
         facts=facts_of_researcher(state, notes),

@@ -1,0 +1,61 @@
+"""Reads all of the user's documents, where they are so short that searching them would cost more."""
+
+from __future__ import annotations
+
+import asyncio
+
+from pydantic import BaseModel
+
+from ..models.resolve import is_extractive, profile_of
+from ..run import tool_names
+from ..run.context import Context
+from .arguments import Lines
+from .library import Library
+from .outcome import Hit, Outcome
+
+SHARE = 8
+"""The documents fill at most one part in so many of the window of the researchers' model."""
+CHARACTERS_PER_TOKEN = 4
+
+
+class ReadDocumentsArguments(BaseModel):
+    """Read all of the user's documents."""
+
+    documents: Lines
+    """Their addresses."""
+
+
+class ReadDocuments:
+    """Shows all documents of a library whole; no model calls it, researchers begin with it."""
+
+    name = tool_names.READ_DOCUMENTS
+    arguments: type[BaseModel] = ReadDocumentsArguments
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+
+    async def run(self, arguments: BaseModel) -> Outcome:
+        """Read those that are named, as far as they still exist."""
+        wanted = ReadDocumentsArguments.model_validate(arguments, from_attributes=True).documents
+        # The library blocks on SQLite, which the server's event loop refuses.
+        documents = await asyncio.to_thread(self._library.standing)
+        kept = [one for one in documents if one.source.address in wanted]
+        return Outcome(tuple(Hit(one.source, one.text, one.text) for one in kept))
+
+
+def read_whole(library: Library, documents: int, context: Context) -> tuple[str, ...]:
+    """Return the addresses of so many documents if researchers should read them all; else none.
+
+    The model that quotes goes by searches: they tell it what bears on a question.
+    """
+    window = profile_of("researcher", context).window
+    most = min(context.limits.whole_characters, window * CHARACTERS_PER_TOKEN // SHARE)
+    if not documents or documents > most or is_extractive("researcher", context):
+        return ()
+    found: list[str] = []
+    for one in library.documents():
+        most -= len(one.text)
+        if most < 0:
+            return ()
+        found.append(one.source.address)
+    return tuple(found)
