@@ -276,6 +276,13 @@ def merge_sources(current: Mapping[str, Source], update: Mapping[str, Source]) -
     return merged
 
 
+def with_judgement(source: Source, known: Source | None) -> Source:
+    """The source with what was told before of its standing, unless it tells that itself."""
+    if known is None or source.judged_at:
+        return source
+    return source.model_copy(update=dict(zip(_JUDGEMENT, _judgement(known), strict=True)))
+
+
 def _richer(one: Source, other: Source) -> Source:
     best = max(one, other, key=lambda source: (source.read_at, source.content_hash, source.model_dump_json()))
     number = min((s.number for s in (one, other) if s.number), default=0)

@@ -83,7 +83,10 @@ async def test_documents_that_a_found_name_leads_to_come_behind_it(place: Place)
 async def test_queries_above_the_limit_are_not_searched_and_that_is_said(place: Place) -> None:
     outcome = await search_tool(place).run(InternalSearchArguments(queries=["a1", "salt", "b2", "bridge"]))
     assert outcome.hits[0].source.title == "Salt"
-    assert outcome.problems == ("Only the first 3 of 4 queries were searched (max_queries).",)
+    assert outcome.problems == (
+        "Only the first 3 of 4 queries were searched (max_queries).",
+        "No document holds the words 'a1', 'b2'.",
+    )
 
 
 async def test_a_search_without_results_suggests_other_words(place: Place) -> None:

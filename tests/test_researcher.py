@@ -210,16 +210,17 @@ async def test_decisions_and_findings_have_their_caps_and_choices(tmp_path: Path
 
 
 @pytest.mark.behaviour("O-75")
-async def test_a_document_that_was_searched_keeps_its_number_when_it_is_opened(tmp_path: Path) -> None:
+async def test_a_document_that_was_searched_keeps_its_number_when_it_is_opened_and_is_not_shown_again(tmp_path: Path) -> None:
     address = "docs:lab-documents/lighthouse.md"
     opened = calls(call("open_url", urls=[address], id="o"))
     run = lab(
         tmp_path, orchestrator=[TASK, REPORT], researcher=[search("1844 tall"), opened, REPORT, "It is tall. [1]"]
     )
     state = await run.ask()
-    prompt = results(run.calls("researcher")[2].messages)["o"]
+    found, prompt = results(run.calls("researcher")[2].messages).values()
     assert '"document": 1' in prompt
-    assert "stands 38 metres tall" in prompt
+    assert ("stands 38 metres tall" in found, "stands 38 metres tall" in prompt) == (True, False)
+    assert '"is_shown_before": true' in prompt
     assert [action.tool for action in in_order(state)[0].actions] == ["internal_search", "open_url"]
     assert in_order(state)[0].sources.count(in_order(state)[0].sources[0]) == 1
 

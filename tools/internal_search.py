@@ -49,7 +49,8 @@ class InternalSearch:
         self._meter.searches += len(queries)
         # The library blocks on SQLite, which the server's event loop refuses.
         hits = await asyncio.to_thread(self._hits, queries)
-        return Outcome(hits, (*left_out, *_nothing(queries, hits)))
+        unmatched = await asyncio.to_thread(self._library.unmatched, queries) if hits else []
+        return Outcome(hits, (*left_out, *_nothing(queries, hits), *_unmatched(unmatched)))
 
     def _hits(self, queries: list[str]) -> tuple[Hit, ...]:
         results = [self._library.follow(query, self._limits.max_results) for query in queries]
@@ -70,6 +71,10 @@ def _grouped(passages: Iterable[Passage]) -> list[Passage]:
     for passage in passages:
         groups[passage.source.key].append(passage)
     return [passage for group in groups.values() for passage in group]
+
+
+def _unmatched(words: list[str]) -> list[str]:
+    return [f"No document holds the words {', '.join(map(repr, words))}."] if words else []
 
 
 def _nothing(queries: list[str], hits: tuple[Hit, ...]) -> list[str]:

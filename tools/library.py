@@ -129,6 +129,12 @@ class Library:
         best = sorted(ranked, key=_best_first)
         return _spread(passage for _, passage in best)[:limit]
 
+    def unmatched(self, queries: Iterable[str]) -> list[str]:
+        """The words of these queries that stand in no document, each once."""
+        with self._shelf() as shelf:
+            words = distinct((word for query in queries for word in terms_of(query)), str)
+            return [word for word in words if not shelf.counted([word])]
+
     def follow(self, question: str, limit: int) -> list[Passage]:
         """The passages that answer a question together, those of the best trail first, and others that may help.
 

@@ -19,7 +19,7 @@ from ..run.step_branch import StepState
 from ..state import ResearchState
 from .library import Library
 from .ranking import Passage
-from .results import Result, results_in
+from .results import JOINT, Result, results_in
 
 MOST_SHOWN = 25
 """Passages that a look into the documents brings."""
@@ -72,7 +72,7 @@ def documents_in(results: Iterable[Result]) -> tuple[Document, ...]:
     found: dict[int, Document] = {}
     for result in results:
         known = found.get(result["document"]) or Document(result["document"], result["title"], result["address"])
-        texts = known.texts if result["text"] in known.texts else (*known.texts, result["text"])
+        texts = tuple(dict.fromkeys((*known.texts, *filter(None, result["text"].split(JOINT)))))
         # A document that was opened is shown without what the search has told of it.
         found[known.number] = known._replace(
             texts=texts,

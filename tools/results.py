@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import NotRequired, TypedDict
+from typing import NotRequired, TypedDict, cast
 
 from langchain_core.messages import AnyMessage, ToolMessage
 
@@ -13,6 +13,9 @@ from ..run.calls import is_word_of_ours
 from ..run.fencing import fence
 from .outcome import Hit, Outcome
 from .window import CUT
+
+JOINT = "\n[…]\n"
+"""What stands between two passages of a source."""
 
 
 class Link(TypedDict):
@@ -39,46 +42,52 @@ class Result(TypedDict):
     """How long the text is, if only passages of it are shown; `open_url` reads on from a place."""
     is_whole: NotRequired[bool]
     """Whether the text is all that the source says, so that opening it would bring nothing more."""
+    is_shown_before: NotRequired[bool]
+    """Whether something that was found in it is left out, because an earlier result of this number shows it."""
     text: str
     links: NotRequired[list[Link]]
     """Where the text leads; `open_url` takes these addresses."""
 
 
-def write_results(outcome: Outcome, numbers: Mapping[str, int]) -> str:
-    """The results of a tool call for the model; `numbers` by source key."""
-    return _write([_result(hit, numbers) for hit in outcome.hits], list(outcome.problems))
+def write_results(outcome: Outcome, numbers: Mapping[str, int], earlier: Iterable[Result] = ()) -> str:
+    """The results of a tool call for the model, one a source; `numbers` by source key.
+
+    Passages that `earlier` results have shown are not shown again.
+    """
+    shown: dict[int, str] = {}
+    for result in earlier:
+        shown[result["document"]] = f"{shown.get(result['document'], '')}\n{_plain(result['text'])}"
+    hits: dict[int, list[Hit]] = {}
+    for hit in outcome.hits:
+        hits.setdefault(numbers[hit.source.key], []).append(hit)
+    results = [_result(of_one, numbers, shown.get(number, "")) for number, of_one in hits.items()]
+    return _write(results, list(outcome.problems))
 
 
-def _result(hit: Hit, numbers: Mapping[str, int]) -> Result:
+def _result(hits: Sequence[Hit], numbers: Mapping[str, int], shown: str) -> Result:
+    source, text = hits[0].source, hits[0].text
+    new = [hit.excerpt for hit in hits if not shown or _plain(hit.excerpt) not in shown]
+    is_whole = bool(text) and any(hit.excerpt.strip() == text.strip() for hit in hits)
     # What tells whether a text is worth reading stands before it.
-    result = Result(
-        document=numbers[hit.source.key],
-        title=hit.source.title,
-        address=hit.source.address,
-        date=hit.source.date,
-        superseded_by=numbers.get(hit.source.superseded_by, 0),
-        is_draft=hit.source.is_draft,
-        in_force_from=hit.source.in_force_from,
-        characters=len(hit.text),
-        is_whole=bool(hit.text) and hit.excerpt.strip() == hit.text.strip(),
-        text=hit.excerpt,
-        links=[_link(words, address) for words, address in hit.links],
-    )
-    if not result["date"]:
-        del result["date"]
-    if not result["superseded_by"]:
-        del result["superseded_by"]
-    if not result["is_draft"]:
-        del result["is_draft"]
-    if not result["in_force_from"]:
-        del result["in_force_from"]
-    if result["is_whole"] or not result["characters"]:
-        del result["characters"]
-    if not result["is_whole"]:
-        del result["is_whole"]
-    if not result["links"]:
-        del result["links"]
-    return result
+    told = {
+        "document": numbers[source.key],
+        "title": source.title,
+        "address": source.address,
+        "date": source.date,
+        "superseded_by": numbers.get(source.superseded_by, 0),
+        "is_draft": source.is_draft,
+        "in_force_from": source.in_force_from,
+        "characters": 0 if is_whole else len(text),
+        "is_whole": is_whole,
+        "is_shown_before": len(new) < len(hits),
+        "text": JOINT.join(new),
+        "links": [_link(words, address) for hit in hits for words, address in hit.links],
+    }
+    return cast(Result, {name: value for name, value in told.items() if value or name in ("title", "text")})
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _link(words: str, address: str) -> Link:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..knowledge import Source
@@ -21,7 +21,7 @@ from .meter import Meter
 from .offer import research_tool
 from .outcome import Outcome
 from .private import documents_shown, note_documents
-from .results import write_results
+from .results import Result, write_results
 
 
 def meter_of(task: Task, spending: Mapping[str, Spent]) -> Meter:
@@ -61,8 +61,10 @@ async def use_tool(
     return await carry_out(research_tool(name, context, desk._replace(private=private)), arguments, time)
 
 
-async def keep(outcome: Outcome, numbers: Mapping[str, int], pages: Pages, question_id: str) -> str:
-    """Keep what was found, as a model reads it and in full; returns the hash of the former.
+async def keep(
+    outcome: Outcome, numbers: Mapping[str, int], pages: Pages, question_id: str, earlier: Iterable[Result] = ()
+) -> str:
+    """Keep what was found, as a model reads it behind `earlier` results, and in full; returns the hash of the former.
 
     `numbers` are those of its sources, by key. Pages that were found may be opened from here on.
     """
@@ -73,7 +75,7 @@ async def keep(outcome: Outcome, numbers: Mapping[str, int], pages: Pages, quest
             await pages.keep(hit.excerpt)
     found_on_web = [hit.source.address for hit in outcome.hits if hit.source.kind == "web"]
     await Addresses(pages, question_id).allow(found_on_web)
-    reference = await pages.keep(write_results(outcome, numbers))
+    reference = await pages.keep(write_results(outcome, numbers, earlier))
     await note_documents(pages, outcome, reference)
     return reference
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from langchain_core.messages import AnyMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
 from ...evidence.memory.unread import unopened
-from ...knowledge import Source
+from ...knowledge import Source, with_judgement
 from ...models.settings import settings_of
 from ...run import tool_names
 from ...run.branch import ResearcherState, ToolRequest
@@ -54,9 +56,10 @@ async def use_tools(state: ResearcherState, runtime: Runtime[Context]) -> UseToo
     async with booked(pages, task.question_id, bill, researcher=task.id):
         sources: dict[str, Source] = {}
         try:
-            outcome = await _carry_out(state, request, context, pages, meter)
+            earlier = results_in(await pages.fill_in(in_order(state.notes)))
+            outcome = _as_known(await _carry_out(state, request, context, pages, meter, earlier), state.sources)
             found = found_in(outcome)
-            update = await _update(state, request, outcome, found, pages)
+            update = await _update(state, request, outcome, found, pages, earlier)
             sources = found
         finally:
             bill.add(meter.spent(request.tool))
@@ -75,14 +78,19 @@ async def use_tools(state: ResearcherState, runtime: Runtime[Context]) -> UseToo
 
 
 async def _update(
-    state: ResearcherState, request: ToolRequest, outcome: Outcome, sources: dict[str, Source], pages: Pages
+    state: ResearcherState,
+    request: ToolRequest,
+    outcome: Outcome,
+    sources: dict[str, Source],
+    pages: Pages,
+    earlier: Sequence[Result],
 ) -> UseToolsUpdate:
     """Number what was found, and keep its texts."""
     task = state.task
     new = [key for key in sources if key not in state.numbered]
     numbers = {key: number for number, key in enumerate([*state.numbered, *new], 1)}
     return UseToolsUpdate(
-        notes=[refer(request.id, await keep(outcome, numbers, pages, task.question_id))],
+        notes=[refer(request.id, await keep(outcome, numbers, pages, task.question_id, earlier))],
         request=None,
         reason=lasting_fault(outcome, task, has_found=bool(state.numbered)),
         iteration=state.iteration + (request.tool != tool_names.READ_DOCUMENTS),
@@ -93,17 +101,22 @@ async def _update(
     )
 
 
+def _as_known(outcome: Outcome, sources: Mapping[str, Source]) -> Outcome:
+    """The outcome with what earlier searches have told of the same documents, such as that one is a draft."""
+    hits = (hit._replace(source=with_judgement(hit.source, sources.get(hit.source.key))) for hit in outcome.hits)
+    return outcome._replace(hits=tuple(hits))
+
+
 async def _carry_out(
-    state: ResearcherState, request: ToolRequest, context: Context, pages: Pages, meter: Meter
+    state: ResearcherState,
+    request: ToolRequest,
+    context: Context,
+    pages: Pages,
+    meter: Meter,
+    earlier: Sequence[Result],
 ) -> Outcome:
-    earlier = await _results(state, pages) if request.tool == tool_names.OPEN_URL else []
     # What was shown first is what made somebody open it.
     excerpts = {result["address"]: result["text"] for result in reversed(earlier)}
     desk = Desk(pages, state.task.question_id, meter, excerpts, topic=state.task.text)
     time = tool_time(context.limits, state.seconds)
     return await use_tool(request.tool, request.arguments, context, desk, time)
-
-
-async def _results(state: ResearcherState, pages: Pages) -> list[Result]:
-    """All that earlier calls have shown."""
-    return results_in(await pages.fill_in(in_order(state.notes)))
