@@ -38,6 +38,8 @@ class ResearcherState:
     notes: Annotated[list[AnyMessage], delta(append, list)] = field(default_factory=list)
     request: ToolRequest | None = None
     iteration: int = 0
+    shrunk: tuple[int, ...] = ()
+    """How far, in notes, the results have shrunk, each time that they did."""
     thinks: int = 0
     was_nudged: bool = False
     step: int = 0

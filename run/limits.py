@@ -113,6 +113,8 @@ class Limits(BaseSettings):
     """Characters shown of one opened page: its head and the passages on the topic."""
     pages_characters: int = Field(default=30_000, ge=200)
     """Characters shown of all pages of one `open_url` call."""
+    results_tokens: int = Field(default=20_000, ge=1)
+    """Tokens of the results in a researcher's view from which on older ones shrink; that happens twice at most."""
     whole_characters: int = Field(default=30_000, ge=0)
     """Characters of all documents together up to which each researcher reads them all instead of searching them."""
     max_document_bytes: int = Field(default=50_000_000, ge=1)

@@ -57,6 +57,7 @@ DEFAULTS = {
     "page_characters": 3_000,
     "pages_characters": 30_000,
     "whole_characters": 30_000,
+    "results_tokens": 20_000,
     "max_document_bytes": 50_000_000,
     "max_documents": 200_000,
     "parse_seconds": 15,

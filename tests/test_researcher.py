@@ -210,7 +210,9 @@ async def test_decisions_and_findings_have_their_caps_and_choices(tmp_path: Path
 
 
 @pytest.mark.behaviour("O-75")
-async def test_a_document_that_was_searched_keeps_its_number_when_it_is_opened_and_is_not_shown_again(tmp_path: Path) -> None:
+async def test_a_document_that_was_searched_keeps_its_number_when_it_is_opened_and_is_not_shown_again(
+    tmp_path: Path,
+) -> None:
     address = "docs:lab-documents/lighthouse.md"
     opened = calls(call("open_url", urls=[address], id="o"))
     run = lab(

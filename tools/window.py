@@ -16,11 +16,11 @@ _WORD = re.compile(r"\S+")
 _LEFT_OUT = re.compile(r"\[…(?: \d+)?\]|…|\.{3,}")
 
 
-def passages(text: str, wanted: str, excerpt: str, characters: int) -> str:
+def passages(text: str, wanted: str, excerpt: str, characters: int, *, has_places: bool = True) -> str:
     """At most about this many characters of `text`: its first lines, what a search showed, what bears most on what is
     wanted, and as much as there is room for from its head on.
 
-    Each passage behind a cut begins with its place, `[… 12000]`.
+    Each passage behind a cut begins with its place, `[… 12000]`; with `[…]` where places are not wanted.
     """
     if len(text) <= characters:
         return text
@@ -39,7 +39,8 @@ def passages(text: str, wanted: str, excerpt: str, characters: int) -> str:
     if not chosen:
         return window(text, excerpt, characters)
     runs = windows.runs(chosen)
-    parts = "\n".join(f"[… {start}] {words}" if start else words for start, words in runs)
+    mark = "[… {}]" if has_places else CUT
+    parts = "\n".join(f"{mark.format(start)} {words}" if start else words for start, words in runs)
     return parts if max(chosen) == len(windows.windows) - 1 else f"{parts}\n{CUT}"
 
 

@@ -18,18 +18,23 @@ from ...run.calls import answer, call_ids, in_order, read_calls
 from ...run.clock import Watch
 from ...run.context import Context, bound
 from ...run.ledger import booked
+from ...run.limits import Limits
 from ...run.packet import Placement, emit
 from ...run.packets import ResearchAgentStart
 from ...run.pages import Pages, pages_of
 from ...run.spending import seconds_left
 from ...run.steps import Step, choose, share_used_up
 from ...run.telling import Teller, researcher_failed
+from ...run.transcripts import tokens_of
 from ...run.tries import Failed, tried
 from ...state import Ending, Spent, Task
 from ...tools.offer import offered_tools
 from ...tools.request_facts import facts_of_researcher
 from ...tools.researcher_prompt import opening, tools_of_researcher
-from ...tools.results import SHORTENERS
+from ...tools.results import shorteners, shrunk
+
+MOST_SHRINKS = 2
+"""Times that older results shrink: each time the provider has to read anew what it has kept."""
 
 
 class ThinkOrActUpdate(TypedDict, total=False):
@@ -37,6 +42,7 @@ class ThinkOrActUpdate(TypedDict, total=False):
 
     notes: list[AnyMessage]
     request: ToolRequest | None
+    shrunk: tuple[int, ...]
     iteration: int
     thinks: int
     was_nudged: bool
@@ -67,7 +73,8 @@ async def think_or_act(state: ResearcherState, runtime: Runtime[Context]) -> Thi
     left, pages = seconds_left(context.limits, state.seconds), pages_of(runtime.store, task.question_id)
     teller = Teller(runtime.stream_writer, placement.model_copy(update={"sub_turn_index": state.step}))
     booking = booked(pages, task.question_id, teller.bill, researcher=task.id)
-    reply = await tried(_ask(state, context, pages, teller), left, booking)
+    far, notes = await _in_view(state, context.limits, pages)
+    reply = await tried(_ask(state, notes, context, teller), left, booking)
     if isinstance(reply, Failed):
         if not reply.is_late:
             emit(runtime.stream_writer, researcher_failed(placement, reply.reason))
@@ -80,9 +87,9 @@ async def think_or_act(state: ResearcherState, runtime: Runtime[Context]) -> Thi
     step = choose(calls, state, context.limits)
     # A message without calls had no effect and is not shown again.
     has_effect = bool(step.answers or step.request)
-    notes: list[AnyMessage] = [left_out(call_id) for call_id in reply.refused]
-    notes += [calls.message, *answer(calls.message, step.answers)] if has_effect else []
-    return {**_update(state, step, notes), **_spent(state, teller, watch)}
+    new: list[AnyMessage] = [left_out(call_id) for call_id in reply.refused]
+    new += [calls.message, *answer(calls.message, step.answers)] if has_effect else []
+    return {**_update(state, step, new), **_spent(state, teller, watch), "shrunk": far}
 
 
 def _reading(task: Task) -> ThinkOrActUpdate:
@@ -126,7 +133,22 @@ def _limit(state: ResearcherState, context: Context) -> str:
     return ""
 
 
-async def _ask(state: ResearcherState, context: Context, pages: Pages, teller: Teller) -> Reply:
+async def _in_view(state: ResearcherState, limits: Limits, pages: Pages) -> tuple[tuple[int, ...], list[AnyMessage]]:
+    """How far older results have shrunk by now, and the notes as the model sees them."""
+    notes, topic = await pages.fill_in(in_order(state.notes)), state.task.text
+    seen = shrunk(notes, max(state.shrunk, default=0), topic)
+    newest = max((place for place, note in enumerate(notes) if _is_research(note)), default=0)
+    may_shrink = newest > max(state.shrunk, default=0) and len(state.shrunk) < MOST_SHRINKS
+    if not may_shrink or tokens_of(seen) <= limits.results_tokens:
+        return state.shrunk, seen
+    return (*state.shrunk, newest), shrunk(notes, newest, topic)
+
+
+def _is_research(note: AnyMessage) -> bool:
+    return isinstance(note, AIMessage) and any(call["name"] != tool_names.THINK_TOOL for call in note.tool_calls)
+
+
+async def _ask(state: ResearcherState, notes: list[AnyMessage], context: Context, teller: Teller) -> Reply:
     task, limits = state.task, context.limits
     last = state.actions[-1] if state.actions else None
     reminder = render(
@@ -137,13 +159,12 @@ async def _ask(state: ResearcherState, context: Context, pages: Pages, teller: T
         has_unread_results=bool(last and last.tool == tool_names.WEB_SEARCH and last.found and not state.thinks),
         was_nudged=state.was_nudged,
     )
-    notes = await pages.fill_in(in_order(state.notes))
     messages = [*opening(task, context), *notes, HumanMessage(reminder)]
     request = Request(
         "researcher",
         task.question_id,
         messages,
-        SHORTENERS,
+        shorteners(task.text),
         tools_of_researcher(task, context),
         max_tokens=limits.decision_tokens,
         facts=facts_of_researcher(state, notes),

@@ -25,7 +25,7 @@ from ...tools import shown
 from ...tools.desk import Desk
 from ...tools.meter import Meter
 from ...tools.outcome import Outcome
-from ...tools.results import Result, results_in
+from ...tools.results import Result, results_in, shrunk
 from ...tools.use import found_in, keep, lasting_fault, meter_of, tool_time, use_tool
 
 
@@ -56,7 +56,8 @@ async def use_tools(state: ResearcherState, runtime: Runtime[Context]) -> UseToo
     async with booked(pages, task.question_id, bill, researcher=task.id):
         sources: dict[str, Source] = {}
         try:
-            earlier = results_in(await pages.fill_in(in_order(state.notes)))
+            notes = await pages.fill_in(in_order(state.notes))
+            earlier = results_in(shrunk(notes, max(state.shrunk, default=0), task.text))
             outcome = _as_known(await _carry_out(state, request, context, pages, meter, earlier), state.sources)
             found = found_in(outcome)
             update = await _update(state, request, outcome, found, pages, earlier)

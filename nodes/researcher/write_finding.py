@@ -28,7 +28,7 @@ from ...state import Finding, Spent
 from ...tools.excerpts import keep_excerpts
 from ...tools.request_facts import facts_of_researcher
 from ...tools.researcher_prompt import opening, tools_of_researcher
-from ...tools.results import SHORTENERS
+from ...tools.results import shorteners, shrunk
 
 NOTHING_CONSULTED = "it consulted no source"
 CUT_OFF = "it was cut off at the output limit (finding_tokens)"
@@ -112,7 +112,8 @@ async def _ask_twice(state: ResearcherState, context: Context, pages: Pages, tel
 
 
 async def _ask(state: ResearcherState, context: Context, pages: Pages, teller: Teller, again: bool) -> Reply:
-    task, notes = state.task, await pages.fill_in(in_order(state.notes))
+    task = state.task
+    notes = shrunk(await pages.fill_in(in_order(state.notes)), max(state.shrunk, default=0), task.text)
     reminder = render(
         "write_finding", "reminder", task=task.text, language=task.language, reason=state.reason, again=again
     )
@@ -121,7 +122,7 @@ async def _ask(state: ResearcherState, context: Context, pages: Pages, teller: T
         "researcher",
         task.question_id,
         messages,
-        SHORTENERS,
+        shorteners(task.text),
         tools_of_researcher(task, context),
         tool_choice="none",
         max_tokens=context.limits.finding_tokens,
