@@ -7,7 +7,6 @@ from typing import Literal
 
 from langgraph.types import Send
 
-from ..evidence.memory.confidence import is_confident
 from ..run.branch import ResearcherState
 from ..run.conversation import last_mark
 from ..run.schedule import plan_text
@@ -113,29 +112,11 @@ def route_after_choose_queries(state: StepState) -> Literal["search", "evaluate"
     return "evaluate" if state.is_over else "search"
 
 
-def route_after_search(state: StepState) -> Literal["extract_learnings", "evaluate"]:
+def route_after_search(state: StepState) -> Literal["study", "evaluate"]:
     """Read what was found, unless nothing can be searched."""
-    return "evaluate" if state.is_over else "extract_learnings"
+    return "evaluate" if state.is_over else "study"
 
 
-def route_after_extract_learnings(state: StepState) -> Literal["assess", "evaluate"]:
-    """Judge what was learned, unless the time is over."""
-    return "evaluate" if state.is_over else "assess"
-
-
-def route_after_assess(state: StepState) -> Literal["note_insights", "choose_queries", "evaluate"]:
-    """Note insights where something new is sure enough; then go on."""
-    last = state.iterations[-1] if state.iterations else None
-    if last and last.learnings and is_confident(last.confidence):
-        return "note_insights"
-    return route_after_note_insights(state)
-
-
-def route_after_analyze(state: StepState) -> Literal["note_insights", "evaluate"]:
-    """Note insights where what was thought is sure enough."""
-    return "note_insights" if route_after_assess(state) == "note_insights" else "evaluate"
-
-
-def route_after_note_insights(state: StepState) -> Literal["choose_queries", "evaluate"]:
+def route_after_study(state: StepState) -> Literal["choose_queries", "evaluate"]:
     """Search on, unless the step is over."""
     return "evaluate" if state.is_over else "choose_queries"

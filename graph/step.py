@@ -5,22 +5,17 @@ from __future__ import annotations
 from langgraph.graph import END, START, StateGraph
 
 from ..nodes.step.analyze import analyze
-from ..nodes.step.assess import assess
 from ..nodes.step.choose_queries import choose_queries
 from ..nodes.step.evaluate import evaluate
-from ..nodes.step.extract_learnings import extract_learnings
-from ..nodes.step.note_insights import note_insights
 from ..nodes.step.search import search
+from ..nodes.step.study import study
 from ..run.context import Context
 from ..run.step_branch import StepInput, StepOutput, StepState
 from .handlers import end_step, judge_what_there_is
 from .routing import (
-    route_after_analyze,
-    route_after_assess,
     route_after_choose_queries,
-    route_after_extract_learnings,
-    route_after_note_insights,
     route_after_search,
+    route_after_study,
     route_into_step,
 )
 
@@ -30,18 +25,14 @@ def build_step_graph() -> StateGraph[StepState, Context, StepInput, StepOutput]:
     graph = StateGraph(StepState, context_schema=Context, input_schema=StepInput, output_schema=StepOutput)
     graph.add_node("choose_queries", choose_queries, error_handler=judge_what_there_is)
     graph.add_node("search", search, error_handler=judge_what_there_is)
-    graph.add_node("extract_learnings", extract_learnings, error_handler=judge_what_there_is)
-    graph.add_node("assess", assess, error_handler=judge_what_there_is)
+    graph.add_node("study", study, error_handler=judge_what_there_is)
     graph.add_node("analyze", analyze, error_handler=judge_what_there_is)
-    graph.add_node("note_insights", note_insights, error_handler=judge_what_there_is)
     graph.add_node("evaluate", evaluate, error_handler=end_step)
 
     graph.add_conditional_edges(START, route_into_step)
     graph.add_conditional_edges("choose_queries", route_after_choose_queries)
     graph.add_conditional_edges("search", route_after_search)
-    graph.add_conditional_edges("extract_learnings", route_after_extract_learnings)
-    graph.add_conditional_edges("assess", route_after_assess)
-    graph.add_conditional_edges("analyze", route_after_analyze)
-    graph.add_conditional_edges("note_insights", route_after_note_insights)
+    graph.add_conditional_edges("study", route_after_study)
+    graph.add_edge("analyze", "evaluate")
     graph.add_edge("evaluate", END)
     return graph

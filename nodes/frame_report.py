@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
@@ -20,13 +18,10 @@ from ..run.pages import pages_of
 from ..run.step_telling import framing_told
 from ..run.telling import QuietTeller
 from ..state import Framing, Progress, ResearchState, Run, Spent
-from ..tools.fill_in import Filled, Filler
-from ..tools.forms import ChooseFormatting, FrameReport, StateIntent
+from ..tools.fill_in import Filler
+from ..tools.forms import FrameReport
 from ..tools.request_facts import facts_of_run
 from ..tools.run_context import own_learnings, own_observations, with_numbers
-from ..tools.together import together
-
-Asked = Literal["intent", "formatting", "framing"]
 
 
 class FrameReportUpdate(TypedDict):
@@ -39,7 +34,7 @@ class FrameReportUpdate(TypedDict):
 
 
 async def frame_report(state: ResearchState, runtime: Runtime[Context]) -> FrameReportUpdate:
-    """Ask for intent and form side by side, then for the message; what cannot be had is left to the writer."""
+    """Ask for intent, form and message at once; what cannot be had is left to the writer."""
     context, run = settings_of(runtime), state.run
     assert run is not None
     place, start = Placement(turn_index=state.progress.turn), context.clock.seconds()
@@ -67,37 +62,25 @@ class Framer:
 
     async def frame(self) -> Framing:
         """What it says of it, with a default where it says nothing."""
-        intent, formatting = await together([self._intent(), self._formatting()])
-        form = await self._ask(FrameReport, "framing")
-        return Framing(
-            intent=intent or f"An answer to the question: {self._run.question}",
-            formatting=formatting,
-            main_message=form.main_message.strip() if form else "",
-            reasoning=form.reasoning.strip() if form else "",
-        )
-
-    async def _intent(self) -> str:
-        form = await self._ask(StateIntent, "intent")
-        return form.intent.strip() if form else ""
-
-    async def _formatting(self) -> str:
-        form = await self._ask(ChooseFormatting, "formatting")
-        return form.formatting.strip() if form else ""
-
-    async def _ask(self, form: type[Filled], asked: Asked) -> Filled | None:
         limits, state = self._context.limits, self._state
-        return await self._filler.ask_if_possible(
-            form,
+        form = await self._filler.ask_if_possible(
+            FrameReport,
             "writer",
             "frame_report",
             latest(state.messages, limits.context_messages),
             facts=facts_of_run(state, self._context, "writer"),
             instructions=self._context.instructions,
-            asked=asked,
             knowledge=known(
                 learnings=with_numbers(state, _most_relevant(state, limits.max_memory_items)),
                 insights=[one.text for one in insights(own_observations(state))][: limits.max_elements],
             ),
+        )
+        said = form or FrameReport()
+        return Framing(
+            intent=said.intent.strip() or f"An answer to the question: {self._run.question}",
+            formatting=said.formatting.strip(),
+            main_message=said.main_message.strip(),
+            reasoning=said.reasoning.strip(),
         )
 
 

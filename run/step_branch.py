@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated
 
+from langchain_core.messages import AnyMessage
 from typing_extensions import TypedDict
 
-from ..channels import append, merge_by_id
+from ..channels import append, delta, merge_by_id
 from ..knowledge import (
     Element,
     Iteration,
@@ -18,6 +19,7 @@ from ..knowledge import (
     Record,
     Source,
     StepOutcome,
+    Suggestion,
     merge_sources,
 )
 from ..state import Action, Ending, Finding, Spent, Task, merge_findings
@@ -50,15 +52,15 @@ class StepTask(Task):
         return Placement(turn_index=self.turn, tab_index=self.position)
 
 
-class ResultSet(Record):
-    """What one query brought."""
+class Judgement(Record):
+    """What a model thinks of what a step has come to."""
 
-    query: str
-    """The query."""
-    tool: str
-    """The tool that searched."""
-    text_hash: str
-    """Where the results stand in the store, as a model reads them (SHA-256, hex)."""
+    completeness: float
+    """How much of what the task asks for is there, from 0 to 1."""
+    quality: float
+    """How good that is, from 0 to 1."""
+    suggestions: tuple[Suggestion, ...] = ()
+    """Further steps that would help."""
 
 
 @dataclass
@@ -68,9 +70,17 @@ class StepState:
     task: StepTask
     iteration: int = 0
     queries: tuple[str, ...] = ()
-    results: tuple[ResultSet, ...] = ()
-    learned: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """Ids of what the present iteration has learned, by query."""
+    """What the present iteration searches for."""
+    next_queries: tuple[str, ...] = ()
+    """What the next one searches for, as far as that is known."""
+    open_next: tuple[str, ...] = ()
+    """What the next one reads."""
+    has_results: bool = False
+    """Whether the present iteration has brought anything to read."""
+    notes: Annotated[list[AnyMessage], delta(append, list)] = field(default_factory=list)
+    """The conversation with the model: what it handed in, and what was found for it."""
+    judged: Judgement | None = None
+    """What the model thinks of the step by now."""
     unproductive: int = 0
     """Iterations in a row that brought nothing new."""
     turn: int = 0
@@ -91,6 +101,11 @@ class StepState:
     spending: Annotated[dict[str, Spent], merge_by_id] = field(default_factory=dict)
     findings: Annotated[dict[str, Finding], merge_findings] = field(default_factory=dict)
     outcomes: Annotated[dict[str, StepOutcome], merge_by_id] = field(default_factory=dict)
+
+    @property
+    def call_id(self) -> str:
+        """Id of the call that asks for the present iteration."""
+        return f"{self.task.id}-{self.iteration}"
 
     @property
     def keys(self) -> list[str]:

@@ -59,14 +59,17 @@ class StepLearnings(Packet):
 
 
 class StepAssessed(Packet):
-    """What is thought of the results of one query."""
+    """What is thought of the results of one iteration."""
 
     type: Literal["step_assessed"] = "step_assessed"
     step_id: str
     iteration: int
     query: str
+    """Its queries, with commas between them."""
     is_complete: bool
     reasoning: str
+    key_elements: list[str] = []
+    """What the next search should go by."""
 
 
 class StepDone(Packet):

@@ -41,6 +41,7 @@ def step_assessed(step_id: str, iteration: int, verdict: Verdict, place: Placeme
         query=verdict.query,
         is_complete=verdict.is_complete,
         reasoning=verdict.reasoning,
+        key_elements=list(verdict.key_elements),
     )
 
 

@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import json
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -57,15 +57,20 @@ class Asked(NamedTuple):
 
     @property
     def knowledge(self) -> dict[str, Any]:
-        """What the reminder says is known."""
-        found = [json.loads(text) for _, text in _FENCED.findall(self.reminder)]
-        return next((data["knowledge"] for data in found if "knowledge" in data), {})
+        """What it is told that is known, and what it has handed in itself."""
+        said = "\n".join(message.text for message in self.messages if isinstance(message, HumanMessage))
+        known: dict[str, Any] = {}
+        for _, text in _FENCED.findall(said):
+            known |= json.loads(text).get("knowledge", {})
+        handed_in = [call["args"] for one in self.messages if isinstance(one, AIMessage) for call in one.tool_calls]
+        own = [fact for args in handed_in for fact in args.get("learnings", [])]
+        return {**known, "learnings": [*known.get("learnings", []), *own]} if own else known
 
     @property
     def results(self) -> list[dict[str, Any]]:
         """The results that are to be read."""
         texts = [message.text for message in self.messages if isinstance(message, ToolMessage)]
-        found = [json.loads(inner) for text in texts for _, inner in _FENCED.findall(text)]
+        found = [json.loads(inner) for text in texts[-1:] for _, inner in _FENCED.findall(text)]
         return [result for data in found for result in data.get("results", [])]
 
     @property
@@ -175,6 +180,17 @@ RULES: Mapping[str, Rule] = {
 """What is answered in a run without trouble."""
 
 
+PARTS: Mapping[str, Sequence[str]] = {
+    "record_round": ("record_learnings", "record_insights", "evaluate_outcome", "give_verdict", "choose_queries"),
+    "record_analysis": ("record_analysis", "record_insights", "evaluate_outcome"),
+    "frame_report": ("state_intent", "choose_formatting", "frame_report"),
+}
+"""The rules that fill in the larger forms."""
+USUAL = object()
+"""What the rule of a larger form says where the rules of its parts are to answer."""
+_RENAMED = {"queries": "next_queries"}
+
+
 class FormModel(ScriptedChatModel):
     """Fills in each form by a rule, as often as it is asked."""
 
@@ -200,20 +216,69 @@ class FormModel(ScriptedChatModel):
 
     def _fill_in(self, messages: list[BaseMessage]) -> Any:
         form = self.calls[-1].tools[0] if self.calls[-1].tools else "report"
+        if form in PARTS and form in self.rules and form not in PARTS[form]:
+            answer = self._answer_to(form, messages)
+            if answer is not USUAL:
+                return _message(form, [answer])
+        parts = parts_of(form, messages[-1].text)
+        answers: list[Any] = []
+        for part in parts:
+            answer = self._answer_to(part, messages)
+            if inspect.isawaitable(answer):
+                return self._go_on(form, parts, answers, answer, messages)
+            answers.append(answer)
+            if is_last(part, answer):
+                break
+        return _message(form, answers)
+
+    async def _go_on(
+        self, form: str, parts: Sequence[str], answers: list[Any], late: Awaitable[Any], messages: list[BaseMessage]
+    ) -> Any:
+        answers.append(_plain(await late))
+        for part in parts[len(answers) :]:
+            if is_last(parts[len(answers) - 1], answers[-1]):
+                break
+            answer = self._answer_to(part, messages)
+            answers.append(_plain(await answer if inspect.isawaitable(answer) else answer))
+        return _message(form, answers)
+
+    def _answer_to(self, part: str, messages: list[BaseMessage]) -> Any:
         task = next(message.text for message in messages if isinstance(message, HumanMessage))
-        number = 1 + sum(asked.form == form and asked.task == task for asked in self.asked)
-        asked = Asked(form, task, messages, number)
+        number = 1 + sum(asked.form == part and asked.task == task for asked in self.asked)
+        asked = Asked(part, task, messages, number)
         self.asked.append(asked)
-        answer = self.rules[form](asked)
-        return _late_message(form, answer) if inspect.isawaitable(answer) else _message(form, answer)
+        return _plain(self.rules[part](asked))
 
 
-def _message(form: str, answer: Any) -> Any:
-    return calls(call(form, **answer)) if isinstance(answer, dict) else answer
+def _plain(answer: Any) -> Any:
+    """What is handed in, for a rule that answers by a message."""
+    is_call = isinstance(answer, AIMessage) and answer.tool_calls
+    return answer.tool_calls[0]["args"] if is_call else answer
 
 
-async def _late_message(form: str, answer: Awaitable[Any]) -> Any:
-    return _message(form, await answer)
+def parts_of(form: str, reminder: str) -> Sequence[str]:
+    """The rules that fill in a form together."""
+    if form == "record_round" and "only `next_queries`" in reminder:
+        return ["choose_queries"]
+    parts = PARTS.get(form, [form])
+    return parts[:-1] if "nothing more can be searched" in reminder else parts
+
+
+def handed_in(answers: Sequence[Any]) -> Any:
+    """What the parts of a form say together, or what one of them says instead."""
+    if not isinstance(answers[-1], dict):
+        return answers[-1]
+    return {_RENAMED.get(name, name): value for answer in answers for name, value in answer.items()}
+
+
+def is_last(part: str, answer: Any) -> bool:
+    """Whether nothing more is said: what is complete needs no further queries, and what breaks says nothing."""
+    return not isinstance(answer, dict) or (part == "give_verdict" and answer.get("is_complete", False))
+
+
+def _message(form: str, answers: Sequence[Any]) -> Any:
+    said = handed_in(answers)
+    return calls(call(form, **said)) if isinstance(said, dict) else said
 
 
 @dataclass

@@ -47,13 +47,6 @@ def queries(*texts: str) -> Rule:
     return lambda _: {"queries": list(texts)}
 
 
-def query_of(asked: Asked) -> str:
-    """The query whose results are to be read."""
-    [asking] = [message for message in asked.messages if isinstance(message, AIMessage)]
-    [query] = asking.tool_calls[0]["args"]["queries"]
-    return str(query)
-
-
 def insights(*texts: str, gaps: dict[str, float] | None = None) -> Rule:
     """The same insights and gaps each time; the gaps with their relevance."""
     found = [{"question": question, "relevance": relevance} for question, relevance in (gaps or {}).items()]

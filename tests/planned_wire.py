@@ -12,7 +12,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from openai_server import OpenAIServer, Received, Reply, openai_server, say, use
-from planned_lab import RULES, Asked, Rule
+from planned_lab import RULES, Asked, Rule, handed_in, is_last, parts_of
 
 HELD_SECONDS = 60.0
 """Longer than any test: what is held is let go when the server closes."""
@@ -34,8 +34,12 @@ class Forms:
     lock: Any = field(default_factory=threading.Lock)
 
     def __call__(self, request: Received) -> Reply:
-        asked = self._asked(request)
-        answer = self.rules[asked.form](asked)
+        asked, answers = self._asked(request), list[Any]()
+        for part in parts_of(asked.form, asked.reminder):
+            answers.append(self.rules[part](asked._replace(form=part)))
+            if is_last(part, answers[-1]):
+                break
+        answer = handed_in(answers)
         if isinstance(answer, Reply):
             return answer
         reply = use((asked.form, answer)) if isinstance(answer, dict) else say(answer)
@@ -55,8 +59,7 @@ class Forms:
             same = [key for key in self.paid.elements() if key[:2] == (form, task)]
             shown = "\n".join(message.text for message in messages if isinstance(message, ToolMessage))
             asked = Asked(form, task, messages, 1)
-            asked_before = ",".join(asked.knowledge.get("asked", []))
-            key = (form, task, asked_before, str(len(shown)), _TAG.sub("", asked.reminder))
+            key = (form, task, str(len(shown)), _TAG.sub("", asked.reminder))
             self.paid[key] += 1
         return asked._replace(number=len({*same} - {key}) + 1)
 

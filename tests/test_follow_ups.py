@@ -161,19 +161,6 @@ async def test_what_a_follow_up_learns_is_cited_in_the_report(tmp_path: Path) ->
     assert "tides.html" in state.messages[-1].text
 
 
-@pytest.mark.behaviour("A-59")
-async def test_a_judgement_that_fails_leaves_the_steps_learnings_untouched(tmp_path: Path) -> None:
-    run, state = await followed(tmp_path, evaluate_outcome=failing(OSError("gone")))
-    whole, _ = await followed(tmp_path)
-    assert [learning.text for learning in state.learnings.values()] == [
-        learning.text for learning in (await whole.state()).learnings.values()
-    ]
-    assert ids(state) == ["1"]
-    assert state.steps[0].status == "completed"
-    [error] = run.of_type("error")
-    assert "OSError" in error["message"]
-
-
 @pytest.mark.behaviour("A-59", "A-84")
 async def test_a_follow_up_that_cannot_be_worded_leaves_the_judgement_as_it_is(tmp_path: Path) -> None:
     judging = judged(0.3, 0.8, suggestion("", TIDE))

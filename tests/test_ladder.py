@@ -16,7 +16,7 @@ from deep_research.models.ladder import read_reply
 from deep_research.models.scripted import call, calls
 from deep_research.run.calls import read_calls
 from deep_research.tools.control import GENERATE_PLAN
-from deep_research.tools.forms import SCHEMAS, MakePlan, RecordInsights
+from deep_research.tools.forms import SCHEMAS, MakePlan, RecordRound
 
 NAMES = [tool["function"]["name"] for tool in TOOLS]
 
@@ -269,12 +269,12 @@ def test_an_object_in_place_of_a_list_is_its_only_entry(given: Any) -> None:
 
 @pytest.mark.parametrize("given", ["none", "3", '"a"', '{"question": "Wh'])
 def test_words_in_place_of_a_list_of_objects_stay_words(given: str) -> None:
-    message = read_reply(calls(call("record_insights", id="c1", gaps=given)), [SCHEMAS[RecordInsights]])
-    assert asked(message) == [("record_insights", {"gaps": given})]
+    message = read_reply(calls(call("record_round", id="c1", gaps=given)), [SCHEMAS[RecordRound]])
+    assert asked(message) == [("record_round", {"gaps": given})]
 
 
 def test_numbers_within_objects_take_the_form_that_is_asked_for() -> None:
     gaps = [{"question": "Why?", "relevance": "0.5"}, {"question": "7", "relevance": 1}]
-    message = read_reply(calls(call("record_insights", id="c1", insights=[], gaps=gaps)), [SCHEMAS[RecordInsights]])
+    message = read_reply(calls(call("record_round", id="c1", insights=[], gaps=gaps)), [SCHEMAS[RecordRound]])
     [(_, arguments)] = asked(message)
     assert arguments == {"insights": [], "gaps": [{"question": "Why?", "relevance": 0.5}, gaps[1]]}

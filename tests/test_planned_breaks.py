@@ -142,11 +142,10 @@ async def test_a_node_that_raises_for_an_unknown_reason_ends_its_step_with_what_
     breaking = of_task(KEEPER, after(clock.breaks, RULES[form]), RULES[form])
     rules: dict[str, Rule] = {"make_plan": steps, "record_learnings": new_each_time, form: breaking}
     run, state = await finished(tmp_path, rules, clock=clock)
-    has_learned = form == "give_verdict"
-    assert [step.status for step in state.steps] == ["completed", "completed" if has_learned else "failed", "completed"]
+    assert [step.status for step in state.steps] == ["completed", "failed", "completed"]
     assert "OSError" in state.steps[1].reason
-    assert ("2" in {learning.step for learning in state.learnings.values()}) is has_learned
-    assert (state.outcomes["2"].completeness is not None) is has_learned
+    assert "2" not in {learning.step for learning in state.learnings.values()}
+    assert state.outcomes["2"].completeness is None
     assert ["OSError" in packet["message"] for packet in run.of_type("error")] == [True]
     assert state.report and await run.is_told_again()
 
@@ -157,7 +156,7 @@ async def test_a_step_that_breaks_as_a_whole_leaves_its_siblings_untouched(tmp_p
     rules: dict[str, Rule] = {"make_plan": TWO, "give_verdict": endless, "record_learnings": new_each_time}
     run = planned_lab(tmp_path, rules)
     # More than the run needs, and less than a step with five iterations.
-    config = {**thread_config(run.thread), "recursion_limit": 20}
+    config = {**thread_config(run.thread), "recursion_limit": 15}
     asked = {"messages": [HumanMessage(QUESTION)]}
     async for part in run.graph.astream(
         asked, config, context=run.context, stream_mode="custom", subgraphs=True, version="v2"

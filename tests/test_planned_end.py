@@ -15,7 +15,6 @@ from planned_lab import (
     REPORT,
     RULES,
     Asked,
-    Gate,
     PlannedLab,
     Rule,
     finished,
@@ -106,11 +105,9 @@ async def test_a_citation_leads_to_the_source_that_the_writer_was_shown_under_it
 
 
 @pytest.mark.behaviour("A-76")
-async def test_intent_and_form_are_asked_for_side_by_side_and_reach_the_writer(tmp_path: Path) -> None:
-    gate = Gate(2)
-    rules = {form: gate.before(RULES[form]) for form in ("state_intent", "choose_formatting")}
-    run, state = await finished(tmp_path, rules)
-    assert gate.most == 2
+async def test_intent_form_and_message_are_asked_for_at_once_and_reach_the_writer(tmp_path: Path) -> None:
+    run, state = await finished(tmp_path)
+    assert [len(run.asked(part)) for part in ("state_intent", "choose_formatting", "frame_report")] == [1, 1, 1]
     assert state.framing and (state.framing.intent, state.framing.formatting) == ("To know it.", "Short.")
     reminder = run.asked("report")[0].reminder
     assert "What the user wants of it: To know it." in reminder
@@ -128,15 +125,12 @@ async def test_an_empty_or_missing_intent_becomes_an_answer_to_the_question(tmp_
 
 
 @pytest.mark.behaviour("A-76")
-@pytest.mark.parametrize("form", ["state_intent", "choose_formatting", "frame_report"])
-async def test_what_cannot_be_had_of_the_framing_is_left_to_the_writer(tmp_path: Path, form: str) -> None:
-    run, state = await finished(tmp_path, {form: raising()})
-    assert state.framing
-    assert state.framing.intent
-    assert (state.framing.formatting == "") is (form == "choose_formatting")
-    assert (state.framing.main_message == "") is (form == "frame_report")
+async def test_what_cannot_be_had_of_the_framing_is_left_to_the_writer(tmp_path: Path) -> None:
+    run, state = await finished(tmp_path, {"frame_report": raising()})
+    assert state.framing and state.framing.intent == f"An answer to the question: {QUESTION}"
+    assert (state.framing.formatting, state.framing.main_message) == ("", "")
     assert state.report and state.run and state.run.status == "completed"
-    assert len(run.of_type("report_framing")) == (form != "frame_report")
+    assert not run.of_type("report_framing")
     assert await run.is_told_again()
 
 

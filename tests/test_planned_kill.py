@@ -29,10 +29,9 @@ RULES = {
     "record_insights": lambda _: {"insights": ["It is old."], "gaps": []},
 }
 POINTS: tuple[Point, ...] = (
-    ("record_learnings", LIGHT),
-    ("choose_queries", KEEPER),
-    ("evaluate_outcome", KEEPER),
-    ("choose_queries", HARBOUR),
+    ("record_round", LIGHT),
+    ("record_round", KEEPER),
+    ("record_round", HARBOUR),
     ("record_analysis", WEIGHED),
     ("report", QUESTION),
 )

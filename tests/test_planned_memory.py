@@ -65,6 +65,6 @@ async def test_the_memory_offers_insights_open_gaps_contradictions_and_the_confi
     assert [(gap.text, gap.score) for gap in open_gaps(memory)] == [(OIL, 0.5)]
     [pair] = contradictions(memory)
     assert {state.learnings[key].text for key in pair.learnings} == {TALL, TALLER}
-    assert [state.outcomes[step].confidence for step in ("1", "2")] == [0.88, 0.35]
+    assert [state.outcomes[step].confidence for step in ("1", "2")] == [0.88, 0.75]
     assert f"Not found: {OIL}" in state.messages[-1].text and BUILDER not in state.messages[-1].text
     assert await run.is_told_again()

@@ -112,7 +112,7 @@ async def test_steps_of_a_round_see_the_same_snapshot_whatever_their_siblings_br
     assert any(learning.text == FACT and learning.step == "1" for learning in state.learnings.values())
     assert run.asked("choose_queries", HEIGHT)[0].known == []
     own = {learning.text for learning in state.learnings.values() if learning.step == "2"}
-    assert set(run.asked("give_verdict", HEIGHT)[0].known) == own
+    assert own and run.asked("give_verdict", HEIGHT)[0].known == []
     assert await run.is_told_again()
 
 
@@ -202,15 +202,14 @@ async def test_a_hybrid_step_is_given_the_thoughts_of_its_parents_once_and_its_d
         "give_verdict": only_for(LIGHT, verdict(True, thought, "whale oil"), verdicts),
     }
     run, state = await finished(tmp_path, rules)
-    asked = run.asked("choose_queries", KEEPER)
-    assert len(asked) == 4
+    asked = run.asked("record_learnings", KEEPER)
+    assert len(asked) == 3
     for one in asked:
         told = [element["content"] for element in one.knowledge["elements"]]
         assert told.count(thought) == told.count("whale oil") == 1
         assert foreign not in told
         assert len(told) == len(set(told))
-    told = [element["content"] for element in asked[3].knowledge["elements"]]
-    assert told.count("A date of birth is missing.") == 1
+    assert "A date of birth is missing." in str(asked[2].messages[-3])
     assert state.steps[1].description == "Finds the keeper."
     assert {packet["task"] for packet in run.of_type("step_started") if packet["step_id"] == "2"} == {KEEPER}
     assert await run.is_told_again()

@@ -59,7 +59,7 @@ async def test_results_that_may_not_be_read_are_told_and_the_step_goes_on(
 ) -> None:
     told, state = await run(tmp_path, monkeypatch, blocked("38 metres", "record_learnings"))
     errors = [getattr(packet, "message", "") for packet in told if packet.type == "error"]
-    assert any("record_learnings was filled in without some results" in error for error in errors)
+    assert any("record_round was filled in without some results" in error for error in errors)
     assert any("without some results" in failure for finding in state.findings.values() for failure in finding.failures)
     assert state.report and state.report.text
 

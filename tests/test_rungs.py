@@ -17,7 +17,7 @@ from deep_research.run.conversation import cleaned
 from deep_research.tools.control import GENERATE_PLAN
 from deep_research.tools.forms import FORMS as PAPERS
 from deep_research.tools.forms import NAMES as PAPER_NAMES
-from deep_research.tools.forms import SCHEMAS, EvaluateOutcome, Form, MakePlan
+from deep_research.tools.forms import SCHEMAS, Form, MakePlan, RecordAnalysis
 
 NAMES = [tool["function"]["name"] for tool in TOOLS]
 TEXT_RUNGS: tuple[RungName, ...] = ("schema", "json", "tags")
@@ -153,12 +153,12 @@ def test_the_schema_is_strict_at_every_depth(form: type[Form]) -> None:
 
 
 def test_what_is_optional_in_an_object_may_be_null() -> None:
-    settings = prepare("schema", CONVERSATION[:2], [SCHEMAS[EvaluateOutcome]], "any").settings
+    settings = prepare("schema", CONVERSATION[:2], [SCHEMAS[RecordAnalysis]], "any").settings
     [step] = [entry for entry in objects_in(settings["response_format"]) if "rationale" in entry["properties"]]
     assert [option["type"] for option in step["properties"]["title"]["anyOf"]] == ["string", "null"]
     blank = {"title": None, "rationale": "Why?", "requires_search": None}
-    filled = calls(call("evaluate_outcome", id="c1", completeness=1, quality=1, next_steps=[blank]))
-    [(_, arguments)] = asked(read_reply(filled, [SCHEMAS[EvaluateOutcome]]))
+    filled = calls(call("record_analysis", id="c1", statements=[], completeness=1, quality=1, next_steps=[blank]))
+    [(_, arguments)] = asked(read_reply(filled, [SCHEMAS[RecordAnalysis]]))
     assert arguments["next_steps"] == [{"rationale": "Why?"}]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,7 @@ async def test_nothing_is_given_twice_however_many_iterations_there_are(tmp_path
     verdicts = of_task(FIRST, verdict(True, THOUGHT), verdict(False, THOUGHT.upper()))
     again = of_task(FIRST, NOTES, insights(OLD.upper(), gaps={OPEN.lower(): 0.9}))
     run, asked = await second_step(tmp_path, record_learnings=learning, give_verdict=verdicts, record_insights=again)
-    assert len([one for one in asked if one.form == "choose_queries"]) == 5
+    assert len([one for one in asked if one.form == "record_learnings"]) == 5
     for one in asked:
         given = [element["content"] for element in one.knowledge["elements"]]
         given += [*one.known, *one.knowledge.get("gaps", [])]
@@ -77,7 +78,7 @@ async def test_a_gap_that_a_step_has_answered_is_given_no_more(tmp_path: Path) -
         "record_insights": of_task(FIRST, NOTES, insights()),
     }
     run, asked = await second_step(tmp_path, **rules)
-    assert [OPEN in one.reminder for one in asked if one.form == "choose_queries"] == [True, *[False] * 4]
+    assert [OPEN in one.reminder for one in asked if one.form == "record_learnings"] == [True, *[False] * 4]
     assert f"Not found: {OPEN}" not in (await run.state()).messages[-1].text
 
 
@@ -98,7 +99,10 @@ async def test_each_piece_says_what_it_is_where_it_comes_from_and_how_much_it_be
     given: list[StepTask] = []
 
     async def look(asked: Asked) -> AIMessage:
-        given.extend(task for task in (await run.state()).tasks if isinstance(task, StepTask))
+        # What is written of the state may come a little later than the step begins.
+        async with asyncio.timeout(5):
+            while not any(task.text == asked.task for task in given):
+                given.extend(task for task in (await run.state()).tasks if isinstance(task, StepTask))
         return form("choose_queries", queries=[asked.task])
 
     rules = {"make_plan": TWO, "record_learnings": CONTRARY, "record_insights": NOTES, "choose_queries": look}
@@ -122,7 +126,7 @@ async def test_sure_insights_come_first_and_open_gaps_shape_the_next_queries(tmp
     # However little they bear on the task.
     assert [element["kind"] for element in elements] == ["insight", "insight", "reasoning", "contradiction"]
     run, _ = await second_step(tmp_path, give_verdict=of_task(FIRST, INCOMPLETE, verdict(True)))
-    own = run.asked("choose_queries", FIRST)
+    own = run.asked("record_learnings", FIRST)
     assert [one.knowledge.get("gaps") for one in own if one.task == FIRST] == [None, [OPEN], [OPEN]]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from lab import QUESTION
-from planned_lab import RULES, Asked, PlannedLab, Rule, plan, planned_lab, step, verdict
+from planned_lab import PARTS, RULES, USUAL, Asked, PlannedLab, Rule, plan, planned_lab, step, verdict
 from planned_rules import First, fact, facts, failing, insights, judged, of_task, suggestion
 
 from deep_research.knowledge import FINAL_CHECK
@@ -49,37 +49,34 @@ def parts(run: PlannedLab, state: ResearchState) -> set[str]:
     assert framing and state.report
     has = {
         "record_summary": state.brief.summary == SUMMARY,
-        "choose_queries": not any(titles & set(one.queries) for one in iterations),
-        "record_learnings": told >= {"1", "2"},
-        "give_verdict": not any(v.reasoning.startswith("No verdict") for one in iterations for v in one.verdicts),
-        "record_insights": any(noticed.kind == "insight" for noticed in state.memory.values()),
-        "evaluate_outcome": judged_steps >= {learning.step for learning in known},
+        "record_round": told >= {"1", "2"}
+        and judged_steps >= told
+        and not any(titles & set(one.queries) for one in iterations)
+        and not any(verdict.reasoning.startswith("No verdict") for one in iterations for verdict in one.verdicts),
         "update_step": "2.1" in {step.id for step in state.steps},
         "update_plan": REWORDED in {step.task for step in state.steps},
         "record_analysis": any(not learning.source for learning in known),
         "record_inconsistencies": any(noticed.step == FINAL_CHECK for noticed in state.memory.values()),
-        "state_intent": framing.intent == "To know it.",
-        "choose_formatting": framing.formatting == "Short.",
-        "frame_report": framing.main_message == "It is old.",
+        "frame_report": (framing.intent, framing.formatting, framing.main_message)
+        == ("To know it.", "Short.", "It is old."),
         "report": bool(state.report.sources),
     }
     return {form for form, is_there in has.items() if is_there}
 
 
 ALL = {*FORMS} - {"make_plan"} | {"report"}
-RESTS_ON_LEARNINGS = {"record_insights", "update_step", "update_plan", "record_analysis", "record_inconsistencies"}
 LOST_FOR_GOOD: Mapping[str, set[str]] = {
-    "record_learnings": {"record_learnings", *RESTS_ON_LEARNINGS, "report"},
-    "evaluate_outcome": {"evaluate_outcome", "update_step"},
+    "record_round": {
+        "record_round",
+        "update_step",
+        "update_plan",
+        "record_analysis",
+        "record_inconsistencies",
+        "report",
+    }
 }
 """What is lost with a form that is never filled in, where that is more than the form's own part."""
-LOST_ONCE: Mapping[str, set[str]] = {
-    "record_learnings": {"record_learnings", "record_inconsistencies"},
-    "record_insights": set(),
-    "update_plan": set(),
-    "update_step": {"update_step"},
-    "evaluate_outcome": {"evaluate_outcome"},
-}
+LOST_ONCE: Mapping[str, set[str]] = {"update_plan": set(), "update_step": {"update_step"}}
 """The same if it fails for the first time only; there are further steps and rounds."""
 
 
@@ -94,7 +91,7 @@ async def whole_run(tmp_path: Path, **rules: Rule) -> tuple[PlannedLab, Research
 
 
 def usual(form: str) -> Rule:
-    return {**RULES, **all_forms()}[form]
+    return {"record_round": lambda _: USUAL, **RULES, **all_forms()}[form]
 
 
 def wrong_arguments(asked: Asked) -> Any:
@@ -110,7 +107,9 @@ FORM = pytest.mark.parametrize("form", sorted({*FORMS} - {"make_plan"}))
 @pytest.mark.behaviour("A-84")
 async def test_without_trouble_every_form_is_asked_for_and_brings_its_part(tmp_path: Path) -> None:
     run, state = await whole_run(tmp_path)
-    assert {asked.form for asked in run.model.asked} == {*FORMS, "generate_plan", "report", "judge_units"}
+    parts_of_forms = {part for name in PARTS for part in PARTS[name]}
+    others = {asked.form for asked in run.model.asked} - parts_of_forms
+    assert others | {*PARTS} == {*FORMS, "generate_plan", "report", "judge_units"}
     assert parts(run, state) == ALL
     assert not run.of_type("error")
     assert await run.is_told_again()
@@ -152,7 +151,7 @@ async def test_a_form_that_is_never_filled_in_costs_no_more_than_what_rests_on_i
 async def test_where_no_form_but_the_plan_is_ever_filled_in_there_still_is_a_report(tmp_path: Path, how: str) -> None:
     rules = dict.fromkeys({*FORMS} - {"make_plan"}, FAILURES[how])
     run, state = await whole_run(tmp_path, **rules)
-    assert parts(run, state) == {"evaluate_outcome", "give_verdict"}, "these are never asked for"
+    assert parts(run, state) == set()
     asked = sum(asked.form in rules for asked in run.model.asked)
     assert len(run.of_type("error")) == (asked if how == "error" else asked / 2)
     assert state.run and state.run.status == "completed_with_gaps"

@@ -2,94 +2,88 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage
-from planned_lab import Asked, Rule, finished, plan, step, verdict
+from planned_lab import finished, plan, step, verdict
 from planned_rules import (
     INCOMPLETE,
     WORDS,
     facts,
     failing,
-    form,
     holding,
     in_turn,
     insights,
+    judged,
     new_each_time,
     queries,
-    shown,
 )
+
+from deep_research.state import ResearchState
 
 THREE = ("Skerry Light", "Ada Moran", "Port Anlow")
 ANY_QUERY = queries("Skerry Light")
 
 
 def of_words(covered: int, of: int, **more: Any) -> dict[str, Any]:
-    """A step whose task has so many telling words, of which its only fact holds so many."""
+    """A step of which so large a part is there by its only fact."""
     steps = plan(step(" ".join(WORDS[:of])))
-    return {"make_plan": steps, "choose_queries": ANY_QUERY, "record_learnings": holding(covered), **more}
+    rules = {"make_plan": steps, "choose_queries": ANY_QUERY, "record_learnings": holding(covered)}
+    return {**rules, "evaluate_outcome": judged(covered / of, 1.0), "record_insights": insights("It is old."), **more}
+
+
+def noted(state: ResearchState) -> int:
+    """How many insights were noted."""
+    return sum(one.kind == "insight" for one in state.memory.values())
 
 
 @pytest.mark.behaviour("A-41")
 @pytest.mark.parametrize(("covered", "of", "confidence", "times"), [(5, 8, 0.6, 0), (13, 20, 0.61, 1)])
-async def test_insights_are_asked_for_only_above_a_confidence_of_06(
+async def test_insights_are_noted_only_above_a_confidence_of_06(
     tmp_path: Path, covered: int, of: int, confidence: float, times: int
 ) -> None:
     run, state = await finished(tmp_path, of_words(covered, of))
     assert [iteration.confidence for iteration in state.outcomes["1"].iterations] == [confidence]
-    assert len(run.asked("record_insights")) == times
+    assert noted(state) == times
     assert await run.is_told_again()
 
 
 @pytest.mark.behaviour("A-41", "A-42")
-async def test_insights_are_asked_for_only_where_something_new_was_learned(tmp_path: Path) -> None:
+async def test_insights_are_noted_only_where_something_new_was_learned(tmp_path: Path) -> None:
     choices = lambda asked: {"queries": [f"Skerry {WORDS[asked.number]}"]}  # noqa: E731 - a rule
-    run, state = await finished(tmp_path, of_words(20, 20, choose_queries=choices, give_verdict=INCOMPLETE))
+    told = in_turn(insights("It is old."), insights("It is tall."))
+    rules = of_words(20, 20, choose_queries=choices, give_verdict=INCOMPLETE, record_insights=told)
+    _, state = await finished(tmp_path, rules)
     iterations = state.outcomes["1"].iterations
     # The verdict ends a step, or that nothing new comes; being sure does not.
     assert [(len(one.learnings), one.confidence) for one in iterations] == [(1, 0.75), (0, 0.73), (0, 0.71)]
-    assert len(run.asked("record_insights")) == 1
+    assert noted(state) == 1
 
 
 @pytest.mark.behaviour("A-42")
 async def test_confidence_alone_ends_no_step(tmp_path: Path) -> None:
     rules = {"record_learnings": new_each_time, "give_verdict": INCOMPLETE}
-    run, state = await finished(tmp_path, rules)
+    _, state = await finished(tmp_path, rules)
     assert [iteration.confidence > 0.6 for iteration in state.outcomes["1"].iterations] == [True] * 5
-    assert len(run.asked("record_insights")) == 5
 
 
 @pytest.mark.behaviour("A-44", "A-47")
-async def test_verdicts_are_given_one_after_the_other_up_to_the_first_that_says_complete(tmp_path: Path) -> None:
-    at_work: list[str] = []
-
-    async def judge(asked: Asked) -> AIMessage:
-        assert not at_work
-        at_work.append(asked.form)
-        await asyncio.sleep(0.01)
-        at_work.clear()
-        return form("give_verdict", is_complete=asked.number == 2, reasoning=f"Verdict {asked.number}.")
-
-    rules = {"choose_queries": queries(*THREE), "record_learnings": new_each_time, "give_verdict": judge}
+async def test_each_round_gets_one_verdict_up_to_the_first_that_says_complete(tmp_path: Path) -> None:
+    verdicts = in_turn(verdict(False, "Verdict 1.", "lamp"), verdict(True, "Verdict 2."))
+    choices = in_turn(queries(*THREE), queries("Tralee"))
+    rules = {"choose_queries": choices, "record_learnings": new_each_time, "give_verdict": verdicts}
     run, state = await finished(tmp_path, rules)
-    told = [(packet["query"], packet["is_complete"], packet["reasoning"]) for packet in run.of_type("step_assessed")]
-    assert told == [("Skerry Light", False, "Verdict 1."), ("Ada Moran", True, "Verdict 2.")]
-    assert [verdict.query for verdict in state.outcomes["1"].iterations[0].verdicts] == ["Skerry Light", "Ada Moran"]
+    told = [
+        (packet["query"], packet["is_complete"], packet["reasoning"], packet["key_elements"])
+        for packet in run.of_type("step_assessed")
+    ]
+    assert told == [(", ".join(THREE), False, "Verdict 1.", ["lamp"]), ("Tralee", True, "Verdict 2.", [])]
     assert state.outcomes["1"].is_complete
     assert await run.is_told_again()
 
 
-@pytest.mark.behaviour("A-44")
-async def test_results_that_taught_nothing_get_no_verdict(tmp_path: Path) -> None:
-    learning = in_turn(facts(), facts("It was lit in 1844."), facts())
-    run, _ = await finished(tmp_path, {"choose_queries": queries(*THREE), "record_learnings": learning})
-    assert len(run.of_type("step_assessed")) == len(run.asked("give_verdict")) == 1
-
-
-@pytest.mark.behaviour("A-45")
+@pytest.mark.behaviour("A-35", "A-45")
 async def test_a_verdict_that_fails_counts_as_not_complete_and_says_so(tmp_path: Path) -> None:
     verdicts = in_turn(failing(OSError("gone")), verdict(True, "All is there."))
     run, state = await finished(tmp_path, {"give_verdict": verdicts, "record_learnings": new_each_time})
@@ -104,30 +98,13 @@ async def test_a_verdict_that_fails_counts_as_not_complete_and_says_so(tmp_path:
 
 
 @pytest.mark.behaviour("A-46")
-async def test_the_thought_of_the_last_verdict_takes_the_place_of_those_before(tmp_path: Path) -> None:
+async def test_the_last_verdict_is_what_the_step_hands_on(tmp_path: Path) -> None:
     verdicts = in_turn(verdict(False, "Where is it?", "place"), verdict(False, "How tall is it?", "height", "metres"))
-    # The third iteration brings nothing new, so that no verdict follows.
-    learning = in_turn(new_each_time, new_each_time, facts(), new_each_time)
+    learning = in_turn(new_each_time, new_each_time, facts(), facts())
     run, state = await finished(tmp_path, {"give_verdict": verdicts, "record_learnings": learning})
-    given = [shown(asked, "reasoning") for asked in run.asked("choose_queries")]
-    second = ["How tall is it?", "height", "metres"]
-    assert given == [[], ["Where is it?", "place"], second, second, second]
     last = state.outcomes["1"].verdict
     assert last
-    assert (last.reasoning, last.key_elements) == (second[0], tuple(second[1:]))
-
-
-@pytest.mark.behaviour("A-35")
-@pytest.mark.parametrize(("failure", "lost"), [(failing(OSError("gone")), 2), (lambda _: "I would rather talk.", 1)])
-async def test_notes_that_fail_cost_only_themselves(tmp_path: Path, failure: Rule, lost: int) -> None:
-    # Words are asked for once more; an error is not.
-    noting = in_turn(failure, failure, insights("It is old."))
-    rules = {"record_insights": noting, "give_verdict": INCOMPLETE, "record_learnings": new_each_time}
-    run, state = await finished(tmp_path, rules)
-    assert len(state.outcomes["1"].iterations) == 5
-    assert len(state.learnings) == 5
-    assert "It is old." in [observation.text for observation in state.memory.values()]
-    assert len(run.of_type("error")) == lost
+    assert (last.reasoning, last.key_elements) == ("How tall is it?", ("height", "metres"))
     assert await run.is_told_again()
 
 

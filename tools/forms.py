@@ -54,13 +54,6 @@ class RecordSummary(Form):
     """What the user wants to know, with all that was said of it, in a few sentences."""
 
 
-class ChooseQueries(Form):
-    """Say what is searched for next."""
-
-    queries: list[str]
-    """Short queries of a few telling words, each about one thing."""
-
-
 class LearnedFact(Form):
     """One fact."""
 
@@ -70,26 +63,6 @@ class LearnedFact(Form):
     """The `document` number of the result that says so."""
 
 
-class RecordLearnings(Form):
-    """Hand in what the results say."""
-
-    learnings: list[LearnedFact]
-    """The facts that bear on the task; none if there are none."""
-    answered_gaps: list[int] = Field(default_factory=list)
-    """Numbers of the open questions that they answer."""
-
-
-class GiveVerdict(Form):
-    """Say whether the task is done."""
-
-    is_complete: bool
-    """True if nothing that the task asks for is missing."""
-    reasoning: str = ""
-    """Why, and what is missing."""
-    key_elements: list[str] = Field(default_factory=list)
-    """What the next search should go by, a few words each."""
-
-
 class FoundGap(Form):
     """Something that is not known."""
 
@@ -97,15 +70,6 @@ class FoundGap(Form):
     """What is not known, as a question."""
     relevance: float = Share
     """How much it matters to the task, from 0 to 1."""
-
-
-class RecordInsights(Form):
-    """Hand in what follows from the learnings, and what they leave open."""
-
-    insights: list[str]
-    """What they show when taken together, a sentence each."""
-    gaps: list[FoundGap] = Field(default_factory=list)
-    """What they leave open."""
 
 
 class NextStep(Form):
@@ -119,15 +83,38 @@ class NextStep(Form):
     """Whether it searches or only thinks."""
 
 
-class EvaluateOutcome(Form):
-    """Judge what the step came to."""
+class Judged(Form):
+    """What is thought of what a step has come to."""
 
-    completeness: float = Share
-    """How much of what the task asks for is there, from 0 to 1."""
-    quality: float = Share
+    insights: list[str] = Field(default_factory=list)
+    """What all that was learned shows when taken together, a sentence each."""
+    gaps: list[FoundGap] = Field(default_factory=list)
+    """What the task asks for and is not known, if that is not told as an open question already."""
+    completeness: float = Field(default=0.0, ge=0, le=1)
+    """How much of what the task asks for is there by now, from 0 to 1."""
+    quality: float = Field(default=0.0, ge=0, le=1)
     """How reliable and precise it is, from 0 to 1."""
     next_steps: list[NextStep] = Field(default_factory=list)
-    """Further steps that would help, the best first."""
+    """Further steps of the research that would help beside this one, the best first."""
+
+
+class RecordRound(Judged):
+    """Hand in what the last results say, whether the task is done, and what is searched for next."""
+
+    learnings: list[LearnedFact] = Field(default_factory=list)
+    """The facts in the last results that bear on the task and are not known yet."""
+    answered_gaps: list[int] = Field(default_factory=list)
+    """Numbers of the open questions that they answer."""
+    is_complete: bool = False
+    """True if nothing that the task asks for is missing."""
+    reasoning: str = ""
+    """What is there and what is missing, in a sentence or two."""
+    key_elements: list[str] = Field(default_factory=list)
+    """What the next search should go by, a few words each."""
+    open_next: list[str] = Field(default_factory=list)
+    """Addresses among the results that are worth reading, exactly as they stand there."""
+    next_queries: list[str] = Field(default_factory=list)
+    """What is searched for next: short queries of a few telling words, each about one thing."""
 
 
 class UpdateStep(Form):
@@ -181,8 +168,8 @@ class UpdatePlan(Form):
     """Steps that the user has asked for since; they come last."""
 
 
-class RecordAnalysis(Form):
-    """Hand in what thinking it over has brought."""
+class RecordAnalysis(Judged):
+    """Hand in what thinking it over has brought, and what you think of it."""
 
     statements: list[str]
     """What follows, a sentence each; no new facts."""
@@ -206,43 +193,27 @@ class RecordInconsistencies(Form):
     """Numbers of the open questions that the learnings answer after all."""
 
 
-class StateIntent(Form):
-    """Say what the user wants of the report."""
+class FrameReport(Form):
+    """Say what the user wants of the report, and what it will say."""
 
     intent: str = ""
-    """In one sentence."""
-
-
-class ChooseFormatting(Form):
-    """Say which form the report should have."""
-
+    """What the user wants of it, in one sentence."""
     formatting: str = ""
-    """Sections, tables, length and tone, in one or two sentences."""
-
-
-class FrameReport(Form):
-    """Say what the report will say."""
-
-    main_message: str
+    """Which form it should have: sections, tables, length and tone, in one or two sentences."""
+    main_message: str = ""
     """Its main message, in one or two sentences."""
-    reasoning: str
+    reasoning: str = ""
     """Why that follows from what was found, in a few sentences."""
 
 
 FORMS: dict[str, type[Form]] = {
     tool_names.MAKE_PLAN: MakePlan,
     tool_names.RECORD_SUMMARY: RecordSummary,
-    tool_names.CHOOSE_QUERIES: ChooseQueries,
-    tool_names.RECORD_LEARNINGS: RecordLearnings,
-    tool_names.GIVE_VERDICT: GiveVerdict,
-    tool_names.RECORD_INSIGHTS: RecordInsights,
-    tool_names.EVALUATE_OUTCOME: EvaluateOutcome,
+    tool_names.RECORD_ROUND: RecordRound,
     tool_names.UPDATE_STEP: UpdateStep,
     tool_names.UPDATE_PLAN: UpdatePlan,
     tool_names.RECORD_ANALYSIS: RecordAnalysis,
     tool_names.RECORD_INCONSISTENCIES: RecordInconsistencies,
-    tool_names.STATE_INTENT: StateIntent,
-    tool_names.CHOOSE_FORMATTING: ChooseFormatting,
     tool_names.FRAME_REPORT: FrameReport,
 }
 """The forms by the names of their tools."""

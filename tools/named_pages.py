@@ -12,8 +12,8 @@ from ..run.context import Context
 from ..run.conversation import question_of
 from ..run.packet import emit
 from ..run.packets import SectionEnd
-from ..run.pages import Pages
-from ..run.step_branch import ResultSet, StepState, StepTask
+from ..run.pages import Pages, refer
+from ..run.step_branch import StepState, StepTask
 from ..run.telling import QuietTeller
 from ..state import Action, Finding, ResearchState
 from . import shown
@@ -21,8 +21,9 @@ from .addresses import Addresses, addresses_in
 from .carry_out import Time
 from .desk import Desk
 from .fill_in import Filler
+from .forms import RecordRound
 from .outcome import Outcome
-from .result_reader import Reader
+from .result_reader import ask_round, asked, learned_in
 from .step_end import finding_of
 from .use import found_in, keep, meter_for_run, use_tool
 
@@ -64,12 +65,13 @@ class NamedPages:
         numbers = {key: number for number, key in enumerate(sources, 1)}
         reference = await keep(outcome, numbers, self._pages, self._run.id)
         state = self._state(addresses, outcome, list(sources), reference)
-        learned = await Reader(state, self._context, self._pages, self._filler).read()
-        state.learnings = learned.learnings
+        form = await ask_round(state, self._context, self._pages, self._filler) if sources else None
+        learned = learned_in(form, state, numbers.values()).learnings if form else {}
+        state.learnings = learned
         if outcome.problems:
             state.ended, state.reason = "partial", " ".join(outcome.problems).rstrip(".")
         finding = finding_of(state, self._filler.failures, 0.0)
-        return Read([finding], learned.learnings, sources)
+        return Read([finding], learned, sources)
 
     async def _open(self, addresses: list[str]) -> Outcome:
         meter, outcome = meter_for_run(self._context.limits, self._spending), Outcome()
@@ -116,5 +118,6 @@ class NamedPages:
             problems=outcome.problems,
             not_read=outcome.not_read,
         )
-        results = (ResultSet(query=" ".join(addresses), tool=tool_names.OPEN_URL, text_hash=reference),)
-        return StepState(task, iteration=1, results=results if keys else (), numbered=keys, actions=[action])
+        state = StepState(task, iteration=1, has_results=True, numbered=keys, actions=[action])
+        state.notes = [asked(RecordRound(open_next=addresses), state.call_id), refer(state.call_id, reference)]
+        return state

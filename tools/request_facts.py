@@ -56,12 +56,12 @@ def facts_of_researcher(state: ResearcherState, notes: Iterable[AnyMessage]) -> 
 
 def facts_of_step(state: StepState, results: Iterable[Result] = ()) -> Facts:
     """What a step knows; `results` of what it has just searched for."""
-    queries = tuple((tool_names.INTERNAL_SEARCH, one.queries) for one in state.iterations)
+    queries = [one.queries for one in state.iterations] + [state.queries] * state.has_results
     return Facts(
         request=state.task.question,
         language=state.task.language,
         task=state.task.step.task,
-        used=queries,
+        used=tuple((tool_names.INTERNAL_SEARCH, one) for one in queries),
         documents=documents_in(results),
         learnings=learned(state.learnings.values(), state.numbers),
     )

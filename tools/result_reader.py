@@ -1,102 +1,123 @@
-"""Has results read for a step: what in them bears on its task, and which gaps they close."""
+"""Has a round of a step read by one form: what the results say, what is thought of it, and what comes next."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langchain_core.messages.tool import tool_call
 
+from ..evidence.memory.confidence import is_confident
 from ..evidence.memory.learned import plain_fact
 from ..evidence.memory.observations import answers
-from ..knowledge import Learning, Observation, short_hash
+from ..knowledge import Learning, Observation, Suggestion
 from ..run import tool_names
 from ..run.context import Context
+from ..run.knowing import known
 from ..run.pages import Pages
-from ..run.step_branch import ResultSet, StepState, StepTask
+from ..run.step_branch import Judgement, StepState, noticed
+from .arguments import as_lines
 from .fill_in import Filler
-from .forms import RecordLearnings
+from .forms import Judged, RecordRound
+from .offer import offered_tools
 from .request_facts import facts_of_step
-from .results import read_results
-from .step_context import gaps_of, knowledge_of
-from .together import together
+from .results import results_in
+from .step_context import gaps_of, given_to
 
-_GIVEN = {tool_names.OPEN_URL: "urls"}
-"""What a tool is given, where that is not queries."""
+INSIGHT_CONFIDENCE = 0.8
+"""Confidence of an insight: it is noted only where the step's results are sure enough."""
 
 
 class Learned(NamedTuple):
     """What was new in the results."""
 
-    by_query: dict[str, tuple[str, ...]]
-    """Ids of the learnings, by query."""
     learnings: dict[str, Learning]
     """The learnings, by id."""
     memory: dict[str, Observation]
     """The gaps that they answer, by key."""
 
 
-class Reader:
-    """Has the results of a step read."""
+async def ask_round(state: StepState, context: Context, pages: Pages, filler: Filler) -> RecordRound | None:
+    """Have the form of a round filled in, in the one conversation of the step; none if that fails.
 
-    def __init__(self, state: StepState, context: Context, pages: Pages, filler: Filler) -> None:
-        self._state, self._context, self._pages, self._filler = state, context, pages, filler
-
-    async def read(self) -> Learned:
-        """Have all result sets read at the same time; one that cannot be read costs its own learnings only."""
-        read = await together(map(self._read, self._state.results))
-        pairs = zip(read, self._state.results, strict=True)
-        return _learned(self._state, [(form, results) for form, results in pairs if form])
-
-    async def _read(self, results: ResultSet) -> RecordLearnings | None:
-        """What the model says, less what names a document that it was not shown: that cannot be traced."""
-        task = self._state.task
-        text = await self._pages.text(results.text_hash) or ""
-        call_id = short_hash(task.id, results.query, results.tool)
-        call = tool_call(name=results.tool, args={_GIVEN.get(results.tool, "queries"): [results.query]}, id=call_id)
-        shown: list[AnyMessage] = [AIMessage("", tool_calls=[call]), ToolMessage(text, tool_call_id=call_id)]
-        numbers = {result["document"] for result in read_results(text)}
-        form = await self._filler.ask_if_possible(
-            RecordLearnings,
-            "researcher",
-            "extract_learnings",
-            [HumanMessage(task.text), *shown],
-            facts=facts_of_step(self._state, read_results(text)),
-            knowledge=knowledge_of(self._state, self._context.limits),
-            task=task.text,
-        )
-        facts = [fact for fact in form.learnings if fact.document in numbers] if form else []
-        return form.model_copy(update={"learnings": facts}) if form else None
+    As long as nothing was searched, it says only what is searched for first.
+    """
+    limits, task = context.limits, state.task
+    notes = await pages.fill_in(state.notes)
+    said: list[AnyMessage] = [HumanMessage(task.step.task), HumanMessage(given_to(task)), *notes]
+    return await filler.ask_if_possible(
+        RecordRound,
+        "researcher",
+        "study",
+        [message for message in said if message.content or isinstance(message, AIMessage)],
+        facts=facts_of_step(state, results_in(notes[-1:]) if state.has_results else ()),
+        offered=list(offered_tools(context)),
+        max_queries=limits.max_queries,
+        documents=task.scope.documents,
+        iteration=state.iteration + (not state.has_results),
+        max_iterations=limits.max_step_iterations,
+        has_results=state.has_results,
+        gaps=known(gaps=[gap.text for gap in gaps_of(state)][: limits.max_elements]),
+    )
 
 
-def _learned(state: StepState, forms: Iterable[tuple[RecordLearnings, ResultSet]]) -> Learned:
-    """What is new, by query, and the gaps that are answered by now."""
-    task, open_now = state.task, gaps_of(state)
-    noticed = [*task.gaps, *state.memory.values()]
-    known = {(learning.source, _plain(learning.text)) for learning in (*task.known, *state.learnings.values())}
-    learned: dict[str, tuple[str, ...]] = {}
+def asked(form: RecordRound, call_id: str) -> AIMessage:
+    """The form as the model's message: what is found next becomes its result."""
+    said = form.model_dump(exclude_defaults=True)
+    return AIMessage("", tool_calls=[tool_call(name=tool_names.RECORD_ROUND, args=said, id=call_id)])
+
+
+def new_queries(queries: Sequence[str], state: StepState, most: int) -> tuple[str, ...]:
+    """The queries that were not asked before."""
+    before = {query.casefold() for iteration in state.iterations for query in iteration.queries}
+    before |= {query.casefold() for query in state.queries}
+    lines: list[str] = as_lines(list(queries))
+    return tuple(query for query in dict.fromkeys(lines) if query.casefold() not in before)[:most]
+
+
+def learned_in(form: RecordRound, state: StepState, shown: Iterable[int]) -> Learned:
+    """What is new, and the gaps that are answered by now; facts of documents that were not `shown` are left out."""
+    task, open_now, numbers = state.task, gaps_of(state), set(shown)
+    noted = [*task.gaps, *state.memory.values()]
+    before = {(learning.source, _plain(learning.text)) for learning in (*task.known, *state.learnings.values())}
+    facts = [fact for fact in form.learnings if fact.document in numbers]
     learnings: dict[str, Learning] = {}
+    for fact in facts:
+        text = plain_fact(fact.text)
+        one = Learning(text=text, source=state.keys[fact.document - 1], step=task.step.id, question_id=task.question_id)
+        if text and (one.source, _plain(text)) not in before:
+            before.add((one.source, _plain(text)))
+            learnings[one.id] = one
     memory: dict[str, Observation] = {}
-    for form, results in forms:
-        new = [one for one in _facts(form, state, task) if (one.source, _plain(one.text)) not in known]
-        known |= {(one.source, _plain(one.text)) for one in new}
-        learnings |= {one.id: one for one in new}
-        learned[results.query] = (*learned.get(results.query, ()), *(one.id for one in new))
-        closed = [open_now[number - 1] for number in form.answered_gaps if 0 < number <= len(open_now)]
-        # Only something that was learned can answer.
-        for gap in closed if form.learnings else []:
-            found = answers(gap, noticed, task.cycle, task.step.id, state.iteration)
-            memory |= {one.key: one for one in found}
-    return Learned(learned, learnings, memory)
+    # Only something that was learned can answer.
+    for number in form.answered_gaps if facts else ():
+        if 0 < number <= len(open_now):
+            closed = answers(open_now[number - 1], noted, task.cycle, task.step.id, state.iteration)
+            memory |= {one.key: one for one in closed}
+    return Learned(learnings, memory)
 
 
-def _facts(form: RecordLearnings, state: StepState, task: StepTask) -> Iterable[Learning]:
-    keys = state.keys
-    for fact in form.learnings:
-        if text := plain_fact(fact.text):
-            source = keys[fact.document - 1]
-            yield Learning(text=text, source=source, step=task.step.id, question_id=task.question_id)
+def observed(form: Judged, state: StepState, rests_on: Iterable[str], confidence: float) -> dict[str, Observation]:
+    """The gaps that the form declares, and its insights where what they rest on (ids of learnings) is sure enough."""
+    found: list[Observation] = []
+    learnings = tuple(sorted(rests_on))
+    for insight in form.insights if learnings and is_confident(confidence) else ():
+        if text := " ".join(insight.split()):
+            found.append(noticed(state, "insight", text, INSIGHT_CONFIDENCE, learnings))
+    for gap in form.gaps:
+        if text := " ".join(gap.question.split()):
+            found.append(noticed(state, "gap", text, gap.relevance))
+    return {one.key: one for one in found}
+
+
+def judged_by(form: Judged) -> Judgement:
+    """What the form says of the step."""
+    suggestions = tuple(
+        Suggestion(title=one.title.strip(), task=one.rationale.strip(), requires_search=one.requires_search)
+        for one in form.next_steps
+    )
+    return Judgement(completeness=form.completeness, quality=form.quality, suggestions=suggestions)
 
 
 def _plain(text: str) -> str:

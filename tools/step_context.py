@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-
-from ..evidence.memory.observations import elements_for, open_gaps
-from ..evidence.text.likeness import normalised
-from ..knowledge import Element, Learning, Observation, last_verdict
+from ..evidence.memory.observations import open_gaps
+from ..knowledge import Learning, Observation
 from ..run.knowing import as_elements, as_learned, known
 from ..run.limits import Limits
-from ..run.step_branch import StepState
-
-OWN_THOUGHT = 0.9
-"""Relevance of the step's own last verdict."""
-OWN_ELEMENT = 0.8
-"""Relevance of what that verdict hangs on."""
+from ..run.step_branch import StepState, StepTask
 
 
 def gaps_of(state: StepState) -> list[Observation]:
@@ -28,36 +20,24 @@ def learnings_of(state: StepState, most: int) -> list[Learning]:
     return [*state.task.known[: max(1, most - len(own))], *own]
 
 
-def elements_of(state: StepState, limits: Limits) -> list[Element]:
-    """What bears on the step, each once: its last verdict, what it noticed, what it was given; gaps stand apart."""
-    own = [one for one in state.memory.values() if one.kind != "gap"]
-    noticed = elements_for(state.task.step.task, own, [], limits.max_elements)
-    found: dict[tuple[str, str], Element] = {}
-    for element in (*_last_verdict(state), *noticed, *state.task.elements):
-        found.setdefault((element.kind, normalised(element.content)), element)
-    return list(found.values())[: limits.max_elements]
+def given_to(task: StepTask) -> str:
+    """What a step was given when it was sent out, as a model reads it; empty if that is nothing."""
+    numbers = {
+        key: number for number, key in enumerate(dict.fromkeys(one.source for one in task.known if one.source), 1)
+    }
+    return known(
+        learnings=as_learned(task.known, numbers),
+        elements=as_elements(task.elements),
+    )
 
 
-def knowledge_of(state: StepState, limits: Limits, new: Collection[str] = ()) -> str:
-    """All of it, as a model reads it; `new` are ids of learnings that are told apart."""
+def knowledge_of(state: StepState, limits: Limits) -> str:
+    """All that a step knows by now, as a model reads it."""
     step, learnings = state.task.step, learnings_of(state, limits.max_memory_items)
     return known(
         title=step.title,
         task=step.task,
         learnings=as_learned(learnings, state.numbers),
-        new=[number for number, one in enumerate(learnings, 1) if one.id in new],
-        elements=as_elements(elements_of(state, limits)),
+        elements=as_elements(state.task.elements),
         gaps=[gap.text for gap in gaps_of(state)][: limits.max_elements],
-        asked=[query for iteration in state.iterations for query in iteration.queries],
     )
-
-
-def _last_verdict(state: StepState) -> Iterable[Element]:
-    """What was thought last; it takes the place of what was thought before."""
-    last, step_id = last_verdict(state.iterations), state.task.step.id
-    if last is None:
-        return
-    if last.reasoning:
-        yield Element(content=last.reasoning, relevance=OWN_THOUGHT, source=step_id, kind="reasoning")
-    for words in last.key_elements:
-        yield Element(content=words, relevance=OWN_ELEMENT, source=step_id, kind="reasoning")

@@ -55,41 +55,34 @@ def record_summary(facts: Facts) -> Arguments:
     return {"summary": " ".join(facts.request.split())}
 
 
-def choose_queries(facts: Facts) -> Arguments:
-    """What the task asks for; once, as the search of documents follows names by itself."""
-    return {"queries": [] if facts.used else queries_for(read_task(facts.task))[:1]}
+def record_round(facts: Facts) -> Arguments:
+    """What the task asks for, as the first query; then what the results quote for it.
+
+    It is complete as soon as something was learned: a second search would show the same, as the search of documents
+    follows names by itself. What no document says is open.
+    """
+    task = read_task(facts.task)
+    if not facts.used:
+        return {"next_queries": queries_for(task)[:1]}
+    learned = _quoted(facts)
+    documents = {one["document"] for one in learned} | {one.document for one in facts.learnings} - {None}
+    quality = max(LEAST_QUALITY, min(1.0, round(len(documents) / WELL_SOURCED, 2))) if documents else 0.0
+    return {
+        "learnings": learned,
+        "is_complete": bool(documents),
+        "gaps": [] if documents else [{"question": task.part.text, "relevance": 1.0}],
+        "completeness": 1.0 if documents else 0.0,
+        "quality": quality,
+    }
 
 
-def record_learnings(facts: Facts) -> Arguments:
-    """What the results quote for the task."""
+def _quoted(facts: Facts) -> list[Arguments]:
     task = read_task(facts.task)
     chooser = Chooser(Pool(facts.documents, task.part.text, task.part.context), is_topic=task.is_topic)
     answer, further = choose(chooser, task)
     if not (task.is_topic and answer) and missing_in(chooser.pool, answer):
-        return {"learnings": [], "answered_gaps": []}
-    return {
-        "learnings": [{"text": _in_full(one), "document": one.number} for one in (*answer, *further)],
-        "answered_gaps": [],
-    }
-
-
-def give_verdict(facts: Facts) -> Arguments:
-    """Complete as soon as something was learned: a second search would show the same."""
-    return {"is_complete": bool(facts.learnings), "reasoning": "", "key_elements": []}
-
-
-def record_insights(facts: Facts) -> Arguments:
-    """Nothing is concluded; what the task asks for and no document says is open."""
-    task = read_task(facts.task)
-    gaps = [] if facts.learnings else [{"question": task.part.text, "relevance": 1.0}]
-    return {"insights": [], "gaps": gaps}
-
-
-def evaluate_outcome(facts: Facts) -> Arguments:
-    """Whether anything was learned, and from how many documents."""
-    documents = {one.document for one in facts.learnings} - {None}
-    quality = max(LEAST_QUALITY, min(1.0, round(len(documents) / WELL_SOURCED, 2))) if documents else 0.0
-    return {"completeness": 1.0 if documents else 0.0, "quality": quality, "next_steps": []}
+        return []
+    return [{"text": _in_full(one), "document": one.number} for one in (*answer, *further)]
 
 
 def frame_report(facts: Facts) -> Arguments:
@@ -102,11 +95,7 @@ def frame_report(facts: Facts) -> Arguments:
 FORMS: dict[str, Callable[[Facts], Arguments]] = {
     tool_names.MAKE_PLAN: make_plan,
     tool_names.RECORD_SUMMARY: record_summary,
-    tool_names.CHOOSE_QUERIES: choose_queries,
-    tool_names.RECORD_LEARNINGS: record_learnings,
-    tool_names.GIVE_VERDICT: give_verdict,
-    tool_names.RECORD_INSIGHTS: record_insights,
-    tool_names.EVALUATE_OUTCOME: evaluate_outcome,
+    tool_names.RECORD_ROUND: record_round,
     tool_names.FRAME_REPORT: frame_report,
 }
 """Who fills in which."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from langchain_core.messages import HumanMessage
 from langgraph.runtime import Runtime
@@ -10,17 +11,19 @@ from typing_extensions import TypedDict
 
 from ...evidence.memory.confidence import confidence
 from ...evidence.memory.learned import plain_fact
-from ...knowledge import Iteration, Learning
+from ...knowledge import Iteration, Learning, Observation
+from ...models.resolve import is_extractive
 from ...models.settings import settings_of
 from ...run.activities import activity
 from ...run.context import Context
 from ...run.packet import emit
-from ...run.step_branch import StepState, StepTask, why
+from ...run.step_branch import Judgement, StepState, StepTask, why
 from ...run.step_telling import iteration_told, step_started
 from ...run.tries import Failed
 from ...state import Ending, Spent
 from ...tools.forms import RecordAnalysis
 from ...tools.request_facts import facts_of_step
+from ...tools.result_reader import judged_by, observed
 from ...tools.step_call import StepCall
 from ...tools.step_context import knowledge_of
 
@@ -30,8 +33,9 @@ class AnalyzeUpdate(TypedDict, total=False):
 
     iteration: int
     iterations: list[Iteration]
-    learned: dict[str, tuple[str, ...]]
     learnings: dict[str, Learning]
+    memory: dict[str, Observation]
+    judged: Judgement
     turn: int
     is_over: bool
     ended: Ending
@@ -61,11 +65,13 @@ async def analyze(state: StepState, runtime: Runtime[Context]) -> AnalyzeUpdate:
     learnings = {learning.id: learning for learning in _thoughts(form, task)}
     # What a thought is worth depends on what it rests on.
     rests_on = {source.key: source for source in task.rests_on}
-    sure = confidence(task.step.task, list(task.known), rests_on, 1) if learnings else 0.0
+    completeness = None if is_extractive("orchestrator", context) else form.completeness
+    sure = confidence(task.step.task, list(task.known), rests_on, 1, completeness) if learnings else 0.0
     at = context.clock.now().isoformat(timespec="seconds")
     iteration = Iteration(number=1, learnings=tuple(learnings), confidence=sure, at=at)
     emit(writer, *iteration_told(task.step.id, iteration, learnings, call.place))
-    return {**update, "iterations": [iteration], "learned": {"": tuple(learnings)}, "learnings": learnings}
+    memory = observed(form, replace(state, iteration=1), learnings, sure)
+    return {**update, "iterations": [iteration], "learnings": learnings, "memory": memory, "judged": judged_by(form)}
 
 
 def _thoughts(form: RecordAnalysis, task: StepTask) -> Iterable[Learning]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from langchain_core.messages import HumanMessage
+from dataclasses import replace
+
+from langchain_core.messages import AnyMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
@@ -16,13 +18,10 @@ from ...run.step_telling import step_started
 from ...run.steps import share_used_up
 from ...run.tries import Failed
 from ...state import Ending, Spent
-from ...tools.arguments import as_lines
-from ...tools.fill_in import Filler
-from ...tools.forms import ChooseQueries
+from ...tools.forms import RecordRound
 from ...tools.offer import offered_tools
-from ...tools.request_facts import facts_of_step
+from ...tools.result_reader import ask_round, asked, new_queries
 from ...tools.step_call import StepCall
-from ...tools.step_context import knowledge_of
 from ...tools.use import meter_of, used_up
 
 
@@ -32,6 +31,7 @@ class ChooseQueriesUpdate(TypedDict, total=False):
     iteration: int
     began: int
     queries: tuple[str, ...]
+    notes: list[AnyMessage]
     turn: int
     is_over: bool
     ended: Ending
@@ -42,7 +42,7 @@ class ChooseQueriesUpdate(TypedDict, total=False):
 
 
 async def choose_queries(state: StepState, runtime: Runtime[Context]) -> ChooseQueriesUpdate:
-    """Ask for the next queries; where that fails, the step's title is searched for."""
+    """Ask for the first queries, and for others where the last round has named none; if that fails, take the title."""
     task, context = state.task, bound(settings_of(runtime), state.task.scope)
     writer, call = runtime.stream_writer, StepCall(state, context, runtime)
     if not state.iteration:
@@ -53,41 +53,18 @@ async def choose_queries(state: StepState, runtime: Runtime[Context]) -> ChooseQ
     if reason:
         return {"is_over": True, "ended": "partial", "reason": reason}
     emit(writer, activity("search", task.question, call.place))
-    form = await call.tried(_ask(state, context, call.filler))
-    update = ChooseQueriesUpdate(
-        iteration=state.iteration + 1,
-        began=state.turn,
-        turn=state.turn + 1,
-        failures=call.filler.failures,
-        seconds=call.seconds,
-        spending=call.costs,
-    )
+    update = ChooseQueriesUpdate(iteration=state.iteration + 1, began=state.turn, turn=state.turn + 1)
+    if state.next_queries or state.open_next:
+        return {**update, "queries": state.next_queries}
+    # Nothing that was found is left to be read.
+    form = await call.tried(ask_round(replace(state, has_results=False), context, call.pages, call.filler))
+    update |= {"failures": call.filler.failures, "seconds": call.seconds, "spending": call.costs}
     if isinstance(form, Failed):
         return {**update, "is_over": True, "ended": "partial", "reason": why(form)}
-    queries = _new(form, state, context.limits.max_queries) if form else (task.step.title,)
+    said = form or RecordRound(next_queries=[task.step.title])
+    # What was found for the title may not have been read yet.
+    queries = new_queries(said.next_queries, state, context.limits.max_queries) if form else (task.step.title,)
     # Nothing that is worth asking may be left.
-    return {**update, "queries": queries, "is_over": not queries}
-
-
-async def _ask(state: StepState, context: Context, filler: Filler) -> ChooseQueries | None:
-    limits = context.limits
-    return await filler.ask_if_possible(
-        ChooseQueries,
-        "researcher",
-        "choose_queries",
-        [HumanMessage(state.task.text)],
-        facts=facts_of_step(state),
-        offered=list(offered_tools(context)),
-        max_queries=limits.max_queries,
-        documents=state.task.scope.documents,
-        iteration=state.iteration + 1,
-        max_iterations=limits.max_step_iterations,
-        knowledge=knowledge_of(state, limits),
-    )
-
-
-def _new(form: ChooseQueries, state: StepState, most: int) -> tuple[str, ...]:
-    """The queries that were not asked before."""
-    asked = {query.casefold() for iteration in state.iterations for query in iteration.queries}
-    lines: list[str] = as_lines(form.queries)
-    return tuple(query for query in dict.fromkeys(lines) if query.casefold() not in asked)[:most]
+    is_over = not queries
+    notes: list[AnyMessage] = [] if is_over else [asked(said, f"{task.id}-{state.iteration + 1}")]
+    return {**update, "queries": queries, "is_over": is_over, "notes": notes}

@@ -10,15 +10,15 @@ from typing_extensions import TypedDict
 
 from ...knowledge import Observation, StepOutcome, Suggestion
 from ...models.settings import settings_of
-from ...run.context import Context, Role
+from ...run.context import Context
 from ...run.packet import emit
 from ...run.schedule import wanted_follow_up
 from ...run.step_branch import StepState, why
 from ...run.step_telling import step_failed
 from ...run.tries import Failed
 from ...state import Finding, Spent
-from ...tools.fill_in import Filled, Filler
-from ...tools.forms import EvaluateOutcome, UpdateStep
+from ...tools.fill_in import Filler
+from ...tools.forms import UpdateStep
 from ...tools.request_facts import facts_of_step
 from ...tools.step_call import StepCall
 from ...tools.step_context import knowledge_of
@@ -39,7 +39,7 @@ class EvaluateUpdate(TypedDict):
 
 
 async def evaluate(state: StepState, runtime: Runtime[Context]) -> EvaluateUpdate:
-    """Have it judged whether a further step is needed; if that fails, the step ends with what it has."""
+    """End the step with what it has, and with the further step that it needs."""
     task, context = state.task, settings_of(runtime)
     call = StepCall(state, context, runtime)
     judge, late = Judge(state, context, call.filler), list[str]()
@@ -68,34 +68,29 @@ class Judge:
         """What the step came to, with what is thought of it so far."""
 
     async def judge(self) -> None:
-        """Add what is thought of it, and the further step that it wants."""
-        form = await self._ask(EvaluateOutcome, "researcher", None)
-        if form is None:
+        """Add what was thought of it, and the further step that it wants; one without words is worded first."""
+        state, judged = self._state, self._state.judged
+        if judged is None:
             return
-        self._add(completeness=form.completeness, quality=form.quality)
-        suggestions = [
-            Suggestion(title=one.title.strip(), task=one.rationale.strip(), requires_search=one.requires_search)
-            for one in form.next_steps
-        ]
-        wanted = wanted_follow_up(self._state.task.step, self.outcome, suggestions)
+        self._add(completeness=judged.completeness, quality=judged.quality)
+        wanted = wanted_follow_up(state.task.step, self.outcome, judged.suggestions)
         if wanted and not (wanted.title and wanted.task):
-            named = await self._ask(UpdateStep, "planner", wanted)
+            named = await self._ask(wanted)
             wanted = _named(wanted, named) if named else None
         self._add(follow_up=wanted)
 
     def _add(self, **judged: Any) -> None:
         self.outcome = self.outcome.model_copy(update=judged)
 
-    async def _ask(self, form: type[Filled], role: Role, suggestion: Suggestion | None) -> Filled | None:
+    async def _ask(self, suggestion: Suggestion) -> UpdateStep | None:
         return await self._filler.ask_if_possible(
-            form,
-            role,
+            UpdateStep,
+            "planner",
             "evaluate",
             [HumanMessage(self._state.task.text)],
             knowledge=knowledge_of(self._state, self._context.limits),
             facts=facts_of_step(self._state),
-            must_name=bool(suggestion),
-            suggestion=suggestion.title or suggestion.task if suggestion else "",
+            suggestion=suggestion.title or suggestion.task,
         )
 
 

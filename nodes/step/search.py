@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from typing import Any
 
+from langchain_core.messages import AnyMessage
 from langgraph.errors import GraphBubbleUp
 from langgraph.runtime import Runtime
 from langgraph.types import StreamWriter
@@ -21,8 +22,8 @@ from ...run.errors import failure_of
 from ...run.ledger import Bill, booked
 from ...run.packet import emit
 from ...run.packets import SectionEnd
-from ...run.pages import Pages, pages_of
-from ...run.step_branch import ResultSet, StepState
+from ...run.pages import Pages, pages_of, refer
+from ...run.step_branch import StepState
 from ...run.step_telling import step_failed
 from ...state import Action, Ending, Spent
 from ...tools import shown
@@ -32,6 +33,7 @@ from ...tools.desk import Desk
 from ...tools.meter import Meter
 from ...tools.offer import offered_tools
 from ...tools.outcome import Hit, Outcome
+from ...tools.results import results_in
 from ...tools.together import together
 from ...tools.use import found_in, keep, lasting_fault, meter_of, use_tool
 
@@ -43,7 +45,10 @@ class SearchUpdate(TypedDict, total=False):
     """What `search` writes."""
 
     queries: tuple[str, ...]
-    results: tuple[ResultSet, ...]
+    has_results: bool
+    notes: list[AnyMessage]
+    next_queries: tuple[str, ...]
+    open_next: tuple[str, ...]
     numbered: list[str]
     actions: list[Action]
     sources: dict[str, Source]
@@ -65,8 +70,11 @@ async def search(state: StepState, runtime: Runtime[Context]) -> SearchUpdate:
         broken = await work.do()
         fault = "" if broken else work.lasting_fault()
     update = SearchUpdate(
-        queries=tuple(dict.fromkeys(query for query, _, _ in work.outcomes)),
-        results=tuple(work.results),
+        queries=tuple(dict.fromkeys(query for query, _, _ in work.outcomes if query)),
+        has_results=work.has_results,
+        notes=work.notes,
+        next_queries=(),
+        open_next=(),
         numbered=work.new,
         actions=work.actions,
         sources=work.sources,
@@ -92,8 +100,9 @@ class Work:
         self.task, self.turn, self.actions = state.task, state.turn, list[Action]()
         self.outcomes: list[tuple[str, str, Outcome]] = []
         """What each query brought, with the tool that was asked."""
-        self.results: list[ResultSet] = []
-        """The same as it is kept; queries that brought nothing are left out."""
+        self.notes: list[AnyMessage] = []
+        """The same as the model reads it, as the result of its call."""
+        self.has_results = False
         self.sources: dict[str, Source] = {}
         """All that was found or read."""
         self.failures: list[str] = []
@@ -127,14 +136,16 @@ class Work:
         """Why nothing can be searched any more, empty if something can; raises `SearchFailed` where the run ends."""
         has_found = bool(self.state.keys or self.new)
         faults = [lasting_fault(outcome, self.task, has_found=has_found) for _, _, outcome in self.outcomes]
-        return faults[0] if faults and all(faults) and not self.results else ""
+        return faults[0] if faults and all(faults) and not self.has_results else ""
 
     async def _keep(self) -> None:
+        """Keep all results as one list, as the result of the call that asked for them."""
         numbers = {key: number for number, key in enumerate([*self.state.keys, *self.new], 1)}
-        for query, name, outcome in self.outcomes:
-            if outcome.hits:
-                text_hash = await keep(outcome, numbers, self.pages, self.task.question_id)
-                self.results.append(ResultSet(query=query, tool=name, text_hash=text_hash))
+        earlier = results_in(await self.pages.fill_in(self.state.notes))
+        fused = _fused([outcome for _, _, outcome in self.outcomes])
+        self.has_results = bool(fused.hits)
+        text_hash = await keep(fused, numbers, self.pages, self.task.question_id, earlier)
+        self.notes.append(refer(self.state.call_id, text_hash))
 
     async def search(self, name: str) -> list[tuple[str, Outcome]]:
         """Ask one tool all queries at once."""
@@ -155,8 +166,10 @@ class Work:
         unread = [
             [hit for hit in outcome.hits if not hit.source.content_hash][:READ_PER_QUERY] for _, _, outcome in outcomes
         ]
-        hits = distinct(in_turn(unread), lambda hit: hit.source.key)[: self.context.limits.max_open]
-        if not hits:
+        hits = distinct(in_turn(unread), lambda hit: hit.source.key)
+        wanted = dict.fromkeys((*self.state.open_next, *(hit.source.address for hit in hits)))
+        addresses = list(wanted)[: self.context.limits.max_open]
+        if not addresses:
             return list(outcomes)
         meter = meter_of(self.task, {**self.state.spending, **self.bill.costs})
         desk = Desk(
@@ -166,12 +179,14 @@ class Work:
             {hit.source.address: hit.excerpt for hit in hits},
             topic=self.task.text,
         )
-        addresses = [hit.source.address for hit in hits]
-        await Addresses(self.pages, self.task.question_id).allow(addresses)
+        await Addresses(self.pages, self.task.question_id).allow(hit.source.address for hit in hits)
         call = self._use(tool_names.OPEN_URL, {"urls": addresses}, desk)
         [opened] = await self._told(tool_names.OPEN_URL, addresses, [call], [meter])
         read = {hit.source.key: hit for hit in opened.hits}
-        return [(query, name, _with(outcome, read)) for query, name, outcome in outcomes]
+        found = {hit.source.key for _, _, outcome in outcomes for hit in outcome.hits}
+        others = opened._replace(hits=tuple(hit for hit in opened.hits if hit.source.key not in found))
+        with_texts = [(query, name, _with(outcome, read)) for query, name, outcome in outcomes]
+        return [*with_texts, ("", tool_names.OPEN_URL, others)]
 
     async def _use(self, name: str, arguments: dict[str, Any], desk: Desk) -> Outcome:
         left = Time(self.task.seconds - self.watch.seconds, "max_seconds_planned")
@@ -215,6 +230,13 @@ class Work:
             not_read=tuple(dict.fromkeys(one for outcome in outcomes for one in outcome.not_read)),
             fault=next((outcome.fault for outcome in outcomes if outcome.fault), ""),
         )
+
+
+def _fused(outcomes: Sequence[Outcome]) -> Outcome:
+    """All that was found, the best of each query first, each passage once; and all problems."""
+    hits = distinct(in_turn(outcome.hits for outcome in outcomes), lambda hit: (hit.source.key, hit.excerpt))
+    problems = dict.fromkeys(problem for outcome in outcomes for problem in outcome.problems)
+    return Outcome(tuple(hits), tuple(problems))
 
 
 def _part(meter: Meter, calls: int) -> Meter:

@@ -1,0 +1,106 @@
+"""Reads what an iteration of a step has brought: what was learned, whether anything is missing, what comes next."""
+
+from __future__ import annotations
+
+from langchain_core.messages import AnyMessage
+from langgraph.runtime import Runtime
+from typing_extensions import TypedDict
+
+from ...evidence.memory.confidence import confidence
+from ...knowledge import Iteration, Learning, Observation, Verdict
+from ...models.resolve import is_extractive
+from ...models.settings import settings_of
+from ...run.context import Context, bound
+from ...run.packet import emit
+from ...run.step_branch import Judgement, StepState, why
+from ...run.step_telling import iteration_told
+from ...run.tries import Failed
+from ...state import Ending, Spent
+from ...tools.forms import RecordRound
+from ...tools.result_reader import Learned, ask_round, asked, judged_by, learned_in, new_queries, observed
+from ...tools.results import results_in
+from ...tools.step_call import StepCall
+
+MOST_UNPRODUCTIVE = 2
+"""Iterations in a row without anything new after which a step is over."""
+NO_VERDICT = "No verdict was given"
+
+
+class StudyUpdate(TypedDict, total=False):
+    """What `study` writes."""
+
+    iterations: list[Iteration]
+    notes: list[AnyMessage]
+    next_queries: tuple[str, ...]
+    open_next: tuple[str, ...]
+    judged: Judgement
+    learnings: dict[str, Learning]
+    memory: dict[str, Observation]
+    unproductive: int
+    is_over: bool
+    ended: Ending
+    reason: str
+    failures: list[str]
+    turn: int
+    seconds: float
+    spending: dict[str, Spent]
+
+
+async def study(state: StepState, runtime: Runtime[Context]) -> StudyUpdate:
+    """Have the results read by one form; where nothing was found, nobody is asked."""
+    task, context = state.task, bound(settings_of(runtime), state.task.scope)
+    call = StepCall(state, context, runtime)
+    form = await call.tried(ask_round(state, context, call.pages, call.filler)) if state.has_results else None
+    broken = form if isinstance(form, Failed) else None
+    said = form if isinstance(form, RecordRound) else None
+    shown = {one["document"] for one in results_in(await call.pages.fill_in(state.notes))} if said else set[int]()
+    learned = learned_in(said, state, shown) if said else Learned({}, {})
+    known = {**state.learnings, **learned.learnings}
+    # The model that quotes judges nothing: words are counted instead.
+    completeness = said.completeness if said and not is_extractive("researcher", context) else None
+    sure = confidence(task.step.task, list(known.values()), state.sources, state.iteration, completeness)
+    verdicts = () if broken or not state.has_results else (_verdict(said, state, call.filler.failures),)
+    iteration = Iteration(
+        number=state.iteration,
+        queries=state.queries,
+        learnings=tuple(learned.learnings),
+        confidence=sure,
+        at=context.clock.now().isoformat(timespec="seconds"),
+        verdicts=verdicts,
+        began=state.began,
+        turn=state.turn,
+    )
+    emit(runtime.stream_writer, *iteration_told(task.step.id, iteration, known, call.place))
+    unproductive = 0 if learned.learnings else state.unproductive + 1
+    queries = new_queries(said.next_queries, state, context.limits.max_queries) if said else ()
+    has_nothing_next = said is not None and not queries and not said.open_next
+    is_over = any(verdict.is_complete for verdict in verdicts) or state.iteration >= context.limits.max_step_iterations
+    update = StudyUpdate(
+        iterations=[iteration],
+        notes=[asked(said, f"{task.id}-{state.iteration + 1}")] if said else [],
+        next_queries=queries,
+        open_next=tuple(said.open_next) if said else (),
+        learnings=learned.learnings,
+        memory=learned.memory,
+        unproductive=unproductive,
+        is_over=is_over or has_nothing_next or unproductive >= MOST_UNPRODUCTIVE,
+        failures=call.filler.failures,
+        turn=state.turn + 1,
+        seconds=call.seconds,
+        spending=call.costs,
+    )
+    if said:
+        update["judged"] = judged_by(said)
+        update["memory"] = {**learned.memory, **observed(said, state, learned.learnings, sure)}
+    if broken:
+        return {**update, "is_over": True, "ended": "partial", "reason": why(broken)}
+    return update
+
+
+def _verdict(form: RecordRound | None, state: StepState, failures: list[str]) -> Verdict:
+    query = ", ".join(state.queries)
+    if form is None:
+        # Nobody says that it is complete.
+        return Verdict(query=query, is_complete=False, reasoning=f"{NO_VERDICT}: {failures[-1]}.")
+    elements = tuple(dict.fromkeys(words.strip() for words in form.key_elements if words.strip()))
+    return Verdict(query=query, is_complete=form.is_complete, reasoning=form.reasoning.strip(), key_elements=elements)
