@@ -10,10 +10,13 @@ from ..knowledge import Element, Learning, PlanStep
 from .fencing import fence
 
 
-def known(**parts: Any) -> str:
-    """The parts that hold something, under their names; what stands in them comes from models and sources."""
+def known(*, fence_name: str = "", **parts: Any) -> str:
+    """The parts that hold something, under their names; what stands in them comes from models and sources.
+
+    `fence_name` names the fence where the same text is shown again in later prompts; see `fence`.
+    """
     kept = {name: part for name, part in parts.items() if part}
-    return fence(json.dumps({"knowledge": kept}, ensure_ascii=False)) if kept else ""
+    return fence(json.dumps({"knowledge": kept}, ensure_ascii=False), fence_name) if kept else ""
 
 
 def as_learned(learnings: Iterable[Learning], numbers: Mapping[str, int]) -> list[dict[str, Any]]:

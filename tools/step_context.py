@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..evidence.memory.observations import open_gaps
-from ..knowledge import Learning, Observation
+from ..knowledge import Learning, Observation, short_hash
 from ..run.knowing import as_elements, as_learned, known
 from ..run.limits import Limits
 from ..run.step_branch import StepState, StepTask
@@ -22,13 +22,10 @@ def learnings_of(state: StepState, most: int) -> list[Learning]:
 
 def given_to(task: StepTask) -> str:
     """What a step was given when it was sent out, as a model reads it; empty if that is nothing."""
-    numbers = {
-        key: number for number, key in enumerate(dict.fromkeys(one.source for one in task.known if one.source), 1)
-    }
-    return known(
-        learnings=as_learned(task.known, numbers),
-        elements=as_elements(task.elements),
-    )
+    keys = dict.fromkeys(one.source for one in task.known if one.source)
+    numbers = {key: number for number, key in enumerate(keys, 1)}
+    learned, elements = as_learned(task.known, numbers), as_elements(task.elements)
+    return known(fence_name=short_hash(task.question_id, task.id)[:8], learnings=learned, elements=elements)
 
 
 def knowledge_of(state: StepState, limits: Limits) -> str:
