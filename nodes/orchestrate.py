@@ -38,6 +38,9 @@ from ..tools.offer import offered_tools
 from ..tools.request_facts import facts_of_run
 from ..tools.run_context import own_observations
 
+OF_PLAN = "plan-"
+"""What the ids of tasks begin with that are the plan's own steps."""
+
 
 class OrchestrateUpdate(TypedDict, total=False):
     """What `orchestrate` writes."""
@@ -143,7 +146,10 @@ def _carry_out(state: ResearchState, reply: Reply, context: Context, teller: Tel
     tools = {tool_names.RESEARCH_AGENT, tool_names.GENERATE_REPORT, tool_names.THINK_TOOL}
     calls = read_calls(reply.message, tools, call_ids(state.transcript) | set(state.findings))
     has_findings = any(finding.ended != "failed" for finding in state.findings.values())
-    order = decide(calls, progress, for_round(context.limits, state.spending), has_findings)
+    limits = for_round(context.limits, state.spending)
+    order = decide(
+        calls, progress, limits, has_findings=has_findings, has_handed_out=not all(map(_is_of_plan, state.findings))
+    )
     transcript = _entries(calls.message, order)
     if order.uses_plan:
         message, order = _from_plan(state, order, context)
@@ -186,10 +192,15 @@ def _from_plan(state: ResearchState, order: Order, context: Context) -> tuple[AI
     steps = [step for step in state.plan.steps if step not in asked][:most]
     if not steps:
         return AIMessage(""), order._replace(decision="report")
-    tasks = tuple((f"plan-{state.run.id[:8]}-{state.progress.cycle}-{n}", step) for n, step in enumerate(steps))
+    prefix = f"{OF_PLAN}{state.run.id[:8]}-{state.progress.cycle}"
+    tasks = tuple((f"{prefix}-{n}", step) for n, step in enumerate(steps))
     calls = [tool_call(name=tool_names.RESEARCH_AGENT, args={"task": step}, id=call_id) for call_id, step in tasks]
     answers = {call_id: PENDING for call_id, _ in tasks}
     return AIMessage("", tool_calls=calls), order._replace(answers=answers, tasks=tasks)
+
+
+def _is_of_plan(task: str) -> bool:
+    return task.startswith(OF_PLAN)
 
 
 def _tasks(state: ResearchState, order: Order, progress: Progress, context: Context) -> list[Task]:

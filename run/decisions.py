@@ -37,22 +37,28 @@ class Order(NamedTuple):
     """What the model says that stays unanswered in the report; none if it does not say."""
 
 
-def decide(calls: Calls, progress: Progress, limits: Limits, has_findings: bool) -> Order:
-    """Decide by the precedence report, thought, research."""
+def decide(
+    calls: Calls, progress: Progress, limits: Limits, *, has_findings: bool, has_handed_out: bool = True
+) -> Order:
+    """Decide by the precedence report, thought, research.
+
+    A model that never `has_handed_out` a task, as one that cannot call tools, has all steps of its plan researched.
+    """
+    is_done = has_findings and has_handed_out
     names = {call.name for call in calls.accepted}
     if not calls.message.tool_calls:
-        return _without_call(progress, has_findings)
+        return _without_call(progress, is_done)
     if tool_names.GENERATE_REPORT in names:
         return _report(calls, progress, has_findings)
     if tool_names.THINK_TOOL in names:
-        return _think(calls, progress, limits, has_findings)
-    return _research(calls, progress, limits, has_findings)
+        return _think(calls, progress, limits, is_done)
+    return _research(calls, progress, limits, is_done)
 
 
-def give_up(progress: Progress, answers: dict[str, str], has_findings: bool) -> Order:
+def give_up(progress: Progress, answers: dict[str, str], is_done: bool) -> Order:
     """Stop asking the model: the report if there is something to report, else the plan's own steps."""
     progress = progress.model_copy(update={"mistakes": 0, "thinks": 0})
-    if has_findings:
+    if is_done:
         return Order("report", progress, answers)
     return Order("research", progress, answers, uses_plan=True)
 
@@ -63,9 +69,9 @@ def read_task(arguments: dict[str, Any]) -> str:
     return " ".join(task.split()) if isinstance(task, str) else ""
 
 
-def _without_call(progress: Progress, has_findings: bool) -> Order:
+def _without_call(progress: Progress, is_done: bool) -> Order:
     if progress.cycle or ACT in progress.nudges:
-        return give_up(progress, {}, has_findings)
+        return give_up(progress, {}, is_done)
     return Order("again", _nudged(progress, ACT), {})
 
 
@@ -78,14 +84,14 @@ def _report(calls: Calls, progress: Progress, has_findings: bool) -> Order:
     return Order("again", _nudged(progress, RESEARCH_FIRST), answers)
 
 
-def _think(calls: Calls, progress: Progress, limits: Limits, has_findings: bool) -> Order:
+def _think(calls: Calls, progress: Progress, limits: Limits, is_done: bool) -> Order:
     if progress.thinks >= limits.max_thinks:
-        return _mistaken(progress, _all(calls, THINK_ALONE, {tool_names.THINK_TOOL: ACT_NOW}), limits, has_findings)
+        return _mistaken(progress, _all(calls, THINK_ALONE, {tool_names.THINK_TOOL: ACT_NOW}), limits, is_done)
     progress = progress.model_copy(update={"thinks": progress.thinks + 1})
     return Order("again", progress, _all(calls, THINK_ALONE, {tool_names.THINK_TOOL: ACKNOWLEDGED}))
 
 
-def _research(calls: Calls, progress: Progress, limits: Limits, has_findings: bool) -> Order:
+def _research(calls: Calls, progress: Progress, limits: Limits, is_done: bool) -> Order:
     answers = {refusal.id: refusal.reason for refusal in calls.refused}
     tasks: list[tuple[str, str]] = []
     for call in calls.accepted:
@@ -98,14 +104,14 @@ def _research(calls: Calls, progress: Progress, limits: Limits, has_findings: bo
             tasks.append((call.id, task))
             answers[call.id] = PENDING
     if not tasks:
-        return _mistaken(progress, answers, limits, has_findings)
+        return _mistaken(progress, answers, limits, is_done)
     progress = progress.model_copy(update={"thinks": 0, "mistakes": 0})
     return Order("research", progress, answers, tuple(tasks))
 
 
-def _mistaken(progress: Progress, answers: dict[str, str], limits: Limits, has_findings: bool) -> Order:
+def _mistaken(progress: Progress, answers: dict[str, str], limits: Limits, is_done: bool) -> Order:
     if progress.mistakes >= limits.max_mistakes:
-        return give_up(progress, answers, has_findings)
+        return give_up(progress, answers, is_done)
     return Order("again", progress.model_copy(update={"mistakes": progress.mistakes + 1}), answers)
 
 

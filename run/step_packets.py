@@ -68,7 +68,7 @@ class StepAssessed(Packet):
     """Its queries, with commas between them."""
     is_complete: bool
     reasoning: str
-    key_elements: list[str] = []
+    key_elements: list[str]
     """What the next search should go by."""
 
 

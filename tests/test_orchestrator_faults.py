@@ -51,6 +51,20 @@ async def test_a_call_that_is_cut_off_or_malformed_is_never_run(tmp_path: Path, 
     assert every_call_has_one_result(run.calls("orchestrator")[1].messages)
 
 
+async def test_a_model_that_never_calls_a_tool_has_all_steps_of_its_plan_researched(tmp_path: Path) -> None:
+    steps = [f"Step {number}" for number in range(1, 7)]
+    plan = "\n".join(f"{number}. {step}" for number, step in enumerate(steps, 1))
+    run = lab(
+        tmp_path,
+        planner=[plan],
+        orchestrator=["I would rather talk."] * 8,
+        researcher={step: simple_research() for step in steps},
+    )
+    state = await run.ask()
+    assert [finding.task for finding in in_order(state)] == steps
+    assert state.report and state.run and state.run.status == "completed"
+
+
 async def test_malformed_calls_without_end_lead_to_the_plans_own_steps(tmp_path: Path) -> None:
     cut = calls(call("research_agent", task="cut o"), finish_reason="length")
     run = lab(

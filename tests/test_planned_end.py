@@ -23,6 +23,7 @@ from planned_lab import (
     planned_lab,
     raising,
     step,
+    verdict,
 )
 
 from deep_research.app.embed import build_graph
@@ -131,6 +132,18 @@ async def test_what_cannot_be_had_of_the_framing_is_left_to_the_writer(tmp_path:
     assert (state.framing.formatting, state.framing.main_message) == ("", "")
     assert state.report and state.run and state.run.status == "completed"
     assert not run.of_type("report_framing")
+    assert await run.is_told_again()
+
+
+async def test_a_run_in_which_nothing_was_answered_says_so_once_for_each_step(tmp_path: Path) -> None:
+    tasks = [LIGHT, TIDE]
+    rules = {"make_plan": plan(*map(step, tasks)), "give_verdict": verdict(False)}
+    run, state = await finished(tmp_path, rules, limits={"max_step_iterations": 1})
+    assert state.run and state.run.status == "completed_with_gaps"
+    assert state.report and state.report.audit and sorted(state.report.audit.open_gaps) == sorted(tasks)
+    assert [state.messages[-1].text.count(f"Not found: {task}") for task in tasks] == [1, 1]
+    [reminder] = [asked.reminder for asked in run.asked("report")]
+    assert "looked for and not found" in reminder
     assert await run.is_told_again()
 
 

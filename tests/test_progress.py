@@ -165,7 +165,13 @@ def learned(count: int, confidence: float) -> AnyPacket:
 
 def assessed(reasoning: str = "", *, is_complete: bool = False) -> AnyPacket:
     return sp.StepAssessed(
-        placement=AGENT, step_id="2", iteration=1, query="keeper", is_complete=is_complete, reasoning=reasoning
+        placement=AGENT,
+        step_id="2",
+        iteration=1,
+        query="keeper",
+        is_complete=is_complete,
+        reasoning=reasoning,
+        key_elements=[],
     )
 
 

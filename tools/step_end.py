@@ -8,7 +8,7 @@ from langgraph.types import StreamWriter
 
 from ..evidence.memory.noticing import ANSWERED
 from ..evidence.memory.observations import relevance
-from ..knowledge import Observation, PlanStep, StepOutcome
+from ..knowledge import Observation, PlanStep, StepOutcome, last_verdict
 from ..run.branch import assignment_of
 from ..run.packet import emit
 from ..run.packets import SectionEnd
@@ -46,15 +46,24 @@ def outcome_of(state: StepState) -> StepOutcome:
 
 
 def not_found(state: StepState, finding: Finding) -> dict[str, Observation]:
-    """The gap that a step leaves which has learned nothing, unless others had learned what it was to find.
+    """The gap that a step leaves which is not complete, unless it or others have learned what it was to find.
 
-    One that failed is named as such.
+    One that failed is named as such, and what a model has declared to be open is open by itself.
     """
-    known = " ".join(learning.text for learning in state.task.known)
-    if finding.ended == "failed" or state.learnings or relevance(known, state.task.step.task) >= ANSWERED:
+    if finding.ended == "failed" or (_has_answer(state) if state.learnings else _is_answered_by_others(state.task)):
         return {}
     gap = noticed(state, "gap", state.task.step.task, 1.0)
     return {gap.key: gap}
+
+
+def _has_answer(state: StepState) -> bool:
+    verdict = last_verdict(state.iterations)
+    is_declared = any(noted.kind == "gap" and noted.is_open for noted in state.memory.values())
+    return verdict is None or verdict.is_complete or is_declared
+
+
+def _is_answered_by_others(task: StepTask) -> bool:
+    return relevance(" ".join(learning.text for learning in task.known), task.step.task) >= ANSWERED
 
 
 def ended_step(step: PlanStep, finding: Finding) -> PlanStep:
