@@ -56,6 +56,11 @@ class Scope(Record):
     whole: tuple[str, ...] = ()
     """Addresses of all the user's documents, if they are short: each researcher reads them all and searches none."""
 
+    @property
+    def reads_all(self) -> bool:
+        """Whether documents are read whole, and not searched."""
+        return bool(self.whole)
+
 
 class Assignment(Record):
     """A piece of research that the orchestrator asked for."""

@@ -108,7 +108,7 @@ def _request(
         max_cycles=max_cycles,
         parallel=limits.max_parallel_researchers,
         documents=run.scope.documents,
-        has_read_all=bool(run.scope.whole),
+        has_read_all=run.scope.reads_all,
     )
     reminder = render(
         "orchestrate",

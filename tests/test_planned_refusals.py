@@ -16,6 +16,7 @@ from planned_wire import form_server
 from deep_research.app.embed import build_graph, thread_config
 from deep_research.app.stream import apackets
 from deep_research.run.context import Context
+from deep_research.run.limits import Limits
 from deep_research.run.packets import AnyPacket
 from deep_research.state import ResearchState
 
@@ -35,6 +36,7 @@ async def run(
             tool_calls="native",
             docs=(write_documents(tmp_path / "docs"),),
             engines=(),
+            limits=Limits(whole_characters=0),
             data_dir=tmp_path / "data",
         )
         told = [packet async for packet in apackets(graph, QUESTION, "light", context=context)]

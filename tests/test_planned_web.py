@@ -35,7 +35,8 @@ class WebLab(PlannedLab):
     @override
     def context(self) -> Context:
         docs = (self.folder,) if self.has_documents else ()
-        return Context(models=dict(self.models), docs=docs, **self.settings)
+        limits = {"whole_characters": 0, **self.settings.get("limits", {})}
+        return Context(models=dict(self.models), docs=docs, **{**self.settings, "limits": limits})
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from .offer import offered_tools
 
 def opening(task: Task, context: Context) -> list[AnyMessage]:
     """Return the first messages of a researcher's conversation: what it is to do, and its task."""
-    offered = list(offered_tools(context, has_read_all=bool(task.scope.whole)))
+    offered = list(offered_tools(context, has_read_all=task.scope.reads_all))
     system = render(
         "think_or_act",
         "system",
@@ -27,15 +27,15 @@ def opening(task: Task, context: Context) -> list[AnyMessage]:
         reasons=profile_of("researcher", context).reasons,
         max_iterations=context.limits.max_iterations,
         max_queries=context.limits.max_queries,
-        documents="" if task.scope.whole else task.scope.documents,
-        has_read_all=bool(task.scope.whole),
+        documents="" if task.scope.reads_all else task.scope.documents,
+        has_read_all=task.scope.reads_all,
     )
     return [SystemMessage(system), HumanMessage(task.text)]
 
 
 def tools_of_researcher(task: Task, context: Context) -> list[dict[str, Any]]:
     """Return the schemas of the tools that a researcher is offered in each of its calls."""
-    offered = offered_tools(context, has_read_all=bool(task.scope.whole))
+    offered = offered_tools(context, has_read_all=task.scope.reads_all)
     tools = [tool_schema(name, arguments) for name, arguments in offered.items()] + [GENERATE_FINDING]
     return tools if profile_of("researcher", context).reasons else [*tools, THINK_TOOL]
 

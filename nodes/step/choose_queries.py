@@ -47,15 +47,21 @@ async def choose_queries(state: StepState, runtime: Runtime[Context]) -> ChooseQ
     writer, call = runtime.stream_writer, StepCall(state, context, runtime)
     if not state.iteration:
         emit(writer, step_started(task.step, task.place))
-    searches = [name for name in offered_tools(context) if name != tool_names.OPEN_URL]
+    searches = [
+        name for name in offered_tools(context, has_read_all=task.scope.reads_all) if name != tool_names.OPEN_URL
+    ]
     reason = TIME_OVER if state.seconds >= task.seconds else share_used_up(task, state.spending)
-    reason = reason or used_up(searches[0], meter_of(task, state.spending))
+    reason = reason or used_up((*searches, tool_names.READ_DOCUMENTS)[0], meter_of(task, state.spending))
     if reason:
         return {"is_over": True, "ended": "partial", "reason": reason}
     emit(writer, activity("search", task.question, call.place))
     update = ChooseQueriesUpdate(iteration=state.iteration + 1, began=state.turn, turn=state.turn + 1)
     if state.next_queries or state.open_next:
         return {**update, "queries": state.next_queries}
+    if task.scope.reads_all and not state.iteration:
+        # All documents are read first, whatever is asked for.
+        message = asked(RecordRound(), f"{task.id}-1")
+        return {**update, "queries": (task.step.title,), "notes": [message]}
     # Nothing that was found is left to be read.
     form = await call.tried(ask_round(replace(state, has_results=False), context, call.pages, call.filler))
     update |= {"failures": call.filler.failures, "seconds": call.seconds, "spending": call.costs}

@@ -120,9 +120,12 @@ class Work:
         What was told until then is known all the same. Raises what stops the whole run.
         """
         try:
-            for name in offered_tools(self.context):
-                if name != tool_names.OPEN_URL:
-                    self.outcomes += [(query, name, outcome) for query, outcome in await self.search(name)]
+            if self.task.scope.reads_all and self.state.iteration == 1:
+                self.outcomes.append(await self.read_all())
+            else:
+                for name in offered_tools(self.context, has_read_all=self.task.scope.reads_all):
+                    if name != tool_names.OPEN_URL:
+                        self.outcomes += [(query, name, outcome) for query, outcome in await self.search(name)]
             self.outcomes = await self.read(self.outcomes)
             await self._keep()
         except GraphBubbleUp:
@@ -160,6 +163,14 @@ class Work:
         ]
         outcomes = await self._told(name, queries, calls, meters)
         return list(zip(queries, outcomes, strict=True))
+
+    async def read_all(self) -> tuple[str, str, Outcome]:
+        """Read all of the user's documents."""
+        meter = meter_of(self.task, {**self.state.spending, **self.bill.costs})
+        name, documents = tool_names.READ_DOCUMENTS, list(self.task.scope.whole)
+        call = self._use(name, {"documents": documents}, Desk(self.pages, self.task.question_id, meter))
+        [outcome] = await self._told(name, documents, [call], [meter])
+        return self.task.step.title, name, outcome
 
     async def read(self, outcomes: Sequence[tuple[str, str, Outcome]]) -> list[tuple[str, str, Outcome]]:
         """Open the best pages of which only an excerpt is known, and put them in its place."""

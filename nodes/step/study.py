@@ -17,6 +17,7 @@ from ...run.step_telling import iteration_told
 from ...run.tries import Failed
 from ...state import Ending, Spent
 from ...tools.forms import RecordRound
+from ...tools.offer import offered_tools
 from ...tools.result_reader import Learned, ask_round, asked, judged_by, learned_in, new_queries, observed
 from ...tools.results import results_in
 from ...tools.step_call import StepCall
@@ -73,7 +74,8 @@ async def study(state: StepState, runtime: Runtime[Context]) -> StudyUpdate:
     emit(runtime.stream_writer, *iteration_told(task.step.id, iteration, known, call.place))
     unproductive = 0 if learned.learnings else state.unproductive + 1
     queries = new_queries(said.next_queries, state, context.limits.max_queries) if said else ()
-    has_nothing_next = said is not None and not queries and not said.open_next
+    can_search = bool(offered_tools(context, has_read_all=task.scope.reads_all))
+    has_nothing_next = not can_search or (said is not None and not queries and not said.open_next)
     is_over = any(verdict.is_complete for verdict in verdicts) or state.iteration >= context.limits.max_step_iterations
     update = StudyUpdate(
         iterations=[iteration],
