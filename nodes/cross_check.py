@@ -8,7 +8,8 @@ from langchain_core.messages import HumanMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ..evidence.memory.observations import answers, contradictions, insights, open_gaps, relevance
+from ..evidence.memory.learned import in_view
+from ..evidence.memory.observations import answers, contradictions, insights, open_gaps
 from ..knowledge import FINAL_CHECK, Learning, Observation
 from ..models.settings import settings_of
 from ..run.activities import activity, told
@@ -62,7 +63,7 @@ async def _check(
     state: ResearchState, run: Run, own: list[Observation], context: Context, filler: Filler
 ) -> dict[str, Observation]:
     """What cannot both hold, and which gaps are answered after all, by key; nothing if nobody can say."""
-    items = _items(state, run, own, context.limits.max_memory_items)
+    items = _items(state, own, context.limits.memory_tokens)
     gaps = open_gaps(own)[: context.limits.max_elements]
     places = {learning.id: number for number, learning in enumerate(items, 1)}
     candidates = [
@@ -91,12 +92,13 @@ async def _check(
     return {observation.key: observation for observation in found}
 
 
-def _items(state: ResearchState, run: Run, own: list[Observation], most: int) -> list[Learning]:
-    """The learnings that bear most on the question, first those that look contradictory."""
-    suspicious = {key for pair in contradictions(own)[: most // 2] for key in pair.learnings}
-    mine = {one.id: one for one in own_learnings(state)}
-    ranked = sorted(mine, key=lambda key: (key not in suspicious, -relevance(mine[key].text, run.question), key))
-    return [mine[key] for key in ranked[:most]]
+def _items(state: ResearchState, own: list[Observation], tokens: int) -> list[Learning]:
+    """The learnings that look contradictory, then those that bear most on what the user wants, of each step some."""
+    suspicious = {key for pair in contradictions(own) for key in pair.learnings}
+    groups: tuple[list[Learning], list[Learning]] = ([], [])
+    for one in own_learnings(state):
+        groups[one.id not in suspicious].append(one)
+    return in_view(groups, state.brief.summary, tokens)
 
 
 def _contradiction(one: Learning, other: Learning, state: ResearchState) -> Observation:

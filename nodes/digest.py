@@ -7,6 +7,7 @@ from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
 from ..evidence.memory.confidence import is_confident
+from ..evidence.memory.learned import in_view
 from ..evidence.memory.observations import insights, open_gaps
 from ..knowledge import PlanStep, StepOutcome
 from ..models.settings import settings_of
@@ -113,7 +114,7 @@ async def _adapt(
     assert run is not None
     knowledge = known(
         plan=as_plan(steps),
-        learnings=with_numbers(state, own_learnings(state)[-limits.max_memory_items :]),
+        learnings=with_numbers(state, in_view([own_learnings(state)], state.brief.summary, limits.memory_tokens)),
         insights=[insight.text for insight in insights(own)][: limits.max_elements],
         gaps=[gap.text for gap in open_gaps(own)][: limits.max_elements],
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ..evidence.memory.observations import insights, relevance
-from ..knowledge import Learning
+from ..evidence.memory.learned import in_view
+from ..evidence.memory.observations import insights
 from ..models.settings import settings_of
 from ..run.activities import activity, told
 from ..run.context import Context
@@ -71,7 +71,9 @@ class Framer:
             facts=facts_of_run(state, self._context, "writer"),
             instructions=self._context.instructions,
             knowledge=known(
-                learnings=with_numbers(state, _most_relevant(state, limits.max_memory_items)),
+                learnings=with_numbers(
+                    state, in_view([own_learnings(state)], state.brief.summary, limits.memory_tokens)
+                ),
                 insights=[one.text for one in insights(own_observations(state))][: limits.max_elements],
             ),
         )
@@ -82,11 +84,3 @@ class Framer:
             main_message=said.main_message.strip(),
             reasoning=said.reasoning.strip(),
         )
-
-
-def _most_relevant(state: ResearchState, most: int) -> list[Learning]:
-    """The learnings that bear most on the question, in the order in which they came."""
-    assert state.run is not None
-    question, own = state.run.question, own_learnings(state)
-    best = {one.id for one in sorted(own, key=lambda one: -relevance(one.text, question))[:most]}
-    return [one for one in own if one.id in best]

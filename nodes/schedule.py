@@ -8,6 +8,7 @@ from dataclasses import replace
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
+from ..evidence.memory.learned import in_view
 from ..evidence.memory.observations import elements_for, open_gaps, relevance
 from ..knowledge import Learning, PlanStep, StepOutcome
 from ..models.settings import settings_of
@@ -97,7 +98,7 @@ def _skipped(
 
 def _task(state: ResearchState, step: PlanStep, steps: int, limits: Limits) -> StepTask:
     """All that a step is given: what it builds on, and of the rest what bears on it most."""
-    run, known = state.run, _known(state, step, limits.max_memory_items)
+    run, known = state.run, _known(state, step, limits.memory_tokens)
     assert run is not None
     own = [one for one in own_observations(state) if one.kind != "gap"]
     open_now = [gap for gap in open_gaps(own_observations(state)) if relevance(gap.text, step.task)]
@@ -123,8 +124,8 @@ def _task(state: ResearchState, step: PlanStep, steps: int, limits: Limits) -> S
     )
 
 
-def _known(state: ResearchState, step: PlanStep, most: int) -> tuple[Learning, ...]:
-    """What was learned by the steps that it builds on, then what bears on it.
+def _known(state: ResearchState, step: PlanStep, tokens: int) -> tuple[Learning, ...]:
+    """What was learned by the steps that it builds on, then what bears on it, as far as so many tokens hold it.
 
     A thought is given the rest, too, for it finds nothing itself; and before all else what the thought before it
     came to.
@@ -134,10 +135,8 @@ def _known(state: ResearchState, step: PlanStep, most: int) -> tuple[Learning, .
     # A thought may be about what earlier questions have learned.
     for one in own_learnings(state) if step.requires_search else state.learnings.values():
         groups[0 if one.step == before else 1 if one.step in step.depends_on else 2].append(one)
-    bearing = {one.id: relevance(one.text, step.task) for one in groups[2]}
-    others = sorted(groups[2], key=lambda one: -bearing[one.id])
-    given = [one for one in others if bearing[one.id] or not step.requires_search]
-    return (*groups[0], *groups[1], *given)[:most]
+    others = [one for one in groups[2] if not step.requires_search or relevance(one.text, step.task)]
+    return tuple(in_view([groups[0], groups[1], others], step.task, tokens))
 
 
 def _thought_before(state: ResearchState, step: PlanStep) -> str:

@@ -50,8 +50,8 @@ class Limits(BaseSettings):
     """Follow-up steps one below the other, under a step of thought alone."""
     max_elements: int = Field(default=20, ge=1)
     """Insights, contradictions and thoughts that a step is shown, the most relevant ones; as many gaps beside them."""
-    max_memory_items: int = Field(default=50, ge=1)
-    """Learnings that a step or the final check is shown."""
+    memory_tokens: int = Field(default=8_000, ge=1)
+    """Tokens of the learnings that a step, the plan's revision, the final check or the framing is shown."""
     researcher_seconds: float = Field(default=720, gt=0)
     """Active seconds after which a researcher starts to write."""
     researcher_seconds_hard: float = Field(default=1800, gt=0)
@@ -159,7 +159,7 @@ class Limits(BaseSettings):
         scaled = (
             *("finding_tokens", "report_tokens", "max_results", "max_web_results", "max_open"),
             # What a step is told of what is known stands in the prompt in any case.
-            *("max_memory_items", "max_elements"),
+            *("memory_tokens", "max_elements"),
         )
         cut = {name: max(2, int(getattr(self, name) * share)) for name in scaled}
         # Four characters are a token: the pages of a call may take a third of the window, a decision an eighth, as

@@ -12,7 +12,6 @@ from planned_lab import Asked, PlannedLab, Rule, finished, plan, planned_lab, ra
 from deep_research.app.embed import build_graph
 from deep_research.knowledge import FINAL_CHECK
 from deep_research.run.context import Context
-from deep_research.run.limits import Limits
 from deep_research.state import ResearchState
 
 OLD = "The Skerry Light stands 38 metres tall."
@@ -146,7 +145,7 @@ async def test_with_an_insight_learnings_are_checked_and_only_pairs_of_them_are_
 
 
 @pytest.mark.behaviour("A-72")
-async def test_the_fifty_most_relevant_learnings_are_checked(tmp_path: Path) -> None:
+async def test_the_learnings_that_bear_most_on_the_question_are_checked_as_far_as_there_is_room(tmp_path: Path) -> None:
     def many(asked: Asked) -> Any:
         [first, *_] = asked.results
         facts = [f"Buoy {number} is red." for number in range(40)]
@@ -157,11 +156,26 @@ async def test_the_fifty_most_relevant_learnings_are_checked(tmp_path: Path) -> 
         "record_learnings": many,
         "record_insights": lambda _: {"insights": ["She wrote much."]},
     }
-    run, state = await finished(tmp_path, rules)
-    assert (Limits().max_memory_items, len(state.learnings)) == (50, 60)
+    run, state = await finished(tmp_path, rules, limits={"memory_tokens": 900})
+    assert len(state.learnings) == 60
     known = run.asked("record_inconsistencies")[0].known
-    assert len(known) == 50
-    assert all(text.startswith("The keeper") for text in known[:20])
+    assert 20 < len(known) < 60
+    assert sum(text.startswith("The keeper") for text in known) == 20
+
+
+async def test_what_concludes_sees_something_of_every_step(tmp_path: Path) -> None:
+    def many(asked: Asked) -> Any:
+        document = asked.results[0]["document"]
+        return {"learnings": [{"text": f"{asked.task} has part {n}.", "document": document} for n in range(15)]}
+
+    places = ["Skerry Light", "Ada Moran", "Port Anlow", "Tralee", "spring tide"]
+    concluding = step("Conclude", search=False, after=(1, 2, 3, 4, 5))
+    rules: dict[str, Rule] = {"make_plan": plan(*map(step, places), concluding), "record_learnings": many}
+    run, state = await finished(tmp_path, rules, limits={"memory_tokens": 1_000})
+    assert sum(bool(one.source) for one in state.learnings.values()) == 75
+    known = run.asked("record_analysis")[0].known
+    assert [sum(text.startswith(place) for text in known) >= 5 for place in places] == [True] * 5
+    assert len(known) < 75
 
 
 @pytest.mark.behaviour("A-72")

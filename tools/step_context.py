@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from ..evidence.memory.learned import in_view
 from ..evidence.memory.observations import open_gaps
-from ..knowledge import Learning, Observation, short_hash
+from ..knowledge import Observation, short_hash
 from ..run.knowing import as_elements, as_learned, known
 from ..run.limits import Limits
 from ..run.step_branch import StepState, StepTask
@@ -12,12 +13,6 @@ from ..run.step_branch import StepState, StepTask
 def gaps_of(state: StepState) -> list[Observation]:
     """What the step does not know: what it was told so and what it noticed, less what it has answered."""
     return open_gaps([*state.task.gaps, *state.memory.values()])
-
-
-def learnings_of(state: StepState, most: int) -> list[Learning]:
-    """What the step was given, what it builds on first, and what it has learned last; each has half of the room."""
-    own = list(state.learnings.values())[-max(1, most - min(len(state.task.known), most // 2)) :]
-    return [*state.task.known[: max(1, most - len(own))], *own]
 
 
 def given_to(task: StepTask) -> str:
@@ -30,7 +25,8 @@ def given_to(task: StepTask) -> str:
 
 def knowledge_of(state: StepState, limits: Limits) -> str:
     """All that a step knows by now, as a model reads it."""
-    step, learnings = state.task.step, learnings_of(state, limits.max_memory_items)
+    step = state.task.step
+    learnings = in_view([list(state.learnings.values()), state.task.known], step.task, limits.memory_tokens)
     return known(
         title=step.title,
         task=step.task,

@@ -7,8 +7,14 @@ from collections.abc import Sequence
 from ...knowledge import Learning
 from ...state import Finding
 from ..citations.known import KnownMarkers
+from ..text.mixing import in_turn
 from ..text.sentences import Sentence, sentences_of
 from ..text.words import tokens
+from .observations import relevance
+
+CHARACTERS_PER_TOKEN = 4
+OVERHEAD = 15
+"""Tokens of what stands around a learning that is shown: its number, its document and its step."""
 
 
 def learnings_of(finding: Finding) -> list[Learning]:
@@ -39,6 +45,27 @@ def merged_by_source(learnings: Sequence[Learning]) -> list[tuple[str, list[str]
         if learning.source:
             merged.setdefault(learning.source, {})[learning.text] = None
     return [(source, list(texts)) for source, texts in merged.items()]
+
+
+def in_view(groups: Sequence[Sequence[Learning]], about: str, tokens: int) -> list[Learning]:
+    """Return the learnings that fit into so many tokens, group by group, each in its order.
+
+    Of a group that does not fit, each step gets a fair share: in turn its learning that bears most on what the view is
+    `about`. The same words of the same source stand there once.
+    """
+    kept: dict[tuple[str, str], Learning] = {}
+    for group in groups:
+        by_step: dict[str, list[Learning]] = {}
+        for one in group:
+            by_step.setdefault(one.step, []).append(one)
+        ranked = (sorted(of_step, key=lambda one: -relevance(one.text, about)) for of_step in by_step.values())
+        for one in in_turn(ranked):
+            cost = OVERHEAD + len(one.text) // CHARACTERS_PER_TOKEN
+            if (one.source, one.text) not in kept and cost <= tokens:
+                tokens -= cost
+                kept[one.source, one.text] = one
+    order = {one.id: place for place, one in enumerate(one for group in groups for one in group)}
+    return sorted(kept.values(), key=lambda one: order[one.id])
 
 
 def thoughts(learnings: Sequence[Learning]) -> list[Learning]:
