@@ -29,6 +29,8 @@ class Reply(NamedTuple):
     message: AIMessage
     refused: tuple[str, ...] = ()
     """Ids of the calls whose results the model was not shown, because its provider's filter refused them."""
+    shortened: int = 0
+    """How many results did not fit its window whole."""
 
 
 async def ask_model(request: Request, context: Context, teller: Teller) -> Reply:
@@ -53,8 +55,11 @@ async def _ask(request: Request, context: Context, teller: Teller) -> Reply:
     ability = await ability_of(caller, may_try=needs_tools)
     tools = len(json.dumps(list(request.tools))) // CHARACTERS_PER_TOKEN
     room = profile_of(request.role, context).window - (output_tokens(request, context) or 0) - tools
-    messages = fit([_shown(message) for message in request.messages], room, request.shorteners)
-    return await _answer(request._replace(messages=messages), ability, caller)
+    shown = [_shown(message) for message in request.messages]
+    messages = fit(shown, room, request.shorten)
+    reply = await _answer(request._replace(messages=messages), ability, caller)
+    shortened = sum(isinstance(one, ToolMessage) and one != other for one, other in zip(shown, messages, strict=True))
+    return reply._replace(shortened=shortened)
 
 
 async def _answer(request: Request, ability: Ability, caller: Caller) -> Reply:

@@ -57,7 +57,7 @@ class Remedies:
 
     def _shorten(self) -> bool:
         messages = self._request.messages
-        shorter = fit(messages, tokens_of(messages) // 2, self._request.shorteners)
+        shorter = fit(messages, tokens_of(messages) // 2, self._request.shorten)
         self._request = self._request._replace(messages=shorter)
         return shorter != list(messages)
 

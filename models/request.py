@@ -20,8 +20,8 @@ class Request(NamedTuple):
     question_id: str
     """The question for which it is asked; all its calls share one budget of waiting."""
     messages: Sequence[AnyMessage]
-    shorteners: Sequence[Shorten] = ()
-    """How results shrink when the messages do not fit the model's window, the mildest first."""
+    shorten: Shorten | None = None
+    """How results shrink when the messages do not fit the model's window."""
     tools: Sequence[dict[str, Any]] = ()
     """Tool schemas; without any, the call carries no tool setting at all."""
     tool_choice: str = "any"

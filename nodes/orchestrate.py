@@ -10,7 +10,7 @@ from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
 from ..evidence.memory.observations import contradictions, declared, open_gaps
-from ..evidence.text.shrink import cited_sentences, first_cited_sentence
+from ..evidence.text.shrink import cited_sentences
 from ..knowledge import Observation
 from ..models.ask import Reply, ask_model
 from ..models.request import Request
@@ -128,9 +128,10 @@ def _request(
         HumanMessage(reminder),
     ]
     tools = [RESEARCH_AGENT, GENERATE_REPORT] if reasons else [RESEARCH_AGENT, GENERATE_REPORT, THINK_TOOL]
-    shorteners = (cited_sentences, first_cited_sentence)
     facts = facts_of_run(state, context, "orchestrator")
-    return Request("orchestrator", run.id, messages, shorteners, tools, max_tokens=limits.decision_tokens, facts=facts)
+    return Request(
+        "orchestrator", run.id, messages, cited_sentences, tools, max_tokens=limits.decision_tokens, facts=facts
+    )
 
 
 def _noticed(state: ResearchState, limits: Limits) -> str:

@@ -60,7 +60,7 @@ async def write_report(state: ResearchState, runtime: Runtime[Context]) -> Write
         update={
             "active_seconds": run.active_seconds + teller.bill.seconds,
             "stop_reason": run.stop_reason or cut,
-            "notices": (*run.notices, *unshown),
+            "notices": (*run.notices, *unshown, *_shortened(writer.shortened)),
         }
     )
     return WriteReportUpdate(
@@ -72,6 +72,11 @@ async def write_report(state: ResearchState, runtime: Runtime[Context]) -> Write
         spending={**lost.new(state.spending), **teller.bill.costs},
         thoughts=teller.kept(run.id),
     )
+
+
+def _shortened(count: int) -> list[str]:
+    what = "A finding was" if count == 1 else f"{count} findings were"
+    return [f"{what} shortened for the writer, whose model reads too little at once (window)."] if count else []
 
 
 def _texts(state: ResearchState) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 from langchain_core.messages.tool import tool_call
 from langchain_core.messages.utils import count_tokens_approximately
 
@@ -24,7 +24,10 @@ EARLIER = "deep_research_earlier"
 REPORT_CHARACTERS = 1000
 """Characters that are left of an earlier report when a prompt does not fit."""
 
-Shorten = Callable[[str], str]
+Shorten = Callable[[str, float], str]
+"""Shortens a result to about this share of it, from 0 to 1."""
+LEAST_SHARE = 0.3
+"""Of older results as much is left before the newest ones shrink, too."""
 
 CHARACTERS_PER_TOKEN = 4
 """Characters that a token is taken to have where nobody counts them."""
@@ -77,25 +80,36 @@ def earlier_findings(findings: Mapping[str, Finding], question_id: str) -> list[
     return [AIMessage("", tool_calls=calls, additional_kwargs={EARLIER: True}), *results]
 
 
-def fit(messages: Sequence[AnyMessage], tokens: int, shorteners: Sequence[Shorten]) -> list[AnyMessage]:
-    """Shorten results, the oldest first, until the messages have at most `tokens` tokens.
+def fit(messages: Sequence[AnyMessage], tokens: int, shorten: Shorten | None) -> list[AnyMessage]:
+    """Shorten results until the messages have at most about so many tokens, all in proportion to their length.
 
-    The first of `shorteners` is tried on all results before the next, and at last the assistant's older reports are
-    cut. Results of the newest round of work stay whole, and so do the user's words, whatever the number of tokens.
+    Those of the newest round of work stay whole as long as `LEAST_SHARE` of the others is left. At last the assistant's
+    older reports are cut. The user's words stay whole, whatever the number of tokens.
     """
     fitted = list(messages)
     newest = max((place for place, message in enumerate(fitted) if _works(message)), default=len(fitted))
-    excess = tokens_of(fitted) - tokens
-    for shorten in (*map(_below_head, shorteners), _cut):
-        kind = AIMessage if shorten is _cut else ToolMessage
-        for place, message in enumerate(fitted[:newest]):
-            if excess <= 0:
-                return fitted
-            if isinstance(message, kind) and message.text:
-                shorter = message.model_copy(update={"content": shorten(message.text)})
-                excess -= tokens_of([message]) - tokens_of([shorter])
-                fitted[place] = shorter
+    results = [place for place, message in enumerate(fitted) if _is_result(message)]
+    older = [place for place in results if place < newest]
+    if shorten:
+        _shorten(fitted, older, tokens, LEAST_SHARE, shorten)
+        _shorten(fitted, results, tokens, 0.0, shorten)
+    for place, message in enumerate(fitted[:newest]):
+        if tokens_of(fitted) > tokens and isinstance(message, AIMessage) and message.text:
+            fitted[place] = message.model_copy(update={"content": _cut(message.text)})
     return fitted
+
+
+def _shorten(fitted: list[AnyMessage], places: Sequence[int], tokens: int, least: float, shorten: Shorten) -> None:
+    """Shorten the results at these places alike, to this share at least, if all messages have more tokens than this."""
+    held = tokens_of([HumanMessage("".join(fitted[place].text for place in places))])
+    # What is left of each is rounded.
+    excess = tokens_of(fitted) - tokens
+    if excess <= 0 or not held:
+        return
+    share = max(least, 1 - (excess + 2 * len(places)) / held)
+    for place in places:
+        shorter = _below_head(shorten, share)(fitted[place].text)
+        fitted[place] = fitted[place].model_copy(update={"content": shorter})
 
 
 def tokens_of(messages: Sequence[AnyMessage]) -> int:
@@ -111,14 +125,18 @@ def _works(message: AnyMessage) -> bool:
     return any(call["name"] not in (tool_names.THINK_TOOL, tool_names.GENERATE_REPORT) for call in message.tool_calls)
 
 
-def _below_head(shorten: Shorten) -> Shorten:
+def _is_result(message: AnyMessage) -> bool:
+    """Whether it is a result that holds more than how the research ended, or words of ours."""
+    text = message.text
+    return isinstance(message, ToolMessage) and not (text.startswith((FAILED, WITHHELD)) or is_word_of_ours(text))
+
+
+def _below_head(shorten: Shorten, share: float) -> Callable[[str], str]:
     """Keep the line that says how the research ended."""
 
     def shorten_body(text: str) -> str:
-        if text.startswith((FAILED, WITHHELD)) or is_word_of_ours(text):
-            return text
         head, line_break, body = text.partition("\n") if text.startswith(INCOMPLETE) else ("", "", text)
-        return f"{head}{line_break}{shorten(body)}"
+        return f"{head}{line_break}{shorten(body, share)}"
 
     return shorten_body
 

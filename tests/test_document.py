@@ -7,7 +7,7 @@ import pytest
 from deep_research.evidence.citations.document import read_body, write_document
 from deep_research.evidence.citations.labels import labels
 from deep_research.evidence.citations.protected import settle_fences
-from deep_research.evidence.text.shrink import cited_sentences, first_cited_sentence
+from deep_research.evidence.text.shrink import cited_sentences
 from deep_research.knowledge import Source
 from deep_research.state import Report
 
@@ -52,8 +52,8 @@ def test_a_report_without_citations_says_so_first(was_researched: bool, opening:
     ],
 )
 def test_a_finding_shrinks_to_its_cited_sentences(text: str, cited: str, first: str) -> None:
-    assert cited_sentences(text) == cited
-    assert first_cited_sentence(text) == first
+    assert cited_sentences(text, 1.0) == cited
+    assert cited_sentences(text, 0.0) == first
 
 
 def test_a_documents_words_can_be_read_back_without_citations_sources_and_notes() -> None:

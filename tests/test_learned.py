@@ -132,4 +132,4 @@ def test_a_text_without_code_is_cut_and_nothing_is_lost(text: str) -> None:
 
 
 def test_a_line_that_begins_with_a_marker_still_counts_as_proof() -> None:
-    assert cited_sentences("Open.\n[1] Lit in 1844. [2] Tall.") == "[1] Lit in 1844. [2] Tall."
+    assert cited_sentences("Open.\n[1] Lit in 1844. [2] Tall.", 1.0) == "[1] Lit in 1844. [2] Tall."

@@ -17,7 +17,7 @@ from deep_research.run.conversation import clean, entry_of, latest, marked, ques
 from deep_research.run.decisions import decide
 from deep_research.run.limits import Limits
 from deep_research.run.plans import read_plan, read_review
-from deep_research.run.transcripts import fit
+from deep_research.run.transcripts import fit, tokens_of
 from deep_research.state import Plan, Progress, ResearchState, Run
 from deep_research.tools.request_facts import facts_of_run
 
@@ -129,24 +129,33 @@ def test_control_characters_and_lone_surrogates_are_cleaned_away() -> None:
     assert clean("a\x00b\x1b[2Jc\ud800d\ne\tf") == "ab[2Jcd\ne\tf"
 
 
-def test_a_prompt_is_shortened_from_its_oldest_result_and_no_more_than_needed() -> None:
+def test_results_are_shortened_in_proportion_and_the_newest_last() -> None:
     def exchange(name: str, text: str) -> list[Any]:
         return [AIMessage("", tool_calls=[call("x", id=name)]), ToolMessage(text, tool_call_id=name)]
 
-    long = "word " * 400
-    messages = [SystemMessage("s"), *exchange("1", long), *exchange("2", long), *exchange("3", long)]
+    messages = [
+        SystemMessage("s"),
+        *exchange("1", "word " * 400),
+        *exchange("2", "word " * 200),
+        *exchange("3", "a" * 2000),
+    ]
 
-    def short(text: str) -> str:
-        return text[:50]
+    def short(text: str, share: float) -> str:
+        return text[: int(share * len(text))]
 
-    def results(fitted: list[Any]) -> list[int]:
+    def results(tokens: int) -> list[int]:
+        fitted = fit(messages, tokens, short)
+        assert tokens_of(fitted) <= tokens
         return [len(m.text) for m in fitted if isinstance(m, ToolMessage)]
 
-    assert results(fit(messages, 10_000, [short])) == [2000, 2000, 2000]
-    assert results(fit(messages, 1300, [short])) == [50, 2000, 2000]
-    assert results(fit(messages, 800, [short])) == [50, 50, 2000]
-    assert results(fit(messages, 10, [short])) == [50, 50, 2000]
-    assert results(fit(messages, 800, [lambda text: text[:1500], short])) == [50, 50, 2000]
+    assert results(10_000) == [2000, 1000, 2000]
+    one, two, newest = results(1_100)
+    assert newest == 2000
+    assert one == pytest.approx(2 * two, abs=4)
+    one, two, newest = results(400)
+    assert 0 < one < 600
+    assert one == pytest.approx(2 * two, abs=4)
+    assert newest < 2000
 
 
 @pytest.mark.parametrize("reply", ["yes", "Looks good!", "ok"])

@@ -23,7 +23,7 @@ from ..run.telling import Teller
 from ..state import Run, Task
 from . import check_forms, forms
 from .forms import Form
-from .results import shorteners
+from .results import shortener
 
 Filled = TypeVar("Filled", bound=Form)
 NAMES = {**forms.NAMES, **check_forms.NAMES}
@@ -95,7 +95,7 @@ class Filler:
     async def _ask(self, form: type[Form], role: Role, messages: Sequence[AnyMessage], facts: Facts) -> Calls:
         most = self._context.limits.form_tokens
         request = Request(
-            role, self._question_id, messages, shorteners(""), [SCHEMAS[form]], max_tokens=most, facts=facts
+            role, self._question_id, messages, shortener(""), [SCHEMAS[form]], max_tokens=most, facts=facts
         )
         reply = await ask_model(request, self._context, self._teller)
         unread = f"{NAMES[form]} was filled in without some results: {WITHHELD}"

@@ -12,7 +12,7 @@ from ..evidence.citations.outline import PlannedSection
 from ..evidence.citations.stream import cited_numbers
 from ..evidence.memory.comparison import in_words
 from ..evidence.memory.notes import missing_of
-from ..evidence.text.shrink import cited_sentences, first_cited_sentence
+from ..evidence.text.shrink import cited_sentences
 from ..models.request import Request
 from ..prompts import render
 from ..run.context import Context
@@ -61,9 +61,8 @@ def report_request(
         HumanMessage(_reminder(state, context, asked, draft, has_findings=_has_findings(state, findings.values()))),
     ]
     most = limits.form_tokens if asked.part == "outline" else limits.report_tokens
-    shorteners = (cited_sentences, first_cited_sentence)
     facts = facts_of_run(state, context, "writer")
-    return Request("writer", run.id, messages, shorteners, max_tokens=most, facts=facts, is_long=True)
+    return Request("writer", run.id, messages, cited_sentences, max_tokens=most, facts=facts, is_long=True)
 
 
 def _reminder(state: ResearchState, context: Context, asked: Asked, draft: str, *, has_findings: bool) -> str:

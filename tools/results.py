@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import partial
 from typing import NotRequired, TypedDict, cast
 
 from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
@@ -16,6 +15,8 @@ from ..run.fencing import fence
 from .outcome import Hit, Outcome
 from .window import passages
 
+LEAST_SHOWN = 200
+"""Characters of a result that are shown at least."""
 SHRUNK = 600
 """Characters that are left of each result when older ones shrink."""
 JOINT = "\n[…]\n"
@@ -180,6 +181,11 @@ def _read(text: str) -> tuple[list[Result], list[str]]:
     return data.get("results", []), data.get("problems", [])
 
 
-def shorteners(topic: str) -> tuple[Callable[[str], str], ...]:
-    """How older results shrink when a researcher's prompt does not fit, the mildest first."""
-    return tuple(partial(shorten_results, characters=characters, topic=topic) for characters in (1500, 300))
+def shortener(topic: str) -> Callable[[str, float], str]:
+    """How results shrink when a researcher's prompt does not fit: to this share of what they show, of each its best."""
+
+    def shorten(text: str, share: float) -> str:
+        longest = max((len(result["text"]) for result in read_results(text)), default=0)
+        return shorten_results(text, max(LEAST_SHOWN, int(share * longest)), topic)
+
+    return shorten

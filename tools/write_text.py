@@ -34,6 +34,8 @@ class TextWriter:
         self._is_begun = False
         self.refused: set[str] = set()
         """Findings that the model was not let read (ids)."""
+        self.shortened = 0
+        """How many findings did not fit its window whole."""
 
     async def write(self) -> str:
         """Write it; returns what cut it off, empty if nothing did. Raises what fails before there are words."""
@@ -112,4 +114,5 @@ class TextWriter:
             self._teller.settle()
         self._is_begun |= bool(self._teller.draft.strip())
         self.refused |= set(reply.refused)
+        self.shortened = max(self.shortened, reply.shortened)
         return was_cut_off(reply.message)

@@ -5,15 +5,12 @@ from __future__ import annotations
 from .sentences import sentences_of
 
 
-def cited_sentences(text: str) -> str:
-    """The sentences that carry a marker."""
-    return " ".join(_cited(text))
-
-
-def first_cited_sentence(text: str) -> str:
-    """The first sentence that carries a marker."""
-    return next(iter(_cited(text)), "")
-
-
-def _cited(text: str) -> list[str]:
-    return [sentence.raw for sentence in sentences_of(text) if sentence.numbers]
+def cited_sentences(text: str, share: float) -> str:
+    """Return the first of the sentences that carry a marker, at least one: as many as this share of the text holds."""
+    room = share * len(text)
+    kept: list[str] = []
+    for sentence in sentences_of(text):
+        if sentence.numbers and (not kept or len(sentence.raw) <= room):
+            kept.append(sentence.raw)
+            room -= len(sentence.raw) + 1
+    return " ".join(kept)

@@ -31,7 +31,7 @@ from ...state import Ending, Spent, Task
 from ...tools.offer import offered_tools
 from ...tools.request_facts import facts_of_researcher
 from ...tools.researcher_prompt import opening, tools_of_researcher
-from ...tools.results import shorteners, shrunk
+from ...tools.results import shortener, shrunk
 
 MOST_SHRINKS = 2
 """Times that older results shrink: each time the provider has to read anew what it has kept."""
@@ -164,7 +164,7 @@ async def _ask(state: ResearcherState, notes: list[AnyMessage], context: Context
         "researcher",
         task.question_id,
         messages,
-        shorteners(task.text),
+        shortener(task.text),
         tools_of_researcher(task, context),
         max_tokens=limits.decision_tokens,
         facts=facts_of_researcher(state, notes),

@@ -28,7 +28,7 @@ from ...state import Finding, Spent
 from ...tools.excerpts import keep_excerpts
 from ...tools.request_facts import facts_of_researcher
 from ...tools.researcher_prompt import opening, tools_of_researcher
-from ...tools.results import shorteners, shrunk
+from ...tools.results import shortener, shrunk
 
 NOTHING_CONSULTED = "it consulted no source"
 CUT_OFF = "it was cut off at the output limit (finding_tokens)"
@@ -122,7 +122,7 @@ async def _ask(state: ResearcherState, context: Context, pages: Pages, teller: T
         "researcher",
         task.question_id,
         messages,
-        shorteners(task.text),
+        shortener(task.text),
         tools_of_researcher(task, context),
         tool_choice="none",
         max_tokens=context.limits.finding_tokens,
