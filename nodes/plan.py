@@ -73,6 +73,8 @@ async def _ask(state: ResearchState, context: Context, teller: Teller, again: bo
         max_steps=limits.max_plan_steps,
         instructions=context.instructions,
         documents=run.scope.documents,
+        reads_all=run.scope.reads_all,
+        has_web=bool(run.scope.engines),
     )
     reminder = render("plan", "reminder", again=again, assumptions=run.assumptions)
     conversation = latest(state.messages, limits.context_messages)

@@ -121,6 +121,8 @@ async def _ask(state: ResearchState, context: Context, pages: Pages, filler: Fil
             instructions=context.instructions,
             assumptions=run.assumptions,
             documents=run.scope.documents,
+            reads_all=run.scope.reads_all,
+            has_web=bool(run.scope.engines),
             summary=brief.summary,
             orientation=await pages.text(brief.orientation) if brief.orientation else "",
             knowledge=known(learnings=with_numbers(state, own_learnings(state))),

@@ -8,25 +8,27 @@ import pytest
 from lab import DOCUMENTS, REPORT, in_order, lab, research, results
 from planned_lab import finished, plan, step, verdict
 
+from deep_research.models.scripted import call, calls
+
 TASK = research("Find out when the light was lit.")
 WHOLE = {"whole_characters": 30_000}
 
 
-async def test_short_documents_are_read_whole_at_once_and_count_as_read(tmp_path: Path) -> None:
-    run = lab(tmp_path, orchestrator=[TASK, REPORT], researcher=[REPORT, "It was lit in 1844. [2]"], limits=WHOLE)
+async def test_short_documents_are_read_whole_and_the_finding_is_written_in_one_call(tmp_path: Path) -> None:
+    found = calls(call("generate_report", missing=["its cost"]), text="It was lit in 1844. [2]")
+    run = lab(tmp_path, orchestrator=[TASK, REPORT], researcher=[found], limits=WHOLE)
     state = await run.ask()
-    first, last = run.calls("researcher")
-    [shown] = results(first.messages).values()
+    [asked] = run.calls("researcher")
+    [shown] = results(asked.messages).values()
     assert shown.count('"is_whole": true') == len(DOCUMENTS)
-    assert last.messages[: len(first.messages) - 1] == first.messages[:-1], "the finding is asked for in the same words"
-    assert "Round 1 of" in first.messages[-1].text
-    assert [*first.tools] == ["generate_report", "think_tool"]
+    assert [*asked.tools] == ["generate_report"]
     [finding] = in_order(state)
+    assert (finding.text, finding.missing) == ("It was lit in 1844. [2]", ("its cost",))
     assert [action.tool for action in finding.actions] == ["read_documents"]
     assert len(finding.actions[0].found) == len(DOCUMENTS)
     assert all(state.sources[key].content_hash for key in finding.sources)
     assert run.types().count("open_url_documents") == 1
-    assert state.run and state.run.status == "completed"
+    assert state.run and state.run.status == "completed_with_gaps"
 
 
 async def test_a_step_of_a_plan_reads_short_documents_whole_and_is_one_call(tmp_path: Path) -> None:

@@ -44,15 +44,29 @@ async def test_open_gaps_and_contradictions_are_shown_to_the_orchestrator(tmp_pa
     assert insights(state.memory.values()) == []
 
 
-async def test_a_gap_that_a_later_finding_fills_is_shown_no_more(tmp_path: Path) -> None:
+async def test_a_gap_stays_until_somebody_says_that_it_is_closed(tmp_path: Path) -> None:
+    done = calls(call("generate_report", missing=[]))
     run = lab(
         tmp_path,
-        orchestrator=[research("task 0."), research("task 1."), REPORT],
-        researcher={"task 0.": finds(f"{LIT} [1]", OPEN), "task 1.": finds("Nobody but Alan built it, he says. [1]")},
+        orchestrator=[research("task 0."), research("task 1."), done],
+        researcher={"task 0.": finds(f"{LIT} [1]", OPEN), "task 1.": finds("Alan built it, he says. [1]")},
     )
-    await run.ask()
+    state = await run.ask()
     prompts = [shown(call.messages[-1].text) for call in run.calls("orchestrator")]
-    assert prompts == [{}, {"gaps": [OPEN]}, {}]
+    assert prompts == [{}, {"gaps": [OPEN]}, {"gaps": [OPEN]}]
+    assert open_gaps(state.memory.values()) == []
+    assert state.run and state.run.status == "completed"
+
+
+async def test_a_task_that_is_done_again_is_a_gap_no_more(tmp_path: Path) -> None:
+    run = lab(
+        tmp_path,
+        orchestrator=[research("task 0.", ids=("one",)), research("task 0.", ids=("two",)), REPORT],
+        researcher=[search("Skerry Light"), REPORT, "Nothing was found.", *finds(f"{LIT} [1]")],
+    )
+    state = await run.ask()
+    assert [finding.text for finding in in_order(state)] == ["Nothing was found.", f"{LIT} [1]"]
+    assert open_gaps(state.memory.values()) == []
 
 
 async def test_what_the_orchestrator_says_is_missing_is_told_once_in_every_way_out(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from langchain_core.messages.tool import tool_call
 
 from ..evidence.memory.learned import merged_by_source, thoughts
 from ..evidence.memory.notes import WITHHELD
+from ..evidence.memory.observations import insights
 from ..run import tool_names
 from ..run.transcripts import EARLIER
 from ..run.transcripts import WITHHELD as WITHHELD_RESULT
@@ -60,7 +61,9 @@ def _results(state: ResearchState) -> Iterator[_Result]:
     for source, texts in sorted(merged, key=lambda pair: pair[0].number):
         number, lines = source.number, "\n".join(f"{text} [{source.number}]" for text in texts)
         yield _Result(f"source-{number}", f"What source {number} says", f"What {source.title!r} says", lines)
-    if thought := thoughts(learnings):
-        lines = "\n".join(learning.text for learning in thought)
+    concluded = [learning.text for learning in thoughts(learnings)]
+    concluded += [insight.text for insight in insights(state.memory.values())]
+    if concluded:
+        lines = "\n".join(dict.fromkeys(concluded))
         text = f"Analysis, not a source and without a number:\n{lines}"
         yield _Result(ANALYSIS, "What follows from it", "What follows from it", text)

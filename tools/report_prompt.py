@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from typing import Literal, NamedTuple
+from urllib.parse import urlsplit
 
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
@@ -13,6 +14,7 @@ from ..evidence.citations.stream import cited_numbers
 from ..evidence.memory.comparison import in_words
 from ..evidence.memory.notes import missing_of
 from ..evidence.text.shrink import cited_sentences
+from ..knowledge import Source
 from ..models.request import Request
 from ..prompts import render
 from ..run.context import Context
@@ -24,6 +26,9 @@ from .disagreement import disagreement
 from .report_basis import report_basis
 from .request_facts import facts_of_run
 from .write_unheard import last_words
+
+TITLE = 100
+"""Characters of a source's title."""
 
 
 class Asked(NamedTuple):
@@ -88,9 +93,32 @@ def _reminder(state: ResearchState, context: Context, asked: Asked, draft: str, 
         # The plan may have been adapted since it was shown.
         plan=plan_text(state.steps) if state.steps else state.plan.text,
         framing=state.framing,
+        sources=_sources_told(state),
         gaps=fence("\n".join(missing)) if missing else "",
         contradictions=fence("\n".join(map(in_words, pairs))) if pairs else "",
     )
+
+
+def _sources_told(state: ResearchState) -> str:
+    """What a reader should know of each source that findings cite: its title, its date, and what it is worth."""
+    text = "\n".join(finding.numbered or "" for finding in state.findings.values())
+    learned = {one.source for one in state.learnings.values()}
+    numbered = by_number(state.sources.values())
+    cited = {*cited_numbers(text, numbered), *(number for number, one in numbered.items() if one.key in learned)}
+    lines = [f"[{number}] {_told(numbered[number])}" for number in sorted(cited)]
+    return fence("\n".join(lines)) if lines else ""
+
+
+def _told(source: Source) -> str:
+    marks = (
+        source.date,
+        "superseded" if source.superseded_by else "",
+        "draft" if source.is_draft else "",
+        f"in force from {source.in_force_from}" if source.in_force_from else "",
+        "" if source.content_hash else "only a search excerpt was read",
+    )
+    host = urlsplit(source.key).hostname if source.kind == "web" else ""
+    return "; ".join(filter(None, (source.title[:TITLE], host, *marks)))
 
 
 def _has_findings(state: ResearchState, findings: Iterable[Finding]) -> bool:

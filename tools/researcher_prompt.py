@@ -37,6 +37,8 @@ def tools_of_researcher(task: Task, context: Context) -> list[dict[str, Any]]:
     """Return the schemas of the tools that a researcher is offered in each of its calls."""
     offered = offered_tools(context, has_read_all=task.scope.reads_all)
     tools = [tool_schema(name, arguments) for name, arguments in offered.items()] + [GENERATE_FINDING]
+    if not offered:
+        return tools
     return tools if profile_of("researcher", context).reasons else [*tools, THINK_TOOL]
 
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from langgraph.types import StreamWriter
 
-from ..evidence.memory.noticing import ANSWERED
 from ..evidence.memory.observations import relevance
 from ..knowledge import Observation, PlanStep, StepOutcome, last_verdict
 from ..run.branch import assignment_of
@@ -16,6 +15,8 @@ from ..run.step_branch import StepState, StepTask, noticed
 from ..run.step_telling import step_done
 from ..state import Finding
 
+ANSWERED = 0.6
+"""Share of a task's telling words that others must have learned for it to count as answered."""
 NOTHING = "Nothing that bears on this was found."
 
 

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from ...knowledge import Learning, Observation, Source
 from ...state import Finding
 from ..checking.contradictions import contradicting
 from ..editions import may_contradict
 from .learned import learnings_of
-from .observations import answers, gap_of, open_gaps, relevance
-
-ANSWERED = 0.6
-"""Share of a gap's telling words that a later finding must hold for the gap to count as answered."""
-
+from .observations import answers, gap_of, open_gaps
 
 MOST_PAIRS = 3
 """Contradictions of one learning that are noted in a round: two sources of many alike claims have very many pairs."""
@@ -23,14 +19,23 @@ MOST_PAIRS = 3
 def notice_findings(
     findings: Sequence[Finding], memory: Mapping[str, Observation]
 ) -> tuple[dict[str, Learning], dict[str, Observation]]:
-    """What the findings of a round have learned, which gaps they open, and which of the memory they close."""
+    """What the findings of a round have learned, which gaps they declare, and which of the memory they close.
+
+    They close what was the whole task of an earlier finding. Which of the others is answered says who reads them.
+    """
     learned = {finding.id: learnings_of(finding) for finding in findings}
     opened = [
         gap_of(text, finding.question_id, finding.cycle, finding.id, about=finding.task)
         for finding in findings
         for text in _missing(finding, learned[finding.id])
     ]
-    closed = list(_answers(findings, learned, [gap.text for gap in opened], memory))
+    closed = [
+        one
+        for finding in findings
+        for gap in open_gaps(memory.values())
+        if learned[finding.id] and gap.text == finding.task and gap.question_id == finding.question_id
+        for one in answers(gap, memory.values(), finding.cycle, finding.id, 0)
+    ]
     learnings = {one.id: one for ones in learned.values() for one in ones}
     return learnings, {gap.key: gap for gap in (*opened, *closed)}
 
@@ -61,20 +66,6 @@ def _missing(finding: Finding, learned: Sequence[Learning]) -> list[str]:
     if not learned:
         return [finding.task]
     return [*finding.missing, *([] if finding.ended == "done" else [finding.task])]
-
-
-def _answers(
-    findings: Sequence[Finding],
-    learned: Mapping[str, Sequence[Learning]],
-    opened: Sequence[str],
-    memory: Mapping[str, Observation],
-) -> Iterator[Observation]:
-    for gap in open_gaps(memory.values()):
-        for finding in findings:
-            text = " ".join(one.text for one in learned[finding.id])
-            is_own = gap.question_id == finding.question_id and gap.text not in opened
-            if is_own and relevance(text, gap.text) >= ANSWERED:
-                yield from answers(gap, memory.values(), finding.cycle, finding.id, 0)
 
 
 def _contradiction(one: Learning, other: Learning, round: int) -> Observation:

@@ -68,8 +68,12 @@ async def think_or_act(state: ResearcherState, runtime: Runtime[Context]) -> Thi
     if reason:
         is_worthless = bool(state.reason and not state.numbered)
         return {"ended": "failed" if is_worthless else "partial", "reason": reason, "request": None}
+    offered = offered_tools(context, has_read_all=task.scope.reads_all)
     if task.scope.reads_all and not state.notes:
         return _reading(task)
+    if not offered:
+        # All there is has been read.
+        return {"ended": "done", "request": None}
     left, pages = seconds_left(context.limits, state.seconds), pages_of(runtime.store, task.question_id)
     teller = Teller(runtime.stream_writer, placement.model_copy(update={"sub_turn_index": state.step}))
     booking = booked(pages, task.question_id, teller.bill, researcher=task.id)
@@ -81,7 +85,6 @@ async def think_or_act(state: ResearcherState, runtime: Runtime[Context]) -> Thi
         failures = [] if reply.is_late else [reply.reason]
         over = ThinkOrActUpdate(ended="partial", reason=reply.reason, request=None, failures=failures)
         return {**_spent(state, teller, watch), **over}
-    offered = offered_tools(context, has_read_all=task.scope.reads_all)
     tools = {*offered, tool_names.GENERATE_REPORT, tool_names.THINK_TOOL}
     calls = read_calls(reply.message, tools, call_ids(state.notes))
     step = choose(calls, state, context.limits)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.runtime import Runtime
 from langgraph.types import StreamWriter
 from typing_extensions import TypedDict, override
@@ -13,7 +13,7 @@ from ...models.request import Request
 from ...models.settings import settings_of
 from ...prompts import render
 from ...run.branch import ResearcherState, assignment_of
-from ...run.calls import in_order, was_cut_off
+from ...run.calls import in_order, missing_in, was_cut_off
 from ...run.clock import Watch
 from ...run.context import Context, bound
 from ...run.errors import ModelFailed, RunFailed
@@ -26,6 +26,7 @@ from ...run.transcripts import count_withheld
 from ...run.tries import Failed, tried
 from ...state import Finding, Spent
 from ...tools.excerpts import keep_excerpts
+from ...tools.offer import offered_tools
 from ...tools.request_facts import facts_of_researcher
 from ...tools.researcher_prompt import opening, tools_of_researcher
 from ...tools.results import shortener, shrunk
@@ -94,12 +95,17 @@ async def _finding(
         sources=tuple(state.numbered),
         ended="partial" if was_cut else state.ended or "done",
         reason=state.reason or (CUT_OFF if was_cut else ""),
-        missing=state.missing,
+        missing=state.missing or _declared(reply.message),
         failures=tuple(state.failures),
         withheld=count_withheld(state.notes) + len(reply.refused),
         seconds=watch.seconds,
         actions=tuple(state.actions),
     )
+
+
+def _declared(message: AIMessage) -> tuple[str, ...]:
+    """What is missing, where the finding itself says so by a call beside its text."""
+    return next((missing_in(call["args"]) or () for call in message.tool_calls), ())
 
 
 async def _ask_twice(state: ResearcherState, context: Context, pages: Pages, teller: Teller) -> Reply:
@@ -114,8 +120,15 @@ async def _ask_twice(state: ResearcherState, context: Context, pages: Pages, tel
 async def _ask(state: ResearcherState, context: Context, pages: Pages, teller: Teller, again: bool) -> Reply:
     task = state.task
     notes = shrunk(await pages.fill_in(in_order(state.notes)), max(state.shrunk, default=0), task.text)
+    may_declare = not offered_tools(context, has_read_all=task.scope.reads_all)
     reminder = render(
-        "write_finding", "reminder", task=task.text, language=task.language, reason=state.reason, again=again
+        "write_finding",
+        "reminder",
+        task=task.text,
+        language=task.language,
+        reason=state.reason,
+        again=again,
+        may_declare=may_declare,
     )
     messages = [*opening(task, context), *notes, HumanMessage(reminder)]
     request = Request(
@@ -124,7 +137,7 @@ async def _ask(state: ResearcherState, context: Context, pages: Pages, teller: T
         messages,
         shortener(task.text),
         tools_of_researcher(task, context),
-        tool_choice="none",
+        tool_choice="auto" if may_declare else "none",
         max_tokens=context.limits.finding_tokens,
         facts=facts_of_researcher(state, notes),
         is_long=True,
