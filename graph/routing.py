@@ -18,9 +18,9 @@ def route_after_begin(state: ResearchState) -> Literal["clarify", "plan", "orche
     """A new question is looked at first; anything else enters where the run stands."""
     assert state.run is not None
     entry = state.run.entry
-    if entry == "question":
+    if entry in ("question", "follow_up"):
         return "clarify"
-    if state.plan is None or entry in ("answer", "follow_up"):
+    if state.plan is None or entry == "answer":
         return "plan"
     return "plan" if entry == "plan_reply" and state.plan.review != "approved" else "orchestrate"
 

@@ -48,7 +48,7 @@ async def cross_check(state: ResearchState, runtime: Runtime[Context]) -> CrossC
     filler = Filler(context, run, teller, place)
     emit(runtime.stream_writer, activity("cross_check", run.question, place))
     async with booked(pages_of(runtime.store, run.id), run.id, teller.bill):
-        memory = await _check(state, run, own, context, filler)
+        memory = await _check(state, own, context, filler)
     found = disagreement(replace(state, memory={**state.memory, **memory}))
     emit(runtime.stream_writer, *disagreement_told(found, place))
     return {
@@ -60,7 +60,7 @@ async def cross_check(state: ResearchState, runtime: Runtime[Context]) -> CrossC
 
 
 async def _check(
-    state: ResearchState, run: Run, own: list[Observation], context: Context, filler: Filler
+    state: ResearchState, own: list[Observation], context: Context, filler: Filler
 ) -> dict[str, Observation]:
     """What cannot both hold, and which gaps are answered after all, by key; nothing if nobody can say."""
     items = _items(state, own, context.limits.memory_tokens)

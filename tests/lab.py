@@ -35,6 +35,8 @@ PLAN = "1. History of the Skerry Light\n2. Its keeper Ada Moran\n3. The harbour 
 
 PLANNED = call("generate_plan")
 REPORT = calls(call("generate_report"))
+CLEAR = calls(PLANNED)
+"""What is asked is clear."""
 
 
 class HandClock:
@@ -206,7 +208,7 @@ def lab(
 ) -> Lab:
     """A thread whose models answer by these scripts; those left out do what a plain run needs."""
     scripts: dict[Role, Any] = {
-        "clarifier": [calls(PLANNED)] if clarifier is None else clarifier,
+        "clarifier": [CLEAR] if clarifier is None else clarifier,
         "planner": [PLAN] if planner is None else planner,
         "orchestrator": [research("When was the Skerry Light lit?"), REPORT] if orchestrator is None else orchestrator,
         "researcher": simple_research() if researcher is None else researcher,

@@ -18,6 +18,7 @@ from deep_research.models.scripted import calls
 async def test_a_follow_up_starts_from_the_sources_and_findings_and_may_need_no_research(tmp_path: Path) -> None:
     run = lab(
         tmp_path,
+        clarifier=[calls(PLANNED)] * 2,
         planner=["1. When", "1. How old"],
         orchestrator=[research("When was it lit?", ids=("first",)), REPORT, REPORT],
         writer=["It was lit in 1844. [1]", "So it is old. [1]"],
@@ -25,7 +26,7 @@ async def test_a_follow_up_starts_from_the_sources_and_findings_and_may_need_no_
     )
     first = await run.ask()
     state = await run.ask("How old is it then?")
-    assert len(run.calls("clarifier")) == 1
+    assert len(run.calls("clarifier")) == 2
     assert len(run.calls("researcher")) == 3
     assert state.run and first.run and state.run.id != first.run.id
     assert state.plan and state.plan.text == "1. How old"
@@ -37,9 +38,29 @@ async def test_a_follow_up_starts_from_the_sources_and_findings_and_may_need_no_
     assert len([m for m in state.messages if isinstance(m, AIMessage)]) == 2
 
 
+async def test_a_follow_up_that_is_unclear_is_asked_about(tmp_path: Path) -> None:
+    run = lab(
+        tmp_path,
+        clarifier=[calls(PLANNED), "Which other one do you mean?"],
+        planner=["1. When", "1. The other light"],
+        orchestrator=[research("When was it lit?"), REPORT, REPORT],
+        writer=["It was lit in 1844. [1]", "The other is as old. [1]"],
+        verify="off",
+    )
+    await run.ask()
+    asked = await run.ask("And the other one?")
+    assert asked.run and asked.run.status == "waiting"
+    assert asked.messages[-1].text == "Which other one do you mean?"
+    assert len(run.calls("planner")) == 1
+    state = await run.ask("The one of Port Anlow.")
+    assert state.report and state.report.text == "The other is as old. [1]"
+    assert "The one of Port Anlow." in run.calls("planner")[1].text
+
+
 async def test_a_follow_up_researches_what_is_missing_and_keeps_the_old_numbers(tmp_path: Path) -> None:
     run = lab(
         tmp_path,
+        clarifier=[calls(PLANNED)] * 2,
         planner=["1. When", "1. Who"],
         orchestrator=[research("light task"), REPORT, research("keeper task"), REPORT],
         researcher={
@@ -153,7 +174,7 @@ async def test_two_threads_of_one_graph_do_not_mix(tmp_path: Path) -> None:
     assert (first.run.question, second.run.question) == ("About the light?", "About the keeper?")
 
 
-async def test_a_clarified_follow_up_question_is_not_asked_back_again(tmp_path: Path) -> None:
+async def test_an_answer_to_a_question_back_is_not_asked_about_again(tmp_path: Path) -> None:
     run = lab(
         tmp_path,
         clarifier=["Which?", calls(PLANNED)],
@@ -165,4 +186,4 @@ async def test_a_clarified_follow_up_question_is_not_asked_back_again(tmp_path: 
     await run.ask("The Skerry Light")
     state = await run.ask("And what else?")
     assert state.run and state.run.question == "And what else?"
-    assert len(run.calls("clarifier")) == 1
+    assert len(run.calls("clarifier")) == 2, "once for each question"

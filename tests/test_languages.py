@@ -224,7 +224,7 @@ def test_a_language_that_was_refused_is_not_kept_for_the_next_question(tmp_path:
 async def follow_up(tmp_path: Path, question: str) -> tuple[str, str]:
     run = lab(
         tmp_path,
-        clarifier=[calls(PLANNED)],
+        clarifier=[calls(PLANNED)] * 2,
         planner=["1. Der Turm", "1. Der Turm"],
         orchestrator=[research("light task"), REPORT, REPORT],
         researcher=simple_research(),

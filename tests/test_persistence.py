@@ -10,7 +10,7 @@ from typing import Any
 
 import ormsgpack
 import pytest
-from lab import REPORT, Lab, in_order, lab, research, simple_research
+from lab import CLEAR, REPORT, Lab, in_order, lab, research, simple_research
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.store.base import BaseStore
@@ -99,6 +99,7 @@ async def test_a_copied_thread_has_its_own_pages_and_can_go_on(tmp_path: Path) -
         run = lab(
             tmp_path,
             graph=graph,
+            clarifier=[CLEAR, CLEAR],
             planner=["1. When", "1. How old"],
             orchestrator=[research("light task"), REPORT, REPORT],
             writer=["Lit. [1]", "Old. [1]"],

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
-from lab import PLAN, QUESTION, REPORT, Lab, lab, research, search, simple_research, think
+from lab import CLEAR, PLAN, QUESTION, REPORT, Lab, lab, research, search, simple_research, think
 from packet_check import Place, faults, merged, place_of
 from random_runs import Script, reasoned, scripts
 
@@ -110,7 +110,7 @@ async def test_a_question_back_is_told_again_while_it_waits_and_afterwards(tmp_p
 async def test_of_several_questions_the_latest_is_told(tmp_path: Path) -> None:
     run = lab(
         tmp_path,
-        clarifier=["Which light?"],
+        clarifier=["Which light?", CLEAR],
         planner=["1. light", "1. keeper"],
         orchestrator=[research("light task"), REPORT, think(), research("keeper task"), REPORT],
         researcher={"light task": simple_research(), "keeper task": simple_research("Ada. [1]")},

@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from lab import REPORT, Lab, lab, research
+from lab import CLEAR, REPORT, Lab, lab, research
 from langchain_core.runnables import RunnableConfig
 
 from deep_research.app.embed import build_graph, thread_config, thread_id
@@ -35,6 +35,7 @@ def two_questions(tmp_path: Path, database: Database) -> Lab:
     return lab(
         tmp_path,
         graph=graph,
+        clarifier=[CLEAR, CLEAR],
         planner=["1. When", "1. How old"],
         orchestrator=[research("When was it lit?"), REPORT, REPORT, REPORT],
         writer=["Lit. [1]", "Lit again. [1]", "Old. [1]"],

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lab import PLAN, REPORT, in_order, lab, research, results, search, simple_research, think
+from lab import CLEAR, PLAN, REPORT, in_order, lab, research, results, search, simple_research, think
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command
@@ -41,6 +41,7 @@ async def test_the_history_of_a_run_at_work_can_be_read_from_another_loop(tmp_pa
 async def test_an_earlier_report_is_shown_to_models_without_numbers_that_mean_other_sources(tmp_path: Path) -> None:
     run = lab(
         tmp_path,
+        clarifier=[CLEAR, CLEAR],
         planner=["1. a", "1. b"],
         orchestrator=[research("light task", "keeper task"), REPORT, REPORT],
         researcher={
