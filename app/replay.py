@@ -9,6 +9,7 @@ from typing import Any
 from ..audit import Draft
 from ..evidence.citations.stream import CitationStream, cited_numbers
 from ..run import packets
+from ..run.activities import activity
 from ..run.conversation import mark_of
 from ..run.errors import UnknownThread
 from ..run.packet import Placement, document
@@ -63,6 +64,8 @@ def _told(state: ResearchState, run: Run) -> Packets:
         yield from turns_told(state, run, range(1))
     place = Placement(turn_index=int(is_planned))
     if question := _question_back(state):
+        if is_planned:
+            yield activity("clarify", run.question, place)
         yield packets.MessageStart(placement=place)
         yield packets.MessageDelta(placement=place, content=question)
     if is_planned:

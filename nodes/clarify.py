@@ -10,6 +10,7 @@ from ..models.ask import ask_model
 from ..models.request import Request
 from ..models.settings import settings_of
 from ..prompts import render
+from ..run.activities import activity
 from ..run.context import Context, bound
 from ..run.conversation import latest, marked
 from ..run.ledger import booked
@@ -56,6 +57,9 @@ async def clarify(state: ResearchState, runtime: Runtime[Context]) -> ClarifyUpd
         assumptions = (question,) if question else run.assumptions
         return {**update, "run": run.model_copy(update={"active_seconds": active, "assumptions": assumptions})}
     place = teller.placement
+    if state.progress.activities:
+        # Only the planned strategy tells what it is about in such words.
+        emit(runtime.stream_writer, activity("clarify", run.question, place))
     emit(runtime.stream_writer, MessageStart(placement=place), MessageDelta(placement=place, content=question))
     run = run.model_copy(update={"active_seconds": active, "status": "waiting"})
     return {**update, "run": run, "messages": [marked(question, "clarification")]}

@@ -116,6 +116,7 @@ async def test_a_question_back_knows_the_orientation_and_no_plan_is_made_before_
     assert (state.messages[-1].text, state.plan, state.steps) == (ASK, None, [])
     assert run.words("message_delta") == ASK
     assert {asked.form for asked in run.model.asked} == {"generate_plan"}
+    assert [packet["icon"] for packet in run.of_type("activity")] == ["lightbulb", "shapes"]
     state = await run.ask(answer)
     assert state.report
     assert [message.text for message in run.asked("make_plan")[0].messages[1:4]] == [QUESTION, ASK, ANSWER]
@@ -131,7 +132,7 @@ async def test_while_it_waits_nothing_of_plan_clock_or_end_is_told(tmp_path: Pat
     searched = ["search_tool_start", "search_tool_queries_delta", "search_tool_documents_delta", "section_end"]
     passing_by = ("documents_indexed", "call_finished")
     types = [packet.type for packet in told if packet.type not in passing_by]
-    assert types == ["activity", *searched, "message_start", "message_delta", "stop"]
+    assert types == ["activity", *searched, "activity", "message_start", "message_delta", "stop"]
     assert getattr(told[-1], "stop_reason", "") == "waiting_for_user"
     state = await run.state()
     assert (state.brief.began, state.brief.summary, state.progress.activities) == (0, "", ((0, "understand"),))
