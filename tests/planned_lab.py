@@ -30,6 +30,7 @@ from deep_research.models.scripted import ScriptedChatModel, call, calls
 from deep_research.run.context import ROLES
 from deep_research.run.serializer import StrictSerializer
 from deep_research.state import ResearchState
+from deep_research.tools.read_documents import OPENING
 
 _FENCED = re.compile(r"<(data-[0-9a-f]+)>\s*(\{.*?\})\s*</\1>", re.DOTALL)
 REPORT = "It was lit in 1844. [1]"
@@ -243,7 +244,8 @@ class FormModel(ScriptedChatModel):
         return _message(form, answers)
 
     def _answer_to(self, part: str, messages: list[BaseMessage]) -> Any:
-        task = next(message.text for message in messages if isinstance(message, HumanMessage))
+        said = (message.text for message in messages if isinstance(message, HumanMessage))
+        task = next(text for text in said if text != OPENING)
         number = 1 + sum(asked.form == part and asked.task == task for asked in self.asked)
         asked = Asked(part, task, messages, number)
         self.asked.append(asked)

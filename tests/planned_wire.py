@@ -14,6 +14,8 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from openai_server import OpenAIServer, Received, Reply, openai_server, say, use
 from planned_lab import RULES, Asked, Rule, handed_in, is_last, parts_of
 
+from deep_research.tools.read_documents import OPENING
+
 HELD_SECONDS = 60.0
 """Longer than any test: what is held is let go when the server closes."""
 _TAG = re.compile(r"data-[0-9a-f]{8}")
@@ -53,7 +55,8 @@ class Forms:
 
     def _asked(self, request: Received) -> Asked:
         messages = [_message(message) for message in request.messages]
-        task = next(message.text for message in messages if isinstance(message, HumanMessage))
+        said = (message.text for message in messages if isinstance(message, HumanMessage))
+        task = next(text for text in said if text != OPENING)
         form = request.tools[0] if request.tools else "report"
         with self.lock:
             same = [key for key in self.paid.elements() if key[:2] == (form, task)]

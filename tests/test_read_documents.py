@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from lab import DOCUMENTS, REPORT, in_order, lab, research, results
+from lab import DOCUMENTS, REPORT, every_call_has_one_result, in_order, lab, research, results
 from planned_lab import finished, plan, step, verdict
 
 from deep_research.models.scripted import call, calls
@@ -29,6 +29,20 @@ async def test_short_documents_are_read_whole_and_the_finding_is_written_in_one_
     assert all(state.sources[key].content_hash for key in finding.sources)
     assert run.types().count("open_url_documents") == 1
     assert state.run and state.run.status == "completed_with_gaps"
+
+
+async def test_researchers_of_short_documents_begin_alike(tmp_path: Path) -> None:
+    run = lab(
+        tmp_path,
+        orchestrator=[research("task 0.", "task 1."), REPORT],
+        researcher=["Lit in 1844. [2]", "Ada Moran. [1]"],
+        limits=WHOLE,
+    )
+    await run.ask()
+    one, other = (call.messages for call in run.calls("researcher"))
+    assert [message.text for message in one[:4]] == [message.text for message in other[:4]]
+    assert one[4].text != other[4].text
+    assert every_call_has_one_result(one)
 
 
 async def test_a_step_of_a_plan_reads_short_documents_whole_and_is_one_call(tmp_path: Path) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from pydantic import BaseModel
 
 from ..models.resolve import is_extractive, profile_of
@@ -13,6 +15,9 @@ from .arguments import Lines
 from .library import Library
 from .outcome import Hit, Outcome
 
+CALL_ID = "documents"
+"""Id of the call by which a researcher begins; the same in each, as all that stands before its task."""
+OPENING = "Read the user's documents."
 SHARE = 8
 """The documents fill at most one part in so many of the window of the researchers' model."""
 CHARACTERS_PER_TOKEN = 4
@@ -41,6 +46,16 @@ class ReadDocuments:
         documents = await asyncio.to_thread(self._library.standing)
         kept = [one for one in documents if one.source.address in wanted]
         return Outcome(tuple(Hit(one.source, one.text, one.text) for one in kept))
+
+
+def behind_documents(task: Sequence[AnyMessage], notes: Sequence[AnyMessage]) -> list[AnyMessage]:
+    """Return a conversation with its task before the notes, but for documents that were read first.
+
+    All who read them so begin alike, and a provider reads them once.
+    """
+    first = notes[0] if notes else None
+    has_read = isinstance(first, AIMessage) and any(call["id"] == CALL_ID for call in first.tool_calls)
+    return [HumanMessage(OPENING), *notes[:2], *task, *notes[2:]] if has_read else [*task, *notes]
 
 
 def read_whole(library: Library, documents: int, context: Context) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
@@ -12,10 +13,11 @@ from ..run.context import Context
 from ..state import Task
 from .control import GENERATE_FINDING, THINK_TOOL, tool_schema
 from .offer import offered_tools
+from .read_documents import behind_documents
 
 
-def opening(task: Task, context: Context) -> list[AnyMessage]:
-    """Return the first messages of a researcher's conversation: what it is to do, and its task."""
+def conversation(task: Task, context: Context, notes: Sequence[AnyMessage]) -> list[AnyMessage]:
+    """Return a researcher's conversation: what it is to do, its task, and its notes with their texts."""
     offered = list(offered_tools(context, has_read_all=task.scope.reads_all))
     system = render(
         "think_or_act",
@@ -30,7 +32,7 @@ def opening(task: Task, context: Context) -> list[AnyMessage]:
         documents="" if task.scope.reads_all else task.scope.documents,
         has_read_all=task.scope.reads_all,
     )
-    return [SystemMessage(system), HumanMessage(task.text)]
+    return [SystemMessage(system), *behind_documents([HumanMessage(task.text)], notes)]
 
 
 def tools_of_researcher(task: Task, context: Context) -> list[dict[str, Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.messages.tool import tool_call
 
 from ..evidence.memory.confidence import is_confident
@@ -21,6 +21,7 @@ from .arguments import as_lines
 from .fill_in import Filler
 from .forms import Judged, RecordRound
 from .offer import offered_tools
+from .read_documents import behind_documents
 from .request_facts import facts_of_step
 from .results import results_in
 from .step_context import gaps_of, given_to
@@ -45,12 +46,13 @@ async def ask_round(state: StepState, context: Context, pages: Pages, filler: Fi
     """
     limits, task = context.limits, state.task
     notes = await pages.fill_in(state.notes)
-    said: list[AnyMessage] = [HumanMessage(task.step.task), HumanMessage(given_to(task)), *notes]
+    opening = [HumanMessage(text) for text in (task.step.task, given_to(task)) if text]
+    said = behind_documents(opening, notes)
     return await filler.ask_if_possible(
         RecordRound,
         "researcher",
         "study",
-        [message for message in said if message.content or isinstance(message, AIMessage)],
+        said,
         facts=facts_of_step(state, results_in(notes[-1:]) if state.has_results else ()),
         offered=list(offered_tools(context, has_read_all=task.scope.reads_all)),
         has_read_all=task.scope.reads_all,

@@ -54,10 +54,12 @@ class Result(TypedDict):
     """Where the text leads; `open_url` takes these addresses."""
 
 
-def write_results(outcome: Outcome, numbers: Mapping[str, int], earlier: Iterable[Result] = ()) -> str:
+def write_results(
+    outcome: Outcome, numbers: Mapping[str, int], earlier: Iterable[Result] = (), fence_name: str = ""
+) -> str:
     """The results of a tool call for the model, one a source; `numbers` by source key.
 
-    Passages that `earlier` results have shown are not shown again.
+    Passages that `earlier` results have shown are not shown again. `fence_name`: see `fence`.
     """
     shown: dict[int, str] = {}
     for result in earlier:
@@ -66,7 +68,7 @@ def write_results(outcome: Outcome, numbers: Mapping[str, int], earlier: Iterabl
     for hit in outcome.hits:
         hits.setdefault(numbers[hit.source.key], []).append(hit)
     results = [_result(of_one, numbers, shown.get(number, "")) for number, of_one in hits.items()]
-    return _write(results, list(outcome.problems))
+    return _write(results, list(outcome.problems), fence_name)
 
 
 def _result(hits: Sequence[Hit], numbers: Mapping[str, int], shown: str) -> Result:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..knowledge import Source
+from ..knowledge import Source, short_hash
 from ..run import tool_names
 from ..run.calls import NOT_RUN
 from ..run.context import Context
@@ -62,9 +62,17 @@ async def use_tool(
 
 
 async def keep(
-    outcome: Outcome, numbers: Mapping[str, int], pages: Pages, question_id: str, earlier: Iterable[Result] = ()
+    outcome: Outcome,
+    numbers: Mapping[str, int],
+    pages: Pages,
+    question_id: str,
+    earlier: Iterable[Result] = (),
+    *,
+    is_shared: bool = False,
 ) -> str:
     """Keep what was found, as a model reads it behind `earlier` results, and in full; returns the hash of the former.
+
+    What `is_shared` by several conversations looks the same in each, so that a provider knows it again.
 
     `numbers` are those of its sources, by key. Pages that were found may be opened from here on.
     """
@@ -75,7 +83,8 @@ async def keep(
             await pages.keep(hit.excerpt)
     found_on_web = [hit.source.address for hit in outcome.hits if hit.source.kind == "web"]
     await Addresses(pages, question_id).allow(found_on_web)
-    reference = await pages.keep(write_results(outcome, numbers, earlier))
+    fence_name = short_hash(question_id)[:8] if is_shared else ""
+    reference = await pages.keep(write_results(outcome, numbers, earlier, fence_name))
     await note_documents(pages, outcome, reference)
     return reference
 

@@ -29,8 +29,9 @@ from ...run.transcripts import tokens_of
 from ...run.tries import Failed, tried
 from ...state import Ending, Spent, Task
 from ...tools.offer import offered_tools
+from ...tools.read_documents import CALL_ID
 from ...tools.request_facts import facts_of_researcher
-from ...tools.researcher_prompt import opening, tools_of_researcher
+from ...tools.researcher_prompt import conversation, tools_of_researcher
 from ...tools.results import shortener, shrunk
 
 MOST_SHRINKS = 2
@@ -97,8 +98,8 @@ async def think_or_act(state: ResearcherState, runtime: Runtime[Context]) -> Thi
 
 def _reading(task: Task) -> ThinkOrActUpdate:
     """Read all documents before the first call of the model."""
-    asked = tool_call(name=tool_names.READ_DOCUMENTS, args={}, id=f"{task.id}-documents")
-    request = ToolRequest(id=f"{task.id}-documents", tool=asked["name"], arguments={"documents": [*task.scope.whole]})
+    asked = tool_call(name=tool_names.READ_DOCUMENTS, args={}, id=CALL_ID)
+    request = ToolRequest(id=CALL_ID, tool=asked["name"], arguments={"documents": [*task.scope.whole]})
     return {"notes": [AIMessage("", tool_calls=[asked])], "request": request}
 
 
@@ -162,7 +163,7 @@ async def _ask(state: ResearcherState, notes: list[AnyMessage], context: Context
         has_unread_results=bool(last and last.tool == tool_names.WEB_SEARCH and last.found and not state.thinks),
         was_nudged=state.was_nudged,
     )
-    messages = [*opening(task, context), *notes, HumanMessage(reminder)]
+    messages = [*conversation(task, context, notes), HumanMessage(reminder)]
     request = Request(
         "researcher",
         task.question_id,

@@ -90,8 +90,10 @@ async def _update(
     task = state.task
     new = [key for key in sources if key not in state.numbered]
     numbers = {key: number for number, key in enumerate([*state.numbered, *new], 1)}
+    is_shared = request.tool == tool_names.READ_DOCUMENTS
+    reference = await keep(outcome, numbers, pages, task.question_id, earlier, is_shared=is_shared)
     return UseToolsUpdate(
-        notes=[refer(request.id, await keep(outcome, numbers, pages, task.question_id, earlier))],
+        notes=[refer(request.id, reference)],
         request=None,
         reason=lasting_fault(outcome, task, has_found=bool(state.numbered)),
         iteration=state.iteration + (request.tool != tool_names.READ_DOCUMENTS),

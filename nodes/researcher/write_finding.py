@@ -28,7 +28,7 @@ from ...state import Finding, Spent
 from ...tools.excerpts import keep_excerpts
 from ...tools.offer import offered_tools
 from ...tools.request_facts import facts_of_researcher
-from ...tools.researcher_prompt import opening, tools_of_researcher
+from ...tools.researcher_prompt import conversation, tools_of_researcher
 from ...tools.results import shortener, shrunk
 
 NOTHING_CONSULTED = "it consulted no source"
@@ -130,7 +130,7 @@ async def _ask(state: ResearcherState, context: Context, pages: Pages, teller: T
         again=again,
         may_declare=may_declare,
     )
-    messages = [*opening(task, context), *notes, HumanMessage(reminder)]
+    messages = [*conversation(task, context, notes), HumanMessage(reminder)]
     request = Request(
         "researcher",
         task.question_id,

@@ -20,6 +20,7 @@ from ...run.tries import Failed
 from ...state import Ending, Spent
 from ...tools.forms import RecordRound
 from ...tools.offer import offered_tools
+from ...tools.read_documents import CALL_ID
 from ...tools.result_reader import ask_round, asked, new_queries
 from ...tools.step_call import StepCall
 from ...tools.use import meter_of, used_up
@@ -60,7 +61,7 @@ async def choose_queries(state: StepState, runtime: Runtime[Context]) -> ChooseQ
         return {**update, "queries": state.next_queries}
     if task.scope.reads_all and not state.iteration:
         # All documents are read first, whatever is asked for.
-        message = asked(RecordRound(), f"{task.id}-1")
+        message = asked(RecordRound(), CALL_ID)
         return {**update, "queries": (task.step.title,), "notes": [message]}
     # Nothing that was found is left to be read.
     form = await call.tried(ask_round(replace(state, has_results=False), context, call.pages, call.filler))

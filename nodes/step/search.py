@@ -33,6 +33,7 @@ from ...tools.desk import Desk
 from ...tools.meter import Meter
 from ...tools.offer import offered_tools
 from ...tools.outcome import Hit, Outcome
+from ...tools.read_documents import CALL_ID
 from ...tools.results import results_in
 from ...tools.together import together
 from ...tools.use import found_in, keep, lasting_fault, meter_of, use_tool
@@ -147,8 +148,9 @@ class Work:
         earlier = results_in(await self.pages.fill_in(self.state.notes))
         fused = _fused([outcome for _, _, outcome in self.outcomes])
         self.has_results = bool(fused.hits)
-        text_hash = await keep(fused, numbers, self.pages, self.task.question_id, earlier)
-        self.notes.append(refer(self.state.call_id, text_hash))
+        is_shared = self.task.scope.reads_all and self.state.iteration == 1
+        text_hash = await keep(fused, numbers, self.pages, self.task.question_id, earlier, is_shared=is_shared)
+        self.notes.append(refer(CALL_ID if is_shared else self.state.call_id, text_hash))
 
     async def search(self, name: str) -> list[tuple[str, Outcome]]:
         """Ask one tool all queries at once."""
