@@ -100,7 +100,7 @@ async def test_each_piece_says_what_it_is_where_it_comes_from_and_how_much_it_be
 
     async def look(asked: Asked) -> AIMessage:
         # What is written of the state may come a little later than the step begins.
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             while not any(task.text == asked.task for task in given):
                 given.extend(task for task in (await run.state()).tasks if isinstance(task, StepTask))
         return form("choose_queries", queries=[asked.task])

@@ -12,6 +12,7 @@ from ..models.resolve import is_extractive, profile_of
 from ..run import tool_names
 from ..run.context import Context
 from .arguments import Lines
+from .catalogue import LISTED
 from .library import Library
 from .outcome import Hit, Outcome
 
@@ -65,7 +66,7 @@ def read_whole(library: Library, documents: int, context: Context) -> tuple[str,
     """
     window = profile_of("researcher", context).window
     most = min(context.limits.whole_characters, window * CHARACTERS_PER_TOKEN // SHARE)
-    if not documents or documents > most or is_extractive("researcher", context):
+    if not 0 < documents <= LISTED or is_extractive("researcher", context):
         return ()
     found: list[str] = []
     for one in library.documents():

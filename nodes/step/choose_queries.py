@@ -52,14 +52,16 @@ async def choose_queries(state: StepState, runtime: Runtime[Context]) -> ChooseQ
         name for name in offered_tools(context, has_read_all=task.scope.reads_all) if name != tool_names.OPEN_URL
     ]
     reason = TIME_OVER if state.seconds >= task.seconds else share_used_up(task, state.spending)
-    reason = reason or used_up((*searches, tool_names.READ_DOCUMENTS)[0], meter_of(task, state.spending))
+    reads_first = task.scope.reads_all and not state.iteration
+    tool = tool_names.READ_DOCUMENTS if reads_first else searches[0]
+    reason = reason or used_up(tool, meter_of(task, state.spending))
     if reason:
         return {"is_over": True, "ended": "partial", "reason": reason}
     emit(writer, activity("search", task.question, call.place))
     update = ChooseQueriesUpdate(iteration=state.iteration + 1, began=state.turn, turn=state.turn + 1)
     if state.next_queries or state.open_next:
         return {**update, "queries": state.next_queries}
-    if task.scope.reads_all and not state.iteration:
+    if reads_first:
         # All documents are read first, whatever is asked for.
         message = asked(RecordRound(), CALL_ID)
         return {**update, "queries": (task.step.title,), "notes": [message]}
