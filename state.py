@@ -246,19 +246,6 @@ class Brief(Record):
     """Active seconds of the run when its planning began: the time until then is not counted against it."""
 
 
-class Framing(Record):
-    """How the report of a planned research is meant."""
-
-    intent: str
-    """What the user wants of it."""
-    formatting: str
-    """The form that it should have."""
-    main_message: str
-    """What it says, in short."""
-    reasoning: str
-    """Why that is so."""
-
-
 class Report(Record):
     """The report of one question."""
 
@@ -301,6 +288,5 @@ class ResearchState:
     outcomes: Annotated[dict[str, StepOutcome], delta(merge_by_id, dict)] = field(default_factory=dict)
     learnings: Annotated[dict[str, Learning], delta(merge_by_id, dict)] = field(default_factory=dict)
     memory: Annotated[dict[str, Observation], delta(merge_by_id, dict)] = field(default_factory=dict)
-    framing: Framing | None = None
     draft: Draft | None = None
     report: Report | None = None

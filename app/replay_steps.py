@@ -9,10 +9,11 @@ from ..run.activities import ActivityKind, activity
 from ..run.packet import Placement
 from ..run.packets import AnyPacket, PlanDelta, PlanStart, SectionEnd, TopLevelBranching
 from ..run.step_packets import Summary
-from ..run.step_telling import framing_told, iteration_told, step_done, step_failed, step_started
+from ..run.step_telling import iteration_told, step_done, step_failed, step_started
 from ..state import Action, ResearchState, Run
 from ..tools import shown
 from ..tools.disagreement import disagreement, disagreement_told
+from ..tools.framing import framing_told
 from ..tools.named_pages import NAMED_PAGES
 
 Packets = Iterator[AnyPacket]
@@ -53,8 +54,8 @@ def _activity(state: ResearchState, run: Run, kind: ActivityKind, place: Placeme
         yield SectionEnd(placement=place)
     elif kind == "cross_check":
         yield from disagreement_told(disagreement(state), place)
-    elif kind == "frame" and state.framing:
-        yield from framing_told(state.framing, state.sources, place)
+    elif kind == "frame":
+        yield from framing_told(state, place)
 
 
 def _named_pages(state: ResearchState, run: Run, place: Placement) -> Packets:

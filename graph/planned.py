@@ -27,7 +27,6 @@ from .routing import (
     dispatch_steps,
     route_after_begin_planned,
     route_after_clarify_planned,
-    route_after_orient,
     route_after_plan_steps,
     route_after_review_steps,
 )
@@ -57,7 +56,7 @@ def build_planned_graph() -> StateGraph[ResearchState, Context, ResearchInput, R
 
     graph.add_edge(START, "begin")
     graph.add_conditional_edges("begin", route_after_begin_planned)
-    graph.add_conditional_edges("orient", route_after_orient)
+    graph.add_edge("orient", "clarify")
     graph.add_conditional_edges("clarify", route_after_clarify_planned)
     graph.add_edge("ask_user", "summarize")
     graph.add_edge("summarize", "plan_steps")

@@ -69,12 +69,6 @@ def route_after_begin_planned(state: ResearchState) -> Literal["orient", "summar
     return "plan_steps" if entry == "plan_reply" and not _is_settled(state) else "digest"
 
 
-def route_after_orient(state: ResearchState) -> Literal["clarify", "summarize"]:
-    """Only a new question is looked at for what is unclear in it."""
-    assert state.run is not None
-    return "clarify" if state.run.entry == "question" else "summarize"
-
-
 def route_after_clarify_planned(state: ResearchState) -> Literal["ask_user", "summarize"]:
     """Wait for the user if a question was put to them."""
     return "ask_user" if route_after_clarify(state) == "ask_user" else "summarize"

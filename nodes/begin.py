@@ -26,7 +26,7 @@ from ..run.packet import Placement, emit
 from ..run.packets import DocumentsIndexed
 from ..run.pages import pages_of
 from ..run.plans import read_review
-from ..state import Brief, Entry, Framing, Plan, Progress, Report, ResearchState, Run, Scope, Task
+from ..state import Brief, Entry, Plan, Progress, Report, ResearchState, Run, Scope, Task
 from ..tools.addresses import Addresses, addresses_in
 from ..tools.catalogue import catalogue
 from ..tools.decide_language import check_language, decide_language
@@ -56,7 +56,6 @@ class BeginUpdate(TypedDict, total=False):
     brief: Brief
     steps: list[PlanStep]
     outcomes: Overwrite
-    framing: Framing | None
     draft: Draft | None
     report: Report | None
 
@@ -123,7 +122,6 @@ async def _start(state: ResearchState, runtime: Runtime[Context], entry: Entry, 
         brief=Brief(),
         steps=[],
         outcomes=Overwrite({}),
-        framing=None,
         draft=None,
         report=None,
     )

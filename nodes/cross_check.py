@@ -41,7 +41,9 @@ async def cross_check(state: ResearchState, runtime: Runtime[Context]) -> CrossC
     context, run = settings_of(runtime), state.run
     assert run is not None
     own = own_observations(state)
-    if not insights(own) and not contradictions(own) and not open_gaps(own):
+    # Thoughts alone, as in a follow-up on what is known, are nobody's word.
+    has_sources = any(one.source for one in own_learnings(state))
+    if not has_sources or not (insights(own) or contradictions(own) or open_gaps(own)):
         return {}
     place = Placement(turn_index=state.progress.turn)
     teller = QuietTeller(runtime.stream_writer, place)

@@ -56,8 +56,8 @@ async def digest(state: ResearchState, runtime: Runtime[Context]) -> DigestUpdat
     )
     progress = progress.model_copy(update={"seen_messages": len(state.messages)})
     update = DigestUpdate(steps=steps, progress=progress, transcript=steering)
-    pending = any(step.status == "pending" for step in steps)
-    if not steering and not (pending and any(map(_is_telling, map(state.outcomes.get, ended)))):
+    searches_on = any(step.status == "pending" and step.requires_search for step in steps)
+    if not steering and not (searches_on and any(map(_is_telling, map(state.outcomes.get, ended)))):
         return update
     place = Placement(turn_index=progress.turn)
     teller = QuietTeller(runtime.stream_writer, place)

@@ -36,7 +36,10 @@ class OrientUpdate(TypedDict):
 
 
 async def orient(state: ResearchState, runtime: Runtime[Context]) -> OrientUpdate:
-    """Search for the question as it stands; whatever goes wrong with that, the research goes on."""
+    """Search for a question as it stands; whatever goes wrong with that, the research goes on.
+
+    Of a follow-up, the conversation and what was learned for it tell more than a search for its words.
+    """
     run = state.run
     assert run is not None
     context, pages = bound(settings_of(runtime), run.scope), pages_of(runtime.store, run.id)
@@ -46,7 +49,7 @@ async def orient(state: ResearchState, runtime: Runtime[Context]) -> OrientUpdat
     async with booked(pages, run.id, look.bill):
         searches = [name for name in offered_tools(context) if name != tool_names.OPEN_URL]
         allowed = [most for most in (context.limits.max_searches, context.limits.max_tool_calls) if most is not None]
-        if min(allowed, default=len(searches) + 1) <= len(searches):
+        if state.learnings or min(allowed, default=len(searches) + 1) <= len(searches):
             # What little may be done is kept for the steps.
             searches = []
         found = [await look.around(name, tab) for tab, name in enumerate(searches, 1)]

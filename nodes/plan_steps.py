@@ -8,6 +8,7 @@ from langchain_core.messages import AnyMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
+from ..evidence.memory.learned import in_view
 from ..knowledge import PlanStep
 from ..models.settings import settings_of
 from ..run.activities import activity, told
@@ -110,6 +111,9 @@ def typed_steps(planned: Sequence[PlannedStep], most: int, question: str) -> lis
 async def _ask(state: ResearchState, context: Context, pages: Pages, filler: Filler) -> MakePlan:
     run, limits, brief = state.run, context.limits, state.brief
     assert run is not None
+    own = own_learnings(state)
+    earlier = [one for one in state.learnings.values() if one not in own]
+    learned = in_view([own, earlier], brief.summary, limits.memory_tokens)
     try:
         return await filler.ask(
             MakePlan,
@@ -125,7 +129,7 @@ async def _ask(state: ResearchState, context: Context, pages: Pages, filler: Fil
             has_web=bool(run.scope.engines),
             summary=brief.summary,
             orientation=await pages.text(brief.orientation) if brief.orientation else "",
-            knowledge=known(learnings=with_numbers(state, own_learnings(state))),
+            knowledge=known(learnings=with_numbers(state, learned)),
         )
     except ModelFailed as error:
         if type(error) is not ModelFailed:

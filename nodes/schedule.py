@@ -101,7 +101,8 @@ def _task(state: ResearchState, step: PlanStep, steps: int, limits: Limits) -> S
     run, known = state.run, _known(state, step, limits.memory_tokens)
     assert run is not None
     own = [one for one in own_observations(state) if one.kind != "gap"]
-    open_now = [gap for gap in open_gaps(own_observations(state)) if relevance(gap.text, step.task)]
+    gaps = open_gaps(own_observations(state))
+    open_now = [gap for gap in gaps if not step.requires_search or relevance(gap.text, step.task)]
     share = allowance(limits, state.spending, steps)
     left = limits.max_seconds_planned - (run.active_seconds - state.brief.began)
     return StepTask(
@@ -130,11 +131,12 @@ def _known(state: ResearchState, step: PlanStep, tokens: int) -> tuple[Learning,
     A thought is given the rest, too, for it finds nothing itself; and before all else what the thought before it
     came to.
     """
-    before = _thought_before(state, step)
+    before, own = _thought_before(state, step), {one.id for one in own_learnings(state)}
     groups: tuple[list[Learning], ...] = ([], [], [])
-    # A thought may be about what earlier questions have learned.
-    for one in own_learnings(state) if step.requires_search else state.learnings.values():
-        groups[0 if one.step == before else 1 if one.step in step.depends_on else 2].append(one)
+    # What earlier questions have learned is known, too.
+    for one in state.learnings.values():
+        builds_on = one.id in own and one.step in step.depends_on
+        groups[0 if one.id in own and one.step == before else 1 if builds_on else 2].append(one)
     others = [one for one in groups[2] if not step.requires_search or relevance(one.text, step.task)]
     return tuple(in_view([groups[0], groups[1], others], step.task, tokens))
 

@@ -51,7 +51,7 @@ class Limits(BaseSettings):
     max_elements: int = Field(default=20, ge=1)
     """Insights, contradictions and thoughts that a step is shown, the most relevant ones; as many gaps beside them."""
     memory_tokens: int = Field(default=8_000, ge=1)
-    """Tokens of the learnings that a step, the plan's revision, the final check or the framing is shown."""
+    """Tokens of the learnings that a step, the plan's revision or the final check is shown."""
     researcher_seconds: float = Field(default=720, gt=0)
     """Active seconds after which a researcher starts to write."""
     researcher_seconds_hard: float = Field(default=1800, gt=0)

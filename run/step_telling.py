@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from ..knowledge import Iteration, Learning, PlanStep, Source, Verdict
-from ..state import Framing
-from .packet import Placement, final_document
+from ..knowledge import Iteration, Learning, PlanStep, Verdict
+from .packet import Placement
 from .packets import PacketError
-from .step_packets import LearningShown, ReportFraming, Sources, StepAssessed, StepDone, StepLearnings, StepStarted
+from .step_packets import LearningShown, StepAssessed, StepDone, StepLearnings, StepStarted
 
 
 def step_started(step: PlanStep, place: Placement) -> StepStarted:
@@ -62,14 +61,3 @@ def step_done(step: PlanStep, place: Placement) -> StepDone:
 def step_failed(place: Placement, reason: str) -> PacketError:
     """What is said where something of a step went wrong."""
     return PacketError(placement=place, message=f"A step went on without it: {reason}.")
-
-
-def framing_told(framing: Framing, sources: Mapping[str, Source], place: Placement) -> list[ReportFraming | Sources]:
-    """What the report will say, and all that it may rest on."""
-    ordered = sorted(sources.values(), key=lambda source: (not source.number, source.number, source.key))
-    documents = [final_document(source) for source in ordered]
-    cited = [source.key for source in ordered if source.number]
-    told: list[ReportFraming | Sources] = []
-    if framing.main_message:
-        told.append(ReportFraming(placement=place, main_message=framing.main_message, reasoning=framing.reasoning))
-    return [*told, Sources(placement=place, documents=documents, cited=cited)]

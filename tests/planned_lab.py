@@ -171,9 +171,6 @@ RULES: Mapping[str, Rule] = {
     "record_inconsistencies": lambda asked: {
         "inconsistencies": [{"claim": one, "other": other} for one, other in asked.knowledge.get("candidates", [])]
     },
-    "state_intent": lambda _: {"intent": "To know it."},
-    "choose_formatting": lambda _: {"formatting": "Short."},
-    "frame_report": lambda _: {"main_message": "It is old.", "reasoning": "All say so."},
     "report": lambda _: REPORT,
     "judge_units": lambda _: {"verdicts": []},
     "rewrite_sentences": lambda _: {"sentences": []},
@@ -184,7 +181,6 @@ RULES: Mapping[str, Rule] = {
 PARTS: Mapping[str, Sequence[str]] = {
     "record_round": ("record_learnings", "record_insights", "evaluate_outcome", "give_verdict", "choose_queries"),
     "record_analysis": ("record_analysis", "record_insights", "evaluate_outcome"),
-    "frame_report": ("state_intent", "choose_formatting", "frame_report"),
 }
 """The rules that fill in the larger forms."""
 USUAL = object()

@@ -82,7 +82,7 @@ async def test_a_store_that_loses_texts_costs_the_step_that_needed_them(tmp_path
     store = FailingStore()
     chosen = of_task(LIGHT, lambda _: store.losing({"queries": [LIGHT]}, times)(), RULES["choose_queries"])
     graph = build_graph("planned", checkpointer=InMemorySaver(), store=store)
-    mending: dict[str, Rule] = {"state_intent": after(store.mend, RULES["state_intent"])}
+    mending: dict[str, Rule] = {"record_inconsistencies": after(store.mend, RULES["record_inconsistencies"])}
     rules: dict[str, Rule] = {"make_plan": plan(step(LIGHT), step(KEEPER, after=(1,))), "choose_queries": chosen}
     run, state = await finished(tmp_path, {**rules, **mending}, graph=graph)
     statuses = [step.status for step in state.steps]

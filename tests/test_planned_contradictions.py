@@ -187,5 +187,4 @@ async def test_a_final_check_that_fails_costs_nothing_else(tmp_path: Path, rule:
     assert (confirmed(state), table_of(state)) == ([], [])
     [told] = run.of_type("error")
     assert told["message"].startswith("A step went on without it: ")
-    assert run.asked("frame_report")
     assert await run.is_told_again()

@@ -21,7 +21,6 @@ from planned_lab import (
     passing,
     plan,
     planned_lab,
-    raising,
     step,
     verdict,
 )
@@ -106,32 +105,22 @@ async def test_a_citation_leads_to_the_source_that_the_writer_was_shown_under_it
 
 
 @pytest.mark.behaviour("A-76")
-async def test_intent_form_and_message_are_asked_for_at_once_and_reach_the_writer(tmp_path: Path) -> None:
-    run, state = await finished(tmp_path)
-    assert [len(run.asked(part)) for part in ("state_intent", "choose_formatting", "frame_report")] == [1, 1, 1]
-    assert state.framing and (state.framing.intent, state.framing.formatting) == ("To know it.", "Short.")
+async def test_the_writer_is_told_what_the_user_wants(tmp_path: Path) -> None:
+    run, _ = await finished(tmp_path)
     reminder = run.asked("report")[0].reminder
-    assert "What the user wants of it: To know it." in reminder
-    assert "Its form: Short." in reminder
-    assert await run.is_told_again()
+    assert f"What the user wants of it: An answer to the question: {QUESTION}" in reminder
 
 
 @pytest.mark.behaviour("A-76")
-@pytest.mark.parametrize("rule", [lambda _: {"intent": "  "}, lambda _: {}])
-async def test_an_empty_or_missing_intent_becomes_an_answer_to_the_question(tmp_path: Path, rule: Rule) -> None:
-    run, state = await finished(tmp_path, {"state_intent": rule})
-    assert state.framing and state.framing.intent == f"An answer to the question: {QUESTION}"
-    assert f"An answer to the question: {QUESTION}" in run.asked("report")[0].reminder
-    assert await run.is_told_again()
-
-
-@pytest.mark.behaviour("A-76")
-async def test_what_cannot_be_had_of_the_framing_is_left_to_the_writer(tmp_path: Path) -> None:
-    run, state = await finished(tmp_path, {"frame_report": raising()})
-    assert state.framing and state.framing.intent == f"An answer to the question: {QUESTION}"
-    assert (state.framing.formatting, state.framing.main_message) == ("", "")
-    assert state.report and state.run and state.run.status == "completed"
-    assert not run.of_type("report_framing")
+async def test_the_summary_of_a_conversation_is_what_the_user_wants(tmp_path: Path) -> None:
+    rules: dict[str, Rule] = {
+        "generate_plan": lambda _: "Which light?",
+        "record_summary": lambda _: {"summary": "The age of the Skerry Light."},
+    }
+    run = planned_lab(tmp_path, rules)
+    await run.ask(QUESTION)
+    await run.ask("The Skerry Light.")
+    assert "What the user wants of it: The age of the Skerry Light." in run.asked("report")[0].reminder
     assert await run.is_told_again()
 
 
@@ -149,7 +138,11 @@ async def test_a_run_in_which_nothing_was_answered_says_so_once_for_each_step(tm
 
 @pytest.mark.behaviour("A-77", "A-79")
 async def test_main_message_and_all_sources_are_told_before_the_first_word_of_the_report(tmp_path: Path) -> None:
-    run, state = await finished(tmp_path, {"make_plan": plan(step(TIDE))})
+    rules: dict[str, Rule] = {
+        "make_plan": plan(step(TIDE), step("Judge it", search=False)),
+        "record_analysis": lambda _: {"statements": ["It is old.", "All say so."]},
+    }
+    run, state = await finished(tmp_path, rules)
     [framing] = run.of_type("report_framing")
     assert (framing["main_message"], framing["reasoning"]) == ("It is old.", "All say so.")
     [sources] = run.of_type("sources")
@@ -158,7 +151,6 @@ async def test_main_message_and_all_sources_are_told_before_the_first_word_of_th
     assert sources["cited"] == [source.key for source in sorted(numbered, key=lambda source: source.number)]
     assert 0 < len(sources["cited"]) < len(sources["documents"])
     assert place(run, "report_framing") < place(run, "sources") < place(run, "message_start")
-    assert "Its main message, if the findings bear it out: It is old." in run.asked("report")[0].reminder
     assert await run.is_told_again()
 
 
@@ -181,7 +173,7 @@ async def test_a_report_that_is_not_written_fails_the_run_which_then_goes_on_wit
         await run.ask()
     state = await run.ask(None)
     assert state.report and state.report.text == REPORT
-    assert len(run.asked("choose_queries")) == len(run.asked("frame_report")) == 1
+    assert len(run.asked("choose_queries")) == len(run.of_type("report_framing")) == 1
 
 
 async def heard(run: PlannedLab, into: list[AnyPacket]) -> list[AnyPacket]:

@@ -41,12 +41,12 @@ def all_forms() -> dict[str, Rule]:
 
 def parts(run: PlannedLab, state: ResearchState) -> set[str]:
     """What a run has of what the forms are for; each by the name of its form."""
-    framing, known = state.framing, list(state.learnings.values())
+    known = list(state.learnings.values())
     titles = {step.title for step in state.steps}
     iterations = [one for outcome in state.outcomes.values() for one in outcome.iterations]
     told = {learning.step for learning in known if learning.source}
     judged_steps = {step for step, outcome in state.outcomes.items() if outcome.completeness is not None}
-    assert framing and state.report
+    assert state.report
     has = {
         "record_summary": state.brief.summary == SUMMARY,
         "record_round": told >= {"1", "2"}
@@ -57,8 +57,6 @@ def parts(run: PlannedLab, state: ResearchState) -> set[str]:
         "update_plan": REWORDED in {step.task for step in state.steps},
         "record_analysis": any(not learning.source for learning in known),
         "record_inconsistencies": any(noticed.step == FINAL_CHECK for noticed in state.memory.values()),
-        "frame_report": (framing.intent, framing.formatting, framing.main_message)
-        == ("To know it.", "Short.", "It is old."),
         "report": bool(state.report.sources),
     }
     return {form for form, is_there in has.items() if is_there}
@@ -76,7 +74,7 @@ LOST_FOR_GOOD: Mapping[str, set[str]] = {
     }
 }
 """What is lost with a form that is never filled in, where that is more than the form's own part."""
-LOST_ONCE: Mapping[str, set[str]] = {"update_plan": set(), "update_step": {"update_step"}}
+LOST_ONCE: Mapping[str, set[str]] = {"update_step": {"update_step"}}
 """The same if it fails for the first time only; there are further steps and rounds."""
 
 

@@ -193,19 +193,6 @@ class RecordInconsistencies(Form):
     """Numbers of the open questions that the learnings answer after all."""
 
 
-class FrameReport(Form):
-    """Say what the user wants of the report, and what it will say."""
-
-    intent: str = ""
-    """What the user wants of it, in one sentence."""
-    formatting: str = ""
-    """Which form it should have: sections, tables, length and tone, in one or two sentences."""
-    main_message: str = ""
-    """Its main message, in one or two sentences."""
-    reasoning: str = ""
-    """Why that follows from what was found, in a few sentences."""
-
-
 FORMS: dict[str, type[Form]] = {
     tool_names.MAKE_PLAN: MakePlan,
     tool_names.RECORD_SUMMARY: RecordSummary,
@@ -214,7 +201,6 @@ FORMS: dict[str, type[Form]] = {
     tool_names.UPDATE_PLAN: UpdatePlan,
     tool_names.RECORD_ANALYSIS: RecordAnalysis,
     tool_names.RECORD_INCONSISTENCIES: RecordInconsistencies,
-    tool_names.FRAME_REPORT: FrameReport,
 }
 """The forms by the names of their tools."""
 NAMES = {form: name for name, form in FORMS.items()}

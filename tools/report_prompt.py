@@ -23,6 +23,7 @@ from ..run.schedule import plan_text
 from ..run.transcripts import earlier_findings, with_findings, withheld
 from ..state import Finding, ResearchState
 from .disagreement import disagreement
+from .framing import intent_of
 from .report_basis import report_basis
 from .request_facts import facts_of_run
 from .write_unheard import last_words
@@ -92,7 +93,7 @@ def _reminder(state: ResearchState, context: Context, asked: Asked, draft: str, 
         assumptions=run.assumptions,
         # The plan may have been adapted since it was shown.
         plan=plan_text(state.steps) if state.steps else state.plan.text,
-        framing=state.framing,
+        intent=intent_of(state) if state.steps else "",
         sources=_sources_told(state),
         gaps=fence("\n".join(missing)) if missing else "",
         contradictions=fence("\n".join(map(in_words, pairs))) if pairs else "",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from ...evidence.citations.labels import labels_of_named
 from ...run import tool_names
 from ..facts import Facts
 from .choosing import Chooser
@@ -85,18 +84,10 @@ def _quoted(facts: Facts) -> list[Arguments]:
     return [{"text": _in_full(one), "document": one.number} for one in (*answer, *further)]
 
 
-def frame_report(facts: Facts) -> Arguments:
-    """What was learned first, or that nothing was."""
-    labels = labels_of_named(facts.language)
-    message = facts.learnings[0].text if facts.learnings else labels.unanswered
-    return {"main_message": message, "reasoning": ""}
-
-
 FORMS: dict[str, Callable[[Facts], Arguments]] = {
     tool_names.MAKE_PLAN: make_plan,
     tool_names.RECORD_SUMMARY: record_summary,
     tool_names.RECORD_ROUND: record_round,
-    tool_names.FRAME_REPORT: frame_report,
 }
 """Who fills in which."""
 
