@@ -31,7 +31,7 @@ from .routing import (
     route_after_review_steps,
 )
 from .schema import ResearchInput, ResearchOutput
-from .step import build_step_graph
+from .step import step_in_its_slot
 
 
 @cache
@@ -46,7 +46,7 @@ def build_planned_graph() -> StateGraph[ResearchState, Context, ResearchInput, R
     graph.add_node("plan_steps", plan_steps)
     graph.add_node("review_plan", review_plan)
     graph.add_node("schedule", schedule)
-    graph.add_node("step", build_step_graph().compile(), error_handler=record_step_failure)
+    graph.add_node("step", step_in_its_slot(), error_handler=record_step_failure)
     graph.add_node("collect", collect)
     graph.add_node("digest", digest)
     graph.add_node("cross_check", cross_check)

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from langgraph.graph import END, START, StateGraph
+from typing import Any
 
+from langchain_core.runnables import RunnableConfig
+from langgraph.graph import END, START, StateGraph
+from langgraph.runtime import Runtime
+
+from ..models.settings import settings_of
 from ..nodes.step.analyze import analyze
 from ..nodes.step.choose_queries import choose_queries
 from ..nodes.step.evaluate import evaluate
 from ..nodes.step.search import search
 from ..nodes.step.study import study
+from ..run.clock import Watch
 from ..run.context import Context
-from ..run.step_branch import StepInput, StepOutput, StepState
+from ..run.slots import slot
+from ..run.step_branch import StepInput, StepOutput, StepState, StepTask
 from .handlers import end_step, judge_what_there_is
 from .routing import (
     route_after_choose_queries,
@@ -36,3 +43,15 @@ def build_step_graph() -> StateGraph[StepState, Context, StepInput, StepOutput]:
     graph.add_edge("analyze", "evaluate")
     graph.add_edge("evaluate", END)
     return graph
+
+
+def step_in_its_slot() -> Any:
+    """The node that carries out one step as soon as a slot of its round is free; waiting takes of the step's time."""
+    graph = build_step_graph().compile()
+
+    async def step(state: dict[str, StepTask], config: RunnableConfig, runtime: Runtime[Context]) -> Any:
+        task, waited = state["task"], Watch(settings_of(runtime).clock, 0.0)
+        async with slot(f"{task.question_id} {task.turn}", task.slots):
+            return await graph.ainvoke({"task": task, "seconds": waited.seconds}, config)
+
+    return step

@@ -1,4 +1,4 @@
-"""Sends the steps of the plan out, round by round, as long as there is time."""
+"""Sends the steps of the plan out, kind by kind, as long as there is time."""
 
 from __future__ import annotations
 
@@ -24,6 +24,9 @@ from ..run.step_branch import StepTask
 from ..run.step_telling import step_done, step_started
 from ..state import Progress, ResearchState, Run, Spent, Task
 from ..tools.run_context import own_learnings, own_observations
+
+THINKING_SHARE = 0.2
+"""Share of the time that is kept for thought, where thought is planned: at 15 s a call, it still concludes."""
 
 
 class ScheduleUpdate(TypedDict, total=False):
@@ -51,7 +54,9 @@ async def schedule(state: ResearchState, runtime: Runtime[Context]) -> ScheduleU
         return {"run": run, "steps": left_undone(steps, stop), "tasks": [], "spending": new}
     steps = left_undone(steps, halt, searches_only=True) if halt else steps
     update = ScheduleUpdate(run=run.model_copy(update={"stop_reason": halt}), spending=new)
-    chosen = due(steps, for_round(limits, state.spending).max_parallel_researchers)
+    # All of a kind are sent out; each starts when a slot is free, as far as there are searches left for it.
+    together = limits.model_copy(update={"max_parallel_researchers": max(1, len(steps))})
+    chosen = due(steps, for_round(together, state.spending).max_parallel_researchers)
     if chosen and not chosen[0].requires_search and not state.learnings:
         return {**update, **_skipped(steps, progress, chosen[0], runtime)}
     started = {
@@ -76,11 +81,24 @@ def _limits(steps: Sequence[PlanStep], state: ResearchState, run: Run, limits: L
     if all(step.is_over for step in steps):
         # What ended the searches before is still to be told.
         return "", run.stop_reason
-    if run.active_seconds - state.brief.began >= limits.max_seconds_planned:
-        return f"the time limit of {limits.max_seconds_planned:g} s (max_seconds_planned) was reached", ""
+    late = f"the time limit of {limits.max_seconds_planned:g} s (max_seconds_planned) was reached"
+    if _seconds_left(state, run, limits) <= 0:
+        return late, ""
+    if _seconds_to_search(state, run, limits) <= 0:
+        return "", late
     thinking = limits.model_copy(update=dict.fromkeys(("max_searches", "max_fetches", "max_tool_calls")))
     stop = limit_reached(thinking, state.spending, run.active_seconds)
     return stop, limit_reached(limits, state.spending, run.active_seconds)
+
+
+def _seconds_left(state: ResearchState, run: Run, limits: Limits) -> float:
+    return limits.max_seconds_planned - (run.active_seconds - state.brief.began)
+
+
+def _seconds_to_search(state: ResearchState, run: Run, limits: Limits) -> float:
+    """The same for searches, which leave time for the thoughts that are planned."""
+    thinks = any(not step.requires_search and not step.is_over for step in state.steps)
+    return _seconds_left(state, run, limits) - thinks * THINKING_SHARE * limits.max_seconds_planned
 
 
 def _skipped(
@@ -104,7 +122,7 @@ def _task(state: ResearchState, step: PlanStep, steps: int, limits: Limits) -> S
     gaps = open_gaps(own_observations(state))
     open_now = [gap for gap in gaps if not step.requires_search or relevance(gap.text, step.task)]
     share = allowance(limits, state.spending, steps)
-    left = limits.max_seconds_planned - (run.active_seconds - state.brief.began)
+    left = (_seconds_to_search if step.requires_search else _seconds_left)(state, run, limits)
     return StepTask(
         id=f"{run.id[:8]}-{step.id}",
         question_id=run.id,
@@ -121,6 +139,7 @@ def _task(state: ResearchState, step: PlanStep, steps: int, limits: Limits) -> S
         rests_on=tuple(state.sources[key] for key in dict.fromkeys(one.source for one in known) if key),
         elements=tuple(elements_for(step.task, own, _thoughts(step, state.outcomes), limits.max_elements)),
         gaps=tuple(open_now[: limits.max_elements]),
+        slots=limits.max_parallel_researchers,
         **{**share._asdict(), "seconds": left},
     )
 

@@ -21,7 +21,7 @@ GOOD = 0.4
 
 
 def due(steps: Sequence[PlanStep], most: int) -> list[PlanStep]:
-    """The steps of the next round: at most so many searches of one kind, else one analysis; empty at the end.
+    """The steps that are sent out next: at most so many searches of one kind, else one analysis; empty at the end.
 
     Independent searches come first, then those whose steps are all over, then thought.
     """

@@ -45,6 +45,8 @@ class StepTask(Task):
     """The sources of those learnings."""
     gaps: tuple[Observation, ...] = ()
     """What is not known and bears on it."""
+    slots: int = 1
+    """Steps of its round that may work at the same time."""
 
     @property
     def place(self) -> Placement:
@@ -88,6 +90,7 @@ class StepState:
     began: int = 0
     """Sub turn at which the present iteration began."""
     seconds: float = 0.0
+    """Seconds since it was sent out, those between its nodes left out."""
     is_over: bool = False
     ended: Ending = "done"
     reason: str = ""
@@ -122,6 +125,8 @@ class StepInput(TypedDict):
     """What a step starts from."""
 
     task: StepTask
+    seconds: float
+    """Seconds that it has waited for its slot."""
 
 
 class StepOutput(TypedDict):
@@ -141,13 +146,14 @@ def why(failed: Failed) -> str:
 
 
 def noticed(
-    state: StepState, kind: ObservationKind, text: str, score: float, learnings: tuple[str, ...] = ()
+    state: StepState, kind: ObservationKind, text: str, score: float, learnings: tuple[str, ...] = (), other: str = ""
 ) -> Observation:
     """Something that the step notices now."""
     task = state.task
     return Observation(
         kind=kind,
         text=text,
+        other=other,
         question_id=task.question_id,
         round=task.cycle,
         step=task.step.id,

@@ -113,6 +113,31 @@ async def test_the_extractive_model_finds_the_contradiction_and_shows_it_as_well
 
 
 @pytest.mark.behaviour("A-72")
+async def test_a_contradiction_that_only_a_reader_sees_is_noted_in_the_form_and_confirmed(tmp_path: Path) -> None:
+    left, manned = "The last keeper left in 1931.", "Until the war of 1939 somebody lived at the light."
+    documents = {"log.md": f"# Log\n\n{left}\n", "letter.md": f"# Letter\n\n{manned}\n"}
+
+    def read(asked: Asked) -> Any:
+        number = {one["title"]: one["document"] for one in asked.results}
+        sides = [{"text": left, "document": number["Log"]}, {"text": manned, "document": number["Letter"]}]
+        alike = {"claim": sides[0], "other": {"text": "He left then.", "document": number["Log"]}}
+        unseen = {"claim": sides[0], "other": {"text": manned, "document": 99}}
+        return {
+            "learnings": sides[:1],
+            "contradictions": [dict(zip(("claim", "other"), sides, strict=True)), alike, unseen],
+        }
+
+    rules: dict[str, Rule] = {"make_plan": plan(step("the last keeper and the light")), "record_learnings": read}
+    run, state = await compared(tmp_path, documents, rules)
+    [candidates] = [asked.knowledge["candidates"] for asked in run.asked("record_inconsistencies")]
+    assert len(candidates) == 1
+    [pair] = confirmed(state)
+    assert set(pair) == {left, manned}
+    assert {pair[0], pair[1]} <= {*table_of(state)[0]}
+    assert await run.is_told_again()
+
+
+@pytest.mark.behaviour("A-72")
 async def test_a_contradiction_that_the_final_check_does_not_confirm_is_left_out(tmp_path: Path) -> None:
     nothing: Rule = lambda _: {"inconsistencies": []}  # noqa: E731
     run, state = await compared(tmp_path, DOCUMENTS, {"record_inconsistencies": nothing})

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from planned_lab import (
+    GATE_SECONDS,
     RULES,
     Asked,
     Gate,
@@ -69,9 +70,29 @@ async def test_independent_steps_are_at_work_at_the_same_time_up_to_the_limit(tm
     rules = {"make_plan": plan(*map(step, tasks)), "choose_queries": gate.before(RULES["choose_queries"])}
     run, state = await finished(tmp_path, rules)
     assert gate.most == 3
-    assert [packet["num_parallel_branches"] for packet in run.of_type("top_level_branching")] == [3, 2]
+    assert [packet["num_parallel_branches"] for packet in run.of_type("top_level_branching")] == [5]
     assert set(statuses(state).values()) == {"completed"}
     assert {learning.step for learning in state.learnings.values()} >= {"1", "2", "3", "4"}
+    assert await run.is_told_again()
+
+
+async def test_a_step_starts_as_soon_as_another_has_ended(tmp_path: Path) -> None:
+    is_last_begun = asyncio.Event()
+
+    async def slow(asked: Asked) -> Any:
+        async with asyncio.timeout(GATE_SECONDS):
+            await is_last_begun.wait()
+        return RULES["choose_queries"](asked)
+
+    def last(asked: Asked) -> Any:
+        is_last_begun.set()
+        return RULES["choose_queries"](asked)
+
+    queries = only_for(LIGHT, slow, only_for(HEIGHT, last, RULES["choose_queries"]))
+    rules = {"make_plan": plan(*map(step, (LIGHT, KEEPER, HARBOUR, HEIGHT))), "choose_queries": queries}
+    run, state = await finished(tmp_path, rules, limits={"max_parallel_researchers": 2})
+    assert set(statuses(state).values()) == {"completed"}
+    assert run.place_of("step_done", "1") > run.place_of("step_done", "3") > run.place_of("step_started", "3")
     assert await run.is_told_again()
 
 

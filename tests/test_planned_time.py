@@ -170,3 +170,17 @@ async def test_a_call_that_outlasts_the_time_is_cut_and_the_report_is_written(
         state.messages[-1].text
     )
     assert await run.is_told_again()
+
+
+async def test_with_a_model_of_15_seconds_a_call_the_plan_still_comes_to_its_conclusion(tmp_path: Path) -> None:
+    clock = HandClock()
+    forms = ("record_summary", "make_plan", "choose_queries", "give_verdict", "update_plan", "record_analysis")
+    rules = {form: passing(clock, 15, RULES[form]) for form in forms}
+    rules |= {
+        "make_plan": passing(clock, 15, PHASES),
+        "give_verdict": passing(clock, 15, verdict(False)),
+        "record_learnings": first_sentences,
+    }
+    run, state = await finished(tmp_path, rules, clock=clock, limits={"max_step_iterations": 5})
+    assert statuses(state)["5"] == statuses(state)["4"] == "completed"
+    assert run.asked("record_analysis")

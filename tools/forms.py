@@ -63,6 +63,15 @@ class LearnedFact(Form):
     """The `document` number of the result that says so."""
 
 
+class FoundContradiction(Form):
+    """Two facts that cannot both be true."""
+
+    claim: LearnedFact
+    """The one."""
+    other: LearnedFact
+    """The other, which another result says."""
+
+
 class FoundGap(Form):
     """Something that is not known."""
 
@@ -103,6 +112,8 @@ class RecordRound(Judged):
 
     learnings: list[LearnedFact] = Field(default_factory=list)
     """The facts in the last results that bear on the task and are not known yet."""
+    contradictions: list[FoundContradiction] = Field(default_factory=list)
+    """Where results say what cannot both be true of the same thing at the same time."""
     answered_gaps: list[int] = Field(default_factory=list)
     """Numbers of the open questions that they answer."""
     is_complete: bool = False

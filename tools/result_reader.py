@@ -19,7 +19,7 @@ from ..run.pages import Pages
 from ..run.step_branch import Judgement, StepState, noticed
 from .arguments import as_lines
 from .fill_in import Filler
-from .forms import Judged, RecordRound
+from .forms import Judged, LearnedFact, RecordRound
 from .offer import offered_tools
 from .read_documents import behind_documents
 from .request_facts import facts_of_step
@@ -36,7 +36,7 @@ class Learned(NamedTuple):
     learnings: dict[str, Learning]
     """The learnings, by id."""
     memory: dict[str, Observation]
-    """The gaps that they answer, by key."""
+    """The gaps that they answer, and what of them contradicts each other, by key."""
 
 
 async def ask_round(state: StepState, context: Context, pages: Pages, filler: Filler) -> RecordRound | None:
@@ -83,16 +83,23 @@ def learned_in(form: RecordRound, state: StepState, shown: Iterable[int]) -> Lea
     """What is new, and the gaps that are answered by now; facts of documents that were not `shown` are left out."""
     task, open_now, numbers = state.task, gaps_of(state), set(shown)
     noted = [*task.gaps, *state.memory.values()]
-    before = {(learning.source, _plain(learning.text)) for learning in (*task.known, *state.learnings.values())}
+    # What an earlier question has learned is learned for this one, too, where its sources say it again.
+    given = [one for one in task.known if one.question_id == task.question_id]
+    before = {(learning.source, _plain(learning.text)) for learning in (*given, *state.learnings.values())}
+    pairs = [
+        (one.claim, one.other) for one in form.contradictions if {one.claim.document, one.other.document} <= numbers
+    ]
     facts = [fact for fact in form.learnings if fact.document in numbers]
     learnings: dict[str, Learning] = {}
-    for fact in facts:
-        text = plain_fact(fact.text)
-        one = Learning(text=text, source=state.keys[fact.document - 1], step=task.step.id, question_id=task.question_id)
-        if text and (one.source, _plain(text)) not in before:
-            before.add((one.source, _plain(text)))
+    for one in (_learning(fact, state) for fact in (*facts, *(fact for pair in pairs for fact in pair))):
+        if one.text and (one.source, _plain(one.text)) not in before:
+            before.add((one.source, _plain(one.text)))
             learnings[one.id] = one
     memory: dict[str, Observation] = {}
+    for claim, other in ((_learning(claim, state), _learning(other, state)) for claim, other in pairs):
+        if claim.source != other.source and claim.text and other.text:
+            said = noticed(state, "contradiction", claim.text, 0.0, (claim.id, other.id), other.text)
+            memory[said.key] = said
     # Only something that was learned can answer.
     for number in form.answered_gaps if facts else ():
         if 0 < number <= len(open_now):
@@ -121,6 +128,12 @@ def judged_by(form: Judged) -> Judgement:
         for one in form.next_steps
     )
     return Judgement(completeness=form.completeness, quality=form.quality, suggestions=suggestions)
+
+
+def _learning(fact: LearnedFact, state: StepState) -> Learning:
+    task = state.task
+    source = state.keys[fact.document - 1]
+    return Learning(text=plain_fact(fact.text), source=source, step=task.step.id, question_id=task.question_id)
 
 
 def _plain(text: str) -> str:

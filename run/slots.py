@@ -1,0 +1,20 @@
+"""Lets only so many steps of a round work at a time; a waiting one starts as soon as another has ended."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from weakref import WeakValueDictionary
+
+_SLOTS: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+
+
+@asynccontextmanager
+async def slot(round_id: str, most: int) -> AsyncIterator[None]:
+    """Wait for one of the round's `most` slots, first come first served, and hold it."""
+    slots = _SLOTS.get(round_id)
+    if slots is None:
+        slots = _SLOTS[round_id] = asyncio.Semaphore(most)
+    async with slots:
+        yield
