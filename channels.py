@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
+from itertools import chain
 from typing import Any, TypeVar
 
 from langgraph.channels.delta import DeltaChannel
@@ -24,6 +25,15 @@ def merge_texts(current: Mapping[str, str], update: Mapping[str, str]) -> dict[s
 def append(current: Sequence[Value], update: Sequence[Value]) -> list[Value]:
     """Put the new entries after those that are there."""
     return [*current, *update]
+
+
+def append_lists(current: Sequence[Value], update: Sequence[Sequence[Value]]) -> list[Value]:
+    """Put the entries of each list after those that are there.
+
+    LangGraph's `messages` mode streams whatever message stands in a list that a node writes: one in a list of lists
+    stays inside.
+    """
+    return [*current, *chain.from_iterable(update)]
 
 
 def delta(merge: Callable[[Any, Any], Any], kind: type) -> DeltaChannel[Any]:

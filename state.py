@@ -10,7 +10,7 @@ from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
 
 from .audit import Audit, ClaimCheck, Draft, NotRead
-from .channels import append, delta, merge_by_id, merge_texts
+from .channels import append_lists, delta, merge_by_id, merge_texts
 from .knowledge import Learning, Observation, PlanStep, Record, Source, StepOutcome, merge_sources
 
 RunStatus = Literal["running", "waiting", "completed", "completed_with_gaps"]
@@ -277,7 +277,7 @@ class ResearchState:
     run: Run | None = None
     plan: Plan | None = None
     progress: Progress = field(default_factory=Progress)
-    transcript: Annotated[list[AnyMessage], delta(append, list)] = field(default_factory=list)
+    transcript: Annotated[list[AnyMessage], delta(append_lists, list)] = field(default_factory=list)
     tasks: list[Task] = field(default_factory=list)
     findings: Annotated[dict[str, Finding], delta(merge_findings, dict)] = field(default_factory=dict)
     sources: Annotated[dict[str, Source], delta(merge_sources, dict)] = field(default_factory=dict)

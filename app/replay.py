@@ -13,9 +13,9 @@ from ..run.activities import activity
 from ..run.conversation import mark_of
 from ..run.errors import UnknownThread
 from ..run.packet import Placement, document
-from ..run.packets import AnyPacket, StopReason
+from ..run.packets import AnyPacket
 from ..run.step_telling import step_failed
-from ..run.telling import place_key, researcher_failed
+from ..run.telling import place_key, researcher_failed, stop_told
 from ..state import Finding, Plan, Report, ResearchState, Run, Task
 from ..tools.report_told import check_begun, check_place, draft_begun, draft_place, piece_told, report_told
 from .embed import ResearchGraph, thread_config
@@ -190,18 +190,13 @@ def _check(state: ResearchState, report: Report) -> Packets:
 
 
 def _stop(state: ResearchState, turn: int) -> packets.OverallStop:
-    run, place = state.run, Placement(turn_index=turn)
-    seconds = run.active_seconds if run else 0.0
-    if run and run.status in ("completed", "completed_with_gaps"):
-        reason: StopReason = "completed" if run.status == "completed" else "completed_with_gaps"
-        return packets.OverallStop(
-            placement=place, stop_reason=reason, message=run.stop_reason, elapsed_seconds=seconds
-        )
-    is_waiting = run is not None and run.status == "waiting"
+    run = state.run
+    if run and run.status != "running":
+        return stop_told(run, turn)
     return packets.OverallStop(
-        placement=place,
-        stop_reason="waiting_for_user" if is_waiting else "failed",
-        message="" if is_waiting else UNFINISHED,
+        placement=Placement(turn_index=turn),
+        stop_reason="failed",
+        message=UNFINISHED,
         is_resumable=True,
-        elapsed_seconds=seconds,
+        elapsed_seconds=run.active_seconds if run else 0.0,
     )

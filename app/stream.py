@@ -134,6 +134,9 @@ class Listener:
                 self._is_waiting = bool(part["interrupts"])
             return None
         packet = read_packet(part["data"])
+        if isinstance(packet, OverallStop):
+            # This listener knows more: how long it took, and what went wrong.
+            return None
         if packet.placement.sub_turn_index is None and not isinstance(packet, CallDelayed | CallFinished):
             self._turn = packet.placement.turn_index
         return packet

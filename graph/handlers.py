@@ -22,7 +22,7 @@ from ..run.telling import researcher_failed
 from ..state import Action, ResearchState, Task
 from ..tools.excerpts import failed_finding, keep_excerpts, tell_failure
 from ..tools.hand_over import ended, report_message, unchecked
-from ..tools.report_told import report_told
+from ..tools.report_told import end_told
 from ..tools.step_end import finding_of, not_found, outcome_of, tell_end
 
 
@@ -32,7 +32,7 @@ def write_what_there_is(state: ResearcherState, error: NodeError) -> Command[Lit
     place = Placement(turn_index=task.turn, tab_index=task.position)
     emit(get_stream_writer(), researcher_failed(place, reason))
     open_call = [ToolMessage(f"{NOT_RUN} {reason}.", tool_call_id=state.request.id)] if state.request else []
-    update: dict[str, Any] = {"ended": "partial", "reason": reason, "request": None, "notes": open_call}
+    update: dict[str, Any] = {"ended": "partial", "reason": reason, "request": None, "notes": [open_call]}
     # The call of a tool has taken the step.
     update |= {"failures": [reason], "step": state.step + len(open_call)}
     if request := state.request:
@@ -98,7 +98,7 @@ def hand_over_unchecked(state: ResearchState, error: NodeError) -> Command[Any]:
     run = ended(run.model_copy(update={"notices": (*run.notices, notice)}), has_gaps=True, seconds=0.0)
     report = unchecked(draft)
     state = replace(state, run=run, report=report)
-    emit(get_stream_writer(), *report_told(state))
+    emit(get_stream_writer(), *end_told(state, was_checked=True))
     return Command(update={"messages": [report_message(state, report)], "run": run, "report": report}, goto=END)
 
 

@@ -81,5 +81,5 @@ async def _answer(request: Request, ability: Ability, caller: Caller) -> Reply:
 
 
 def _shown(message: AnyMessage) -> AnyMessage:
-    """An earlier report without its citations: its numbers are not those of the findings beside it."""
+    """An earlier report with its marks, but without citations: its numbers are not those of the findings beside it."""
     return message.model_copy(update={"content": read_body(message.text)}) if mark_of(message) == "report" else message

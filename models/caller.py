@@ -7,7 +7,8 @@ from contextlib import aclosing
 from typing import Any, NamedTuple
 
 from langchain_core.messages import AIMessage, AnyMessage
-from langchain_core.runnables import Runnable
+from langchain_core.runnables import Runnable, RunnableConfig
+from langgraph.constants import TAG_NOSTREAM
 
 from ..run.context import Context, Role
 from ..run.telling import Teller
@@ -25,6 +26,15 @@ class Caller(NamedTuple):
     patience: Patience
     teller: Teller
 
+    @property
+    def config(self) -> RunnableConfig:
+        """What tracers are told of a call, and whether LangGraph's `messages` mode streams its words."""
+        who = {"user_id": self.context.user, "session_id": self.context.session}
+        return {
+            "tags": [self.role, *([] if self.teller.is_report else [TAG_NOSTREAM])],
+            "metadata": {"role": self.role, **{name: value for name, value in who.items() if value}},
+        }
+
     async def parts(
         self, model: Runnable[Any, Any], messages: Sequence[AnyMessage], *, is_long: bool = False, may_repeat: bool
     ) -> AsyncGenerator[tuple[AIMessage | None, Assembly], None]:
@@ -35,7 +45,7 @@ class Caller(NamedTuple):
         """
         answer = Assembly()
         tries = self.patience.stream(
-            lambda: timed_parts(model, messages, self.role, self.context, is_long=is_long),
+            lambda: timed_parts(model, messages, self.role, self.config, self.context.limits, is_long=is_long),
             profile_of(self.role, self.context).name,
             may_repeat=may_repeat,
             on_wait=self.teller.waits,

@@ -8,23 +8,29 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage
 from langchain_core.runnables import Runnable, RunnableConfig
-from langgraph.constants import TAG_NOSTREAM
 
-from ..run.context import Context, Role
+from ..run.context import Role
 from ..run.errors import ModelFailed
+from ..run.limits import Limits
 from .arguments import whole_message
 from .faults import AnswerSilent
 
 
 async def timed_parts(
-    model: Runnable[Any, Any], messages: Sequence[AnyMessage], role: Role, context: Context, *, is_long: bool
+    model: Runnable[Any, Any],
+    messages: Sequence[AnyMessage],
+    role: Role,
+    config: RunnableConfig,
+    limits: Limits,
+    *,
+    is_long: bool,
 ) -> AsyncGenerator[AIMessage, None]:
     """The parts of one try; `is_long` allows the longer silence of findings and reports.
 
     Raises `AnswerSilent` when the stream falls silent, `ModelFailed` when it lasts longer than `call_seconds`.
     """
-    limits, loop = context.limits, asyncio.get_running_loop()
-    stream = aiter(model.astream(list(messages), _config(role, context)))
+    loop = asyncio.get_running_loop()
+    stream = aiter(model.astream(list(messages), config))
     limit = "report_idle_seconds" if is_long else "idle_seconds"
     idle: float = getattr(limits, limit)
     end = loop.time() + limits.call_seconds
@@ -65,11 +71,3 @@ class Assembly:
         if self.whole is None:
             raise ModelFailed(f"The {role}'s model broke off without an answer.")
         return whole_message(self.whole, self.whole.text) if isinstance(self.whole, AIMessageChunk) else self.whole
-
-
-def _config(role: Role, context: Context) -> RunnableConfig:
-    who = {"user_id": context.user, "session_id": context.session}
-    return {
-        "tags": [TAG_NOSTREAM, role],
-        "metadata": {"role": role, **{name: value for name, value in who.items() if value}},
-    }

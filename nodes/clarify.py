@@ -17,7 +17,7 @@ from ..run.ledger import booked
 from ..run.packet import Placement, emit
 from ..run.packets import MessageDelta, MessageStart
 from ..run.pages import pages_of
-from ..run.telling import QuietTeller
+from ..run.telling import QuietTeller, stop_told
 from ..state import ResearchState, Run, Spent
 from ..tools.control import GENERATE_PLAN
 from ..tools.offer import offered_tools
@@ -60,8 +60,9 @@ async def clarify(state: ResearchState, runtime: Runtime[Context]) -> ClarifyUpd
     if state.progress.activities:
         # Only the planned strategy tells what it is about in such words.
         emit(runtime.stream_writer, activity("clarify", run.question, place))
-    emit(runtime.stream_writer, MessageStart(placement=place), MessageDelta(placement=place, content=question))
     run = run.model_copy(update={"active_seconds": active, "status": "waiting"})
+    asked = (MessageStart(placement=place), MessageDelta(placement=place, content=question))
+    emit(runtime.stream_writer, *asked, stop_told(run, place.turn_index))
     return {**update, "run": run, "messages": [marked(question, "clarification")]}
 
 

@@ -34,7 +34,7 @@ class DigestUpdate(TypedDict, total=False):
 
     run: Run
     progress: Progress
-    transcript: list[AnyMessage]
+    transcript: list[list[AnyMessage]]
     steps: list[PlanStep]
     spending: dict[str, Spent]
 
@@ -55,7 +55,7 @@ async def digest(state: ResearchState, runtime: Runtime[Context]) -> DigestUpdat
         [address for message in steering for address in addresses_in(clean(message.text))]
     )
     progress = progress.model_copy(update={"seen_messages": len(state.messages)})
-    update = DigestUpdate(steps=steps, progress=progress, transcript=steering)
+    update = DigestUpdate(steps=steps, progress=progress, transcript=[steering])
     searches_on = any(step.status == "pending" and step.requires_search for step in steps)
     if not steering and not (searches_on and any(map(_is_telling, map(state.outcomes.get, ended)))):
         return update

@@ -47,7 +47,7 @@ class OrchestrateUpdate(TypedDict, total=False):
 
     run: Run
     progress: Progress
-    transcript: list[AnyMessage]
+    transcript: list[list[AnyMessage]]
     tasks: list[Task]
     findings: dict[str, Finding]
     memory: dict[str, Observation]
@@ -80,7 +80,7 @@ async def orchestrate(state: ResearchState, runtime: Runtime[Context]) -> Orches
         update = _carry_out(state, reply, context, teller)
     # A limit that ended the research may have been raised since.
     run = run.model_copy(update={"active_seconds": run.active_seconds + teller.bill.seconds, "stop_reason": ""})
-    update["transcript"] = [*steering, *update["transcript"]]
+    update["transcript"] = [steering, *update["transcript"]]
     update["findings"] = withheld(state.findings, reply.refused)
     spending = {**new, **teller.bill.costs}
     return {**update, "run": run, "spending": spending, "thoughts": teller.kept(run.id)}
@@ -171,7 +171,7 @@ def _carry_out(state: ResearchState, reply: Reply, context: Context, teller: Tel
             teller.tell(TopLevelBranching(placement=teller.placement, num_parallel_branches=len(tasks)))
         advance = {"cycle": progress.cycle + 1, "turn": progress.turn + 1, "thought": ""}
         progress = progress.model_copy(update=advance)
-    update = OrchestrateUpdate(progress=progress, transcript=transcript, tasks=tasks)
+    update = OrchestrateUpdate(progress=progress, transcript=[transcript], tasks=tasks)
     if order.decision == "report" and order.missing is not None:
         assert state.run is not None
         own, question = own_observations(state), state.run.question

@@ -18,7 +18,7 @@ from ..run.packet import Placement
 from ..run.packets import PlanDelta, PlanStart, SectionEnd
 from ..run.pages import pages_of
 from ..run.plans import read_plan
-from ..run.telling import ProseTeller, Teller
+from ..run.telling import ProseTeller, Teller, stop_told
 from ..state import Plan, Progress, ResearchState, Run, Spent
 from ..tools.request_facts import facts_of_run
 
@@ -51,6 +51,7 @@ async def plan(state: ResearchState, runtime: Runtime[Context]) -> PlanUpdate:
     if context.review_plan and run.is_resumable:
         update["messages"] = [marked(written.text, "plan")]
         update["run"] = run.model_copy(update={"status": "waiting"})
+        teller.tell(stop_told(update["run"], teller.placement.turn_index))
     return update
 
 

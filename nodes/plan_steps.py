@@ -21,7 +21,7 @@ from ..run.packet import Placement, emit
 from ..run.packets import PlanDelta, PlanStart, SectionEnd
 from ..run.pages import Pages, pages_of
 from ..run.schedule import plan_text, read_steps
-from ..run.telling import QuietTeller
+from ..run.telling import QuietTeller, stop_told
 from ..state import Plan, Progress, ResearchState, Run, Spent
 from ..tools.fill_in import Filler
 from ..tools.forms import MakePlan, PlannedStep
@@ -75,6 +75,7 @@ async def plan_steps(state: ResearchState, runtime: Runtime[Context]) -> PlanSte
     if context.review_plan and run.is_resumable:
         update["messages"] = [marked(text, "plan")]
         update["run"] = run.model_copy(update={"status": "waiting"})
+        emit(runtime.stream_writer, stop_told(update["run"], place.turn_index))
     return update
 
 

@@ -25,7 +25,7 @@ from ..state import Report, ResearchState, Run, Spent
 from ..tools.fill_in import Filler
 from ..tools.hand_over import ended, report_message, unchecked
 from ..tools.one_language import in_one_language
-from ..tools.report_told import check_begun, check_place, report_told
+from ..tools.report_told import check_begun, check_place, end_told
 from ..tools.source_texts import source_texts
 from ..writing.checker import Checker
 from ..writing.examination import Examination, Examined
@@ -67,7 +67,7 @@ async def verify_report(state: ResearchState, runtime: Runtime[Context]) -> Veri
     if context.verify != "off":
         report = await asyncio.to_thread(_audited, state, examined, texts, filler.failures)
         state = replace(state, report=report)
-    emit(runtime.stream_writer, *report_told(state))
+    emit(runtime.stream_writer, *end_told(state, was_checked=context.verify != "off"))
     return VerifyReportUpdate(messages=[report_message(state, report)], run=run, report=report, spending=spending)
 
 

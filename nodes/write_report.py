@@ -10,6 +10,7 @@ from typing_extensions import TypedDict
 
 from ..audit import Draft
 from ..evidence.citations.citing import numbered_draft
+from ..evidence.citations.document import without_marks
 from ..evidence.citations.drafts.clean import clean_draft
 from ..evidence.citations.numbering import by_number
 from ..evidence.citations.protected import settle_fences, unwrapped
@@ -92,7 +93,8 @@ def _draft(
 ) -> Draft:
     """What was written; `is_any_unshown`: whether something of its basis could not be shown to its model."""
     numbered = by_number(state.sources.values())
-    cleaned = clean_draft(settle_fences(unwrapped(teller.raw.strip())), numbered)
+    # Only a check may mark a sentence.
+    cleaned = clean_draft(settle_fences(without_marks(unwrapped(teller.raw.strip()))), numbered)
     keys = {number: source.key for number, source in numbered.items()}
     text, sources = numbered_draft(settle_fences(cleaned.text), keys)
     has_gaps = bool(gaps_of(run, findings) or missing_of(run, findings, state.memory.values()))

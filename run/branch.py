@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from langchain_core.messages import AnyMessage
 from typing_extensions import TypedDict
 
-from ..channels import append, delta, merge_by_id, merge_texts
+from ..channels import append, append_lists, delta, merge_by_id, merge_texts
 from ..knowledge import Record, Source, merge_sources
 from ..state import Action, Assignment, Ending, Finding, Spent, Task, merge_findings
 
@@ -35,7 +35,7 @@ class ResearcherState:
     """The channels of one researcher."""
 
     task: Task
-    notes: Annotated[list[AnyMessage], delta(append, list)] = field(default_factory=list)
+    notes: Annotated[list[AnyMessage], delta(append_lists, list)] = field(default_factory=list)
     request: ToolRequest | None = None
     iteration: int = 0
     shrunk: tuple[int, ...] = ()

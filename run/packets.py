@@ -225,7 +225,7 @@ class ElapsedTime(Packet):
 
     type: Literal["elapsed_time"] = "elapsed_time"
     elapsed_seconds: float
-    """Seconds since the client began to listen."""
+    """Seconds since the client began to listen; from the graph itself, those that the question was worked on."""
 
 
 class ChatHeartbeat(Packet):
@@ -233,7 +233,7 @@ class ChatHeartbeat(Packet):
 
     type: Literal["chat_heartbeat"] = "chat_heartbeat"
     elapsed_seconds: float
-    """Seconds since the client began to listen."""
+    """Seconds since the client began to listen; from the graph itself, those that the question was worked on."""
 
 
 class OverallStop(Packet):
@@ -246,7 +246,7 @@ class OverallStop(Packet):
     is_resumable: bool = False
     """Whether the thread can go on from here without losing what was found."""
     elapsed_seconds: float
-    """Seconds since the client began to listen."""
+    """Seconds since the client began to listen; from the graph itself, those that the question was worked on."""
 
 
 AnyPacket = Annotated[

@@ -8,7 +8,7 @@ from typing import Annotated
 from langchain_core.messages import AnyMessage
 from typing_extensions import TypedDict
 
-from ..channels import append, delta, merge_by_id
+from ..channels import append, append_lists, delta, merge_by_id
 from ..knowledge import (
     Element,
     Iteration,
@@ -79,7 +79,7 @@ class StepState:
     """What the next one reads."""
     has_results: bool = False
     """Whether the present iteration has brought anything to read."""
-    notes: Annotated[list[AnyMessage], delta(append, list)] = field(default_factory=list)
+    notes: Annotated[list[AnyMessage], delta(append_lists, list)] = field(default_factory=list)
     """The conversation with the model: what it handed in, and what was found for it."""
     judged: Judgement | None = None
     """What the model thinks of the step by now."""

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from langgraph.types import StreamWriter
 from typing_extensions import override
 
-from ..state import Spent
+from ..state import Run, Spent
 from .ledger import Bill
 from .packet import Packet, Placement, emit
-from .packets import CallDelayed, CallFinished, PacketError, ReasoningDelta, ReasoningDone, ReasoningStart
+from .packets import (
+    CallDelayed,
+    CallFinished,
+    OverallStop,
+    PacketError,
+    ReasoningDelta,
+    ReasoningDone,
+    ReasoningStart,
+    StopReason,
+)
 
 
 class Teller:
@@ -16,6 +27,9 @@ class Teller:
 
     Words beside tool calls are thoughts too; `ProseTeller` shows words as words.
     """
+
+    is_report = False
+    """Whether the words are those of the report, which LangGraph's `messages` mode streams, too."""
 
     def __init__(self, writer: StreamWriter, placement: Placement) -> None:
         """Take the place of the first packet."""
@@ -123,6 +137,19 @@ class ProseTeller(Teller):
     def pass_on(self, words: str) -> None:
         """Show the next words."""
         raise NotImplementedError
+
+
+def stop_told(run: Run, turn: int) -> OverallStop:
+    """That the run has ended or waits for the user, behind the block of this turn."""
+    is_over = run.status in ("completed", "completed_with_gaps")
+    reasons: Mapping[str, StopReason] = {"completed": "completed", "completed_with_gaps": "completed_with_gaps"}
+    return OverallStop(
+        placement=Placement(turn_index=turn),
+        stop_reason=reasons.get(run.status, "waiting_for_user"),
+        message=run.stop_reason if is_over else "",
+        is_resumable=not is_over and run.is_resumable,
+        elapsed_seconds=run.active_seconds,
+    )
 
 
 def place_key(question_id: str, place: Placement) -> str:

@@ -64,7 +64,7 @@ def faults(packets: Sequence[AnyPacket], *, is_whole: bool = True) -> list[str]:
 
 
 def faults_before_stop(packets: Sequence[AnyPacket], *, is_whole: bool = True) -> list[str]:
-    """As `faults`, of a graph's own stream, which has no stop."""
+    """As `faults`, of a graph's own stream, in which each pause has a stop."""
     check = Check()
     for packet in packets:
         if not isinstance(packet, PASSING):

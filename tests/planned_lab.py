@@ -305,8 +305,11 @@ class PlannedLab(Lab):
 
     async def is_told_again(self) -> bool:
         """Whether the replay of the thread says the same in the same places as its stream."""
-        told = merged(map(read_packet, self.packets))
-        again = merged(packet for packet in replay(await self.state()) if packet.type != "stop")
+        # Each pause has a stop of its own.
+        told = merged(read_packet(packet) for packet in self.packets if packet["type"] != "stop")
+        *packets, stop = replay(await self.state())
+        again = merged(packets)
+        assert self.packets[-1] == stop.model_dump(mode="json")
         assert again == told
         return True
 

@@ -17,6 +17,7 @@ from langgraph_sdk.client import LangGraphClient
 from server import GRAPH, ROOT, Conversation, Server
 
 from deep_research.app.stream import read_packet
+from deep_research.run.packets import OverallStop
 
 UNCLEAR = "Compare them?"
 QUESTION = "On the coast:\n1. The Skerry Light\n2. Its keeper Ada Moran\n3. The harbour Port Anlow"
@@ -95,7 +96,9 @@ async def test_the_planned_strategy_is_served_beside_the_other(client: LangGraph
     values = await talk.ask(None, command={"resume": QUESTION})
     assert "1844. [" in values["report"]["text"]
     assert {step["status"] for step in values["steps"]} == {"completed"}
-    types = {read_packet(packet).type for packet in talk.packets()}
+    told = [read_packet(packet) for packet in talk.packets()]
+    assert isinstance(told[-1], OverallStop) and told[-1].stop_reason == "completed"
+    types = {packet.type for packet in told}
     assert {"activity", "step_started", "step_learnings", "step_done", "report_framing", "sources"} <= types
     metadata: Any = (await client.threads.get_state(talk.thread))["metadata"]
     assert metadata["research_strategy"] == "planned"

@@ -46,6 +46,7 @@ class ReportTeller(ProseTeller):
         self._heading = ""
         self._seam, self._unrepeated = Seam("", words), None
 
+    is_report = True
     _unrepeated: Unrepeated | None
 
     @override

@@ -11,11 +11,11 @@ from ..evidence.citations.stream import Cited, Piece
 from ..evidence.memory.notes import notes_of
 from ..knowledge import Source
 from ..run.activities import activity
-from ..run.packet import Placement, final_document
+from ..run.packet import Packet, Placement, final_document
 from ..run.packets import CitationInfo, MessageDelta, MessageStart, NotesAdded
 from ..run.report_packets import ReportAudited, ReportCitation, ReportRevised
 from ..run.step_packets import Activity
-from ..run.telling import place_key
+from ..run.telling import place_key, stop_told
 from ..state import Report, ResearchState
 
 
@@ -67,6 +67,14 @@ def report_told(state: ResearchState) -> Iterator[ReportRevised | NotesAdded | R
         yield NotesAdded(placement=place, notes=notes)
     if report.audit:
         yield ReportAudited(placement=place, audit=report.audit)
+
+
+def end_told(state: ResearchState, *, was_checked: bool) -> list[Packet]:
+    """All that is told after the draft: what its check brought, and that the run is over."""
+    assert state.run is not None
+    told = list[Packet](report_told(state))
+    last = check_place(state) if was_checked or told else draft_place(state)
+    return [*told, stop_told(state.run, last.turn_index)]
 
 
 def is_revised(draft: Draft, report: Report) -> bool:

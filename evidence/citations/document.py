@@ -17,12 +17,12 @@ _CITATION = re.compile(r" ?\[\d+\](?:,? ?\[\d+\])*")
 
 
 def read_body(document: str) -> str:
-    """The words of a document made by `write_document`: no citations, no marks, no sources, no notes."""
+    """The words of a document made by `write_document`, with their marks: no citations, no sources, no notes."""
     headings = list(_SECTION.finditer(document))
     while headings and headings[-1].group() in _endings():
         document = document[: headings.pop().start()]
     document = _comparisons().sub("", document)
-    return _CITATION.sub("", without_marks(document)).strip()
+    return _CITATION.sub("", document).strip()
 
 
 def without_marks(text: str) -> str:

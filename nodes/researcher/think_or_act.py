@@ -41,7 +41,7 @@ MOST_SHRINKS = 2
 class ThinkOrActUpdate(TypedDict, total=False):
     """What `think_or_act` writes."""
 
-    notes: list[AnyMessage]
+    notes: list[list[AnyMessage]]
     request: ToolRequest | None
     shrunk: tuple[int, ...]
     iteration: int
@@ -100,7 +100,7 @@ def _reading(task: Task) -> ThinkOrActUpdate:
     """Read all documents before the first call of the model."""
     asked = tool_call(name=tool_names.READ_DOCUMENTS, args={}, id=CALL_ID)
     request = ToolRequest(id=CALL_ID, tool=asked["name"], arguments={"documents": [*task.scope.whole]})
-    return {"notes": [AIMessage("", tool_calls=[asked])], "request": request}
+    return {"notes": [[AIMessage("", tool_calls=[asked])]], "request": request}
 
 
 def _spent(state: ResearcherState, teller: Teller, watch: Watch) -> ThinkOrActUpdate:
@@ -115,7 +115,7 @@ def _spent(state: ResearcherState, teller: Teller, watch: Watch) -> ThinkOrActUp
 
 def _update(state: ResearcherState, step: Step, notes: list[AnyMessage]) -> ThinkOrActUpdate:
     update = ThinkOrActUpdate(
-        notes=notes,
+        notes=[notes],
         request=step.request,
         iteration=state.iteration + step.iterations,
         thinks=step.thinks,

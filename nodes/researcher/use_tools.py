@@ -32,7 +32,7 @@ from ...tools.use import found_in, keep, lasting_fault, meter_of, tool_time, use
 class UseToolsUpdate(TypedDict, total=False):
     """What `use_tools` writes."""
 
-    notes: list[AnyMessage]
+    notes: list[list[AnyMessage]]
     request: ToolRequest | None
     reason: str
     iteration: int
@@ -93,7 +93,7 @@ async def _update(
     is_shared = request.tool == tool_names.READ_DOCUMENTS
     reference = await keep(outcome, numbers, pages, task.question_id, earlier, is_shared=is_shared)
     return UseToolsUpdate(
-        notes=[refer(request.id, reference)],
+        notes=[[refer(request.id, reference)]],
         request=None,
         reason=lasting_fault(outcome, task, has_found=bool(state.numbered)),
         iteration=state.iteration + (request.tool != tool_names.READ_DOCUMENTS),

@@ -32,7 +32,7 @@ class ChooseQueriesUpdate(TypedDict, total=False):
     iteration: int
     began: int
     queries: tuple[str, ...]
-    notes: list[AnyMessage]
+    notes: list[list[AnyMessage]]
     turn: int
     is_over: bool
     ended: Ending
@@ -64,7 +64,7 @@ async def choose_queries(state: StepState, runtime: Runtime[Context]) -> ChooseQ
     if reads_first:
         # All documents are read first, whatever is asked for.
         message = asked(RecordRound(), CALL_ID)
-        return {**update, "queries": (task.step.title,), "notes": [message]}
+        return {**update, "queries": (task.step.title,), "notes": [[message]]}
     # Nothing that was found is left to be read.
     form = await call.tried(ask_round(replace(state, has_results=False), context, call.pages, call.filler))
     update |= {"failures": call.filler.failures, "seconds": call.seconds, "spending": call.costs}
@@ -76,4 +76,4 @@ async def choose_queries(state: StepState, runtime: Runtime[Context]) -> ChooseQ
     # Nothing that is worth asking may be left.
     is_over = not queries
     notes: list[AnyMessage] = [] if is_over else [asked(said, f"{task.id}-{state.iteration + 1}")]
-    return {**update, "queries": queries, "is_over": is_over, "notes": notes}
+    return {**update, "queries": queries, "is_over": is_over, "notes": [notes]}

@@ -47,7 +47,7 @@ class SearchUpdate(TypedDict, total=False):
 
     queries: tuple[str, ...]
     has_results: bool
-    notes: list[AnyMessage]
+    notes: list[list[AnyMessage]]
     next_queries: tuple[str, ...]
     open_next: tuple[str, ...]
     numbered: list[str]
@@ -73,7 +73,7 @@ async def search(state: StepState, runtime: Runtime[Context]) -> SearchUpdate:
     update = SearchUpdate(
         queries=tuple(dict.fromkeys(query for query, _, _ in work.outcomes if query)),
         has_results=work.has_results,
-        notes=work.notes,
+        notes=[work.notes],
         next_queries=(),
         open_next=(),
         numbered=work.new,

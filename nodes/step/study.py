@@ -31,7 +31,7 @@ class StudyUpdate(TypedDict, total=False):
     """What `study` writes."""
 
     iterations: list[Iteration]
-    notes: list[AnyMessage]
+    notes: list[list[AnyMessage]]
     next_queries: tuple[str, ...]
     open_next: tuple[str, ...]
     judged: Judgement
@@ -79,7 +79,7 @@ async def study(state: StepState, runtime: Runtime[Context]) -> StudyUpdate:
     is_over = any(verdict.is_complete for verdict in verdicts) or state.iteration >= context.limits.max_step_iterations
     update = StudyUpdate(
         iterations=[iteration],
-        notes=[asked(said, f"{task.id}-{state.iteration + 1}")] if said else [],
+        notes=[[asked(said, f"{task.id}-{state.iteration + 1}")]] if said else [],
         next_queries=queries,
         open_next=tuple(said.open_next) if said else (),
         learnings=learned.learnings,
