@@ -145,12 +145,24 @@ def _base(root: lxml.html.HtmlElement, address: str) -> str:
 def _text(root: lxml.html.HtmlElement, length: int) -> str:
     if length > LARGE_PAGE or sum(1 for _ in root.iter()) > MANY_ELEMENTS:
         return _plain(root)
+    _drop_comments(root)
     page = lxml.html.tostring(root, encoding="unicode")
     everything = _plain(root)
     main = _main(page) if len(everything) > LITTLE_TEXT else ""
     # A page that is nearly all main text keeps its lists and headings, some of which the extractor drops.
     is_mostly_main = len(everything) <= MOSTLY_MAIN * len(main)
     return everything if is_mostly_main or len(main) < LITTLE_TEXT else main
+
+
+def _drop_comments(root: lxml.html.HtmlElement) -> None:
+    """Remove what readers wrote below a text; where that is most of the page, as in a forum, it is the text."""
+    from trafilatura.xpaths import REMOVE_COMMENTS_XPATH
+
+    comments = [element for find in REMOVE_COMMENTS_XPATH for element in find(root)]
+    outer = [one for one in comments if not any(above in comments for above in one.iterancestors())]
+    if 2 * sum(len(_line(one.text_content())) for one in outer) < len(_line(root.text_content())):
+        for element in outer:
+            element.drop_tree()
 
 
 def _main(page: str) -> str:

@@ -58,6 +58,20 @@ def with_findings(transcript: Sequence[AnyMessage], findings: Mapping[str, Findi
     ]
 
 
+def research_in(transcript: Sequence[AnyMessage]) -> list[AnyMessage]:
+    """The tasks that were carried out, with the places of their findings, and what the user said: no thoughts."""
+    places = {one.tool_call_id: one for one in transcript if isinstance(one, ToolMessage) and not one.content}
+    kept: list[AnyMessage] = []
+    for message in transcript:
+        if isinstance(message, HumanMessage):
+            kept.append(message)
+        elif isinstance(message, AIMessage) and (calls := [one for one in message.tool_calls if one["id"] in places]):
+            # A server may want its reasoning back.
+            asked = message.model_copy(update={"content": "", "tool_calls": calls})
+            kept += [asked, *(places[str(one["id"])] for one in calls)]
+    return kept
+
+
 def withheld(findings: Mapping[str, Finding], refused: Collection[str]) -> dict[str, Finding]:
     """The findings that a filter has `refused` to have read (ids), marked so that no later call shows them."""
     return {key: findings[key].model_copy(update={"is_withheld": True}) for key in refused if key in findings}

@@ -62,7 +62,7 @@ async def test_tavily_is_sent_a_list_of_domains_whole_or_not_at_all(api: SearchA
 async def test_results_of_tavily_may_lack_anything(api: SearchApi) -> None:
     api.otherwise = Answer([found("https://a.example/"), {"url": None, "title": 3}, {}, "no result"])  # type: ignore[list-item]  # what a server may send
     assert await Tavily(Context()).search("q", 5) == [
-        Found("A page", "https://a.example/", "What it says."),
+        Found("A page", "https://a.example/", "What it says.", score=0.9),
         Found("", "", ""),
         Found("", "", ""),
     ]

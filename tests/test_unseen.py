@@ -88,3 +88,13 @@ def test_what_is_shown_is_read(shown: str) -> None:
 def test_rules_in_the_head_hold_for_the_body() -> None:
     page = f"<html><head><style>.h{{display:none}}</style></head><body><p>{web_pages.PARAGRAPH}</p><p class=h>SECRET"
     assert "SECRET" not in parse_html(page.encode()).text
+
+
+def test_readers_comments_are_no_text_of_a_page_unless_they_are_most_of_it() -> None:
+    text = "<p>The lamp was lit in 1844, after four years of work on the rock.</p>" * 4
+    comments = "<section class='comments'><h3>Comments (1)</h3><p>anon42: it was 1850, I think.</p></section>"
+    page = parse_html(f"<html><body><article><h1>The lamp</h1>{text}</article>{comments}</body></html>".encode())
+    assert "lit in 1844" in page.text
+    assert "anon42" not in page.text
+    thread = "<div class='comment'><p>bob: it was 1850, I think, and my uncle kept it.</p></div>" * 4
+    assert "my uncle" in parse_html(f"<html><body><h1>Ask us</h1>{thread}</body></html>".encode()).text

@@ -23,7 +23,7 @@ from deep_research.run.pages import page_namespace
 
 THREAD = "light"
 DECISION, FINDING = Point("researcher", "tides", 1), Point("finding", "keeper", 3)
-BETWEEN_ROUNDS, REPORT = Point("orchestrator", results=3), Point("writer", results=5)
+BETWEEN_ROUNDS, REPORT = Point("orchestrator", results=3), Point("writer", results=4)
 Value = TypeVar("Value")
 
 

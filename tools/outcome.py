@@ -21,6 +21,8 @@ class Hit(NamedTuple):
     """The whole text that `source.content_hash` names; empty if only the excerpt is known."""
     links: tuple[tuple[str, str], ...] = ()
     """Where the text leads: the words of each link and its address."""
+    score: float = 0.0
+    """How well it matches what was searched for, from 0 to 1, as a search engine has it; 0 if none says so."""
 
 
 class Outcome(NamedTuple):

@@ -20,7 +20,7 @@ from ..prompts import render
 from ..run.context import Context
 from ..run.fencing import fence
 from ..run.schedule import plan_text
-from ..run.transcripts import earlier_findings, with_findings, withheld
+from ..run.transcripts import earlier_findings, research_in, with_findings, withheld
 from ..state import Finding, ResearchState
 from .disagreement import disagreement
 from .framing import intent_of
@@ -61,7 +61,7 @@ def report_request(
         SystemMessage(system),
         *state.messages[: progress.opening or len(state.messages)],
         *(report_basis(state, refused) if state.steps else earlier_findings(findings, run.id)),
-        *with_findings(state.transcript, findings),
+        *with_findings(research_in(state.transcript), findings),
         *(state.messages[progress.seen_messages :] if progress.opening else []),
         *partial,
         HumanMessage(_reminder(state, context, asked, draft, has_findings=_has_findings(state, findings.values()))),

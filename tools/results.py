@@ -43,6 +43,8 @@ class Result(TypedDict):
     """Whether it is a draft, and not what was decided."""
     in_force_from: NotRequired[str]
     """From when on it is in force, if that is still to come."""
+    score: NotRequired[float]
+    """How well it matches the query, from 0 to 1, as the search engine has it."""
     characters: NotRequired[int]
     """How long the text is, if only passages of it are shown; `open_url` reads on from a place."""
     is_whole: NotRequired[bool]
@@ -84,6 +86,7 @@ def _result(hits: Sequence[Hit], numbers: Mapping[str, int], shown: str) -> Resu
         "superseded_by": numbers.get(source.superseded_by, 0),
         "is_draft": source.is_draft,
         "in_force_from": source.in_force_from,
+        "score": max(hit.score for hit in hits),
         "characters": 0 if is_whole else len(text),
         "is_whole": is_whole,
         "is_shown_before": len(new) < len(hits),

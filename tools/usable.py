@@ -53,6 +53,7 @@ def _cleaned(one: Found) -> Found:
         one.address if isinstance(one.address, str) else "",
         _clean(one.excerpt, EXCERPT_CHARACTERS),
         _clean(one.date, DAY_CHARACTERS),
+        one.score,
     )
 
 

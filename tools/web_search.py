@@ -148,7 +148,7 @@ def _hit(found: Found, key: str) -> Hit:
         date=found.date,
         excerpts=(text_hash(found.excerpt),) if found.excerpt.strip() else (),
     )
-    return Hit(source, found.excerpt, "")
+    return Hit(source, found.excerpt, "", score=found.score)
 
 
 def _failures(answers: Iterable[_Answer]) -> list[str]:

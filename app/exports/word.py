@@ -87,7 +87,7 @@ class _Writer:
             self._name(paragraph, source)
             dates = [source.date, f"{self._words.read_on} {source.read_at[:10]}" if source.read_at else ""]
             place = link_to(source) if source.kind == "web" else source_place(source)
-            for fact in filter(None, [place, *dates, self._words.extent(source)]):
+            for fact in filter(None, [place, *dates, self._words.remark(source)]):
                 self._parts.add(paragraph, f" · {fact}")
 
     def _name(self, paragraph: Any, source: Source) -> None:

@@ -140,10 +140,12 @@ class Labels(NamedTuple):
     time: str
     """Figure: time at work."""
 
-    def extent(self, source: Source) -> str:
-        """Return how a source was read; empty if it was read to its end."""
-        words = {"part": self.read_in_part, "excerpt": self.excerpt_only, "not opened": self.not_opened}
-        return words.get(source.extent, "")
+    def remark(self, source: Source) -> str:
+        """Return that a source is not in force, and how it was read; empty if it is, and was read to its end."""
+        to_come = self.to_come if source.in_force_from else ""
+        standing = self.draft if source.is_draft else self.outdated if source.superseded_by else to_come
+        extent = {"part": self.read_in_part, "excerpt": self.excerpt_only, "not opened": self.not_opened}
+        return ", ".join(filter(None, (standing, extent.get(source.extent, ""))))
 
 
 def labels(language_code: str) -> Labels:

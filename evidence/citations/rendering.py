@@ -64,7 +64,7 @@ def plain_citations(text: str) -> str:
 def source_list(sources: Sequence[Source], labels: Labels) -> str:
     """Return a numbered list of the sources with the definitions of their links below; empty without sources.
 
-    Each is shown with its title, its path or host, its date, and how it was read where that was not to its end.
+    Each is shown with its title, path or host, and date, whether it is in force, and how it was read if not to its end.
     """
     if not sources:
         return ""
@@ -98,7 +98,7 @@ def _bracketed(marker: Marker) -> str:
 
 def _line(number: int, source: Source, labels: Labels) -> str:
     title, place = shown_title(source), source_place(source)
-    facts = ", ".join(fact for fact in (place if place != title else "", source.date, labels.extent(source)) if fact)
+    facts = ", ".join(fact for fact in (place if place != title else "", source.date, labels.remark(source)) if fact)
     return f"- [{number}] {_escaped(title)}" + (f" — {_escaped(facts)}" if facts else "")
 
 

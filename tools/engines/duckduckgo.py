@@ -56,7 +56,8 @@ class DuckDuckGo:
             )
         except DDGSException as error:
             raise _failure(error) from None
-        return [Found(*(str(result.get(name) or "") for name in ("title", "href", "body"))) for result in results]
+        named = ([str(result.get(name) or "") for name in ("title", "href", "body")] for result in results)
+        return [Found(title, address, excerpt) for title, address, excerpt in named]
 
     def _with_domains(self, query: str) -> str:
         """The query with its domains, as far as DuckDuckGo takes so long a query; results are checked anyway."""

@@ -18,6 +18,8 @@ class Found(NamedTuple):
     """A piece of its text; may be empty."""
     date: str = ""
     """Day of publication (ISO 8601); empty if the engine does not tell."""
+    score: float = 0.0
+    """How well it matches the query as the engine has it, from 0 to 1; 0 if it does not tell."""
 
 
 class SearchEngine(Protocol):

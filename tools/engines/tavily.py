@@ -28,6 +28,7 @@ MOST_RESULTS, MOST_ALLOWED, MOST_DENIED = 20, 300, 150
 # Of a refusal the words, of an answer more than can ever be shown.
 REFUSAL_BYTES, RESULTS_READ, TEXT_CHARACTERS = 10_000, 4, 10_000
 _FIELDS = ("title", "url", "content", "published_date")
+_SCORE = "score"
 _USED_UP = re.compile(r"usage limit|quota|credits?\b|\bplan\b", re.IGNORECASE)
 
 
@@ -143,7 +144,10 @@ def _shrunk(status: int, data: bytes) -> bytes:
     if not isinstance(results, list):
         return b""
     first = [result for result in results if isinstance(result, dict)][: RESULTS_READ * MOST_RESULTS]
-    shown = [{name: _text(result.get(name))[:TEXT_CHARACTERS] for name in _FIELDS} for result in first]
+    shown = [
+        {**{name: _text(result.get(name))[:TEXT_CHARACTERS] for name in _FIELDS}, _SCORE: _share(result.get(_SCORE))}
+        for result in first
+    ]
     return json.dumps({"results": shown}).encode()
 
 
@@ -154,7 +158,11 @@ def _sent(names: tuple[str, ...], most: int) -> list[str] | None:
 
 def _found(result: dict[str, Any]) -> Found:
     title, address, excerpt, date = (_text(result.get(name)) for name in _FIELDS)
-    return Found(title, address, excerpt, _day(date))
+    return Found(title, address, excerpt, _day(date), _share(result.get(_SCORE)))
+
+
+def _share(value: object) -> float:
+    return round(float(value), 2) if isinstance(value, int | float) and 0 <= value <= 1 else 0.0
 
 
 def _text(value: object) -> str:
