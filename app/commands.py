@@ -21,7 +21,7 @@ from .export import answer_content, check_format, chosen_format
 from .interrupt import run_interruptibly
 from .live_view import progress_view
 from .options import data_folder, settings_of
-from .output import report_text
+from .output import end_lines, report_text
 from .packet_lines import PacketLines
 from .progress import Progress
 from .replay import replay
@@ -122,7 +122,14 @@ def _research(name: RunName, data_dir: Path, outlet: Outlet, step: Step) -> int:
         standing = _carry_out(name, data_dir, _going_on(name.thread, answer))
     if not standing.asks:
         content = answer_content(standing, outlet.format, outlet.path, name)
-        return DONE if deliver(content, outlet.path) else FAILED
+        lines = "\n".join(end_lines(standing))
+        if outlet.path:
+            say(lines)
+        is_delivered = deliver(content, outlet.path)
+        if not outlet.path:
+            # Below a long report, where it is seen.
+            say(lines)
+        return DONE if is_delivered else FAILED
     if outlet.format == "json":
         put_out(report_text(standing, "json"))
     return _wait(name, "" if can_ask() else standing.asks)

@@ -16,11 +16,13 @@ from ..run.conversation import clean
 from ..run.packets import AnyPacket
 from ..run.step_branch import StepTask
 from ..state import ResearchState
-from .progress import PlainLines, Progress, describe, describe_index, is_report_start, shorten
+from .progress import PlainLines, Progress, describe, describe_index, is_completed, is_report_start, shorten
 from .words import counted
 
 SHOWN_RESEARCHERS = 6
 """Researchers in the view; the latest stay."""
+SHOWN_CHARACTERS = 4000
+"""Of what is being written, the end that may be shown."""
 
 
 def progress_view(title: str, is_terminal: bool) -> Progress:
@@ -45,7 +47,7 @@ class LiveView(Progress):
     def __init__(self, title: str) -> None:
         super().__init__(title)
         self.plan, self.indexing, self.waits, self.is_writing = "", "", "", False
-        self.activity = ""
+        self.activity, self.written = "", ""
         self.researchers: dict[tuple[int, int], Researcher] = {}
         self.start = time.monotonic()
         self.live = Live(self, console=Console(stderr=True), refresh_per_second=4, transient=True)
@@ -71,7 +73,7 @@ class LiveView(Progress):
                 self.plan = ""
             case packets.PlanDelta():
                 self.plan += packet.content
-            case packets.OverallStop() if self.bill.calls:
+            case packets.OverallStop() if not is_completed(packet) and self.bill.calls:
                 # The view goes, this stays.
                 self.tell(self.bill.line)
             case packets.DocumentsIndexed() if packet.unread_total:
@@ -87,7 +89,9 @@ class LiveView(Progress):
             case step_packets.Activity() if branch not in self.researchers:
                 self.activity = describe(packet)
             case _ if is_report_start(packet):
-                self.is_writing, self.activity = True, ""
+                self.is_writing, self.activity, self.written = True, "", ""
+            case packets.MessageDelta() if self.is_writing:
+                self.written = (self.written + clean(packet.content))[-SHOWN_CHARACTERS:]
             case _ if branch in self.researchers:
                 _follow(self.researchers[branch], packet)
 
@@ -106,32 +110,45 @@ class LiveView(Progress):
             self.researchers[task.turn, task.position] = known
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """The view as it stands."""
-        researchers = list(self.researchers.values())
-        sources = set().union(*(researcher.sources for researcher in researchers))
-        spent = f", {self.bill}" if self.bill.calls else ""
-        yield Text(f"{time.monotonic() - self.start:.0f} s, {counted(len(sources), 'source')}{spent}", style="bold")
-        if not self.plan:
-            yield Text(self.activity or self.indexing or "starting", style="dim")
-        else:
-            yield Text(self._shown_plan(), style="cyan")
-        for researcher in researchers[-SHOWN_RESEARCHERS:]:
-            style = "green" if researcher.is_done else "yellow"
-            # A line each, however narrow the terminal: a line that wraps pushes others out of sight.
-            yield Text.assemble(("● ", style), researcher.task, no_wrap=True, overflow="ellipsis")
-            yield Text(f"  {researcher.doing}", style="dim", no_wrap=True, overflow="ellipsis")
-        if self.plan and self.activity:
-            yield Text(self.activity, style="dim")
-        elif self.is_writing:
-            yield Text("writing the report", style="bold green")
-        if self.waits:
-            yield Text(self.waits, style="bold yellow", no_wrap=True, overflow="ellipsis")
+        """The view as it stands: lines that do not wrap, no more than the screen has."""
+        room = max(2, (options.max_height if options.height is None else options.height) - 1)
+        header, work, words = self._header(), self._work(), self._words(console, options.max_width)
+        # What happens now is more than what was planned, and the words that come are more than either.
+        words = words[-max(room // 2, room - 1 - len(work)) :]
+        work = work[-(room - 1 - len(words)) :] if room - 1 > len(words) else []
+        plan = self._shown_plan()[: room - 1 - len(work) - len(words)]
+        for line in (header, *plan, *work, *words):
+            line.no_wrap, line.overflow = True, "ellipsis"
+            yield line
 
-    def _shown_plan(self) -> str:
-        """The plan; of one whose steps are shown below it, the titles alone, which leave room for them."""
+    def _header(self) -> Text:
+        sources = set().union(*(researcher.sources for researcher in self.researchers.values()))
+        spent = f", {self.bill}" if self.bill.calls else ""
+        return Text(f"{time.monotonic() - self.start:.0f} s, {counted(len(sources), 'source')}{spent}", style="bold")
+
+    def _shown_plan(self) -> list[Text]:
+        """The plan; of one whose steps are shown below it, the titles alone."""
+        if not self.plan:
+            return [Text(self.activity or self.indexing or "starting", style="dim")]
         lines = clean(self.plan).strip().splitlines()
         has_steps = any(researcher.is_step for researcher in self.researchers.values())
-        return "\n".join(line for line in lines if not has_steps or not line.startswith(" "))
+        return [Text(line, style="cyan") for line in lines if not has_steps or not line.startswith(" ")]
+
+    def _work(self) -> list[Text]:
+        """Who is at work on what, two lines each."""
+        lines: list[Text] = []
+        for researcher in list(self.researchers.values())[-SHOWN_RESEARCHERS:]:
+            style = "green" if researcher.is_done else "yellow"
+            lines += [Text.assemble(("● ", style), researcher.task), Text(f"  {researcher.doing}", style="dim")]
+        if self.plan and self.activity:
+            lines.append(Text(self.activity, style="dim"))
+        elif self.is_writing:
+            lines.append(Text("writing the report", style="bold green"))
+        return [*lines, *([Text(self.waits, style="bold yellow")] if self.waits else [])]
+
+    def _words(self, console: Console, width: int) -> list[Text]:
+        """The words that are being written, in lines of this width."""
+        return list(Text(self.written.strip()).wrap(console, width)) if self.is_writing else []
 
 
 def _follow(researcher: Researcher, packet: AnyPacket) -> None:

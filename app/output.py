@@ -11,6 +11,7 @@ from urllib.request import url2pathname
 from ..evidence.citations.numbering import by_number
 from ..evidence.citations.rendering import source_place
 from ..evidence.citations.stream import cited_numbers
+from ..evidence.memory.notes import gaps_of, missing_of
 from ..knowledge import Source
 from ..run.conversation import clean
 from ..run.money import dollars
@@ -21,7 +22,7 @@ from .formats import Format
 from .runs import Standing
 from .step_lines import step_data, step_page
 from .terminal import RunName
-from .words import counted
+from .words import counted, in_words
 
 
 def report_text(standing: Standing, output_format: Format) -> str:
@@ -51,6 +52,28 @@ def report_data(standing: Standing) -> dict[str, Any]:
         "seconds": round(run.active_seconds, 3) if run else 0.0,
         "spending": total(state.spending)._asdict(),
     }
+
+
+def end_lines(standing: Standing) -> list[str]:
+    """What a finished run came to: its sources, marks and gaps, and what all of it took, earlier sittings included."""
+    state, run, report = standing.state, standing.state.run, standing.state.report
+    if run is None or report is None:
+        return []
+    found = [f"{len(report.sources)} of {counted(len(state.sources), 'source')} cited"]
+    if report.audit:
+        found += [f"{counted(report.audit.marked, 'sentence')} marked as not verified"]
+    gaps = [*gaps_of(run, state.findings.values()), *missing_of(run, state.findings.values(), state.memory.values())]
+    found += [f"{counted(len(gaps), 'gap')}{', named under Notes' if gaps else ''}"]
+    return [f"Report: {', '.join(found)}.", f"Took {in_words(run.active_seconds)}: {_spent(state)}."]
+
+
+def _spent(state: ResearchState) -> str:
+    """What was spent on the present question, in words."""
+    spent = total(state.spending)
+    counts = {"model call": spent.calls, "token": spent.tokens} if spent.calls else {}
+    counts |= {"search": spent.searches, "document": spent.fetches}
+    words = ", ".join(counted(count, noun) for noun, count in counts.items())
+    return f"{words} opened" + (f", {dollars(spent.usd)}" if spent.usd else "")
 
 
 def run_json(standing: Standing) -> str:
@@ -117,11 +140,7 @@ def _head(standing: Standing, name: RunName) -> list[str]:
         lines.append(f"Go on     {name.command('resume')}")
     if run:
         lines.append(f"Time      {run.active_seconds:.1f} s at work, started {run.date}, version {run.version}")
-    spent = total(state.spending)
-    counts = {"model call": spent.calls, "token": spent.tokens} if spent.calls else {}
-    counts |= {"search": spent.searches, "document": spent.fetches}
-    words = ", ".join(counted(count, noun) for noun, count in counts.items())
-    return [*lines, f"Spent     {words} opened" + (f", {dollars(spent.usd)}" if spent.usd else "")]
+    return [*lines, f"Spent     {_spent(state)}"]
 
 
 def _json(data: dict[str, Any]) -> str:

@@ -42,7 +42,7 @@ class Costs(NamedTuple):
 
     @property
     def line(self) -> str:
-        """What the whole run has cost."""
+        """What was spent since the command began."""
         return f"spent: {counted(self.calls, 'model call')}, {self}"
 
 
@@ -169,7 +169,7 @@ class PlainLines(Progress):
                 say(f"plan:\n{''.join(self.plan).strip()}")
             case packets.DocumentsIndexed() if packet.done == packet.total or packet.done % EVERY == 0:
                 say(describe_index(packet))
-            case packets.OverallStop() if self.bill.calls:
+            case packets.OverallStop() if not is_completed(packet) and self.bill.calls:
                 say(self.bill.line)
             case _ if is_report_start(packet):
                 say("writing the report")
@@ -180,6 +180,11 @@ class PlainLines(Progress):
         """Say where the run goes on."""
         if state.plan:
             self.title += f"\ngoing on with the plan:\n{state.plan.text}"
+
+
+def is_completed(stop: packets.OverallStop) -> bool:
+    """Whether the run has a report, of which the command says what all of it has cost."""
+    return stop.stop_reason in ("completed", "completed_with_gaps")
 
 
 def is_report_start(packet: AnyPacket) -> bool:

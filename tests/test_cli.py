@@ -67,8 +67,10 @@ def test_a_pipe_gets_the_report_alone_and_the_progress_beside_it(library: Desk, 
     assert "[1.1] searching: What is known about the Skerry Light and its keeper?" in lines
     assert re.search(r"^\[1\.1\] found \d sources$", light.err, re.MULTILINE)
     assert re.search(r"^\[1\.1\] done, cites \d sources$", light.err, re.MULTILINE)
-    assert lines[-3] == "writing the report"
-    assert re.fullmatch(r"\[\d\.1\] checked: (\d) of \1 cited sentences supported", lines[-1])
+    assert lines[-5] == "writing the report"
+    assert re.fullmatch(r"\[\d\.1\] checked: (\d) of \1 cited sentences supported", lines[-3])
+    assert re.fullmatch(r"Report: \d of \d sources cited, 0 sentences marked as not verified, 0 gaps\.", lines[-2])
+    assert re.fullmatch(r"Took \d+ s: \d search(es)?, \d documents? opened\.", lines[-1])
 
 
 def test_a_run_is_found_by_the_name_that_it_was_given(library: Desk, light: Ended) -> None:

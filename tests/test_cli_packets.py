@@ -135,7 +135,7 @@ def test_a_stored_run_is_played_again_as_it_was_shown(desk: Desk) -> None:
     asked = desk.call("ask", QUESTION, "--docs", str(desk.docs), "--thread", "light")
     played = desk.call("show", "light", "--replay")
     assert (played.code, played.out) == (0, asked.out)
-    passing = ("Note", "documents indexed", "spent")
+    passing = ("Note", "documents indexed", "spent", "Report: ", "Took ")
     # Researchers of one round speak in turn where they spoke at once.
     assert sorted(line for line in played.err.splitlines() if not line.startswith(passing)) == sorted(
         line for line in asked.err.splitlines() if not line.startswith(passing)

@@ -31,7 +31,7 @@ def finished(tokens: int, usd: float = 0.0) -> AnyPacket:
 
 
 def stop() -> AnyPacket:
-    return p.OverallStop(placement=TOP, stop_reason="completed", elapsed_seconds=1.0)
+    return p.OverallStop(placement=TOP, stop_reason="user_cancelled", elapsed_seconds=1.0)
 
 
 def lines(capsys: pytest.CaptureFixture[str], *packets: AnyPacket) -> list[str]:
@@ -72,6 +72,19 @@ def test_on_a_terminal_what_was_spent_stays_when_the_view_goes(capsys: pytest.Ca
     with LiveView("") as view:
         told(view, finished(1000, 0.06), stop())
     assert "spent: 1 model call, 1 000 tokens, $0.06" in capsys.readouterr().err
+
+
+def test_on_a_terminal_the_words_that_are_written_are_shown_and_no_more_than_a_screen() -> None:
+    plan: list[AnyPacket] = [p.PlanStart(placement=TOP), p.PlanDelta(placement=TOP, content="1. A light\n" * 40)]
+    report = p.MessageStart(placement=TOP, final_documents=[])
+    words = [p.MessageDelta(placement=TOP, content=f"Sentence {number} of a long report. ") for number in range(400)]
+    for packets in (plan, [*plan, step_start()], [*plan, step_start(), report, *words], [report, *words]):
+        view, screen = LiveView(""), StringIO()
+        told(view, *packets)
+        Console(file=screen, width=60, height=20, force_terminal=True).print(view)
+        assert len(screen.getvalue().splitlines()) <= 19
+        assert ("Sentence 399" in screen.getvalue()) == (packets[-1] is words[-1])
+        assert ("writing the report" in screen.getvalue()) == (packets[-1] is words[-1])
 
 
 def test_nothing_is_said_of_documents_before_there_are_any() -> None:
