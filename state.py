@@ -142,10 +142,18 @@ class Plan(Record):
     """As the model wrote it, or as the user edited it."""
     steps: tuple[str, ...]
     """Its numbered steps, one to six."""
+    left_out: int = 0
+    """Steps that it had beyond the limit."""
     review: Literal["none", "approved", "rejected"] = "none"
     """What the user said of it, where the user is asked."""
     comment: str = ""
     """Why the user rejected it."""
+
+    @property
+    def remark(self) -> str:
+        """What a reader is told of the steps beyond the limit; empty if there are none."""
+        words = f"The plan had more steps than are carried out ({self.left_out} left out: max_plan_steps)."
+        return words if self.left_out else ""
 
 
 class Spent(Record):

@@ -111,6 +111,8 @@ def _thought(state: ResearchState, run: Run, place: Placement) -> Generator[AnyP
 def _plan(plan: Plan, place: Placement) -> Packets:
     yield packets.PlanStart(placement=place)
     yield packets.PlanDelta(placement=place, content=plan.text)
+    if plan.remark:
+        yield packets.PlanDelta(placement=place, content=f"\n\n({plan.remark})")
     yield packets.SectionEnd(placement=place)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 def rebuild(lines: Iterable[str]) -> dict[str, Any]:
     """Plan, thoughts, researchers with their steps, report, sources with links, and how the run ended."""
-    run: dict[str, Any] = {"plan": "", "report": "", "sources": {}, "stop": None}
+    run: dict[str, Any] = {"plan": "", "report": "", "sources": {}, "stop_reason": None}
     thoughts: dict[int, str] = {}
     agents: dict[tuple[int, int], dict[str, Any]] = {}
     documents: dict[str, Any] = {}
@@ -49,8 +49,8 @@ def rebuild(lines: Iterable[str]) -> dict[str, Any]:
                 run["report"] += packet["content"]
             case "citation_info":
                 run["sources"][packet["citation_number"]] = documents[packet["document_id"]]["link"]
-            case "notes_added" | "stop" as kind:
-                run |= {"notes": packet["notes"]} if kind == "notes_added" else {"stop": packet["stop_reason"]}
+            case "notes_added" | "stop":
+                run |= {name: packet[name] for name in ("above", "notes", "stop_reason") if name in packet}
     for agent in agents.values():
         agent["steps"] = [step for _, step in sorted(agent["steps"].items()) if step]
     return {**run, "thoughts": list(thoughts.values()), "researchers": [agents[branch] for branch in sorted(agents)]}

@@ -41,8 +41,10 @@ async def plan(state: ResearchState, runtime: Runtime[Context]) -> PlanUpdate:
     teller = PlanTeller(runtime.stream_writer, Placement(turn_index=0))
     async with booked(pages_of(runtime.store, run.id), run.id, teller.bill):
         text = await _text(state, context, teller)
-    teller.tell(SectionEnd(placement=teller.placement))
     written = read_plan(text, context.limits.max_plan_steps)
+    if written.remark:
+        teller.pass_on(f"\n\n({written.remark})")
+    teller.tell(SectionEnd(placement=teller.placement))
     run = run.model_copy(update={"active_seconds": run.active_seconds + teller.bill.seconds})
     progress = state.progress.model_copy(update={"turn": teller.placement.turn_index + 1})
     update = PlanUpdate(

@@ -55,7 +55,8 @@ async def plan_steps(state: ResearchState, runtime: Runtime[Context]) -> PlanSte
     # What earlier questions have learned can be thought over.
     steps = typed_steps(form.steps, context.limits.max_plan_steps, "" if state.learnings else run.question)
     text = plan_text(steps)
-    written = Plan(text=text, steps=tuple(step.title for step in steps))
+    named = sum(bool(step.title.strip() or step.task.strip()) for step in form.steps)
+    written = Plan(text=text, steps=tuple(step.title for step in steps), left_out=max(0, named - len(steps)))
     emit(
         runtime.stream_writer,
         PlanStart(placement=place),

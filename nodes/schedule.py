@@ -145,19 +145,14 @@ def _task(state: ResearchState, step: PlanStep, steps: int, limits: Limits) -> S
 
 
 def _known(state: ResearchState, step: PlanStep, tokens: int) -> tuple[Learning, ...]:
-    """What was learned by the steps that it builds on, then what bears on it, as far as so many tokens hold it.
-
-    A thought is given the rest, too, for it finds nothing itself; and before all else what the thought before it
-    came to.
-    """
+    """What the thought before it came to, what the steps that it builds on learned, and the rest, as far as it fits."""
     before, own = _thought_before(state, step), {one.id for one in own_learnings(state)}
     groups: tuple[list[Learning], ...] = ([], [], [])
     # What earlier questions have learned is known, too.
     for one in state.learnings.values():
         builds_on = one.id in own and one.step in step.depends_on
         groups[0 if one.id in own and one.step == before else 1 if builds_on else 2].append(one)
-    others = [one for one in groups[2] if not step.requires_search or relevance(one.text, step.task)]
-    return tuple(in_view([groups[0], groups[1], others], step.task, tokens))
+    return tuple(in_view(groups, step.task, tokens))
 
 
 def _thought_before(state: ResearchState, step: PlanStep) -> str:

@@ -177,6 +177,8 @@ class NotesAdded(Packet):
 
     type: Literal["notes_added"] = "notes_added"
     notes: list[str]
+    above: str = ""
+    """What stands above a report that cites nothing, such as that no source was consulted; empty above others."""
 
 
 class PacketError(Packet):

@@ -29,10 +29,11 @@ def is_approval(words: str) -> bool:
 def read_plan(text: str, max_steps: int) -> Plan:
     """Parse a plan; the text stays as written unless it has more than `max_steps` steps."""
     steps = _items(text, _NUMBERED) or _items(text, _BULLET) or [" ".join(text.split())]
-    if len(steps) > max_steps:
+    left_out = max(0, len(steps) - max_steps)
+    if left_out:
         steps = steps[:max_steps]
         text = "\n".join(f"{number}. {step}" for number, step in enumerate(steps, 1))
-    return Plan(text=text.strip(), steps=tuple(steps))
+    return Plan(text=text.strip(), steps=tuple(steps), left_out=left_out)
 
 
 def read_review(plan: Plan, reply: Any, max_steps: int) -> Review | None:

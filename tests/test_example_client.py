@@ -42,7 +42,7 @@ def test_the_lines_of_the_command_line_hold_the_whole_run(tmp_path: Path) -> Non
     assert LINK.sub(r"[\1]", run["report"]).strip() == stored["report"]
     assert run["sources"] == {str(source["n"]): source["location"] for source in stored["sources"]}
     assert all(step in run["plan"] for step in stored["plan"])
-    assert run["stop"] == stored["status"] == "completed"
+    assert run["stop_reason"] == stored["status"] == "completed"
     assert [agent["task"] for agent in run["researchers"]] == [entry["task"] for entry in stored["research"]]
     for agent, entry in zip(run["researchers"], stored["research"], strict=True):
         assert [step["asked"] for step in agent["steps"]] == [action["inputs"] for action in entry["actions"]]
@@ -75,4 +75,4 @@ async def test_thoughts_and_failures_are_rebuilt_too(tmp_path: Path) -> None:
     assert light["steps"][1] == {"asked": ["Skerry Light"], "documents": light["steps"][1]["documents"]}
     assert light["cited"] == ["Skerry Light"]
     assert (keeper["finding"], keeper["steps"], len(keeper["errors"])) == ("", [], 1)
-    assert seen["stop"] == "completed_with_gaps"
+    assert seen["stop_reason"] == "completed_with_gaps"

@@ -83,6 +83,7 @@ async def test_time_that_is_over_after_the_plan_leaves_all_steps_out(tmp_path: P
     run, state = await overtaken(tmp_path, "make_plan")
     assert await is_partial(run, state, ALL)
     assert state.messages[-1].text.startswith("*This text cites no source.*")
+    assert [packet["above"] for packet in run.of_type("notes_added")] == ["This text cites no source."]
     assert {asked.form for asked in run.model.asked}.isdisjoint({"choose_queries", "record_analysis"})
 
 

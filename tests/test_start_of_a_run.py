@@ -209,12 +209,15 @@ async def test_an_empty_plan_is_asked_for_once_more_and_then_an_error(tmp_path: 
     assert await never.next() == ("plan",)
 
 
-async def test_a_plan_of_more_than_six_steps_is_cut_to_six(tmp_path: Path) -> None:
+async def test_a_plan_of_more_than_six_steps_is_cut_to_six_and_says_so(tmp_path: Path) -> None:
     run = lab(tmp_path, planner=["\n".join(f"{n}. Step {n}" for n in range(1, 10))])
     state = await run.ask()
     assert state.plan and state.plan.steps == tuple(f"Step {n}" for n in range(1, 7))
     assert "Step 7" not in state.plan.text
     assert "Step 7" not in run.calls("orchestrator")[0].messages[0].text
+    said = "more steps than are carried out (3 left out: max_plan_steps)"
+    assert said in run.words("deep_research_plan_delta")
+    assert said in state.messages[-1].text
 
 
 @pytest.mark.parametrize(

@@ -136,3 +136,22 @@ async def test_contradictions_reach_the_final_check(tmp_path: Path) -> None:
     [check] = run.asked("record_inconsistencies")
     [[one, other]] = check.knowledge["candidates"]
     assert {check.known[one - 1], check.known[other - 1]} == {TALL, TALLER}
+
+
+async def test_what_was_learned_in_another_language_is_known_sure_and_leaves_no_gap(tmp_path: Path) -> None:
+    first, second = "When was the beacon first illuminated?", "Compare its age with that of the port"
+    french = "Le phare de Skerry brille depuis 1844."
+    rules: dict[str, Any] = {
+        "make_plan": plan(step(first), step(second, after=(1,))),
+        "choose_queries": lambda _: {"queries": ["Skerry Light"]},
+        "record_learnings": of_task(first, lambda _: {"learnings": [{"text": french, "document": 1}]}, new_each_time),
+        "record_insights": of_task(first, insights("Il est ancien."), insights()),
+        "evaluate_outcome": lambda _: {"completeness": 1.0, "quality": 1.0},
+        "give_verdict": verdict(True),
+    }
+    run, state = await finished(tmp_path, rules)
+    assert state.outcomes["1"].confidence > 0.6, "no word of the task stands in it"
+    assert [one.text for one in state.memory.values() if one.kind == "insight"] == ["Il est ancien."]
+    assert french in run.asked("choose_queries", second)[0].known
+    assert state.run and state.run.status == "completed"
+    assert "Not found" not in state.messages[-1].text

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ..audit import Draft
+from ..evidence.citations.document import said_above
+from ..evidence.citations.labels import labels
 from ..evidence.citations.numbering import by_number
 from ..evidence.citations.rendering import plain_citations
 from ..evidence.citations.stream import Cited, Piece
@@ -63,8 +65,11 @@ def report_told(state: ResearchState) -> Iterator[ReportRevised | NotesAdded | R
             ReportCitation(citation_number=number, document_id=key) for number, key in enumerate(report.sources, 1)
         ]
         yield ReportRevised(placement=place, content=plain_citations(report.text), citations=citations)
-    if notes := notes_of(state):
-        yield NotesAdded(placement=place, notes=notes)
+    assert state.run is not None
+    notes, words = notes_of(state), labels(state.run.language_code)
+    above = said_above(report, words, was_researched=bool(state.sources))
+    if notes or above:
+        yield NotesAdded(placement=place, notes=notes, above=above)
     if report.audit:
         yield ReportAudited(placement=place, audit=report.audit)
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from langgraph.types import StreamWriter
 
-from ..evidence.memory.observations import relevance
 from ..knowledge import Observation, PlanStep, StepOutcome, last_verdict
 from ..run.branch import assignment_of
 from ..run.packet import emit
@@ -15,8 +14,6 @@ from ..run.step_branch import StepState, StepTask, noticed
 from ..run.step_telling import step_done
 from ..state import Finding
 
-ANSWERED = 0.6
-"""Share of a task's telling words that others must have learned for it to count as answered."""
 NOTHING = "Nothing that bears on this was found."
 
 
@@ -47,24 +44,19 @@ def outcome_of(state: StepState) -> StepOutcome:
 
 
 def not_found(state: StepState, finding: Finding) -> dict[str, Observation]:
-    """The gap that a step leaves which is not complete, unless it or others have learned what it was to find.
+    """The gap that a step leaves which is not complete, unless it has failed, or its model has declared what is open.
 
-    One that failed is named as such, and what a model has declared to be open is open by itself.
+    Who found nothing new may have found what was known. That others have learned what it was to find is for the final
+    check to say.
     """
-    if finding.ended == "failed" or (_has_answer(state) if state.learnings else _is_answered_by_others(state.task)):
+    verdict = last_verdict(state.iterations)
+    is_complete = bool(state.learnings) if verdict is None else verdict.is_complete
+    has_answer = is_complete and bool(state.learnings or state.task.known)
+    is_declared = any(noted.kind == "gap" and noted.is_open for noted in state.memory.values())
+    if finding.ended == "failed" or has_answer or is_declared:
         return {}
     gap = noticed(state, "gap", state.task.step.task, 1.0)
     return {gap.key: gap}
-
-
-def _has_answer(state: StepState) -> bool:
-    verdict = last_verdict(state.iterations)
-    is_declared = any(noted.kind == "gap" and noted.is_open for noted in state.memory.values())
-    return verdict is None or verdict.is_complete or is_declared
-
-
-def _is_answered_by_others(task: StepTask) -> bool:
-    return relevance(" ".join(learning.text for learning in task.known), task.step.task) >= ANSWERED
 
 
 def ended_step(step: PlanStep, finding: Finding) -> PlanStep:

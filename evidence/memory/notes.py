@@ -23,6 +23,8 @@ def notes_of(state: ResearchState) -> list[str]:
     notes = [f"{unasked} {assumption}" for assumption in run.assumptions]
     if run.stop_reason:
         notes.append(f"Research ended early: {run.stop_reason}.")
+    if state.plan and state.plan.remark:
+        notes.append(state.plan.remark)
     notes += gaps_of(run, findings)
     notes += [f"Not done: {step.title.rstrip('.')}: {step.reason}." for step in state.steps if step.status == "skipped"]
     notes += [f"Not found: {gap}" for gap in missing_of(run, findings, state.memory.values())]
