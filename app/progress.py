@@ -93,8 +93,10 @@ def describe(packet: AnyPacket) -> str:
             return f"searching: {shorten(' | '.join(packet.queries))}"
         case packets.OpenUrlUrls():
             return f"reading: {shorten(', '.join(packet.urls))}"
-        case packets.SearchToolDocuments() | packets.OpenUrlDocuments():
+        case packets.SearchToolDocuments():
             return f"found {counted(len(packet.documents), 'source') if packet.documents else 'nothing'}"
+        case packets.OpenUrlDocuments():
+            return f"read {counted(len(packet.documents), 'source') if packet.documents else 'nothing'}"
         case packets.FindingStart():
             return "writing its finding"
         case packets.FindingCitedDocuments():
@@ -139,7 +141,7 @@ def _describe_step(packet: AnyPacket) -> str:
             learned = counted(len(packet.learnings), "thing") if packet.learnings else "nothing new"
             return f"learned {learned}, confidence {packet.confidence:.2g}"
         case step_packets.StepAssessed():
-            return "complete" if packet.is_complete else f"goes on: {shorten(packet.reasoning)}"
+            return "complete" if packet.is_complete else f"not complete: {shorten(packet.reasoning)}"
         case step_packets.StepDone():
             return shorten(f"step {packet.step_id} {packet.status}{packet.reason and f': {packet.reason}'}")
         case step_packets.ContradictionsFound():

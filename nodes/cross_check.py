@@ -66,7 +66,7 @@ async def _check(
 ) -> dict[str, Observation]:
     """What cannot both hold, and which gaps are answered after all, by key; nothing if nobody can say."""
     items = _items(state, own, context.limits.memory_tokens)
-    gaps = open_gaps(own)[: context.limits.max_elements]
+    gaps = open_gaps(own)
     places = {learning.id: number for number, learning in enumerate(items, 1)}
     candidates = [
         [places[one] for one in pair.learnings] for pair in contradictions(own) if places.keys() >= {*pair.learnings}

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from langgraph.runtime import Runtime
 from langgraph.types import StreamWriter
 from typing_extensions import TypedDict
 
+from ..evidence.text.mixing import in_turn
 from ..knowledge import Source
 from ..models.settings import settings_of
 from ..run import tool_names
@@ -23,6 +26,12 @@ from ..tools.desk import Desk
 from ..tools.offer import offered_tools
 from ..tools.outcome import Outcome
 from ..tools.use import found_in, keep, meter_for_run, use_tool
+
+SHOWN = 10
+"""Results that the clarifier and the planner are shown."""
+LONG = 200
+"""Characters from which on a question is searched for by its first sentence."""
+_END = re.compile(r"(?<=\w{3})[.?!:;]\s|[。？！：]|\n")
 
 
 class OrientUpdate(TypedDict):
@@ -53,9 +62,9 @@ async def orient(state: ResearchState, runtime: Runtime[Context]) -> OrientUpdat
             # What little may be done is kept for the steps.
             searches = []
         found = [await look.around(name, tab) for tab, name in enumerate(searches, 1)]
-        outcome = Outcome(tuple(hit for one in found for hit in one.hits))
-        sources = found_in(outcome)
+        sources = {key: source for one in found for key, source in found_in(one).items()}
         numbers = {key: number for number, key in enumerate(sources, 1)}
+        outcome = Outcome(tuple(in_turn(one.hits for one in found))[:SHOWN])
         reference = await keep(outcome, numbers, pages, run.id) if sources else ""
     failures = [problem.rstrip(".") for one in found for problem in one.broken]
     emit(runtime.stream_writer, *(step_failed(place, failure) for failure in failures))
@@ -69,12 +78,18 @@ async def orient(state: ResearchState, runtime: Runtime[Context]) -> OrientUpdat
     )
 
 
+def _subject(question: str) -> str:
+    """The question as a search engine takes it: a long one says first what it is about."""
+    line = " ".join(question.split())
+    return line if len(line) <= LONG else " ".join(_END.split(question.strip(), maxsplit=1)[0].split())
+
+
 class Look:
     """Asks tool after tool for the question; what each is asked and brings is told in a tab of its own."""
 
     def __init__(self, run: Run, context: Context, pages: Pages, writer: StreamWriter) -> None:
         self._run, self._context, self._pages, self._writer = run, context, pages, writer
-        self._query = " ".join(run.question.split())[: context.limits.query_characters]
+        self._query = _subject(run.question)[: context.limits.query_characters]
         self.bill, self.actions = Bill(), list[Action]()
 
     async def around(self, name: str, tab: int) -> Outcome:

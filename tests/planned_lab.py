@@ -69,10 +69,12 @@ class Asked(NamedTuple):
 
     @property
     def results(self) -> list[dict[str, Any]]:
-        """The results that are to be read."""
+        """The results that are to be read, those of which nothing is new among them, by their numbers."""
         texts = [message.text for message in self.messages if isinstance(message, ToolMessage)]
         found = [json.loads(inner) for text in texts[-1:] for _, inner in _FENCED.findall(text)]
-        return [result for data in found for result in data.get("results", [])]
+        new = [result for data in found for result in data.get("results", [])]
+        known = [{"document": number, "text": ""} for data in found for number in data.get("shown_before", [])]
+        return sorted([*new, *known], key=lambda result: int(result["document"]))
 
     @property
     def known(self) -> list[str]:

@@ -84,11 +84,11 @@ async def test_a_step_searches_the_web_and_reads_the_best_pages(tmp_path: Path, 
     run = on_the_web(tmp_path, web)
     state = await run.ask()
     assert api.queries[1:] == [QUERY]
-    assert sorted(opened(web)) == ["/one", "/two"] and READ_PER_QUERY == 2
+    assert opened(web) == ["/one"] and READ_PER_QUERY == 1
     [asked] = run.asked("record_learnings")
-    assert [PADDING.strip() in result["text"] for result in asked.results] == [True, True, False]
+    assert [PADDING.strip() in result["text"] for result in asked.results] == [True, False, False]
     [told] = run.of_type("open_url_documents")
-    assert [document["link"] for document in told["documents"]] == [web.url("/one"), web.url("/two")]
+    assert [document["link"] for document in told["documents"]] == [web.url("/one")]
     assert {learning.source for learning in state.learnings.values()} <= state.sources.keys()
     assert state.report and web.url("/one") in state.messages[-1].text
     assert await run.is_told_again()
@@ -97,12 +97,22 @@ async def test_a_step_searches_the_web_and_reads_the_best_pages(tmp_path: Path, 
 async def test_only_pages_that_were_found_are_opened_and_each_once(tmp_path: Path, api: SearchApi, web: Web) -> None:
     hidden = web.url("/hidden")
     finds(api, web, QUERY, "one")
-    finds(api, web, "lamp", "one", "two")
+    finds(api, web, "lamp", "two", "one")
     choosing = in_turn(queries(QUERY, "lamp"), queries(hidden))
     run = on_the_web(tmp_path, web, {"choose_queries": choosing, "give_verdict": INCOMPLETE})
     await run.ask()
     assert hidden in api.queries
     assert sorted(opened(web)) == ["/one", "/two"]
+    assert await run.is_told_again()
+
+
+async def test_a_model_that_names_pages_has_these_read_and_no_others(tmp_path: Path, api: SearchApi, web: Web) -> None:
+    finds(api, web, QUERY, "one", "two", "three")
+    finds(api, web, "lamp", "two")
+    naming = lambda _: {"queries": ["lamp"], "open_next": [web.url("/three")]}  # noqa: E731 - a rule
+    run = on_the_web(tmp_path, web, {"choose_queries": in_turn(queries(QUERY), naming), "give_verdict": INCOMPLETE})
+    await run.ask()
+    assert opened(web)[:2] == ["/one", "/three"]
     assert await run.is_told_again()
 
 
@@ -139,10 +149,11 @@ async def test_a_query_that_quotes_the_users_documents_is_not_sent(tmp_path: Pat
 async def test_a_page_that_cannot_be_read_costs_no_more_than_itself(
     tmp_path: Path, api: SearchApi, web: Web, broken: list[str]
 ) -> None:
-    finds(api, web, QUERY, "one", "two")
+    finds(api, web, QUERY, "one")
+    finds(api, web, "lamp", "two")
     for name in broken:
         web.publish(f"/{name}", "gone", 404)
-    run = on_the_web(tmp_path, web)
+    run = on_the_web(tmp_path, web, {"choose_queries": queries(QUERY, "lamp")})
     state = await run.ask()
     [asked] = run.asked("record_learnings")
     # What the engine has shown of it is still there.

@@ -195,7 +195,7 @@ def test_a_step_is_told_from_its_start_to_its_end(capsys: pytest.CaptureFixture[
     assert lines(capsys, *told_of_it, done, skipped) == [
         "[1.2] step 2 (hybrid): Its keeper",
         "[1.2] learned 3 things, confidence 0.7",
-        "[1.2] goes on: No dates.",
+        "[1.2] not complete: No dates.",
         "[1.2] learned nothing new, confidence 0.66",
         "[1.2] complete",
         "[1.2] step 2 completed",

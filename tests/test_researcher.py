@@ -220,9 +220,8 @@ async def test_a_document_that_was_searched_keeps_its_number_when_it_is_opened_a
     )
     state = await run.ask()
     found, prompt = results(run.calls("researcher")[2].messages).values()
-    assert '"document": 1' in prompt
     assert ("stands 38 metres tall" in found, "stands 38 metres tall" in prompt) == (True, False)
-    assert '"is_shown_before": true' in prompt
+    assert '"shown_before": [1]' in prompt
     assert [action.tool for action in in_order(state)[0].actions] == ["internal_search", "open_url"]
     assert in_order(state)[0].sources.count(in_order(state)[0].sources[0]) == 1
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NotRequired, TypedDict, cast
 
@@ -19,6 +20,9 @@ LEAST_SHOWN = 200
 """Characters of a result that are shown at least."""
 SHRUNK = 600
 """Characters that are left of each result when older ones shrink."""
+REPEATED = 40
+"""Characters from which on a sentence that was shown is not shown again."""
+_SENTENCE_ENDS = re.compile(r"(?<=[.!?…])(?=\s)|(?<=\n)")
 JOINT = "\n[…]\n"
 """What stands between two passages of a source."""
 
@@ -49,8 +53,6 @@ class Result(TypedDict):
     """How long the text is, if only passages of it are shown; `open_url` reads on from a place."""
     is_whole: NotRequired[bool]
     """Whether the text is all that the source says, so that opening it would bring nothing more."""
-    is_shown_before: NotRequired[bool]
-    """Whether something that was found in it is left out, because an earlier result of this number shows it."""
     text: str
     links: NotRequired[list[Link]]
     """Where the text leads; `open_url` takes these addresses."""
@@ -61,7 +63,8 @@ def write_results(
 ) -> str:
     """The results of a tool call for the model, one a source; `numbers` by source key.
 
-    Passages that `earlier` results have shown are not shown again. `fence_name`: see `fence`.
+    What `earlier` results have shown is not shown again; sources of which nothing is new are named by their numbers
+    alone (`shown_before`). `fence_name`: see `fence`.
     """
     shown: dict[int, str] = {}
     for result in earlier:
@@ -70,12 +73,14 @@ def write_results(
     for hit in outcome.hits:
         hits.setdefault(numbers[hit.source.key], []).append(hit)
     results = [_result(of_one, numbers, shown.get(number, "")) for number, of_one in hits.items()]
-    return _write(results, list(outcome.problems), fence_name)
+    new = [result for result in results if result["text"] or result["document"] not in shown]
+    again = [result["document"] for result in results if result not in new]
+    return _write(new, list(outcome.problems), fence_name, again)
 
 
 def _result(hits: Sequence[Hit], numbers: Mapping[str, int], shown: str) -> Result:
     source, text = hits[0].source, hits[0].text
-    new = [hit.excerpt for hit in hits if not shown or _plain(hit.excerpt) not in shown]
+    new = _new(hits, shown)
     is_whole = bool(text) and any(hit.excerpt.strip() == text.strip() for hit in hits)
     # What tells whether a text is worth reading stands before it.
     told = {
@@ -89,11 +94,24 @@ def _result(hits: Sequence[Hit], numbers: Mapping[str, int], shown: str) -> Resu
         "score": max(hit.score for hit in hits),
         "characters": 0 if is_whole else len(text),
         "is_whole": is_whole,
-        "is_shown_before": len(new) < len(hits),
         "text": JOINT.join(new),
         "links": [_link(words, address) for hit in hits for words, address in hit.links],
     }
     return cast(Result, {name: value for name, value in told.items() if value or name in ("title", "text")})
+
+
+def _new(hits: Iterable[Hit], shown: str) -> list[str]:
+    """The excerpts of a source that were not shown; of pages that were not read, search engines repeat sentences."""
+    new: list[str] = []
+    for hit in hits:
+        words = _plain(hit.excerpt)
+        if words and words in shown:
+            continue
+        pieces = _SENTENCE_ENDS.split(hit.excerpt) if not hit.text else [hit.excerpt]
+        unseen = [one for one in pieces if len(one) < REPEATED or _plain(one) not in shown]
+        new.append("".join(unseen).strip())
+        shown = f"{shown}\n{words}"
+    return list(filter(None, new))
 
 
 def _plain(text: str) -> str:
@@ -173,8 +191,9 @@ def _is_kept(call: ToolCall) -> bool:
     return call["name"] == tool_names.READ_DOCUMENTS
 
 
-def _write(results: list[Result], problems: list[str], nonce: str = "") -> str:
-    return fence(json.dumps({"results": results, "problems": problems}, ensure_ascii=False), nonce)
+def _write(results: list[Result], problems: list[str], nonce: str = "", again: Sequence[int] = ()) -> str:
+    told = {"results": results, **({"shown_before": again} if again else {}), "problems": problems}
+    return fence(json.dumps(told, ensure_ascii=False), nonce)
 
 
 def _read(text: str) -> tuple[list[Result], list[str]]:

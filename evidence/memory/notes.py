@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 
 from ...knowledge import Observation
 from ...state import Finding, ResearchState, Run
-from .observations import open_gaps
+from .observations import open_gaps, place_of
 from .unread import not_read, unread_notes
 
 WITHHELD = "the provider of the model refuses to have such text read"
@@ -35,10 +35,10 @@ def notes_of(state: ResearchState) -> list[str]:
 
 
 def missing_of(run: Run, findings: Iterable[Finding], memory: Iterable[Observation]) -> list[str]:
-    """What was looked for and not found; not what `gaps_of` tells with its reason, so that each gap is told once."""
+    """What was looked for and not found, in order; what `gaps_of` tells with its reason is left out."""
     own = [observation for observation in memory if observation.question_id == run.id]
     told = {finding.task for finding in findings if finding.question_id == run.id and _is_told(finding)}
-    return [gap.text for gap in open_gaps(own) if gap.text not in told]
+    return [gap.text for gap in sorted(open_gaps(own), key=place_of) if gap.text not in told]
 
 
 def gaps_of(run: Run, findings: Collection[Finding]) -> list[str]:

@@ -49,8 +49,8 @@ def contradictions(observations: Iterable[Observation]) -> list[Observation]:
     Which of its claims a contradiction names first makes no difference.
     """
     noted = [_note(found) for found in _of_kind("contradiction", observations)]
-    firsts = [min((one.observation for one in group), key=_place) for group in components(noted, _are_same_pair)]
-    return sorted(firsts, key=_place)
+    firsts = [min((one.observation for one in group), key=place_of) for group in components(noted, _are_same_pair)]
+    return sorted(firsts, key=place_of)
 
 
 def gap_of(text: str, question_id: str, round: int, step: str, *, about: str) -> Observation:
@@ -161,7 +161,8 @@ def _stamp(found: Observation) -> Stamp:
     return found.round, _step_order(found.step), found.iteration
 
 
-def _place(found: Observation) -> tuple[int, tuple[tuple[int, str], ...], str]:
+def place_of(found: Observation) -> tuple[int, tuple[tuple[int, str], ...], str]:
+    """Where something stands among all that was noticed: by round, then by step."""
     return found.round, _step_order(found.step), found.key
 
 

@@ -20,6 +20,7 @@ from ...run.clock import Watch
 from ...run.context import Context, bound
 from ...run.errors import failure_of
 from ...run.ledger import Bill, booked
+from ...run.limits import Limits
 from ...run.packet import emit
 from ...run.packets import SectionEnd
 from ...run.pages import Pages, pages_of, refer
@@ -38,8 +39,8 @@ from ...tools.results import results_in
 from ...tools.together import together
 from ...tools.use import found_in, keep, lasting_fault, meter_of, use_tool
 
-READ_PER_QUERY = 2
-"""Pages that are opened of what a query found on the web."""
+READ_PER_QUERY = 1
+"""Pages that are opened of what a query found on the web, where the model has named none."""
 
 
 class SearchUpdate(TypedDict, total=False):
@@ -146,7 +147,7 @@ class Work:
         """Keep all results as one list, as the result of the call that asked for them."""
         numbers = {key: number for number, key in enumerate([*self.state.keys, *self.new], 1)}
         earlier = results_in(await self.pages.fill_in(self.state.notes))
-        fused = _fused([outcome for _, _, outcome in self.outcomes])
+        fused = _fused([outcome for _, _, outcome in self.outcomes], self.context.limits)
         self.has_results = bool(fused.hits)
         is_shared = self.task.scope.reads_all and self.state.iteration == 1
         text_hash = await keep(fused, numbers, self.pages, self.task.question_id, earlier, is_shared=is_shared)
@@ -176,11 +177,10 @@ class Work:
 
     async def read(self, outcomes: Sequence[tuple[str, str, Outcome]]) -> list[tuple[str, str, Outcome]]:
         """Open the best pages of which only an excerpt is known, and put them in its place."""
-        unread = [
-            [hit for hit in outcome.hits if not hit.source.content_hash][:READ_PER_QUERY] for _, _, outcome in outcomes
-        ]
+        unread = [[hit for hit in outcome.hits if not hit.source.content_hash] for _, _, outcome in outcomes]
         hits = distinct(in_turn(unread), lambda hit: hit.source.key)
-        wanted = dict.fromkeys((*self.state.open_next, *(hit.source.address for hit in hits)))
+        best = distinct(in_turn(one[:READ_PER_QUERY] for one in unread), lambda hit: hit.source.key)
+        wanted = dict.fromkeys(self.state.open_next or (hit.source.address for hit in best))
         addresses = list(wanted)[: self.context.limits.max_open]
         if not addresses:
             return list(outcomes)
@@ -245,9 +245,13 @@ class Work:
         )
 
 
-def _fused(outcomes: Sequence[Outcome]) -> Outcome:
-    """All that was found, the best of each query first, each passage once; and all problems."""
+def _fused(outcomes: Sequence[Outcome], limits: Limits) -> Outcome:
+    """What was found, the best of each query first, each passage once, as much as one search brings; all problems."""
     hits = distinct(in_turn(outcome.hits for outcome in outcomes), lambda hit: (hit.source.key, hit.excerpt))
+    excerpts = [hit for hit in hits if hit.source.kind == "web" and not hit.text]
+    passages = [hit for hit in hits if hit.source.kind == "document" and hit.excerpt != hit.text]
+    beyond = [*excerpts[limits.max_web_results :], *passages[limits.max_results :]]
+    hits = [hit for hit in hits if hit not in beyond]
     problems = dict.fromkeys(problem for outcome in outcomes for problem in outcome.problems)
     return Outcome(tuple(hits), tuple(problems))
 
