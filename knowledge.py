@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
@@ -130,6 +130,23 @@ class Learning(Record):
         The same learning of a repeated run has the same hash, so that what goes by ids has the same order.
         """
         return f"{short_hash(self.step, self.source, self.text)}-{self.question_id[:8]}"
+
+
+class Fact(NamedTuple):
+    """Learnings that say the same."""
+
+    learnings: tuple[Learning, ...]
+    """The learnings, in order."""
+
+    @property
+    def text(self) -> str:
+        """It in the words that say most."""
+        return max((one.text for one in self.learnings), key=len)
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Keys of the sources that say so; none for a thought."""
+        return tuple(dict.fromkeys(one.source for one in self.learnings if one.source))
 
 
 class Observation(Record):

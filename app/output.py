@@ -70,10 +70,10 @@ def end_lines(standing: Standing) -> list[str]:
 def _spent(state: ResearchState) -> str:
     """What was spent on the present question, in words."""
     spent = total(state.spending)
-    counts = {"model call": spent.calls, "token": spent.tokens} if spent.calls else {}
-    counts |= {"search": spent.searches, "document": spent.fetches}
-    words = ", ".join(counted(count, noun) for noun, count in counts.items())
-    return f"{words} opened" + (f", {dollars(spent.usd)}" if spent.usd else "")
+    opened = [f"{counted(spent.fetches, 'document')} opened"] if spent.fetches else []
+    counts = {"model call": spent.calls, "token": spent.tokens, "search": spent.searches}
+    words = [*(counted(count, noun) for noun, count in counts.items() if count), *opened]
+    return ", ".join([*words, *([dollars(spent.usd)] if spent.usd else [])]) or "nothing"
 
 
 def run_json(standing: Standing) -> str:

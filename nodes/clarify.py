@@ -41,7 +41,15 @@ async def clarify(state: ResearchState, runtime: Runtime[Context]) -> ClarifyUpd
     offered = list(offered_tools(bound(context, run.scope)))
     pages = pages_of(runtime.store, run.id)
     orientation = await pages.text(state.brief.orientation) if state.brief.orientation else ""
-    system = render("clarify", "system", date=run.date, language=run.language, offered=offered, orientation=orientation)
+    system = render(
+        "clarify",
+        "system",
+        date=run.date,
+        language=run.language,
+        offered=offered,
+        orientation=orientation,
+        documents=run.scope.documents,
+    )
     conversation = latest(state.messages, context.limits.context_messages)
     messages = [SystemMessage(system), *conversation]
     facts = facts_of_run(state, context, "clarifier")

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 
 from langchain_core.messages import HumanMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ..evidence.memory.learned import in_view
+from ..evidence.memory.learned import facts_of, in_view
 from ..evidence.memory.observations import answers, contradictions, insights, open_gaps
-from ..knowledge import FINAL_CHECK, Learning, Observation
+from ..knowledge import FINAL_CHECK, Fact, Learning, Observation
 from ..models.settings import settings_of
 from ..run.activities import activity, told
 from ..run.context import Context
@@ -24,7 +25,7 @@ from ..tools.disagreement import disagreement, disagreement_told
 from ..tools.fill_in import Filler
 from ..tools.forms import RecordInconsistencies
 from ..tools.request_facts import facts_of_run
-from ..tools.run_context import own_learnings, own_observations, with_numbers
+from ..tools.run_context import own_learnings, own_observations, sources_of, with_numbers
 
 
 class CrossCheckUpdate(TypedDict, total=False):
@@ -67,11 +68,17 @@ async def _check(
     """What cannot both hold, and which gaps are answered after all, by key; nothing if nobody can say."""
     items = _items(state, own, context.limits.memory_tokens)
     gaps = open_gaps(own)
-    places = {learning.id: number for number, learning in enumerate(items, 1)}
+    facts = facts_of(items)
+    places = {learning.id: number for number, fact in enumerate(facts, 1) for learning in fact.learnings}
     candidates = [
         [places[one] for one in pair.learnings] for pair in contradictions(own) if places.keys() >= {*pair.learnings}
     ]
-    knowledge = known(learnings=with_numbers(state, items), candidates=candidates, gaps=[gap.text for gap in gaps])
+    knowledge = known(
+        learnings=with_numbers(state, items),
+        sources=sources_of(state, items),
+        candidates=candidates,
+        gaps=[gap.text for gap in gaps],
+    )
     said = [HumanMessage(state.brief.summary)]
     form = await filler.ask_if_possible(
         RecordInconsistencies,
@@ -85,9 +92,8 @@ async def _check(
         return {}
     pairs = {frozenset((pair.claim, pair.other)) for pair in form.inconsistencies}
     known_pairs = [sorted(pair) for pair in pairs if len(pair) == 2 and pair <= {*places.values()}]
-    both = [(items[one - 1], items[other - 1]) for one, other in sorted(known_pairs)]
-    # Nobody contradicts himself, and a thought is nobody's word.
-    found = [_contradiction(one, other, state) for one, other in both if len({one.source, other.source} - {""}) == 2]
+    apart = [_apart(facts[one - 1], facts[other - 1]) for one, other in sorted(known_pairs)]
+    found = [_contradiction(*pair, state) for pair in apart if pair]
     for number in form.answered_gaps:
         if 0 < number <= len(gaps):
             found += answers(gaps[number - 1], own, state.progress.cycle, FINAL_CHECK, 0)
@@ -101,6 +107,12 @@ def _items(state: ResearchState, own: list[Observation], tokens: int) -> list[Le
     for one in own_learnings(state):
         groups[one.id not in suspicious].append(one)
     return in_view(groups, state.brief.summary, tokens)
+
+
+def _apart(one: Fact, other: Fact) -> tuple[Learning, Learning] | None:
+    """A learning of each, of different sources: nobody contradicts himself, and a thought is nobody's word."""
+    pairs = product(one.learnings, other.learnings)
+    return next((pair for pair in pairs if len({learning.source for learning in pair} - {""}) == 2), None)
 
 
 def _contradiction(one: Learning, other: Learning, state: ResearchState) -> Observation:

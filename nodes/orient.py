@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from langgraph.runtime import Runtime
 from langgraph.types import StreamWriter
 from typing_extensions import TypedDict
@@ -14,6 +12,7 @@ from ..models.settings import settings_of
 from ..run import tool_names
 from ..run.activities import activity, told
 from ..run.context import Context, bound
+from ..run.conversation import subject_of
 from ..run.ledger import Bill, booked
 from ..run.packet import Placement, emit
 from ..run.packets import SectionEnd
@@ -29,9 +28,6 @@ from ..tools.use import found_in, keep, meter_for_run, use_tool
 
 SHOWN = 10
 """Results that the clarifier and the planner are shown."""
-LONG = 200
-"""Characters from which on a question is searched for by its first sentence."""
-_END = re.compile(r"(?<=\w{3})[.?!:;]\s|[。？！：]|\n")
 
 
 class OrientUpdate(TypedDict):
@@ -47,7 +43,8 @@ class OrientUpdate(TypedDict):
 async def orient(state: ResearchState, runtime: Runtime[Context]) -> OrientUpdate:
     """Search for a question as it stands; whatever goes wrong with that, the research goes on.
 
-    Of a follow-up, the conversation and what was learned for it tell more than a search for its words.
+    Of a follow-up, the conversation and what was learned for it tell more than a search for its words, and of documents
+    that each step reads whole, their list does.
     """
     run = state.run
     assert run is not None
@@ -56,7 +53,8 @@ async def orient(state: ResearchState, runtime: Runtime[Context]) -> OrientUpdat
     look, start = Look(run, context, pages, runtime.stream_writer), context.clock.seconds()
     emit(runtime.stream_writer, activity("understand", run.question, place))
     async with booked(pages, run.id, look.bill):
-        searches = [name for name in offered_tools(context) if name != tool_names.OPEN_URL]
+        offered = offered_tools(context, has_read_all=run.scope.reads_all)
+        searches = [name for name in offered if name != tool_names.OPEN_URL]
         allowed = [most for most in (context.limits.max_searches, context.limits.max_tool_calls) if most is not None]
         if state.learnings or min(allowed, default=len(searches) + 1) <= len(searches):
             # What little may be done is kept for the steps.
@@ -78,18 +76,12 @@ async def orient(state: ResearchState, runtime: Runtime[Context]) -> OrientUpdat
     )
 
 
-def _subject(question: str) -> str:
-    """The question as a search engine takes it: a long one says first what it is about."""
-    line = " ".join(question.split())
-    return line if len(line) <= LONG else " ".join(_END.split(question.strip(), maxsplit=1)[0].split())
-
-
 class Look:
     """Asks tool after tool for the question; what each is asked and brings is told in a tab of its own."""
 
     def __init__(self, run: Run, context: Context, pages: Pages, writer: StreamWriter) -> None:
         self._run, self._context, self._pages, self._writer = run, context, pages, writer
-        self._query = _subject(run.question)[: context.limits.query_characters]
+        self._query = subject_of(run.question)[: context.limits.query_characters]
         self.bill, self.actions = Bill(), list[Action]()
 
     async def around(self, name: str, tab: int) -> Outcome:

@@ -9,6 +9,7 @@ from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
 from ..evidence.memory.learned import in_view
+from ..evidence.memory.observations import open_gaps
 from ..knowledge import PlanStep
 from ..models.settings import settings_of
 from ..run.activities import activity, told
@@ -26,7 +27,7 @@ from ..state import Plan, Progress, ResearchState, Run, Spent
 from ..tools.fill_in import Filler
 from ..tools.forms import MakePlan, PlannedStep
 from ..tools.request_facts import facts_of_run
-from ..tools.run_context import own_learnings, with_numbers
+from ..tools.run_context import own_learnings, sources_of, with_numbers
 
 
 class PlanStepsUpdate(TypedDict, total=False):
@@ -131,7 +132,11 @@ async def _ask(state: ResearchState, context: Context, pages: Pages, filler: Fil
             has_web=bool(run.scope.engines),
             summary=brief.summary,
             orientation=await pages.text(brief.orientation) if brief.orientation else "",
-            knowledge=known(learnings=with_numbers(state, learned)),
+            knowledge=known(
+                learnings=with_numbers(state, learned),
+                sources=sources_of(state, learned),
+                gaps=[gap.text for gap in open_gaps(state.memory.values())][: limits.max_elements],
+            ),
         )
     except ModelFailed as error:
         if type(error) is not ModelFailed:

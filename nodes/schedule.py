@@ -118,8 +118,10 @@ def _task(state: ResearchState, step: PlanStep, steps: int, limits: Limits) -> S
     """All that a step is given: what it builds on, and of the rest what bears on it most."""
     run, known = state.run, _known(state, step, limits.memory_tokens)
     assert run is not None
-    own = [one for one in own_observations(state) if one.kind != "gap"]
-    gaps = open_gaps(own_observations(state))
+    # A thought is about all that the thread has noticed; a search goes by what bears on its task.
+    noticed = own_observations(state) if step.requires_search else [*state.memory.values()]
+    own = [one for one in noticed if one.kind != "gap"]
+    gaps = open_gaps(noticed)
     open_now = [gap for gap in gaps if not step.requires_search or relevance(gap.text, step.task)]
     share = allowance(limits, state.spending, steps)
     left = (_seconds_to_search if step.requires_search else _seconds_left)(state, run, limits)

@@ -16,6 +16,9 @@ MARK = "deep_research"
 """Key in `additional_kwargs` under which the assistant's messages say what they are."""
 
 _UNCLEAN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+LONG = 200
+"""Characters from which on a question is named by its first sentence."""
+_END = re.compile(r"(?<=\w{3})[.?!:;]\s|[。？！：]|\n")
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zs", "Zl", "Zp"})
 
 
@@ -65,6 +68,12 @@ def words_since_report(messages: Sequence[AnyMessage]) -> list[str]:
         if isinstance(message, HumanMessage):
             words.append(clean(message.text))
     return words[::-1]
+
+
+def subject_of(question: str) -> str:
+    """The question in one line; a long one says first what it is about."""
+    line = " ".join(question.split())
+    return line if len(line) <= LONG else " ".join(_END.split(question.strip(), maxsplit=1)[0].split())
 
 
 def latest(messages: Sequence[AnyMessage], user_messages: int) -> list[AnyMessage]:

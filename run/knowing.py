@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..knowledge import Element, Learning, PlanStep
+from ..knowledge import Element, Fact, PlanStep, Source
 from .fencing import fence
 
 
@@ -19,12 +19,30 @@ def known(*, fence_name: str = "", **parts: Any) -> str:
     return fence(json.dumps({"knowledge": kept}, ensure_ascii=False), fence_name) if kept else ""
 
 
-def as_learned(learnings: Iterable[Learning], numbers: Mapping[str, int]) -> list[dict[str, Any]]:
-    """Learnings, counted from 1, with the numbers of their sources by key; a thought has none."""
-    return [
-        {"number": number, "text": learning.text, "document": numbers.get(learning.source), "step": learning.step}
-        for number, learning in enumerate(learnings, 1)
-    ]
+def as_learned(facts: Iterable[Fact], numbers: Mapping[str, int]) -> list[dict[str, Any]]:
+    """What was learned, counted from 1, with the number of its source; several are a list, a thought has none."""
+    told: list[dict[str, Any]] = []
+    for number, fact in enumerate(facts, 1):
+        documents = [numbers.get(source) for source in fact.sources] or [None]
+        document = documents if len(documents) > 1 else documents[0]
+        told.append({"number": number, "text": fact.text, "document": document, "step": fact.learnings[0].step})
+    return told
+
+
+def as_sources(sources: Iterable[Source], numbers: Mapping[str, int]) -> list[dict[str, Any]]:
+    """Sources with what tells what they are worth; what is not known is left out."""
+    told = (
+        {
+            "document": numbers.get(source.key),
+            "title": source.title,
+            "date": source.date,
+            "is_draft": source.is_draft,
+            "is_superseded": bool(source.superseded_by),
+            "in_force_from": source.in_force_from,
+        }
+        for source in sources
+    )
+    return [{name: value for name, value in one.items() if value} for one in told]
 
 
 def as_elements(elements: Iterable[Element]) -> list[dict[str, Any]]:

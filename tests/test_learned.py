@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep_research.evidence.memory.learned import learnings_of, merged_by_source, thoughts
+from deep_research.evidence.memory.learned import facts_of, learnings_of, merged_by_source, thoughts
 from deep_research.evidence.memory.noticing import notice_findings
 from deep_research.evidence.text.sentences import sentences_of
 from deep_research.evidence.text.shrink import cited_sentences
@@ -103,22 +103,41 @@ def test_learnings_come_together_by_source_and_thoughts_stay_apart() -> None:
         ("So it stays.", ""),
     ]
     learnings = [Learning(text=text, source=source, step="1", question_id="q") for text, source in facts]
-    assert merged_by_source(learnings) == [("b", ["It is tall.", "It is old."]), ("a", ["It is lit."])]
+    told = [(source, [fact.text for fact in facts]) for source, facts in merged_by_source(learnings)]
+    assert told == [("b", ["It is tall.", "It is old."]), ("a", ["It is lit."])]
     assert [thought.text for thought in thoughts(learnings)] == ["So it is seen.", "So it stays."]
 
 
 @given(st.lists(LEARNINGS))
 def test_adding_learnings_twice_changes_nothing(learnings: list[Learning]) -> None:
-    assert merged_by_source([*learnings, *learnings]) == merged_by_source(learnings)
+    twice = merged_by_source([*learnings, *learnings])
+    assert [(key, [(one.text, one.sources) for one in facts]) for key, facts in twice] == [
+        (key, [(one.text, one.sources) for one in facts]) for key, facts in merged_by_source(learnings)
+    ]
     assert thoughts([*learnings, *learnings]) == thoughts(learnings)
     assert thoughts(thoughts(learnings)) == thoughts(learnings)
 
 
 @given(st.lists(LEARNINGS))
 def test_every_learning_is_either_of_a_source_or_a_thought(learnings: list[Learning]) -> None:
-    merged = {(source, text) for source, texts in merged_by_source(learnings) for text in texts}
-    apart = {("", thought.text) for thought in thoughts(learnings)}
-    assert merged | apart == {(learning.source, learning.text) for learning in learnings}
+    merged = [one for _, facts in merged_by_source(learnings) for fact in facts for one in fact.learnings]
+    assert sorted(merged, key=lambda one: one.id) == sorted(
+        (one for one in learnings if one.source), key=lambda one: one.id
+    )
+    assert {one.text for one in thoughts(learnings)} == {one.text for one in learnings if not one.source}
+
+
+def test_a_fact_of_several_sources_is_told_once_with_all_of_them() -> None:
+    said = [
+        ("The light is 38 metres tall.", "a"),
+        ("The light is 38 metres tall.", "b"),
+        ("It is 41 metres tall.", "c"),
+    ]
+    learnings = [Learning(text=text, source=source, step="1", question_id="q") for text, source in said]
+    assert [(fact.text, fact.sources) for fact in facts_of(learnings)] == [
+        ("The light is 38 metres tall.", ("a", "b")),
+        ("It is 41 metres tall.", ("c",)),
+    ]
 
 
 PIECES = ["Lit", " ", "\n", ".", "! ", "[1]", "[2, 3]", "[", "]", "`", "\0", "(a/b)", "- ", "Dr", "a", "。", ", "]

@@ -65,7 +65,7 @@ async def test_the_report_rests_on_learnings_by_source_and_thoughts_stay_apart(t
     run, state = await finished(tmp_path, {"make_plan": THREE, "record_learnings": learned})
     shown = basis(run)
     says = shown["What source 1 says"].splitlines()
-    assert says == ["The Skerry Light was lit for the first time in 1844. [1]", "The lamp is white. [1]"]
+    assert says == ["The Skerry Light was lit for the first time in 1844. [1]", "The lamp is white. [1, 4]"]
     sources = {learning.source for learning in state.learnings.values() if learning.source}
     assert len(shown) == len(sources) + 1
     head, *thoughts = shown["What follows from it"].splitlines()

@@ -14,6 +14,13 @@ def disagreement(state: ResearchState) -> list[Compared]:
     return compared(state.memory.values(), state.learnings, state.sources, state.run.id)
 
 
+def disagreement_in_thread(state: ResearchState) -> list[Compared]:
+    """The same of all questions of the thread, which a report may rest on."""
+    questions = dict.fromkeys(one.question_id for one in state.memory.values())
+    pairs = (compared(state.memory.values(), state.learnings, state.sources, one) for one in questions)
+    return [pair for of_one in pairs for pair in of_one]
+
+
 def disagreement_of(state: ResearchState, report: Report) -> list[Compared]:
     """What the sources of a report disagree on, also by its own check."""
     if report.audit is None:

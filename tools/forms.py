@@ -61,6 +61,8 @@ class LearnedFact(Form):
     """The fact, in one sentence that can be understood alone."""
     document: int
     """The `document` number of the result that says so."""
+    also: list[int] = Field(default_factory=list)
+    """Numbers of other results that say so, too."""
 
 
 class FoundContradiction(Form):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..evidence.memory.learned import in_view, thoughts
 from ..evidence.memory.observations import insights
+from ..run.conversation import subject_of
 from ..run.packet import Placement, final_document
 from ..run.step_packets import ReportFraming, Sources
 from ..state import ResearchState
@@ -17,7 +18,7 @@ def intent_of(state: ResearchState) -> str:
     """What the user wants of the report: the summary of the conversation, or an answer to the question."""
     assert state.run is not None
     summary = state.brief.summary.strip()
-    return summary if summary != state.run.question else f"An answer to the question: {summary}"
+    return summary if summary != state.run.question else f"An answer to the question: {subject_of(summary)}"
 
 
 def framing_told(state: ResearchState, place: Placement) -> list[ReportFraming | Sources]:

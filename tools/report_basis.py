@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
@@ -11,10 +11,12 @@ from langchain_core.messages.tool import tool_call
 from ..evidence.memory.learned import merged_by_source, thoughts
 from ..evidence.memory.notes import WITHHELD
 from ..evidence.memory.observations import insights
+from ..knowledge import Fact, Learning, Observation
 from ..run import tool_names
 from ..run.transcripts import EARLIER
 from ..run.transcripts import WITHHELD as WITHHELD_RESULT
 from ..state import ResearchState
+from .run_context import own_learnings, own_observations
 
 ANALYSIS = "analysis"
 """Id of the call whose result holds the thoughts."""
@@ -46,6 +48,14 @@ def left_out(state: ResearchState, refused: Collection[str]) -> list[str]:
     return [f"Found, but left out: {one.name}: {WITHHELD}." for one in _results(state) if one.call_id in refused]
 
 
+def _texts(learnings: Sequence[Learning], noticed: Iterable[Observation]) -> list[str]:
+    return [*(thought.text for thought in thoughts(learnings)), *(insight.text for insight in insights(noticed))]
+
+
+def _citation(state: ResearchState, fact: Fact) -> str:
+    return f"[{', '.join(str(state.sources[key].number) for key in fact.sources)}]"
+
+
 class _Result(NamedTuple):
     call_id: str
     task: str
@@ -57,12 +67,13 @@ class _Result(NamedTuple):
 
 def _results(state: ResearchState) -> Iterator[_Result]:
     learnings = list(state.learnings.values())
-    merged = [(state.sources[key], texts) for key, texts in merged_by_source(learnings)]
-    for source, texts in sorted(merged, key=lambda pair: pair[0].number):
-        number, lines = source.number, "\n".join(f"{text} [{source.number}]" for text in texts)
+    merged = [(state.sources[key], facts) for key, facts in merged_by_source(learnings)]
+    for source, facts in sorted(merged, key=lambda pair: pair[0].number):
+        number, lines = source.number, "\n".join(f"{fact.text} {_citation(state, fact)}" for fact in facts)
         yield _Result(f"source-{number}", f"What source {number} says", f"What {source.title!r} says", lines)
-    concluded = [learning.text for learning in thoughts(learnings)]
-    concluded += [insight.text for insight in insights(state.memory.values())]
+    # What belongs to the present question comes first.
+    own, noticed = own_learnings(state), own_observations(state)
+    concluded = [*_texts(own, noticed), *_texts(learnings, state.memory.values())]
     if concluded:
         lines = "\n".join(dict.fromkeys(concluded))
         text = f"Analysis, not a source and without a number:\n{lines}"

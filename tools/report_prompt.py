@@ -19,10 +19,9 @@ from ..models.request import Request
 from ..prompts import render
 from ..run.context import Context
 from ..run.fencing import fence
-from ..run.schedule import plan_text
 from ..run.transcripts import earlier_findings, research_in, with_findings, withheld
 from ..state import Finding, ResearchState
-from .disagreement import disagreement
+from .disagreement import disagreement_in_thread
 from .framing import intent_of
 from .report_basis import report_basis
 from .request_facts import facts_of_run
@@ -72,7 +71,7 @@ def report_request(
 
 
 def _reminder(state: ResearchState, context: Context, asked: Asked, draft: str, *, has_findings: bool) -> str:
-    run, pairs = state.run, disagreement(state)
+    run, pairs = state.run, disagreement_in_thread(state)
     assert run is not None and state.plan is not None
     missing = missing_of(run, state.findings.values(), state.memory.values())
     return render(
@@ -92,7 +91,7 @@ def _reminder(state: ResearchState, context: Context, asked: Asked, draft: str, 
         has_findings=has_findings,
         assumptions=run.assumptions,
         # The plan may have been adapted since it was shown.
-        plan=plan_text(state.steps) if state.steps else state.plan.text,
+        plan="\n".join(f"{step.id}. {step.title}" for step in state.steps) or state.plan.text,
         intent=intent_of(state) if state.steps else "",
         sources=_sources_told(state),
         gaps=fence("\n".join(missing)) if missing else "",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from langchain_core.messages import AIMessage, HumanMessage
@@ -91,12 +92,12 @@ def learned_in(form: RecordRound, state: StepState, shown: Iterable[int]) -> Lea
     ]
     facts = [fact for fact in form.learnings if fact.document in numbers]
     learnings: dict[str, Learning] = {}
-    for one in (_learning(fact, state) for fact in (*facts, *(fact for pair in pairs for fact in pair))):
+    for one in (one for fact in (*facts, *chain.from_iterable(pairs)) for one in _learned(fact, state, numbers)):
         if one.text and (one.source, _plain(one.text)) not in before:
             before.add((one.source, _plain(one.text)))
             learnings[one.id] = one
     memory: dict[str, Observation] = {}
-    for claim, other in ((_learning(claim, state), _learning(other, state)) for claim, other in pairs):
+    for claim, other in ((_learned(claim, state)[0], _learned(other, state)[0]) for claim, other in pairs):
         if claim.source != other.source and claim.text and other.text:
             said = noticed(state, "contradiction", claim.text, 0.0, (claim.id, other.id), other.text)
             memory[said.key] = said
@@ -130,10 +131,12 @@ def judged_by(form: Judged) -> Judgement:
     return Judgement(completeness=form.completeness, quality=form.quality, suggestions=suggestions)
 
 
-def _learning(fact: LearnedFact, state: StepState) -> Learning:
-    task = state.task
-    source = state.keys[fact.document - 1]
-    return Learning(text=plain_fact(fact.text), source=source, step=task.step.id, question_id=task.question_id)
+def _learned(fact: LearnedFact, state: StepState, shown: Collection[int] = ()) -> list[Learning]:
+    """The fact as its source has it, and as the others do that were `shown`."""
+    task, text = state.task, plain_fact(fact.text)
+    documents = dict.fromkeys([fact.document, *(one for one in fact.also if one in shown)])
+    keys = [state.keys[number - 1] for number in documents]
+    return [Learning(text=text, source=key, step=task.step.id, question_id=task.question_id) for key in keys]
 
 
 def _plain(text: str) -> str:

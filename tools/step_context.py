@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..evidence.memory.learned import in_view
+from ..evidence.memory.learned import facts_of, in_view
 from ..evidence.memory.observations import open_gaps
 from ..knowledge import Observation, short_hash
-from ..run.knowing import as_elements, as_learned, known
+from ..run.knowing import as_elements, as_learned, as_sources, known
 from ..run.limits import Limits
 from ..run.step_branch import StepState, StepTask
 
@@ -19,7 +19,7 @@ def given_to(task: StepTask) -> str:
     """What a step was given when it was sent out, as a model reads it; empty if that is nothing."""
     keys = dict.fromkeys(one.source for one in task.known if one.source)
     numbers = {key: number for number, key in enumerate(keys, 1)}
-    learned, elements = as_learned(task.known, numbers), as_elements(task.elements)
+    learned, elements = as_learned(facts_of(task.known), numbers), as_elements(task.elements)
     return known(fence_name=short_hash(task.question_id, task.id)[:8], learnings=learned, elements=elements)
 
 
@@ -30,7 +30,8 @@ def knowledge_of(state: StepState, limits: Limits) -> str:
     return known(
         title=step.title,
         task=step.task,
-        learnings=as_learned(learnings, state.numbers),
+        learnings=as_learned(facts_of(learnings), state.numbers),
+        sources=as_sources(state.task.rests_on, state.numbers),
         elements=as_elements(state.task.elements),
         gaps=[gap.text for gap in gaps_of(state)][: limits.max_elements],
     )

@@ -13,6 +13,8 @@ from .refusal import is_refusal
 from .rendering import plain_citations, plain_line, source_list
 
 _SECTION = re.compile(r"^## .*$", re.MULTILINE)
+_CITING = re.compile(r" ?\((?:[^\W\d_]+[ ,]+){0,4}\[\d+\](?:,? ?\[\d+\]| [^\W\d_]+(?= \[))*\)")
+"""A few words in brackets that say nothing without the numbers behind them, as in "(reckoned from [2] and [3])"."""
 _CITATION = re.compile(r" ?\[\d+\](?:,? ?\[\d+\])*")
 
 
@@ -22,7 +24,7 @@ def read_body(document: str) -> str:
     while headings and headings[-1].group() in _endings():
         document = document[: headings.pop().start()]
     document = _comparisons().sub("", document)
-    return _CITATION.sub("", document).strip()
+    return _CITATION.sub("", _CITING.sub("", document)).strip()
 
 
 def without_marks(text: str) -> str:

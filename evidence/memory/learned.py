@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from ...knowledge import Learning
+from ...knowledge import Fact, Learning
 from ...state import Finding
 from ..citations.known import KnownMarkers
+from ..text.likeness import Meaning, components, is_same, meaning
 from ..text.mixing import in_turn
 from ..text.sentences import Sentence, sentences_of
 from ..text.words import tokens
@@ -38,13 +39,22 @@ def plain_fact(text: str) -> str:
     return "".join(part for part in parts if isinstance(part, str)).strip()
 
 
-def merged_by_source(learnings: Sequence[Learning]) -> list[tuple[str, list[str]]]:
-    """Each source with what was learned from it, each thing once, in order of first appearance; no thoughts."""
-    merged: dict[str, dict[str, None]] = {}
-    for learning in learnings:
-        if learning.source:
-            merged.setdefault(learning.source, {})[learning.text] = None
-    return [(source, list(texts)) for source, texts in merged.items()]
+def facts_of(learnings: Iterable[Learning]) -> list[Fact]:
+    """What learnings say, each thing once, in order of first appearance; thoughts stand apart."""
+    noted = [(one, meaning(one.text)) for one in learnings]
+
+    def are_alike(one: tuple[Learning, Meaning], other: tuple[Learning, Meaning]) -> bool:
+        return bool(one[0].source) == bool(other[0].source) and is_same(one[1], other[1])
+
+    return [Fact(tuple(one for one, _ in group)) for group in components(noted, are_alike)]
+
+
+def merged_by_source(learnings: Iterable[Learning]) -> list[tuple[str, list[Fact]]]:
+    """Each source with the facts that were first learned from it, in order of first appearance; no thoughts."""
+    merged: dict[str, list[Fact]] = {}
+    for fact in facts_of(one for one in learnings if one.source):
+        merged.setdefault(fact.sources[0], []).append(fact)
+    return list(merged.items())
 
 
 def in_view(groups: Sequence[Sequence[Learning]], about: str, tokens: int) -> list[Learning]:

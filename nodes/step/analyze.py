@@ -53,7 +53,13 @@ async def analyze(state: StepState, runtime: Runtime[Context]) -> AnalyzeUpdate:
     said, knowledge = [HumanMessage(task.text)], knowledge_of(state, context.limits)
     form = await call.tried(
         call.filler.ask_if_possible(
-            RecordAnalysis, "orchestrator", "analyze", said, facts=facts_of_step(state), knowledge=knowledge
+            RecordAnalysis,
+            "orchestrator",
+            "analyze",
+            said,
+            facts=facts_of_step(state),
+            knowledge=knowledge,
+            question=task.question,
         )
     )
     failures = call.filler.failures
