@@ -97,7 +97,7 @@ def _iteration(
     state: ResearchState, run: Run, step: PlanStep, iteration: Iteration, actions: list[Action], place: Placement
 ) -> Packets:
     first = place.model_copy(update={"sub_turn_index": iteration.began})
-    yield activity("search" if step.requires_search else "analyze", run.question, first)
+    yield activity("search" if step.requires_search else "analyze", run.question, first, step.title)
     for turn, action in enumerate(actions, iteration.began + 1):
         yield from action_told(state, run, action, place.model_copy(update={"sub_turn_index": turn}))
     last = place.model_copy(update={"sub_turn_index": iteration.turn})
@@ -105,6 +105,6 @@ def _iteration(
 
 
 def _unfinished(state: ResearchState, run: Run, step: PlanStep, actions: list[Action], place: Placement) -> Packets:
-    yield activity("search" if step.requires_search else "analyze", run.question, place)
+    yield activity("search" if step.requires_search else "analyze", run.question, place, step.title)
     for turn, action in enumerate(actions, (place.sub_turn_index or 0) + 1):
         yield from action_told(state, run, action, place.model_copy(update={"sub_turn_index": turn}))

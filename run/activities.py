@@ -119,14 +119,14 @@ WORDINGS: dict[ActivityKind, tuple[Icon, tuple[str, str, str, str, str]]] = {
 """The icon and the five wordings of each kind."""
 
 
-def activity(kind: ActivityKind, seed: str, placement: Placement) -> Activity:
+def activity(kind: ActivityKind, seed: str, placement: Placement, step_title: str = "") -> Activity:
     """A wording of this kind at this place; the same seed has the same wording there, so that a run can be repeated.
 
-    The seed is the question.
+    The seed is the question; `step_title` names the step that it is an activity of.
     """
     icon, texts = WORDINGS[kind]
     choice = int(short_hash(seed, kind, placement.model_dump_json()), 16) % len(texts)
-    return Activity(placement=placement, text=texts[choice], icon=icon)
+    return Activity(placement=placement, text=texts[choice], icon=icon, step_title=step_title)
 
 
 def told(progress: Progress, placement: Placement, kind: ActivityKind, failures: Sequence[str] = ()) -> dict[str, Any]:

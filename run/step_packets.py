@@ -18,6 +18,8 @@ class Activity(Packet):
     type: Literal["activity"] = "activity"
     text: str
     icon: Icon
+    step_title: str = ""
+    """Title of the step that is at it; empty for what belongs to none."""
 
 
 class Summary(Packet):

@@ -49,7 +49,7 @@ async def analyze(state: StepState, runtime: Runtime[Context]) -> AnalyzeUpdate:
     """Have the step's thought written down: statements that are marked as analysis, and never become a source."""
     task, context, writer = state.task, settings_of(runtime), runtime.stream_writer
     call = StepCall(state, context, runtime)
-    emit(writer, step_started(task.step, task.place), activity("analyze", task.question, call.place))
+    emit(writer, step_started(task.step, task.place), activity("analyze", task.question, call.place, task.step.title))
     said, knowledge = [HumanMessage(task.text)], knowledge_of(state, context.limits)
     form = await call.tried(
         call.filler.ask_if_possible(

@@ -57,7 +57,7 @@ async def choose_queries(state: StepState, runtime: Runtime[Context]) -> ChooseQ
     reason = reason or used_up(tool, meter_of(task, state.spending))
     if reason:
         return {"is_over": True, "ended": "partial", "reason": reason}
-    emit(writer, activity("search", task.question, call.place))
+    emit(writer, activity("search", task.question, call.place, task.step.title))
     update = ChooseQueriesUpdate(iteration=state.iteration + 1, began=state.turn, turn=state.turn + 1)
     if state.next_queries or state.open_next:
         return {**update, "queries": state.next_queries}
