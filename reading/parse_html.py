@@ -158,8 +158,8 @@ def _drop_comments(root: lxml.html.HtmlElement) -> None:
     """Remove what readers wrote below a text; where that is most of the page, as in a forum, it is the text."""
     from trafilatura.xpaths import REMOVE_COMMENTS_XPATH
 
-    comments = [element for find in REMOVE_COMMENTS_XPATH for element in find(root)]
-    outer = [one for one in comments if not any(above in comments for above in one.iterancestors())]
+    comments = {element for find in REMOVE_COMMENTS_XPATH for element in find(root)}
+    outer = [one for one in comments if comments.isdisjoint(one.iterancestors())]
     if 2 * sum(len(_line(one.text_content())) for one in outer) < len(_line(root.text_content())):
         for element in outer:
             element.drop_tree()

@@ -10,18 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lab import QUESTION, write_documents
-from langgraph.checkpoint.memory import InMemorySaver
 from packet_check import merged
 from planned_lab import plan, step
-from planned_wire import form_server
+from test_planned_refusals import run
 from test_wire_runs import thorough
 from wire import wire_lab
 
-from deep_research.app.embed import build_graph
-from deep_research.app.stream import apackets, read_packet
-from deep_research.run.context import Context
-from deep_research.run.limits import Limits
+from deep_research.app.stream import read_packet
 
 GOLDEN = Path(__file__).parent / "golden"
 PASSING = {"call_finished", "documents_indexed", "chat_heartbeat"}
@@ -69,18 +64,6 @@ async def test_a_planned_run_over_the_wire(tmp_path: Path, monkeypatch: pytest.M
             "gaps": [{"question": "Who built it?", "relevance": 0.9}],
         },
     }
-    with form_server(rules) as (server, _):
-        for name, value in server.environment.items():
-            monkeypatch.setenv(name, value)
-        context = Context(
-            models="openai:fake-1",
-            tool_calls="native",
-            docs=(write_documents(tmp_path / "docs"),),
-            engines=(),
-            limits=Limits(whole_characters=0),
-            data_dir=tmp_path / "data",
-        )
-        graph = build_graph("planned", checkpointer=InMemorySaver())
-        told = [packet.model_dump(mode="json") async for packet in apackets(graph, QUESTION, "light", context=context)]
-    told = [packet for packet in told if packet["type"] != "elapsed_time"]
+    packets, _ = await run(tmp_path, monkeypatch, rules)
+    told = [packet.model_dump(mode="json") for packet in packets if packet.type != "elapsed_time"]
     is_golden("planned", lines_of(told, ((tmp_path / "docs").as_uri(), "file:///docs")))
