@@ -59,7 +59,8 @@ def end_lines(standing: Standing) -> list[str]:
     state, run, report = standing.state, standing.state.run, standing.state.report
     if run is None or report is None:
         return []
-    found = [f"{len(report.sources)} of {counted(len(state.sources), 'source')} cited"]
+    read = sum(bool(source.content_hash) for source in state.sources.values())
+    found = [f"{counted(len(report.sources), 'source')} cited, {read} read of {len(state.sources)} found"]
     if report.audit:
         found += [f"{counted(report.audit.marked, 'sentence')} marked as not verified"]
     gaps = [*gaps_of(run, state.findings.values()), *missing_of(run, state.findings.values(), state.memory.values())]

@@ -138,7 +138,9 @@ def _describe_step(packet: AnyPacket) -> str:
         case step_packets.StepStarted():
             return f"step {packet.step_id} ({packet.kind}): {shorten(packet.title)}"
         case step_packets.StepLearnings():
-            learned = counted(len(packet.learnings), "thing") if packet.learnings else "nothing new"
+            learned = (
+                counted(len({one.text for one in packet.learnings}), "thing") if packet.learnings else "nothing new"
+            )
             return f"learned {learned}, confidence {packet.confidence:.2g}"
         case step_packets.StepAssessed():
             return "complete" if packet.is_complete else f"not complete: {shorten(packet.reasoning)}"

@@ -15,7 +15,7 @@ from ..knowledge import FINAL_CHECK, Fact, Learning, Observation
 from ..models.settings import settings_of
 from ..run.activities import activity, told
 from ..run.context import Context
-from ..run.knowing import known
+from ..run.knowing import as_gaps, known
 from ..run.ledger import booked
 from ..run.packet import Placement, emit
 from ..run.pages import pages_of
@@ -77,7 +77,7 @@ async def _check(
         learnings=with_numbers(state, items),
         sources=sources_of(state, items),
         candidates=candidates,
-        gaps=[gap.text for gap in gaps],
+        gaps=as_gaps(gaps),
     )
     said = [HumanMessage(state.brief.summary)]
     form = await filler.ask_if_possible(

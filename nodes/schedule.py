@@ -9,7 +9,7 @@ from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
 from ..evidence.memory.learned import in_view
-from ..evidence.memory.observations import elements_for, open_gaps, relevance
+from ..evidence.memory.observations import contradictions, elements_for, open_gaps, relevance
 from ..knowledge import Learning, PlanStep, StepOutcome
 from ..models.settings import settings_of
 from ..run.context import Context
@@ -147,13 +147,17 @@ def _task(state: ResearchState, step: PlanStep, steps: int, limits: Limits) -> S
 
 
 def _known(state: ResearchState, step: PlanStep, tokens: int) -> tuple[Learning, ...]:
-    """What the thought before it came to, what the steps that it builds on learned, and the rest, as far as it fits."""
+    """What the thought before it came to, what the steps that it builds on learned, what is disputed, then the rest.
+
+    All as far as so many tokens hold it; what earlier questions have learned is known, too.
+    """
     before, own = _thought_before(state, step), {one.id for one in own_learnings(state)}
-    groups: tuple[list[Learning], ...] = ([], [], [])
-    # What earlier questions have learned is known, too.
+    disputed = {key for pair in contradictions(state.memory.values()) for key in pair.learnings}
+    groups: tuple[list[Learning], ...] = ([], [], [], [])
     for one in state.learnings.values():
-        builds_on = one.id in own and one.step in step.depends_on
-        groups[0 if one.id in own and one.step == before else 1 if builds_on else 2].append(one)
+        is_own = one.id in own
+        order = (is_own and one.step == before, is_own and one.step in step.depends_on, one.id in disputed, True)
+        groups[order.index(True)].append(one)
     return tuple(in_view(groups, step.task, tokens))
 
 

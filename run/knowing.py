@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..knowledge import Element, Fact, PlanStep, Source
+from ..knowledge import Element, Fact, Observation, PlanStep, Source
 from .fencing import fence
 
 
@@ -45,10 +45,18 @@ def as_sources(sources: Iterable[Source], numbers: Mapping[str, int]) -> list[di
     return [{name: value for name, value in one.items() if value} for one in told]
 
 
+def as_gaps(gaps: Iterable[Observation]) -> list[dict[str, Any]]:
+    """Open questions with the numbers by which they are answered, from 1."""
+    return [{"number": number, "question": gap.text} for number, gap in enumerate(gaps, 1)]
+
+
 def as_elements(elements: Iterable[Element]) -> list[dict[str, Any]]:
     """Pieces of context with their kind, their step and their relevance."""
     kept = {"kind", "content", "relevance"}
-    return [{**element.model_dump(include=kept), "step": element.source} for element in elements]
+    return [
+        {**element.model_dump(include=kept), "relevance": round(element.relevance, 2), "step": element.source}
+        for element in elements
+    ]
 
 
 def as_plan(steps: Sequence[PlanStep]) -> list[dict[str, Any]]:

@@ -50,7 +50,7 @@ class Limits(BaseSettings):
     """Follow-up steps one below the other, under a step of thought alone."""
     max_elements: int = Field(default=20, ge=1)
     """Insights, contradictions and thoughts that a step is shown, the most relevant ones; as many gaps beside them."""
-    memory_tokens: int = Field(default=8_000, ge=1)
+    memory_tokens: int = Field(default=12_000, ge=1)
     """Tokens of the learnings that a step, the plan's revision or the final check is shown."""
     researcher_seconds: float = Field(default=720, gt=0)
     """Active seconds after which a researcher starts to write."""

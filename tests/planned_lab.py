@@ -63,6 +63,8 @@ class Asked(NamedTuple):
         known: dict[str, Any] = {}
         for _, text in _FENCED.findall(said):
             known |= json.loads(text).get("knowledge", {})
+        if gaps := known.get("gaps"):
+            known["gaps"] = [gap["question"] if isinstance(gap, dict) else gap for gap in gaps]
         handed_in = [call["args"] for one in self.messages if isinstance(one, AIMessage) for call in one.tool_calls]
         own = [fact for args in handed_in for fact in args.get("learnings", [])]
         return {**known, "learnings": [*known.get("learnings", []), *own]} if own else known

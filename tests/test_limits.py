@@ -27,7 +27,7 @@ DEFAULTS = {
     "max_follow_ups": 2,
     "max_analysis_follow_ups": 3,
     "max_elements": 20,
-    "memory_tokens": 8_000,
+    "memory_tokens": 12_000,
     "researcher_seconds": 720,
     "researcher_seconds_hard": 1800,
     "tool_seconds": 600,

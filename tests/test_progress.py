@@ -172,7 +172,7 @@ def step_start(tab: int = 1) -> AnyPacket:
 
 
 def learned(count: int, confidence: float) -> AnyPacket:
-    known = [sp.LearningShown(id=str(number), text="It was lit.", document_id="d") for number in range(count)]
+    known = [sp.LearningShown(id=str(number), text=f"It was lit {number}.", document_id="d") for number in range(count)]
     return sp.StepLearnings(placement=AGENT, step_id="2", iteration=1, learnings=known, confidence=confidence)
 
 

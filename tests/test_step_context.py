@@ -89,7 +89,7 @@ async def test_what_bears_not_at_all_on_a_step_has_the_relevance_0_and_kinds_are
     given = {one["content"]: (one["kind"], one["relevance"]) for one in asked[0].knowledge["elements"]}
     assert given["Whales sing."] == ("insight", 0.0)
     assert given["Ships sail."] == ("reasoning", 0.0)
-    assert given[OLD] == ("insight", pytest.approx(2 / 3))
+    assert given[OLD] == ("insight", 0.67)
 
 
 @pytest.mark.behaviour("A-69")
@@ -115,7 +115,7 @@ async def test_each_piece_says_what_it_is_where_it_comes_from_and_how_much_it_be
     assert [(gap.text, gap.step, gap.score) for gap in task.gaps] == [(OPEN, "1", 0.9)]
     assert Element(content=OLD, relevance=2 / 3, source="1", kind="insight") in task.elements
     shown_first = run.asked("choose_queries", SECOND)[0].knowledge["elements"]
-    assert shown_first[0] == {"kind": "insight", "content": OLD, "relevance": 2 / 3, "step": "1"}
+    assert shown_first[0] == {"kind": "insight", "content": OLD, "relevance": 0.67, "step": "1"}
 
 
 @pytest.mark.behaviour("A-70")

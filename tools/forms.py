@@ -119,7 +119,7 @@ class RecordRound(Judged):
     answered_gaps: list[int] = Field(default_factory=list)
     """Numbers of the open questions that they answer."""
     is_complete: bool = False
-    """True if nothing that the task asks for is missing."""
+    """True if all is there that sources can be expected to say on the task."""
     reasoning: str = ""
     """What is there and what is missing, in a sentence or two."""
     key_elements: list[str] = Field(default_factory=list)

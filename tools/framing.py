@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..evidence.memory.learned import in_view, thoughts
-from ..evidence.memory.observations import insights
+from ..evidence.memory.observations import insights, relevance
 from ..run.conversation import subject_of
 from ..run.packet import Placement, final_document
 from ..run.step_packets import ReportFraming, Sources
@@ -39,5 +39,6 @@ def _conclusions(state: ResearchState) -> list[str]:
     thought = thoughts(own)
     if thought:
         return [one.text for one in thought if one.step == thought[-1].step]
-    noticed = [insight.text for insight in insights(own_observations(state))]
+    about = state.brief.summary
+    noticed = sorted((one.text for one in insights(own_observations(state))), key=lambda text: -relevance(text, about))
     return noticed or [one.text for one in in_view([own], state.brief.summary, FIRST)[:1]]

@@ -71,10 +71,12 @@ def _results(state: ResearchState) -> Iterator[_Result]:
     for source, facts in sorted(merged, key=lambda pair: pair[0].number):
         number, lines = source.number, "\n".join(f"{fact.text} {_citation(state, fact)}" for fact in facts)
         yield _Result(f"source-{number}", f"What source {number} says", f"What {source.title!r} says", lines)
-    # What belongs to the present question comes first.
-    own, noticed = own_learnings(state), own_observations(state)
-    concluded = [*_texts(own, noticed), *_texts(learnings, state.memory.values())]
-    if concluded:
-        lines = "\n".join(dict.fromkeys(concluded))
-        text = f"Analysis, not a source and without a number:\n{lines}"
+    own = list(dict.fromkeys(_texts(own_learnings(state), own_observations(state))))
+    earlier = [text for text in dict.fromkeys(_texts(learnings, state.memory.values())) if text not in own]
+    if own or earlier:
+        head = "Analysis, not a source and without a number:"
+        behind = (
+            ["Analysis for earlier questions, which what was found since may overrule:", *earlier] if earlier else []
+        )
+        text = "\n".join([head, *own, *behind])
         yield _Result(ANALYSIS, "What follows from it", "What follows from it", text)

@@ -13,6 +13,7 @@ from ..evidence.citations.outline import PlannedSection
 from ..evidence.citations.stream import cited_numbers
 from ..evidence.memory.comparison import in_words
 from ..evidence.memory.notes import missing_of
+from ..evidence.memory.observations import open_gaps
 from ..evidence.text.shrink import cited_sentences
 from ..knowledge import Source
 from ..models.request import Request
@@ -27,6 +28,11 @@ from .report_basis import report_basis
 from .request_facts import facts_of_run
 from .write_unheard import last_words
 
+_SEEN = {
+    "part": "read in part",
+    "excerpt": "only a search excerpt was read",
+    "not opened": "could not be opened, only a search excerpt was read",
+}
 TITLE = 100
 """Characters of a source's title."""
 
@@ -74,6 +80,7 @@ def _reminder(state: ResearchState, context: Context, asked: Asked, draft: str, 
     run, pairs = state.run, disagreement_in_thread(state)
     assert run is not None and state.plan is not None
     missing = missing_of(run, state.findings.values(), state.memory.values())
+    earlier = [gap.text for gap in open_gaps(state.memory.values()) if gap.question_id != run.id]
     return render(
         "write_report",
         "reminder",
@@ -95,6 +102,7 @@ def _reminder(state: ResearchState, context: Context, asked: Asked, draft: str, 
         intent=intent_of(state) if state.steps else "",
         sources=_sources_told(state),
         gaps=fence("\n".join(missing)) if missing else "",
+        earlier_gaps=fence("\n".join(earlier)) if earlier else "",
         contradictions=fence("\n".join(map(in_words, pairs))) if pairs else "",
     )
 
@@ -115,7 +123,7 @@ def _told(source: Source) -> str:
         "superseded" if source.superseded_by else "",
         "draft" if source.is_draft else "",
         f"in force from {source.in_force_from}" if source.in_force_from else "",
-        "" if source.content_hash else "only a search excerpt was read",
+        _SEEN.get(source.extent, ""),
     )
     host = urlsplit(source.key).hostname if source.kind == "web" else ""
     return "; ".join(filter(None, (source.title[:TITLE], host, *marks)))

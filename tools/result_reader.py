@@ -15,7 +15,7 @@ from ..evidence.memory.observations import answers
 from ..knowledge import Learning, Observation, Suggestion
 from ..run import tool_names
 from ..run.context import Context
-from ..run.knowing import known
+from ..run.knowing import as_gaps, known
 from ..run.pages import Pages
 from ..run.step_branch import Judgement, StepState, noticed
 from .arguments import as_lines
@@ -62,7 +62,7 @@ async def ask_round(state: StepState, context: Context, pages: Pages, filler: Fi
         iteration=state.iteration + (not state.has_results),
         max_iterations=limits.max_step_iterations,
         has_results=state.has_results,
-        gaps=known(gaps=[gap.text for gap in gaps_of(state)][: limits.max_elements]),
+        gaps=known(gaps=as_gaps(gaps_of(state)[: limits.max_elements])),
     )
 
 

@@ -24,6 +24,7 @@ from ...tools.step_call import StepCall
 
 MOST_UNPRODUCTIVE = 2
 """Iterations in a row without anything new after which a step is over."""
+NOTHING_NEW = "it ended after two rounds in a row that brought nothing new"
 NO_VERDICT = "No verdict was given"
 
 
@@ -91,6 +92,8 @@ async def study(state: StepState, runtime: Runtime[Context]) -> StudyUpdate:
         seconds=call.seconds,
         spending=call.costs,
     )
+    if unproductive >= MOST_UNPRODUCTIVE and not (is_over or state.failures or call.filler.failures):
+        update["reason"] = NOTHING_NEW
     if said:
         update["judged"] = judged_by(said)
         update["memory"] = {**learned.memory, **observed(said, state, learned.learnings, sure)}
