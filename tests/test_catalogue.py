@@ -30,3 +30,21 @@ def test_many_documents_are_told_by_their_folders(tmp_path: Path) -> None:
     told = catalogue(library, count)
     assert told.splitlines()[1:-1] == ["- docs:papers/new: 130 documents", "- docs:papers/old: 30 documents"]
     assert catalogue(Library(Context(data_dir=tmp_path / "data")), 0) == ""
+
+
+def test_drafts_and_superseded_versions_are_marked(tmp_path: Path) -> None:
+    folder = tmp_path / "rules"
+    folder.mkdir()
+    for name, text in {
+        "fees.md": "# Fees\n\nVersion 2, valid from 1 May 2024. It costs 9 euros.",
+        "fees_old.md": "# Fees\n\nVersion 1, valid from 1 May 2021. It costs 7 euros.",
+        "berths.md": "# Berths\n\nDraft. There shall be 40.",
+    }.items():
+        (folder / name).write_text(text, "utf-8")
+    library = Library(Context(docs=(folder,), data_dir=tmp_path / "data"))
+    lines = catalogue(library, library.refresh().documents).splitlines()[1:-1]
+    assert sorted(line.rpartition("/")[2] for line in lines) == [
+        "berths.md, draft, 35 characters)",
+        "fees.md, 2024-05-01, 59 characters)",
+        "fees_old.md, 2021-05-01, superseded, 59 characters)",
+    ]

@@ -20,7 +20,7 @@ TITLE = 120
 
 def catalogue(library: Library, documents: int) -> str:
     """Return a list of so many documents for a prompt: one by one, or else their folders; empty if there are none."""
-    lines = list(map(_line, library.documents())) if documents <= LISTED else []
+    lines = list(map(_line, library.standing())) if documents <= LISTED else []
     if documents and (not lines or sum(map(len, lines)) > CHARACTERS):
         lines = list(_folders(library.addresses()))
     return fence("\n".join(lines), tag="documents") if lines else ""
@@ -28,8 +28,10 @@ def catalogue(library: Library, documents: int) -> str:
 
 def _line(document: Document) -> str:
     source = document.source
-    date = f", {source.date}" if source.date else ""
-    return f"- {source.title[:TITLE]} ({source.address}{date}, {len(document.text):,} characters)"
+    to_come = f"in force from {source.in_force_from}" if source.in_force_from else ""
+    standing = "draft" if source.is_draft else "superseded" if source.superseded_by else to_come
+    facts = filter(None, (source.address, source.date, standing, f"{len(document.text):,} characters"))
+    return f"- {source.title[:TITLE]} ({', '.join(facts)})"
 
 
 def _folders(addresses: Iterable[str]) -> Iterator[str]:
