@@ -1,18 +1,21 @@
-"""The children that parse web pages, shared by all readers of the process for as long as there is one."""
+"""The children that parse web pages: shared by all readers of the process, ended when nobody needs them for a while."""
 
 from __future__ import annotations
 
+import atexit
 import threading
 from dataclasses import dataclass, field
 from functools import partial
 
-from ..run.threads import Threads, in_thread
+from ..run.threads import Threads
 from .extract import Parser
 from .fetch import Fetched
 from .records import Extract
 
 CHILDREN = 4
 """Most children for all readers with the same limits: those kept busy by hostile pages must not stop the rest."""
+IDLE_SECONDS = 60.0
+"""How long children wait for the next reader: starting one costs as much as parsing thirty pages."""
 
 
 @dataclass(eq=False)
@@ -20,6 +23,7 @@ class _Shared:
     parser: Parser
     threads: Threads = field(default_factory=lambda: Threads("parse", CHILDREN))
     users: int = 0
+    end: threading.Timer | None = None
 
 
 _lock = threading.Lock()
@@ -29,8 +33,9 @@ _shared: dict[tuple[float, int], _Shared] = {}
 class Parsers:
     """One reader's part in the children; they are started when there is something to parse."""
 
-    def __init__(self, seconds: float, max_bytes: int) -> None:
-        self._limits = (seconds, max_bytes)
+    def __init__(self, seconds: float, max_bytes: int, idle_seconds: float = IDLE_SECONDS) -> None:
+        """`seconds` are those of one page; for `idle_seconds` the children outlast the last reader."""
+        self._limits, self._idle_seconds = (seconds, max_bytes), idle_seconds
         self._used: _Shared | None = None
 
     def open(self) -> None:
@@ -40,21 +45,41 @@ class Parsers:
                 _shared[self._limits] = _Shared(Parser(*self._limits, CHILDREN))
             self._used = _shared[self._limits]
             self._used.users += 1
+            if self._used.end:
+                self._used.end.cancel()
 
-    async def close(self) -> None:
-        """Take part no longer; the last one ends the children, at once also those that still parse."""
+    def close(self) -> None:
+        """Take part no longer."""
         used, self._used = self._used, None
         if used is None:
             return
         with _lock:
             used.users -= 1
-            if used.users:
-                return
-            del _shared[self._limits]
-        await in_thread(used.parser.close)
+            if not used.users:
+                used.end = threading.Timer(self._idle_seconds, _end, (self._limits, used))
+                used.end.daemon = True
+                used.end.start()
 
     async def parse(self, fetched: Fetched, name: str) -> Extract:
         """Parse a page when a child is free. Raises `Unreadable`."""
         assert self._used is not None
         work = partial(self._used.parser.parse, fetched.data, name, fetched.kind, fetched.charset, fetched.address)
         return await self._used.threads.run(work)
+
+
+def _end(limits: tuple[float, int], shared: _Shared) -> None:
+    """End the children, at once also those that still parse, unless somebody has come to use them."""
+    with _lock:
+        if shared.users or _shared.get(limits) is not shared:
+            return
+        del _shared[limits]
+    shared.parser.close()
+
+
+@atexit.register
+def _end_all() -> None:
+    with _lock:
+        ended = [*_shared.values()]
+        _shared.clear()
+    for shared in ended:
+        shared.parser.close()

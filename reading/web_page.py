@@ -55,11 +55,11 @@ class WebReader:
         return self
 
     async def __aexit__(self, *error: object) -> None:
-        """Close the connections; the last reader ends the parsers."""
+        """Close the connections; the parsers wait for the next reader."""
         try:
             await self._fetcher.__aexit__(*error)
         finally:
-            await self._parsers.close()
+            self._parsers.close()
 
     async def read(self, address: str) -> WebPage:
         """The page at an address. Raises `Unread`, whose `code` says why there is none."""
