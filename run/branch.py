@@ -44,16 +44,16 @@ class ResearcherState:
     was_nudged: bool = False
     step: int = 0
     seconds: float = 0.0
-    numbered: Annotated[list[str], append] = field(default_factory=list)
-    actions: Annotated[list[Action], append] = field(default_factory=list)
-    sources: Annotated[dict[str, Source], merge_sources] = field(default_factory=dict)
-    spending: Annotated[dict[str, Spent], merge_by_id] = field(default_factory=dict)
-    thoughts: Annotated[dict[str, str], merge_texts] = field(default_factory=dict)
+    numbered: Annotated[list[str], delta(append, list)] = field(default_factory=list)
+    actions: Annotated[list[Action], delta(append, list)] = field(default_factory=list)
+    sources: Annotated[dict[str, Source], delta(merge_sources, dict)] = field(default_factory=dict)
+    spending: Annotated[dict[str, Spent], delta(merge_by_id, dict)] = field(default_factory=dict)
+    thoughts: Annotated[dict[str, str], delta(merge_texts, dict)] = field(default_factory=dict)
     ended: Ending | None = None
     reason: str = ""
     missing: tuple[str, ...] = ()
-    failures: Annotated[list[str], append] = field(default_factory=list)
-    findings: Annotated[dict[str, Finding], merge_findings] = field(default_factory=dict)
+    failures: Annotated[list[str], delta(append, list)] = field(default_factory=list)
+    findings: Annotated[dict[str, Finding], delta(merge_findings, dict)] = field(default_factory=dict)
 
 
 class ResearcherInput(TypedDict):

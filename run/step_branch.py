@@ -94,16 +94,16 @@ class StepState:
     is_over: bool = False
     ended: Ending = "done"
     reason: str = ""
-    numbered: Annotated[list[str], append] = field(default_factory=list)
-    actions: Annotated[list[Action], append] = field(default_factory=list)
-    failures: Annotated[list[str], append] = field(default_factory=list)
-    iterations: Annotated[list[Iteration], append] = field(default_factory=list)
-    sources: Annotated[dict[str, Source], merge_sources] = field(default_factory=dict)
-    learnings: Annotated[dict[str, Learning], merge_by_id] = field(default_factory=dict)
-    memory: Annotated[dict[str, Observation], merge_by_id] = field(default_factory=dict)
-    spending: Annotated[dict[str, Spent], merge_by_id] = field(default_factory=dict)
-    findings: Annotated[dict[str, Finding], merge_findings] = field(default_factory=dict)
-    outcomes: Annotated[dict[str, StepOutcome], merge_by_id] = field(default_factory=dict)
+    numbered: Annotated[list[str], delta(append, list)] = field(default_factory=list)
+    actions: Annotated[list[Action], delta(append, list)] = field(default_factory=list)
+    failures: Annotated[list[str], delta(append, list)] = field(default_factory=list)
+    iterations: Annotated[list[Iteration], delta(append, list)] = field(default_factory=list)
+    sources: Annotated[dict[str, Source], delta(merge_sources, dict)] = field(default_factory=dict)
+    learnings: Annotated[dict[str, Learning], delta(merge_by_id, dict)] = field(default_factory=dict)
+    memory: Annotated[dict[str, Observation], delta(merge_by_id, dict)] = field(default_factory=dict)
+    spending: Annotated[dict[str, Spent], delta(merge_by_id, dict)] = field(default_factory=dict)
+    findings: Annotated[dict[str, Finding], delta(merge_findings, dict)] = field(default_factory=dict)
+    outcomes: Annotated[dict[str, StepOutcome], delta(merge_by_id, dict)] = field(default_factory=dict)
 
     @property
     def call_id(self) -> str:
