@@ -82,9 +82,9 @@ class RunBook(NamedTuple):
     ) -> Standing:
         """Put a question, a follow-up, an answer or a word on the way to a thread.
 
-        The thread's earlier settings hold where none is given. A new thread begins by the strategy, if none is given by
-        that of the environment; a known one goes on by its own, and is not asked by another. A call that is refused
-        leaves no trace of a new thread.
+        The thread's earlier settings hold where none is given, but for `clarify`, which is of one question. A new
+        thread begins by the strategy, if none is given by that of the environment; a known one goes on by its own, and
+        is not asked by another. A call that is refused leaves no trace of a new thread.
         """
         begun_by = await self._begun_by(thread)
         if begun_by and strategy not in (None, begun_by):
@@ -95,6 +95,9 @@ class RunBook(NamedTuple):
         graph = self.graph(begun_by or strategy or default_strategy())
         snapshot = await _snapshot(graph, thread)
         choices = await self._kept(thread).choices(given)
+        if "clarify" not in given and not _is_unfinished(snapshot):
+            # Who did not want to be asked about one question may want to about the next.
+            choices.pop("clarify", None)
         context = self._context(choices)
         check_question([HumanMessage(words)], context.limits.question_characters)
         check_tools(context)

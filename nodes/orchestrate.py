@@ -139,7 +139,8 @@ def _noticed(state: ResearchState, limits: Limits) -> str:
     own = own_observations(state)
     pairs = [[pair.text, pair.other] for pair in contradictions(own)]
     gaps = [gap.text for gap in open_gaps(own)]
-    return known(gaps=gaps[: limits.max_elements], contradictions=pairs[: limits.max_elements])
+    earlier = [gap.text for gap in open_gaps(state.memory.values()) if gap not in own]
+    return known(gaps=gaps, earlier_gaps=earlier, contradictions=pairs[: limits.max_elements])
 
 
 def _carry_out(state: ResearchState, reply: Reply, context: Context, teller: Teller) -> OrchestrateUpdate:

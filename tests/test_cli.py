@@ -182,6 +182,13 @@ def test_a_follow_up_keeps_the_settings_of_its_thread(desk: Desk) -> None:
     assert len(desk.call("runs").out.splitlines()) == 1
 
 
+def test_who_did_not_want_to_be_asked_about_one_question_is_asked_about_the_next(desk: Desk) -> None:
+    assert desk.call("ask", QUESTION, "--docs", str(desk.docs), "--thread", "talk", "--yes").code == 0
+    ended = desk.call("ask", "Compare them?", "--thread", "talk")
+    assert (ended.code, ended.out) == (3, "")
+    assert "Which subject" in ended.err
+
+
 def test_on_a_terminal_the_question_back_is_answered_right_there(desk: Desk) -> None:
     report = desk.folder / "report.md"
     # The report goes to a file, so that a stray character of the prompt would show.
