@@ -27,13 +27,13 @@ def append(current: Sequence[Value], update: Sequence[Value]) -> list[Value]:
     return [*current, *update]
 
 
-def append_lists(current: Sequence[Value], update: Sequence[Sequence[Value]]) -> list[Value]:
+def append_lists(current: Sequence[Value], update: Sequence[Sequence[Value] | Value]) -> list[Value]:
     """Put the entries of each list after those that are there.
 
     LangGraph's `messages` mode streams whatever message stands in a list that a node writes: one in a list of lists
-    stays inside.
+    stays inside. Runs that were stored before that was so hold the entries themselves.
     """
-    return [*current, *chain.from_iterable(update)]
+    return [*current, *chain.from_iterable(one if isinstance(one, list) else [one] for one in update)]
 
 
 def delta(merge: Callable[[Any, Any], Any], kind: type) -> DeltaChannel[Any]:

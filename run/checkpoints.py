@@ -19,8 +19,6 @@ from .saver import RunSaver
 FILE_NAME = "runs.sqlite"
 APPLICATION_ID = 0x44525331
 """Stamp in the file's header that tells our databases from others."""
-LAYOUT = 2
-"""Number of the way in which runs are stored; to be raised with every change by which earlier ones cannot be read."""
 BUSY_SECONDS = 30.0
 """Seconds to wait for another process that is writing."""
 
@@ -36,7 +34,7 @@ class Database(NamedTuple):
 async def open_database(path: Path) -> AsyncIterator[Database]:
     """Open a file of runs, made if it is missing; belongs to the event loop that it was opened on.
 
-    Raises `DatabaseUnusable` if the file is corrupt, foreign, of another layout, locked or cannot be written.
+    Raises `DatabaseUnusable` if the file is corrupt, foreign, locked or cannot be written.
     """
     await asyncio.to_thread(_prepare, path)
     try:
@@ -76,9 +74,7 @@ def _prepare(path: Path) -> None:
             tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
             if not tables and not known:
                 connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-                connection.execute(f"PRAGMA user_version = {LAYOUT}")
                 known = APPLICATION_ID
-            layout = connection.execute("PRAGMA user_version").fetchone()[0]
         connection.close()
     except OSError as error:
         raise DatabaseUnusable(
@@ -88,11 +84,6 @@ def _prepare(path: Path) -> None:
         raise unusable(path, error) from error
     if known != APPLICATION_ID:
         raise DatabaseUnusable(f"{str(path)!r} is a database of another program (setting data_dir).")
-    if layout != LAYOUT:
-        raise DatabaseUnusable(
-            f"{str(path)!r} holds runs of another version of deep-research, which this one cannot read: "
-            "use that version, move the file away, or name another folder (setting data_dir)."
-        )
 
 
 def _create(path: Path) -> None:

@@ -184,18 +184,6 @@ async def test_a_database_of_another_program_is_refused(tmp_path: Path) -> None:
         assert other.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID
 
 
-async def test_a_database_of_another_layout_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
-    path = tmp_path / "runs.sqlite"
-    async with open_database(path):
-        pass
-    with sqlite3.connect(path) as earlier:
-        earlier.execute("PRAGMA user_version = 1")
-    content = path.read_bytes()
-    with pytest.raises(DatabaseUnusable, match=r"another version of deep-research.*data_dir"):
-        build_graph(checkpointer=path)
-    assert path.read_bytes() == content
-
-
 def test_a_saver_without_async_methods_is_refused_with_the_line_to_write(tmp_path: Path) -> None:
     connection = sqlite3.connect(tmp_path / "sync.sqlite", check_same_thread=False)
     with pytest.raises(SyncOnlySaver, match=r'SqliteSaver.*build_graph\(checkpointer="runs\.sqlite"\)'):
