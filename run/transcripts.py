@@ -128,7 +128,7 @@ def _shorten(fitted: list[AnyMessage], places: Sequence[int], tokens: int, least
 
 def tokens_of(messages: Sequence[AnyMessage]) -> int:
     """Tokens, estimated: four characters each, and one for each character beyond ASCII."""
-    beyond = sum(1 for message in messages for character in message.text if not character.isascii())
+    beyond = sum(len(text) - len(text.encode("ascii", "ignore")) for message in messages if (text := message.text))
     return int(count_tokens_approximately(messages) + beyond * 3 / 4)
 
 
