@@ -6,7 +6,7 @@ import re
 from textwrap import fill
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from deep_research.models.extractive.layout import Quoted, laid_out, read
@@ -46,6 +46,7 @@ def test_no_unit_crosses_a_block_a_heading_or_a_table(blocks: list[str]) -> None
 
 
 @given(BLOCKS.map("\n\n".join) | WILD)
+@example("|\n|")
 def test_each_word_of_a_unit_stands_in_the_text_which_is_read_the_same_again(text: str) -> None:
     units = units_of(text)
     known = "".join(runs_in(text))

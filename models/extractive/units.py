@@ -78,7 +78,8 @@ class Unit(NamedTuple):
 def units_of(text: str) -> tuple[Unit, ...]:
     """Return the units of a text in their order; headings, titles and questions are none of their own."""
     found = _Reader().read(text)
-    return tuple(one for one in found if len(one.text) <= LONGEST and not _DEBRIS.search(one.text))
+    # A row of empty cells says nothing.
+    return tuple(one for one in found if one.text.strip() and len(one.text) <= LONGEST and not _DEBRIS.search(one.text))
 
 
 def plain(text: str) -> str:
