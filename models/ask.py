@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 
 from ..evidence.citations.document import read_body
 from ..run.context import Context
-from ..run.conversation import mark_of
+from ..run.conversation import NUMBERS, mark_of
 from ..run.telling import Teller
 from ..run.transcripts import CHARACTERS_PER_TOKEN, fit
 from .abilities import ability_of, other_ability
@@ -81,5 +81,8 @@ async def _answer(request: Request, ability: Ability, caller: Caller) -> Reply:
 
 
 def _shown(message: AnyMessage) -> AnyMessage:
-    """An earlier report with its marks, but without citations: its numbers are not those of the findings beside it."""
-    return message.model_copy(update={"content": read_body(message.text)}) if mark_of(message) == "report" else message
+    """An earlier report with its marks, and with the numbers of the findings beside it."""
+    if mark_of(message) != "report":
+        return message
+    numbers = message.additional_kwargs.get(NUMBERS, ())
+    return message.model_copy(update={"content": read_body(message.text, numbers)})

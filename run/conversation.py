@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
+from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
@@ -14,6 +15,8 @@ from .errors import QuestionRefused
 
 MARK = "deep_research"
 """Key in `additional_kwargs` under which the assistant's messages say what they are."""
+NUMBERS = "deep_research_sources"
+"""The same for the thread's numbers of the sources of a report, in the order of its own."""
 
 _UNCLEAN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 LONG = 200
@@ -27,9 +30,9 @@ def mark_of(message: AnyMessage) -> str:
     return str(message.additional_kwargs.get(MARK, "")) if isinstance(message, AIMessage) else ""
 
 
-def marked(text: str, mark: str) -> AIMessage:
-    """An assistant's message that says what it is."""
-    return AIMessage(content=text, additional_kwargs={MARK: mark})
+def marked(text: str, mark: str, **more: Any) -> AIMessage:
+    """An assistant's message that says what it is, and `more` about it."""
+    return AIMessage(content=text, additional_kwargs={MARK: mark, **more})
 
 
 def last_mark(messages: Sequence[AnyMessage]) -> str:

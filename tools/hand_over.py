@@ -10,7 +10,7 @@ from ..evidence.citations.document import write_document
 from ..evidence.citations.labels import labels
 from ..evidence.memory.comparison import comparison_table
 from ..evidence.memory.notes import notes_of
-from ..run.conversation import marked
+from ..run.conversation import NUMBERS, marked
 from ..state import Report, ResearchState, Run
 from .disagreement import disagreement_of
 
@@ -21,7 +21,8 @@ def report_message(state: ResearchState, report: Report) -> AIMessage:
     words, cited = labels(state.run.language_code), [state.sources[key] for key in report.sources]
     numbers = {key: number for number, key in enumerate(report.sources, 1)}
     table = comparison_table(disagreement_of(state, report), words, numbers)
-    return marked(write_document(report, cited, notes_of(state), words, bool(state.sources), table), "report")
+    document = write_document(report, cited, notes_of(state), words, bool(state.sources), table)
+    return marked(document, "report", **{NUMBERS: [source.number for source in cited]})
 
 
 def unchecked(draft: Draft) -> Report:

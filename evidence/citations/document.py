@@ -13,18 +13,25 @@ from .refusal import is_refusal
 from .rendering import plain_citations, plain_line, source_list
 
 _SECTION = re.compile(r"^## .*$", re.MULTILINE)
-_CITING = re.compile(r" ?\((?:[^\W\d_]+[ ,]+){0,4}\[\d+\](?:,? ?\[\d+\]| [^\W\d_]+(?= \[))*\)")
-"""A few words in brackets that say nothing without the numbers behind them, as in "(reckoned from [2] and [3])"."""
-_CITATION = re.compile(r" ?\[\d+\](?:,? ?\[\d+\])*")
+_CITATION = re.compile(r",? ?\[(\d+)\]")
 
 
-def read_body(document: str) -> str:
-    """The words of a document made by `write_document`, with their marks: no citations, no sources, no notes."""
+def read_body(document: str, numbers: Sequence[int]) -> str:
+    """The words of a document made by `write_document`, with their marks: no list of sources, no notes.
+
+    Citations have the `numbers` that its sources, in their order, have elsewhere; those of other sources are left out.
+    """
     headings = list(_SECTION.finditer(document))
     while headings and headings[-1].group() in _endings():
         document = document[: headings.pop().start()]
     document = _comparisons().sub("", document)
-    return _CITATION.sub("", _CITING.sub("", document)).strip()
+    known = dict(enumerate(numbers, 1))
+
+    def renumbered(citation: re.Match[str]) -> str:
+        number = int(citation[1])
+        return citation[0].replace(citation[1], str(known[number])) if number in known else ""
+
+    return _CITATION.sub(renumbered, document).strip()
 
 
 def without_marks(text: str) -> str:
