@@ -38,7 +38,7 @@ async def test_the_history_of_a_run_at_work_can_be_read_from_another_loop(tmp_pa
     assert len([state async for state in run.graph.aget_state_history(thread_config(run.thread))]) > 5
 
 
-async def test_an_earlier_report_is_shown_to_models_without_numbers_that_mean_other_sources(tmp_path: Path) -> None:
+async def test_an_earlier_report_is_shown_to_models_with_the_numbers_of_the_findings_beside_it(tmp_path: Path) -> None:
     run = lab(
         tmp_path,
         clarifier=[CLEAR, CLEAR],
@@ -54,9 +54,9 @@ async def test_an_earlier_report_is_shown_to_models_without_numbers_that_mean_ot
     state = await run.ask("And where again?")
     for asked in (run.calls("planner")[1], run.calls("orchestrator")[2], run.calls("writer")[1]):
         shown = next(m.text for m in asked.messages if m.additional_kwargs.get("deep_research") == "report")
-        assert shown == "Born in Tralee."
-    assert "Tralee. [2]" in run.calls("writer")[1].text
+        assert shown == "Born in Tralee. [2]"
     assert state.report and [Path(key).name for key in state.report.sources] == ["keeper.md"]
+    assert "Born in Tralee. [1]" in state.messages[1].text
     assert "\n[1]: <file" in state.messages[1].text
 
 
