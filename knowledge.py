@@ -133,15 +133,15 @@ class Learning(Record):
 
 
 class Fact(NamedTuple):
-    """Learnings that say the same."""
+    """Learnings in the same words."""
 
     learnings: tuple[Learning, ...]
     """The learnings, in order."""
 
     @property
     def text(self) -> str:
-        """It in the words that say most."""
-        return max((one.text for one in self.learnings), key=len)
+        """What they say."""
+        return self.learnings[0].text
 
     @property
     def sources(self) -> tuple[str, ...]:

@@ -132,11 +132,15 @@ def test_a_fact_of_several_sources_is_told_once_with_all_of_them() -> None:
         ("The light is 38 metres tall.", "a"),
         ("The light is 38 metres tall.", "b"),
         ("It is 41 metres tall.", "c"),
+        ("The level of the northern reservoir rose by 12 percent.", "a"),
+        ("The level of the northern reservoir fell by 12 percent.", "b"),
     ]
     learnings = [Learning(text=text, source=source, step="1", question_id="q") for text, source in said]
     assert [(fact.text, fact.sources) for fact in facts_of(learnings)] == [
         ("The light is 38 metres tall.", ("a", "b")),
         ("It is 41 metres tall.", ("c",)),
+        ("The level of the northern reservoir rose by 12 percent.", ("a",)),
+        ("The level of the northern reservoir fell by 12 percent.", ("b",)),
     ]
 
 

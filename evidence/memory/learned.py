@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from ...knowledge import Fact, Learning
 from ...state import Finding
 from ..citations.known import KnownMarkers
-from ..text.likeness import Meaning, components, is_same, meaning
 from ..text.mixing import in_turn
 from ..text.sentences import Sentence, sentences_of
 from ..text.words import tokens
@@ -40,13 +39,14 @@ def plain_fact(text: str) -> str:
 
 
 def facts_of(learnings: Iterable[Learning]) -> list[Fact]:
-    """What learnings say, each thing once, in order of first appearance; thoughts stand apart."""
-    noted = [(one, meaning(one.text)) for one in learnings]
+    """What learnings say, each thing once, in order of first appearance; thoughts stand apart.
 
-    def are_alike(one: tuple[Learning, Meaning], other: tuple[Learning, Meaning]) -> bool:
-        return bool(one[0].source) == bool(other[0].source) and is_same(one[1], other[1])
-
-    return [Fact(tuple(one for one, _ in group)) for group in components(noted, are_alike)]
+    Only the same words are the same thing: sources that contradict each other do so in nearly the same words.
+    """
+    groups: dict[tuple[bool, str], list[Learning]] = {}
+    for one in learnings:
+        groups.setdefault((bool(one.source), " ".join(one.text.casefold().split())), []).append(one)
+    return [Fact(tuple(group)) for group in groups.values()]
 
 
 def merged_by_source(learnings: Iterable[Learning]) -> list[tuple[str, list[Fact]]]:
