@@ -84,7 +84,7 @@ def _limits(steps: Sequence[PlanStep], state: ResearchState, run: Run, limits: L
     late = f"the time limit of {limits.max_seconds_planned:g} s (max_seconds_planned) was reached"
     if _seconds_left(state, run, limits) <= 0:
         return late, ""
-    if _seconds_to_search(state, run, limits) <= 0:
+    if any(step.requires_search and not step.is_over for step in steps) and _seconds_to_search(state, run, limits) <= 0:
         return "", late
     thinking = limits.model_copy(update=dict.fromkeys(("max_searches", "max_fetches", "max_tool_calls")))
     stop = limit_reached(thinking, state.spending, run.active_seconds)

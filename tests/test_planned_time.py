@@ -116,6 +116,18 @@ async def test_time_that_is_over_while_the_plan_is_adapted_is_noticed_before_the
 
 
 @pytest.mark.behaviour("A-71")
+async def test_time_that_is_kept_for_thoughts_ends_no_search_that_is_over(tmp_path: Path) -> None:
+    clock, usual = HandClock(), RULES["evaluate_outcome"]
+    rules: dict[str, Rule] = {
+        "make_plan": plan(step(LIGHT), step(COMPARE, search=False)),
+        "evaluate_outcome": only_for(LIGHT, passing(clock, 250, usual), usual),
+    }
+    _, state = await finished(tmp_path, rules, clock=clock)
+    assert set(statuses(state).values()) == {"completed"}
+    assert state.run and (state.run.status, state.run.stop_reason) == ("completed", "")
+
+
+@pytest.mark.behaviour("A-71")
 async def test_time_that_is_over_when_all_steps_are_done_takes_nothing_from_the_report(tmp_path: Path) -> None:
     clock = HandClock()
     rules: dict[str, Rule] = {
