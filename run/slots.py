@@ -7,14 +7,17 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from weakref import WeakValueDictionary
 
-_SLOTS: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+from .loops import PerLoop
+
+_SLOTS = PerLoop(WeakValueDictionary[str, asyncio.Semaphore])
 
 
 @asynccontextmanager
 async def slot(round_id: str, most: int) -> AsyncIterator[None]:
     """Wait for one of the round's `most` slots, first come first served, and hold it."""
-    slots = _SLOTS.get(round_id)
+    rounds = _SLOTS.get()
+    slots = rounds.get(round_id)
     if slots is None:
-        slots = _SLOTS[round_id] = asyncio.Semaphore(most)
+        slots = rounds[round_id] = asyncio.Semaphore(most)
     async with slots:
         yield
