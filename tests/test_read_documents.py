@@ -31,6 +31,14 @@ async def test_short_documents_are_read_whole_and_the_finding_is_written_in_one_
     assert state.run and state.run.status == "completed_with_gaps"
 
 
+async def test_a_finding_that_is_a_call_alone_is_asked_for_again_as_text(tmp_path: Path) -> None:
+    only = calls(call("generate_report", missing=["its cost"]))
+    run = lab(tmp_path, orchestrator=[TASK, REPORT], researcher=[only, "It was lit in 1844. [2]"], limits=WHOLE)
+    [finding] = in_order(await run.ask())
+    assert (finding.text, finding.missing) == ("It was lit in 1844. [2]", ("its cost",))
+    assert [asked.settings["tool_choice"] for asked in run.calls("researcher")] == ["auto", "none"]
+
+
 async def test_researchers_of_short_documents_begin_alike(tmp_path: Path) -> None:
     run = lab(
         tmp_path,

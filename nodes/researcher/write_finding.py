@@ -84,7 +84,7 @@ async def _finding(
     if state.ended == "failed" or not state.actions:
         # What a model writes without a source it has from memory.
         raise RunFailed(state.reason or NOTHING_CONSULTED)
-    reply = await _ask_twice(state, context, pages, teller)
+    reply, declared = await _ask_twice(state, context, pages, teller)
     text, was_cut = reply.message.text.strip(), was_cut_off(reply.message)
     cited = [state.numbered[number - 1] for number in cited_numbers(text, range(1, len(state.numbered) + 1))]
     documents = [document(state.sources[key]) for key in cited]
@@ -95,7 +95,7 @@ async def _finding(
         sources=tuple(state.numbered),
         ended="partial" if was_cut else state.ended or "done",
         reason=state.reason or (CUT_OFF if was_cut else ""),
-        missing=state.missing or _declared(reply.message),
+        missing=state.missing or declared,
         failures=tuple(state.failures),
         withheld=count_withheld(state.notes) + len(reply.refused),
         seconds=watch.seconds,
@@ -108,19 +108,23 @@ def _declared(message: AIMessage) -> tuple[str, ...]:
     return next((missing_in(call["args"]) or () for call in message.tool_calls), ())
 
 
-async def _ask_twice(state: ResearcherState, context: Context, pages: Pages, teller: Teller) -> Reply:
-    """The finding; an empty one is asked for once more."""
+async def _ask_twice(
+    state: ResearcherState, context: Context, pages: Pages, teller: Teller
+) -> tuple[Reply, tuple[str, ...]]:
+    """The finding, and what it declares to be missing; an empty one is asked for once more, as text alone."""
+    declared: tuple[str, ...] = ()
     for again in (False, True):
         reply = await _ask(state, context, pages, teller, again)
+        declared = _declared(reply.message) or declared
         if reply.message.text.strip():
-            return reply
+            return reply, declared
     raise ModelFailed("its model wrote nothing")
 
 
 async def _ask(state: ResearcherState, context: Context, pages: Pages, teller: Teller, again: bool) -> Reply:
     task = state.task
     notes = shrunk(await pages.fill_in(in_order(state.notes)), max(state.shrunk, default=0), task.text)
-    may_declare = not offered_tools(context, has_read_all=task.scope.reads_all)
+    may_declare = not again and not offered_tools(context, has_read_all=task.scope.reads_all)
     reminder = render(
         "write_finding",
         "reminder",
