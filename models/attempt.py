@@ -32,7 +32,9 @@ async def stream_answer(request: Request, ability: Ability, caller: Caller) -> A
     context, teller = caller.context, caller.teller
     prepared = prepare(ability.rung, request.messages, request.tools, request.tool_choice)
     model, may_repeat = _bound(request, prepared, context), request.may_call
-    parts = caller.parts(model, prepared.messages, is_long=request.is_long, may_repeat=may_repeat)
+    # A long answer shows by its words that it is still coming.
+    streamed = request.is_long or teller.is_watched
+    parts = caller.parts(model, prepared.messages, is_long=request.is_long, may_repeat=may_repeat, is_streamed=streamed)
     answer, narration = Assembly(), _narration(request, ability, teller)
     async with aclosing(parts):
         async for part, answer in parts:  # noqa: B007 - the last one is the whole answer

@@ -36,16 +36,25 @@ class Caller(NamedTuple):
         }
 
     async def parts(
-        self, model: Runnable[Any, Any], messages: Sequence[AnyMessage], *, is_long: bool = False, may_repeat: bool
+        self,
+        model: Runnable[Any, Any],
+        messages: Sequence[AnyMessage],
+        *,
+        is_long: bool = False,
+        may_repeat: bool,
+        is_streamed: bool = False,
     ) -> AsyncGenerator[tuple[AIMessage | None, Assembly], None]:
         """The parts of the answer as they come, each with all that came so far; no part: what came before is void.
 
-        What each try has cost is told, also of one that broke off. `is_long` as in `timed_parts`, `may_repeat` as in
-        `Patience.stream`; raises what they raise.
+        What each try has cost is told, also of one that broke off. `is_long` and `is_streamed` as in `timed_parts`,
+        `may_repeat` as in `Patience.stream`; raises what they raise.
         """
         answer = Assembly()
+        limits = self.context.limits
         tries = self.patience.stream(
-            lambda: timed_parts(model, messages, self.role, self.config, self.context.limits, is_long=is_long),
+            lambda: timed_parts(
+                model, messages, self.role, self.config, limits, is_long=is_long, is_streamed=is_streamed
+            ),
             profile_of(self.role, self.context).name,
             may_repeat=may_repeat,
             on_wait=self.teller.waits,

@@ -24,14 +24,16 @@ async def timed_parts(
     limits: Limits,
     *,
     is_long: bool,
+    is_streamed: bool,
 ) -> AsyncGenerator[AIMessage, None]:
-    """The parts of one try; `is_long` allows the longer silence of findings and reports.
+    """The parts of one try, a single one if it is not streamed, which takes a fraction of the work.
 
+    `is_long` allows the longer silence of findings and reports, and so does an answer that comes whole.
     Raises `AnswerSilent` when the stream falls silent, `ModelFailed` when it lasts longer than `call_seconds`.
     """
     loop = asyncio.get_running_loop()
-    stream = aiter(model.astream(list(messages), config))
-    limit = "report_idle_seconds" if is_long else "idle_seconds"
+    stream = aiter(model.astream(list(messages), config) if is_streamed else _whole(model, messages, config))
+    limit = "report_idle_seconds" if is_long or not is_streamed else "idle_seconds"
     idle: float = getattr(limits, limit)
     end = loop.time() + limits.call_seconds
     while True:
@@ -52,6 +54,12 @@ async def timed_parts(
         # A model that cannot stream hands over its whole message at once.
         if isinstance(part, AIMessage):
             yield part
+
+
+async def _whole(
+    model: Runnable[Any, Any], messages: Sequence[AnyMessage], config: RunnableConfig
+) -> AsyncGenerator[Any, None]:
+    yield await model.ainvoke(list(messages), config)
 
 
 class Assembly:

@@ -59,9 +59,9 @@ class Limits(BaseSettings):
     tool_seconds: float = Field(default=600, gt=0)
     """Seconds that one batch of tool calls may take."""
     idle_seconds: float = Field(default=60, gt=0)
-    """Seconds of silence in the stream of a decision, a plan or a question before the call counts as broken off."""
+    """Seconds of silence in the stream of a decision or a plan that somebody watches before it counts as broken off."""
     report_idle_seconds: float = Field(default=300, gt=0)
-    """Seconds of silence in the stream of a finding or a report before the call counts as broken off."""
+    """The same for a finding or a report, and for an answer that is not streamed because nobody watches it come."""
     heartbeat_seconds: float = Field(default=15, gt=0)
     """Seconds of silence in a run's packets after which a heartbeat is sent."""
     writing_share: float = Field(default=0.2, ge=0, lt=1)

@@ -56,8 +56,16 @@ def final_document(source: Source) -> Document:
     return document(source).model_copy(update={"date": source.date, "extent": source.extent})
 
 
+def is_listened_to(writer: StreamWriter) -> bool:
+    """Whether anybody receives what is sent; where LangGraph's `custom` mode is not streamed, nobody does."""
+    is_langgraphs = getattr(writer, "__module__", "").startswith("langgraph.")
+    return not is_langgraphs or getattr(writer, "__closure__", None) is not None
+
+
 def emit(writer: StreamWriter, *packets: Packet) -> None:
     """Send packets to the run's listeners."""
+    if not is_listened_to(writer):
+        return
     for packet in packets:
         data: dict[str, Any] = packet.model_dump(mode="json")
         writer(data)

@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from ..state import Run, Spent
 from .ledger import Bill
-from .packet import Packet, Placement, emit
+from .packet import Packet, Placement, emit, is_listened_to
 from .packets import (
     CallDelayed,
     CallFinished,
@@ -43,6 +43,11 @@ class Teller:
         self.bill = Bill()
         """What all calls have cost."""
         self._first_place = placement
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether somebody sees words and thoughts as they come."""
+        return is_listened_to(self.writer)
 
     @property
     def has_thought(self) -> bool:
@@ -102,6 +107,11 @@ class Teller:
 
 class QuietTeller(Teller):
     """Holds words and thoughts back, where they would only be in the way."""
+
+    @property
+    @override
+    def is_watched(self) -> bool:
+        return False
 
     def thought(self, words: str) -> None:
         """Say nothing."""

@@ -12,6 +12,7 @@ from openai_server import Received, Reply, use
 from wire import (
     END,
     FACTS,
+    QUESTION,
     Habit,
     Script,
     WireLab,
@@ -25,6 +26,7 @@ from wire import (
 )
 from wire_checks import all_faults, extends
 
+from deep_research.app.embed import thread_config
 from deep_research.run.context import Price
 from deep_research.run.spending import total
 
@@ -167,3 +169,16 @@ async def test_money_ends_the_research_and_the_report_says_so(tmp_path: Path, mo
     assert state.run and state.run.status == "completed_with_gaps"
     assert state.report and state.report.text == f"{FACTS['light']} [1]"
     assert "Research ended early: the limit max_usd was reached" in state.messages[-1].text
+
+
+async def test_only_answers_that_somebody_watches_and_long_ones_are_streamed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with wire_lab(tmp_path, monkeypatch) as wire:
+        await wire.ask()
+        watched = {role_of(request) for request in wire.models.requests if request.json.get("stream")}
+        assert watched == {*map(role_of, wire.models.requests)} - {"clarifier", "verifier"}
+        wire.models.requests.clear()
+        await wire.graph.ainvoke({"messages": [("user", QUESTION)]}, thread_config("other"), context=wire.settings)
+        streamed = {role_of(request) for request in wire.models.requests if request.json.get("stream")}
+        assert streamed == {"finding", "writer"}
