@@ -8,19 +8,17 @@ import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import aiosqlite
 
 from .errors import DatabaseUnusable
-from .page_store import PageStore, unusable
+from .page_store import BUSY_SECONDS, PageStore, unusable
 from .saver import RunSaver
 
 FILE_NAME = "runs.sqlite"
 APPLICATION_ID = 0x44525331
 """Stamp in the file's header that tells our databases from others."""
-BUSY_SECONDS = 30.0
-"""Seconds to wait for another process that is writing."""
 
 
 class Database(NamedTuple):
@@ -38,23 +36,24 @@ async def open_database(path: Path) -> AsyncIterator[Database]:
     """
     await asyncio.to_thread(_prepare, path)
     try:
-        # The saver groups its writes by itself; the store counts on statements that commit at once.
-        async with _connect(path, "DEFERRED") as for_saver, _connect(path, None) as for_store:
-            saver, store = RunSaver(for_saver), PageStore(for_store, path)
-            await store.setup()
-            await saver.setup()
+        async with _connect(path) as connection:
+            store = await asyncio.to_thread(_open_store, path)
             try:
-                yield Database(saver, store)
+                saver = RunSaver(connection)
+                await saver.setup()
+                try:
+                    yield Database(saver, store)
+                finally:
+                    await saver.unbroken.end()
             finally:
-                await store.aclose()
-                await saver.unbroken.end()
+                store.close()
     except sqlite3.Error as error:
         raise unusable(path, error) from error
 
 
 @asynccontextmanager
-async def _connect(path: Path, isolation_level: Literal["DEFERRED"] | None) -> AsyncIterator[aiosqlite.Connection]:
-    connection = aiosqlite.connect(path, timeout=BUSY_SECONDS, isolation_level=isolation_level)
+async def _connect(path: Path) -> AsyncIterator[aiosqlite.Connection]:
+    connection = aiosqlite.connect(path, timeout=BUSY_SECONDS)
     # A database that an app never closes must not keep its process alive.
     connection._thread.daemon = True
     async with connection:
@@ -62,6 +61,12 @@ async def _connect(path: Path, isolation_level: Literal["DEFERRED"] | None) -> A
         await connection.execute("PRAGMA journal_mode = WAL")
         await connection.execute("PRAGMA synchronous = FULL")
         yield connection
+
+
+def _open_store(path: Path) -> PageStore:
+    store = PageStore(path)
+    store.setup()
+    return store
 
 
 def _prepare(path: Path) -> None:

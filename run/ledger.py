@@ -71,8 +71,8 @@ async def booked(pages: Pages, question_id: str, bill: Bill, *, researcher: str 
 async def owed(pages: Pages, question_id: str) -> Owed:
     """What was noted down for this question."""
     index = await pages.noted(_name(question_id)) or _EMPTY
-    notes = [await pages.noted(_name(question_id, owner)) or {} for owner in index["owners"]]
-    costs = {key: Spent.model_validate(spent) for note in notes for key, spent in note.items()}
+    notes = await pages.all_noted([_name(question_id, owner) for owner in index["owners"]])
+    costs = {key: Spent.model_validate(spent) for note in notes for key, spent in (note or {}).items()}
     return Owed(costs, index["seconds"])
 
 
@@ -80,9 +80,10 @@ async def _note(pages: Pages, question_id: str, owner: str, costs: Mapping[str, 
     """A note for each owner, so that what is written does not grow with all that others have spent."""
     name, place = _name(question_id), _name(question_id, owner)
     async with pages.alone(name):
-        index, earlier = await pages.noted(name) or _EMPTY, await pages.noted(place) or {}
+        known, earlier = await pages.all_noted([name, place])
+        index = known or _EMPTY
         entries = {key: spent.model_dump() for key, spent in costs.items()}
-        notes: dict[str, dict[str, Any]] = {place: {**earlier, **entries}}
+        notes: dict[str, dict[str, Any]] = {place: {**(earlier or {}), **entries}}
         if owner not in index["owners"] or seconds:
             owners = [*index["owners"], *({owner} - {*index["owners"]})]
             notes[name] = {"owners": owners, "seconds": index["seconds"] + seconds}

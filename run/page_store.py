@@ -2,68 +2,154 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
+import re
 import sqlite3
-from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import aiosqlite
-from langgraph.store.base import Op, Result
-from langgraph.store.sqlite.aio import AsyncSqliteStore
+from langgraph.store.base import GetOp, Item, Op, PutOp, Result
+from langgraph.store.sqlite import SqliteStore
 
 from .errors import DatabaseUnusable
 from .pages import DAMAGED
-from .unbroken import Unbroken, unbroken
+from .threads import Threads
+
+BUSY_SECONDS = 30.0
+"""Seconds to wait for another process that is writing."""
+RECENT_CHARACTERS = 5_000_000
+"""Characters of texts that are held in memory."""
+_HASH = re.compile("[0-9a-f]{64}")
 
 
-class PageStore(AsyncSqliteStore):
-    """LangGraph's SQLite store, which waits for its turn when the saver or another process is writing.
+class PageStore(SqliteStore):
+    """LangGraph's SQLite store: each batch is one piece of work for a thread, and what only reads waits for no writer.
 
-    LangGraph's opens a transaction that first reads and then writes; SQLite refuses the step from one to the other at
-    once, whatever the timeout, if somebody else wrote in between.
+    A batch that was begun is carried out, though whoever asked for it is cancelled meanwhile.
     """
 
-    def __init__(self, connection: aiosqlite.Connection, path: Path) -> None:
-        """`path` is for messages."""
-        super().__init__(connection, deserializer=_value)
+    def __init__(self, path: Path) -> None:
+        super().__init__(_connect(path), deserializer=_value)
         self._path = path
-        self.unbroken = Unbroken()
-        """What is being written."""
+        self._reader = _connect(path)
+        self._reading = threading.Lock()
+        self._recent = _Recent()
+        self._readers, self._writers = Threads("read texts", 1), Threads("write texts", 1)
 
-    @unbroken
-    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """Carry out the operations, as one."""
-        return await super().abatch(ops)
-
-    @asynccontextmanager
-    async def _cursor(self, *, transaction: bool = True) -> AsyncIterator[aiosqlite.Cursor]:
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        """Carry out the operations, as one; raises `DatabaseUnusable`."""
+        every = list(ops)
         try:
-            async with self.lock, self._transaction(transaction), self.conn.cursor() as cursor:
-                yield cursor
+            gets = [op for op in every if isinstance(op, GetOp)]
+            return self._read(gets) if len(gets) == len(every) else super().batch(every)
         except sqlite3.Error as error:
             # Else a disk that is full would look like the failure of one researcher.
             raise unusable(self._path, error) from error
 
-    @asynccontextmanager
-    async def _transaction(self, is_wanted: bool) -> AsyncIterator[None]:
-        if not is_wanted:
-            yield
-            return
-        await self.conn.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        finally:
-            await self.conn.commit()
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        """See `batch`; texts that were used a short while ago are neither read nor written anew."""
+        every = list(ops)
+        results: list[Result] = [self._recent.get(op) for op in every]
+        left = [place for place, op in enumerate(every) if not _is_done(op, results[place])]
+        if left:
+            wanted = [every[place] for place in left]
+            threads = self._readers if all(isinstance(op, GetOp) for op in wanted) else self._writers
+            found = await threads.run(partial(self.batch, wanted))
+            for place, result in zip(left, found, strict=True):
+                results[place] = result
+                self._recent.add(every[place], result)
+        return [None if isinstance(op, PutOp) else result for op, result in zip(every, results, strict=True)]
 
-    async def aclose(self) -> None:
-        """End the task that the store works with, which would complain if the loop ended before it."""
-        if self._task:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
-        await self.unbroken.end()
+    def _read(self, gets: Iterable[GetOp]) -> list[Result]:
+        # LangGraph would write for each item that is read when it is to be forgotten; nothing here ever is.
+        wanted = [(place, op._replace(refresh_ttl=False)) for place, op in enumerate(gets)]
+        found: list[Result] = [None] * len(wanted)
+        with self._reading:
+            self._batch_get_ops(wanted, found, self._reader.cursor())
+        return found
+
+    @contextmanager
+    def _cursor(self, *, transaction: bool = True) -> Iterator[sqlite3.Cursor]:
+        with self.lock:
+            # LangGraph's transaction first reads and then writes; SQLite refuses the step from one to the other at
+            # once, whatever the timeout, if somebody else wrote in between.
+            if transaction:
+                self.conn.execute("BEGIN IMMEDIATE")
+            try:
+                yield self.conn.cursor()
+            except BaseException:
+                if self.conn.in_transaction:
+                    self.conn.execute("ROLLBACK")
+                raise
+            if transaction:
+                self.conn.execute("COMMIT")
+
+    def close(self) -> None:
+        """Wait for what is being written and close the file."""
+        with self.lock, self._reading:
+            self.conn.close()
+            self._reader.close()
+
+
+class _Recent:
+    """The texts used last: what each call of a researcher shows again need not be read anew.
+
+    A text stands under its hash, so that nobody can have changed it meanwhile.
+    """
+
+    def __init__(self) -> None:
+        self._items: OrderedDict[tuple[tuple[str, ...], str], Item] = OrderedDict()
+        self._characters = 0
+
+    def get(self, op: Op) -> Item | None:
+        """What is known of the text that is to be read or written."""
+        if not isinstance(op, GetOp | PutOp) or (op.namespace, op.key) not in self._items:
+            return None
+        self._items.move_to_end((op.namespace, op.key))
+        return self._items[op.namespace, op.key]
+
+    def add(self, op: Op, result: Result) -> None:
+        """Take what was read or written."""
+        if isinstance(op, PutOp):
+            self._forget((op.namespace, op.key))
+            now = datetime.now(UTC)
+            result = Item(
+                value={**(op.value or {})}, key=op.key, namespace=op.namespace, created_at=now, updated_at=now
+            )
+        if isinstance(op, GetOp | PutOp) and _HASH.fullmatch(op.key) and isinstance(result, Item) and _size(result):
+            self._items[op.namespace, op.key] = result
+            self._characters += _size(result)
+            while self._characters > RECENT_CHARACTERS:
+                self._forget(next(iter(self._items)))
+
+    def _forget(self, name: tuple[tuple[str, ...], str]) -> None:
+        if item := self._items.pop(name, None):
+            self._characters -= _size(item)
+
+
+def _size(item: Item) -> int:
+    text = item.value.get("text")
+    return len(text) if isinstance(text, str) else 0
+
+
+def _is_done(op: Op, known: Result) -> bool:
+    """Whether what is known is what the operation would read, or what it would write."""
+    return isinstance(known, Item) and (isinstance(op, GetOp) or op.value == known.value)  # type: ignore[union-attr]
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    connection.execute("PRAGMA trusted_schema = OFF")
+    connection.execute("PRAGMA journal_mode = WAL")
+    # The next checkpoint takes to the disk what was written before it.
+    connection.execute("PRAGMA synchronous = NORMAL")
+    return connection
 
 
 def _value(stored: Any) -> dict[str, Any]:

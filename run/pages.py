@@ -9,7 +9,7 @@ from typing import Any
 
 from langchain_core.messages import AnyMessage, ToolMessage
 from langgraph.config import get_config
-from langgraph.store.base import BaseStore, Item, PutOp
+from langgraph.store.base import BaseStore, GetOp, Item, PutOp
 
 from .errors import DatabaseUnusable
 from .loops import Locks
@@ -39,17 +39,21 @@ class Pages:
         """The namespace in the store."""
 
     async def keep(self, text: str, content_hash: str = "") -> str:
-        """Keep a text under its SHA-256 and return that; a text already kept is left alone, if it can be read."""
+        """Keep a text under its SHA-256 and return that."""
         key = content_hash or text_hash(text)
-        if await self.text(key) is None:
-            await self._store.aput(self.place, key, {"text": text}, index=False)
+        await self._store.aput(self.place, key, {"text": text}, index=False)
         return key
 
     async def text(self, content_hash: str) -> str | None:
         """The text with this hash; none if it is not kept, or what is kept there is no text."""
-        item = await self._store.aget(self.place, content_hash)
-        text = item.value.get("text") if item else None
-        return text if isinstance(text, str) else None
+        [text] = await self.texts([content_hash])
+        return text
+
+    async def texts(self, hashes: Sequence[str]) -> list[str | None]:
+        """The texts with these hashes."""
+        items = await self._store.abatch([GetOp(self.place, one) for one in hashes])
+        texts = [item.value.get("text") if isinstance(item, Item) else None for item in items]
+        return [text if isinstance(text, str) else None for text in texts]
 
     async def note(self, notes: Mapping[str, dict[str, Any]]) -> None:
         """Keep notes beside the texts, each under its name."""
@@ -59,7 +63,13 @@ class Pages:
 
     async def noted(self, name: str) -> dict[str, Any] | None:
         """The note of this name, if there is one; raises `DatabaseUnusable` if it cannot be read."""
-        return noted(await self._store.aget(self.place, name))
+        [note] = await self.all_noted([name])
+        return note
+
+    async def all_noted(self, names: Sequence[str]) -> list[dict[str, Any] | None]:
+        """The notes of these names, as `noted`."""
+        items = await self._store.abatch([GetOp(self.place, name) for name in names])
+        return [noted(item if isinstance(item, Item) else None) for item in items]
 
     def alone(self, name: str) -> AbstractAsyncContextManager[None]:
         """Nobody else on this event loop works on what bears this name in the thread meanwhile."""
@@ -67,14 +77,20 @@ class Pages:
 
     async def fill_in(self, messages: Sequence[AnyMessage]) -> list[AnyMessage]:
         """The messages with the texts that they refer to."""
-        filled: list[AnyMessage] = []
-        for message in messages:
-            reference = message.artifact if isinstance(message, ToolMessage) else None
-            if isinstance(message, ToolMessage) and isinstance(reference, dict) and _REFERENCE in reference:
-                text = await self.text(reference[_REFERENCE]) or "The text is no longer kept."
-                message = ToolMessage(text, tool_call_id=message.tool_call_id)
-            filled.append(message)
-        return filled
+        references = {place: hashed for place, message in enumerate(messages) if (hashed := _referred(message))}
+        texts = dict(zip(references, await self.texts([*references.values()]), strict=True))
+        return [
+            ToolMessage(texts[place] or "The text is no longer kept.", tool_call_id=message.tool_call_id)
+            if isinstance(message, ToolMessage) and place in texts
+            else message
+            for place, message in enumerate(messages)
+        ]
+
+
+def _referred(message: AnyMessage) -> str:
+    """The hash of the text that a tool result refers to; empty for a message with words of its own."""
+    reference = message.artifact if isinstance(message, ToolMessage) else None
+    return str(reference.get(_REFERENCE, "")) if isinstance(reference, dict) else ""
 
 
 def noted(item: Item | None) -> dict[str, Any] | None:

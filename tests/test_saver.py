@@ -104,8 +104,8 @@ async def test_another_process_that_closes_the_file_takes_nothing_away(tmp_path:
 
 async def test_a_store_without_space_stops_the_run_and_names_the_database(tmp_path: Path) -> None:
     async with open_database(tmp_path / "runs.sqlite") as database:
-        pages = await database.store.conn.execute_fetchall("PRAGMA page_count")
-        await database.store.conn.execute(f"PRAGMA max_page_count = {next(iter(pages))[0]}")
+        [pages] = database.store.conn.execute("PRAGMA page_count").fetchone()
+        database.store.conn.execute(f"PRAGMA max_page_count = {pages}")
         with pytest.raises(DatabaseUnusable, match=r"runs\.sqlite.*full.*data_dir"):
             for number in range(20):
                 await database.store.aput(("thread", "pages"), str(number), {"text": "x" * 4000}, index=False)

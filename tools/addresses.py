@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
@@ -38,7 +37,7 @@ class Addresses:
                 for name in (f"given {exact}", _first_name(address)):
                     notes.setdefault(name, {"address": address})
         async with self._pages.alone("given"):
-            known = await asyncio.gather(*map(self._pages.noted, notes))
+            known = await self._pages.all_noted([*notes])
             new = [name for name, noted in zip(notes, known, strict=True) if noted is None]
             await self._pages.note({name: notes[name] for name in new})
 
@@ -49,8 +48,9 @@ class Addresses:
         no address of the web.
         """
         exact = str(parse_address(address))
-        noted = await self._pages.noted(f"given {exact}") or await self._pages.noted(_first_name(address))
-        return str(noted["address"]) if noted else ""
+        noted, first = await self._pages.all_noted([f"given {exact}", _first_name(address)])
+        given = noted or first
+        return str(given["address"]) if given else ""
 
     async def opened(self, address: str) -> dict[str, Any] | None:
         """What came of opening an address in this thread; a failure counts for its own question only."""
