@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import uuid
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from ..run.conversation import cleaned
@@ -12,6 +14,11 @@ from .faults import AnswerBroken, AnswerRefused
 
 CUT = ("max_tokens", "model_length")
 """What some servers call the finish reason `length`."""
+
+
+END = b"[DONE]"
+"""What stands in the last event."""
+DRAIN_SECONDS = 0.5
 
 
 class Delta(NamedTuple):
@@ -109,6 +116,34 @@ class Deltas:
         identifier = given if given and given not in self._ids else f"call_{uuid.uuid4().hex}"
         self._ids.add(identifier)
         return identifier
+
+
+async def events(pieces: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
+    """The data of each server-sent event up to the one that says that nothing follows."""
+    data: list[bytes] = []
+    rest = b""
+    async for piece in pieces:
+        *lines, rest = (rest + piece).split(b"\n")
+        for line in lines:
+            if line.startswith(b"data:"):
+                data.append(line[len(b"data:") :].strip())
+            elif data and not line.strip():
+                whole, data = b"\n".join(data), []
+                if whole == END:
+                    await _drain(pieces)
+                    return
+                yield whole
+    last = [*data, *([rest[len(b"data:") :].strip()] if rest.startswith(b"data:") else [])]
+    if last and last != [END]:
+        yield b"\n".join(last)
+
+
+async def _drain(pieces: AsyncIterator[bytes]) -> None:
+    """Read to the end, so that the connection serves the next call; there are servers that leave it open."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(DRAIN_SECONDS):
+            async for _ in pieces:
+                pass
 
 
 def as_chunk(answer: Any) -> dict[str, Any]:

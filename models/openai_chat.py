@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
 from typing import Any
@@ -11,18 +12,20 @@ from langchain_core.language_models import LanguageModelInput
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_openai import ChatOpenAI
-from openai import APIStatusError
+from openai import APIConnectionError, APIStatusError, AsyncStream
 from pydantic import PrivateAttr
 from typing_extensions import override
 
 from ..run.calls import REASONING
 from ..run.conversation import cleaned
 from .arguments import whole_message
-from .deltas import Deltas, as_chunk
+from .deltas import Deltas, as_chunk, events
 from .faults import AnswerBroken, AnswerRefused
 from .habits import Habits
 
 OUTPUT_LIMITS = ("max_tokens", "max_completion_tokens")
+AS_IT_CAME = {"X-Stainless-Raw-Response": "true"}
+"""The header by which OpenAI's client is told to hand over the response itself."""
 FINISH = {"max_output_tokens": "length", "content_filter": "content_filter"}
 """Finish reasons of the Responses API in the words of the older one."""
 
@@ -103,16 +106,26 @@ class OpenAIChat(ChatOpenAI):
             yield last
 
     async def _chunks(self, payload: dict[str, Any]) -> AsyncGenerator[dict[str, Any], None]:
-        raw = await self.async_client.with_raw_response.create(**payload)
+        # Not by `chat.completions`, which takes all messages and each piece of an answer to its own classes and back.
+        raw = await self.root_async_client.post(
+            "/chat/completions",
+            body=payload,
+            cast_to=object,
+            stream=payload["stream"],
+            stream_cls=AsyncStream[object],
+            options={"headers": AS_IT_CAME},
+        )
         response = raw.http_response
         kind = response.headers.get("content-type", "")
         if payload["stream"] and "json" not in kind and "html" not in kind:
-            async with raw.parse() as events:
+            async with aclosing(response):
                 try:
-                    async for event in events:
-                        yield event.model_dump(warnings=False)
+                    async for data in events(response.aiter_bytes()):
+                        yield json.loads(data)
                 except ValueError as error:
                     raise AnswerBroken("a stream that is no JSON") from error
+                except Exception as error:
+                    raise APIConnectionError(request=response.request) from error
             return
         await response.aread()
         try:
