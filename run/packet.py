@@ -58,7 +58,7 @@ def final_document(source: Source) -> Document:
 
 def is_listened_to(writer: StreamWriter) -> bool:
     """Whether anybody receives what is sent; where LangGraph's `custom` mode is not streamed, nobody does."""
-    is_langgraphs = getattr(writer, "__module__", "").startswith("langgraph.")
+    is_langgraphs = str(getattr(writer, "__module__", "")).startswith("langgraph.")
     return not is_langgraphs or getattr(writer, "__closure__", None) is not None
 
 

@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
 from langchain_core.messages import BaseMessage, HumanMessage
-from langchain_core.outputs import ChatGenerationChunk
+from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langgraph.config import get_config
 from pydantic import Field
 
@@ -37,6 +37,21 @@ class NotedModel(ExtractiveChatModel):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> AsyncIterator[ChatGenerationChunk]:
+        await self._note(messages)
+        async for chunk in super()._astream(messages, stop, run_manager, **kwargs):
+            yield chunk
+
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        await self._note(messages)
+        return await super()._agenerate(messages, stop, run_manager, **kwargs)
+
+    async def _note(self, messages: list[BaseMessage]) -> None:
         first = next(message.text for message in messages if isinstance(message, HumanMessage))
         note = {
             "thread": get_config()["configurable"]["thread_id"],
@@ -48,8 +63,6 @@ class NotedModel(ExtractiveChatModel):
         await asyncio.to_thread(_write, json.dumps(note))
         while await asyncio.to_thread(_is_held, first):
             await asyncio.sleep(PAUSE)
-        async for chunk in super()._astream(messages, stop, run_manager, **kwargs):
-            yield chunk
 
 
 class NotedContext(Context):
