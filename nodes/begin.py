@@ -20,6 +20,7 @@ from ..knowledge import PlanStep
 from ..models.resolve import ONLY_QUOTES, check_models
 from ..models.settings import settings_of
 from ..reading.folder import LeftOut
+from ..reading.web_page import start_parsers
 from ..run.context import ROLES, Context, bound
 from ..run.conversation import check_question, clean, entry_of, question_of, refused
 from ..run.packet import Placement, emit
@@ -83,6 +84,8 @@ async def begin(state: ResearchState, runtime: Runtime[Context]) -> BeginUpdate:
 async def _start(state: ResearchState, runtime: Runtime[Context], entry: Entry, drop: list[AnyMessage]) -> BeginUpdate:
     context, messages = settings_of(runtime), [m for m in state.messages if m not in drop]
     check_tools(context)
+    if choose_engines(context):
+        start_parsers(context.limits)
     notices = (*check_models(ROLES, context), *await asyncio.to_thread(check_language, context.language))
     started = context.clock.seconds()
     language = await decide_language(context.language, messages, entry, state.run)

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import atexit
+import os
 import threading
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 
 from ..run.threads import Threads
 from .extract import Parser
 from .fetch import Fetched
-from .records import Extract
+from .records import Extract, Unreadable
 
 CHILDREN = 4
 """Most children for all readers with the same limits: those kept busy by hostile pages must not stop the rest."""
 IDLE_SECONDS = 60.0
 """How long children wait for the next reader: starting one costs as much as parsing thirty pages."""
+
+_SAMPLE = b"<html><body>%b</body></html>" % (b"<p>A page as long as it takes to have all libraries loaded.</p>" * 50)
 
 
 @dataclass(eq=False)
@@ -59,6 +63,21 @@ class Parsers:
                 used.end = threading.Timer(self._idle_seconds, _end, (self._limits, used))
                 used.end.daemon = True
                 used.end.start()
+
+    def start_early(self) -> None:
+        """Have a child started for each processor, so that the first pages need not wait for it; returns at once."""
+        for _ in range(min(CHILDREN, os.cpu_count() or 1)):
+            threading.Thread(target=self._start_one, daemon=True, name="parse").start()
+
+    def _start_one(self) -> None:
+        other = Parsers(*self._limits, self._idle_seconds)
+        other.open()
+        assert other._used is not None
+        try:
+            with suppress(Unreadable):
+                other._used.parser.parse(_SAMPLE, "sample.html", "html")
+        finally:
+            other.close()
 
     async def parse(self, fetched: Fetched, name: str) -> Extract:
         """Parse a page when a child is free. Raises `Unreadable`."""

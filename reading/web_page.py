@@ -6,6 +6,7 @@ from typing import NamedTuple, Self
 from urllib.parse import unquote
 
 from ..run.context import Context
+from ..run.limits import Limits
 from .addresses import parse_address
 from .fetch import Fetcher, Resolver
 from .parsers import Parsers
@@ -40,13 +41,21 @@ class WebPage(NamedTuple):
     """Whether the page holds more text than this."""
 
 
+def start_parsers(limits: Limits) -> None:
+    """Start what parses pages before there is one to read; returns at once."""
+    _parsers(limits).start_early()
+
+
+def _parsers(limits: Limits) -> Parsers:
+    return Parsers(limits.parse_seconds, max(limits.max_page_bytes, limits.max_pdf_bytes))
+
+
 class WebReader:
     """Reads pages, several at once; an asynchronous context manager. Raises `UnknownSetting` when made."""
 
     def __init__(self, context: Context, resolve: Resolver | None = None) -> None:
-        limits = context.limits
         self._fetcher = Fetcher(context, resolve)
-        self._parsers = Parsers(limits.parse_seconds, max(limits.max_page_bytes, limits.max_pdf_bytes))
+        self._parsers = _parsers(context.limits)
 
     async def __aenter__(self) -> Self:
         """Open the client; parsers are started when there is something to parse."""

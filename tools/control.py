@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from functools import cache
 from typing import Any
 
 from pydantic import BaseModel, Field
@@ -49,6 +50,7 @@ class ThinkTool(BaseModel):
 _NEEDLESS = ("title", "default", "$ref")
 
 
+@cache
 def tool_schema(name: str, arguments: type[BaseModel]) -> dict[str, Any]:
     """What a model is told of a tool, in the form of the OpenAI API."""
     schema = arguments.model_json_schema()
