@@ -29,15 +29,15 @@ class Place(NamedTuple):
     model: str
 
 
-_known: dict[Place, Ability] = {}
+_known: dict[Place, Ability | None] = {}
 _writing = threading.Lock()
 
 
 async def recall(place: Place) -> Ability | None:
     """What is known of the model; none if nothing is."""
-    if place not in _known and (ability := await asyncio.to_thread(_read, place)):
-        _known[place] = ability
-    return _known.get(place)
+    if place not in _known:
+        _known[place] = await asyncio.to_thread(_read, place)
+    return _known[place]
 
 
 async def write_down(place: Place, ability: Ability) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from functools import partial
 from typing import NamedTuple
 
 from langchain_core.language_models import BaseChatModel
 
 from ..run.context import ROLES, Context, Model, Role
-from ..run.errors import WindowTooSmall
+from ..run.errors import DeepResearchError, WindowTooSmall
+from ..run.threads import in_thread
 from .extractive import ExtractiveChatModel
 from .prices import price_of
 from .providers import default_model, make_model
@@ -78,6 +81,13 @@ def is_named(role: Role, context: Context) -> bool:
 def is_extractive(role: Role, context: Context) -> bool:
     """Whether the role's model reads instead of writing, so that its word weighs no more than a rule."""
     return profile_of(role, context).name == EXTRACTIVE
+
+
+async def load_models(context: Context) -> None:
+    """Load what the models need, which takes up to a second; what is wrong with them is for `check_models` to say."""
+    for role in {str(_chosen(role, context)): role for role in ROLES}.values():
+        with suppress(DeepResearchError):
+            await in_thread(partial(resolve_model, role, context))
 
 
 def check_models(roles: tuple[Role, ...], context: Context) -> tuple[str, ...]:

@@ -15,6 +15,9 @@ from ..run.limits import Limits
 from .arguments import whole_message
 from .faults import AnswerSilent
 
+SLICE_SECONDS = 0.02
+"""How long the parts of an answer may be taken one after the other before others have their turn."""
+
 
 async def timed_parts(
     model: Runnable[Any, Any],
@@ -35,7 +38,8 @@ async def timed_parts(
     stream = aiter(model.astream(list(messages), config) if is_streamed else _whole(model, messages, config))
     limit = "report_idle_seconds" if is_long or not is_streamed else "idle_seconds"
     idle: float = getattr(limits, limit)
-    end = loop.time() + limits.call_seconds
+    paused = loop.time()
+    end = paused + limits.call_seconds
     while True:
         left = end - loop.time()
         silence = asyncio.timeout(min(idle, left))
@@ -51,6 +55,10 @@ async def timed_parts(
                 limited = f"{limits.call_seconds:g} s for one answer (call_seconds)"
                 raise ModelFailed(f"The {role}'s model took longer than {limited}.") from error
             raise AnswerSilent(idle, limit) from error
+        # Parts that wait to be read come without a pause, in which others could work.
+        if loop.time() - paused > SLICE_SECONDS:
+            await asyncio.sleep(0)
+            paused = loop.time()
         # A model that cannot stream hands over its whole message at once.
         if isinstance(part, AIMessage):
             yield part

@@ -17,7 +17,7 @@ from typing_extensions import TypedDict
 from ..audit import Draft, NotRead
 from ..evidence.citations.labels import labels
 from ..knowledge import PlanStep
-from ..models.resolve import ONLY_QUOTES, check_models
+from ..models.resolve import ONLY_QUOTES, check_models, load_models
 from ..models.settings import settings_of
 from ..reading.folder import LeftOut
 from ..reading.web_page import start_parsers
@@ -71,6 +71,7 @@ async def begin(state: ResearchState, runtime: Runtime[Context]) -> BeginUpdate:
         return await _start(state, runtime, entry, drop)
     # The question goes on with today's keys and models, whatever it was begun with.
     check_tools(bound(context, state.run.scope))
+    await load_models(context)
     check_models(ROLES, context)
     run = state.run.model_copy(update={"entry": entry, "status": "running"})
     await _allow_addresses(state.messages[-1:], runtime, run.id)
@@ -86,6 +87,7 @@ async def _start(state: ResearchState, runtime: Runtime[Context], entry: Entry, 
     check_tools(context)
     if choose_engines(context):
         start_parsers(context.limits)
+    await load_models(context)
     notices = (*check_models(ROLES, context), *await asyncio.to_thread(check_language, context.language))
     started = context.clock.seconds()
     language = await decide_language(context.language, messages, entry, state.run)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import NamedTuple, TypeVar
 
 from .cues import NEGATIONS, NUMBER_WORDS, QUESTION_WORDS
@@ -14,6 +15,8 @@ Item = TypeVar("Item")
 
 NEAR = 0.8
 """Likeness of their stems from which on two texts say the same, if no word turns one of them round."""
+KEPT = 4096
+"""Texts whose meaning is kept: each is compared with many."""
 _TURNING = NEGATIONS | QUESTION_WORDS | (NUMBER_WORDS.keys() - {"one"})
 _WRITTEN_OUT = (
     (re.compile(r"\bcan(?:['’]t|not)\b", re.IGNORECASE), "can not"),
@@ -34,6 +37,7 @@ class Meaning(NamedTuple):
     """Stems of the names in it."""
 
 
+@lru_cache(maxsize=KEPT)
 def meaning(text: str) -> Meaning:
     """What a text is compared by."""
     turning = frozenset(token for token in tokens(whole_negations(text)) if is_turning(token))
@@ -45,6 +49,7 @@ def is_turning(token: str) -> bool:
     return token in _TURNING or any(character.isdigit() for character in token)
 
 
+@lru_cache(maxsize=KEPT)
 def normalised(text: str) -> str:
     """The words without case, endings and function words; two texts with the same ones are the same text."""
     words = tokens(whole_negations(text))
