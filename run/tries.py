@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Coroutine
 from contextlib import AbstractAsyncContextManager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from langgraph.errors import GraphBubbleUp
 
@@ -22,8 +22,14 @@ class Failed(NamedTuple):
     """Whether the time was over."""
 
 
-async def tried(work: Awaitable[Value], seconds: float, booking: AbstractAsyncContextManager[None]) -> Value | Failed:
+async def tried(
+    work: Coroutine[Any, Any, Value], seconds: float, booking: AbstractAsyncContextManager[None]
+) -> Value | Failed:
     """What the work brings in so many seconds, its costs booked; raises what stops the whole run."""
+    if seconds <= 0:
+        # A clock that has run out is noticed only where the work has to wait.
+        work.close()
+        return Failed(TIME_OVER, is_late=True)
     clock = asyncio.timeout(seconds)
     try:
         async with booking, clock:
