@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import sqlite3
 import subprocess
 import sys
@@ -108,4 +109,6 @@ async def test_a_store_without_space_stops_the_run_and_names_the_database(tmp_pa
         database.store.conn.execute(f"PRAGMA max_page_count = {pages}")
         with pytest.raises(DatabaseUnusable, match=r"runs\.sqlite.*full.*data_dir"):
             for number in range(20):
-                await database.store.aput(("thread", "pages"), str(number), {"text": "x" * 4000}, index=False)
+                await database.store.aput(
+                    ("thread", "pages"), str(number), {"text": secrets.token_hex(4000)}, index=False
+                )
