@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Coroutine
+from typing import Any
 
 from langgraph.runtime import Runtime
 
@@ -39,7 +40,7 @@ class StepCall:
         """What they have cost."""
         return self._teller.bill.costs
 
-    async def tried(self, work: Awaitable[Value]) -> Value | Failed:
+    async def tried(self, work: Coroutine[Any, Any, Value]) -> Value | Failed:
         """What the work brings in the time that is left to the step; raises what stops the whole run."""
         task = self._task
         booking = booked(self.pages, task.question_id, self._teller.bill, researcher=task.id)
