@@ -62,10 +62,10 @@ class PageStore(SqliteStore):
             raise unusable(self._path, error) from error
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """See `batch`; texts that were used a short while ago are neither read nor written anew."""
+        """See `batch`; texts that were used a short while ago are not read anew."""
         every = list(ops)
-        results: list[Result] = [self._recent.get(op) for op in every]
-        left = [place for place, op in enumerate(every) if not _is_done(op, results[place])]
+        results: list[Result] = [self._recent.get(op) if isinstance(op, GetOp) else None for op in every]
+        left = [place for place, known in enumerate(results) if known is None]
         if left:
             wanted = [every[place] for place in left]
             threads = self._readers if all(isinstance(op, GetOp) for op in wanted) else self._writers
@@ -73,7 +73,7 @@ class PageStore(SqliteStore):
             for place, result in zip(left, found, strict=True):
                 results[place] = result
                 self._recent.add(every[place], result)
-        return [None if isinstance(op, PutOp) else result for op, result in zip(every, results, strict=True)]
+        return results
 
     def _read(self, gets: Iterable[GetOp]) -> list[Result]:
         # LangGraph would write for each item that is read when it is to be forgotten; nothing here ever is.
@@ -116,22 +116,25 @@ class _Recent:
         self._items: OrderedDict[tuple[tuple[str, ...], str], Item] = OrderedDict()
         self._characters = 0
 
-    def get(self, op: Op) -> Item | None:
-        """What is known of the text that is to be read or written."""
-        if not isinstance(op, GetOp | PutOp) or (op.namespace, op.key) not in self._items:
-            return None
-        self._items.move_to_end((op.namespace, op.key))
-        return self._items[op.namespace, op.key]
+    def get(self, op: GetOp) -> Item | None:
+        """The text that is to be read, if it is known."""
+        name = (op.namespace, op.key)
+        if name in self._items:
+            self._items.move_to_end(name)
+        return self._items.get(name)
 
     def add(self, op: Op, result: Result) -> None:
         """Take what was read or written."""
+        if not isinstance(op, GetOp | PutOp) or not _HASH.fullmatch(op.key):
+            return
+        # Several may have read it at the same time.
+        self._forget((op.namespace, op.key))
         if isinstance(op, PutOp):
-            self._forget((op.namespace, op.key))
             now = datetime.now(UTC)
             result = Item(
                 value={**(op.value or {})}, key=op.key, namespace=op.namespace, created_at=now, updated_at=now
             )
-        if isinstance(op, GetOp | PutOp) and _HASH.fullmatch(op.key) and isinstance(result, Item) and _size(result):
+        if isinstance(result, Item) and _size(result):
             self._items[op.namespace, op.key] = result
             self._characters += _size(result)
             while self._characters > RECENT_CHARACTERS:
@@ -143,13 +146,8 @@ class _Recent:
 
 
 def _size(item: Item) -> int:
-    text = item.value.get("text")
+    text = item.value.get(TEXT)
     return len(text) if isinstance(text, str) else 0
-
-
-def _is_done(op: Op, known: Result) -> bool:
-    """Whether what is known is what the operation would read, or what it would write."""
-    return isinstance(known, Item) and (isinstance(op, GetOp) or op.value == known.value)  # type: ignore[union-attr]
 
 
 def _connect(path: Path) -> sqlite3.Connection:

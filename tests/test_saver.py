@@ -16,6 +16,7 @@ from langchain_core.runnables import RunnableConfig
 from deep_research.app.embed import build_graph, thread_config, thread_id
 from deep_research.run.checkpoints import Database, open_database
 from deep_research.run.errors import DatabaseUnusable
+from deep_research.run.pages import Pages
 
 COUNT = """
 import sqlite3, sys
@@ -112,3 +113,12 @@ async def test_a_store_without_space_stops_the_run_and_names_the_database(tmp_pa
                 await database.store.aput(
                     ("thread", "pages"), str(number), {"text": secrets.token_hex(4000)}, index=False
                 )
+
+
+async def test_a_text_of_a_deleted_thread_is_kept_when_it_comes_again(tmp_path: Path) -> None:
+    async with open_database(tmp_path / "runs.sqlite") as database:
+        key = await Pages(database.store, "thread").keep("lit in 1844")
+        await database.saver.adelete_thread("thread")
+        await Pages(database.store, "thread").keep("lit in 1844")
+    async with open_database(tmp_path / "runs.sqlite") as database:
+        assert await Pages(database.store, "thread").text(key) == "lit in 1844"
