@@ -27,6 +27,11 @@ def append(current: Sequence[Value], update: Sequence[Value]) -> list[Value]:
     return [*current, *update]
 
 
+def latest(_: Any, update: Value) -> Value:
+    """Take what was written last."""
+    return update
+
+
 def append_lists(current: Sequence[Value], update: Sequence[Sequence[Value] | Value]) -> list[Value]:
     """Put the entries of each list after those that are there.
 

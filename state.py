@@ -10,7 +10,7 @@ from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
 
 from .audit import Audit, ClaimCheck, Draft, NotRead
-from .channels import append_lists, delta, merge_by_id, merge_texts
+from .channels import append_lists, delta, latest, merge_by_id, merge_texts
 from .knowledge import Learning, Observation, PlanStep, Record, Source, StepOutcome, merge_sources
 
 RunStatus = Literal["running", "waiting", "completed", "completed_with_gaps"]
@@ -286,13 +286,13 @@ class ResearchState:
     plan: Plan | None = None
     progress: Progress = field(default_factory=Progress)
     transcript: Annotated[list[AnyMessage], delta(append_lists, list)] = field(default_factory=list)
-    tasks: list[Task] = field(default_factory=list)
+    tasks: Annotated[list[Task], delta(latest, list)] = field(default_factory=list)
     findings: Annotated[dict[str, Finding], delta(merge_findings, dict)] = field(default_factory=dict)
     sources: Annotated[dict[str, Source], delta(merge_sources, dict)] = field(default_factory=dict)
     spending: Annotated[dict[str, Spent], delta(merge_by_id, dict)] = field(default_factory=dict)
     thoughts: Annotated[dict[str, str], delta(merge_texts, dict)] = field(default_factory=dict)
     brief: Brief = field(default_factory=Brief)
-    steps: list[PlanStep] = field(default_factory=list)
+    steps: Annotated[list[PlanStep], delta(latest, list)] = field(default_factory=list)
     outcomes: Annotated[dict[str, StepOutcome], delta(merge_by_id, dict)] = field(default_factory=dict)
     learnings: Annotated[dict[str, Learning], delta(merge_by_id, dict)] = field(default_factory=dict)
     memory: Annotated[dict[str, Observation], delta(merge_by_id, dict)] = field(default_factory=dict)

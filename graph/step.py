@@ -52,6 +52,6 @@ def step_in_its_slot() -> Any:
     async def step(state: dict[str, StepTask], config: RunnableConfig, runtime: Runtime[Context]) -> Any:
         task, waited = state["task"], Watch(settings_of(runtime).clock, 0.0)
         async with slot(f"{task.question_id} {task.turn}", task.slots):
-            return await graph.ainvoke({"task": task, "seconds": waited.seconds}, config)
+            return await graph.ainvoke({"given": [task], "seconds": waited.seconds}, config)
 
     return step

@@ -8,7 +8,7 @@ from typing import Annotated
 from langchain_core.messages import AnyMessage
 from typing_extensions import TypedDict
 
-from ..channels import append, append_lists, delta, merge_by_id
+from ..channels import append, append_lists, delta, latest, merge_by_id
 from ..knowledge import (
     Element,
     Iteration,
@@ -69,7 +69,8 @@ class Judgement(Record):
 class StepState:
     """The channels of one step."""
 
-    task: StepTask
+    given: Annotated[list[StepTask], delta(latest, list)]
+    """The task, alone: it holds all that was known, and as a delta it is stored once and not at every checkpoint."""
     iteration: int = 0
     queries: tuple[str, ...] = ()
     """What the present iteration searches for."""
@@ -106,6 +107,11 @@ class StepState:
     outcomes: Annotated[dict[str, StepOutcome], delta(merge_by_id, dict)] = field(default_factory=dict)
 
     @property
+    def task(self) -> StepTask:
+        """What it was given."""
+        return self.given[0]
+
+    @property
     def call_id(self) -> str:
         """Id of the call that asks for the present iteration."""
         return f"{self.task.id}-{self.iteration}"
@@ -124,7 +130,7 @@ class StepState:
 class StepInput(TypedDict):
     """What a step starts from."""
 
-    task: StepTask
+    given: list[StepTask]
     seconds: float
     """Seconds that it has waited for its slot."""
 

@@ -34,7 +34,7 @@ async def ended(**channels: Any) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     graph = StateGraph(StepState, context_schema=Context, output_schema=StepOutput)
     graph.add_node("evaluate", broken, error_handler=end_step)
     graph.add_edge(START, "evaluate")
-    given: Any = {"task": task(), "turn": 3, **channels}
+    given: Any = {"given": [task()], "turn": 3, **channels}
     heard: dict[str, list[Any]] = {"custom": [], "values": []}
     async for mode, part in graph.compile().astream(given, stream_mode=["custom", "values"]):
         heard[str(mode)].append(part)

@@ -118,6 +118,6 @@ class NamedPages:
             problems=outcome.problems,
             not_read=outcome.not_read,
         )
-        state = StepState(task, iteration=1, has_results=True, numbered=keys, actions=[action])
+        state = StepState([task], iteration=1, has_results=True, numbered=keys, actions=[action])
         state.notes = [asked(RecordRound(open_next=addresses), state.call_id), refer(state.call_id, reference)]
         return state
