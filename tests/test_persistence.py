@@ -10,10 +10,11 @@ from typing import Any
 
 import ormsgpack
 import pytest
-from lab import CLEAR, REPORT, Lab, in_order, lab, research, simple_research
+from lab import CLEAR, QUESTION, REPORT, Lab, in_order, lab, research, simple_research
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.store.base import BaseStore
+from planned_lab import RULES, Rule, planned_lab, verdict
 from pydantic import BaseModel
 
 from deep_research.app.embed import build_graph, thread_config, thread_id
@@ -24,6 +25,9 @@ from deep_research.run.errors import DatabaseUnusable, ForeignRecord, SyncOnlySa
 from deep_research.run.pages import page_namespace
 from deep_research.run.serializer import StrictSerializer, record_types
 from deep_research.state import Plan, Run
+
+COLUMNS = (("checkpoints", "checkpoint"), ("writes", "value"))
+"""Where the saver stores values: tables and their columns."""
 
 
 class ForeignModel(BaseModel):
@@ -130,6 +134,29 @@ async def test_checkpoints_grow_with_what_is_new_and_not_with_its_square(tmp_pat
             sizes[rounds] += rows.execute("SELECT sum(length(checkpoint)) FROM checkpoints").fetchone()[0]
     grown, grown_more = sizes[4] - sizes[2], sizes[6] - sizes[4]
     assert grown_more < 1.3 * grown
+
+
+def asking(most: int) -> Rule:
+    """Queries for so many rounds."""
+    return lambda asked: RULES["choose_queries"](asked) if asked.number <= most else {"queries": []}
+
+
+async def test_what_a_step_is_given_is_stored_once_however_many_rounds_it_takes(tmp_path: Path) -> None:
+    held = {}
+    for rounds in (1, 4):
+        path = tmp_path / f"{rounds}.sqlite"
+        run = planned_lab(
+            tmp_path,
+            {"choose_queries": asking(rounds), "give_verdict": verdict(False)},
+            graph=build_graph("planned", checkpointer=path),
+            limits={"max_step_iterations": 4},
+        )
+        await run.ask(QUESTION)
+        with sqlite3.connect(path) as rows:
+            blobs = [row[0] for table, name in COLUMNS for row in rows.execute(f"SELECT {name} FROM {table}")]
+        held[rounds] = sum(b"StepTask" in blob for blob in blobs), len(blobs)
+    assert held[4][0] == held[1][0] > 0
+    assert held[4][1] > held[1][1]
 
 
 def test_all_records_may_be_stored_and_no_other_type() -> None:
