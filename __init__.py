@@ -65,8 +65,11 @@ _PLACES = {
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used: importing the package alone stays cheap."""
-    if name == "errors":
-        return import_module("deep_research.run.errors")
-    if name not in _PLACES:
+    if name not in _PLACES and name != "errors":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
+    from .run.imports import imported_for_good
+
+    with imported_for_good():
+        if name == "errors":
+            return import_module("deep_research.run.errors")
+        return getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)

@@ -7,12 +7,14 @@ from contextlib import asynccontextmanager
 
 from ..run.checkpoints import FILE_NAME, open_database
 from ..run.context import Context
+from ..run.imports import imported_for_good
 from ..run.page_store import PageStore
 from ..run.saver import RunSaver
 from .embed import compile_graph
 
-deep_research = compile_graph("orchestrated")
-planned_research = compile_graph("planned")
+with imported_for_good():
+    deep_research = compile_graph("orchestrated")
+    planned_research = compile_graph("planned")
 
 
 @asynccontextmanager

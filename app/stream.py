@@ -137,7 +137,9 @@ class Listener:
         if isinstance(packet, OverallStop):
             # This listener knows more: how long it took, and what went wrong.
             return None
-        if packet.placement.sub_turn_index is None and not isinstance(packet, CallDelayed | CallFinished):
+        if packet.placement.sub_turn_index is None and not isinstance(
+            packet, CallDelayed | CallFinished | ChatHeartbeat
+        ):
             self._turn = packet.placement.turn_index
         return packet
 

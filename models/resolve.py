@@ -10,6 +10,7 @@ from langchain_core.language_models import BaseChatModel
 
 from ..run.context import ROLES, Context, Model, Role
 from ..run.errors import DeepResearchError, WindowTooSmall
+from ..run.imports import imported_for_good
 from ..run.threads import in_thread
 from .extractive import ExtractiveChatModel
 from .prices import price_of
@@ -87,7 +88,12 @@ async def load_models(context: Context) -> None:
     """Load what the models need, which takes up to a second; what is wrong with them is for `check_models` to say."""
     for role in {str(_chosen(role, context)): role for role in ROLES}.values():
         with suppress(DeepResearchError):
-            await in_thread(partial(resolve_model, role, context))
+            await in_thread(partial(_load, role, context))
+
+
+def _load(role: Role, context: Context) -> None:
+    with imported_for_good():
+        resolve_model(role, context)
 
 
 def check_models(roles: tuple[Role, ...], context: Context) -> tuple[str, ...]:

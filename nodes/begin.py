@@ -24,7 +24,7 @@ from ..reading.web_page import start_parsers
 from ..run.context import ROLES, Context, bound
 from ..run.conversation import check_question, clean, entry_of, question_of, refused
 from ..run.packet import Placement, emit
-from ..run.packets import DocumentsIndexed
+from ..run.packets import ChatHeartbeat, DocumentsIndexed
 from ..run.pages import pages_of
 from ..run.plans import read_review
 from ..state import Brief, Entry, Plan, Progress, Report, ResearchState, Run, Scope, Task
@@ -63,6 +63,8 @@ class BeginUpdate(TypedDict, total=False):
 
 async def begin(state: ResearchState, runtime: Runtime[Context]) -> BeginUpdate:
     """Start a question, or take a message into the one under way."""
+    # Whoever listens sees at once that the run has begun.
+    emit(runtime.stream_writer, ChatHeartbeat(placement=Placement(turn_index=0), elapsed_seconds=0.0))
     context = settings_of(runtime)
     check_question(state.messages, context.limits.question_characters)
     entry = entry_of(state.messages, state.run)

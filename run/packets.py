@@ -231,7 +231,7 @@ class ElapsedTime(Packet):
 
 
 class ChatHeartbeat(Packet):
-    """The run is at work, though it has been silent."""
+    """The run is at work, though it has nothing to tell: at its start, and when it has been silent."""
 
     type: Literal["chat_heartbeat"] = "chat_heartbeat"
     elapsed_seconds: float

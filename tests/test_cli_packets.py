@@ -49,7 +49,7 @@ def test_packets_take_the_place_of_progress_and_report(desk: Desk) -> None:
     assert (ended.code, ended.err) == (0, QUOTING)
     packets = packets_of(ended.out)
     assert faults(packets) == []
-    assert packets[0].type == "documents_indexed"
+    assert [packet.type for packet in packets[:2]] == ["chat_heartbeat", "documents_indexed"]
     assert stop_of(ended.out) == {"stop_reason": "completed", "message": "", "is_resumable": False}
     again = packets_of(desk.call("resume", "light", "--json").out)
     assert merged(again) == merged(packets), "a finished run is told as it is stored"

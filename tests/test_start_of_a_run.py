@@ -194,7 +194,7 @@ async def test_the_plan_is_asked_for_without_tools_and_streamed_as_plan(tmp_path
     assert asked.messages[-1].text.startswith("<reminder>")
     assert run.words("deep_research_plan_delta") == PLAN
     end = run.types().index("section_end")
-    beside = {"documents_indexed", "call_finished"}
+    beside = {"chat_heartbeat", "documents_indexed", "call_finished"}
     assert set(run.types()[:end]) - beside == {"deep_research_plan_start", "deep_research_plan_delta"}
 
 
