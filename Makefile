@@ -38,7 +38,8 @@ docs: install-dev ## Rewrite what the docs take from the code: rows and tests, d
 	@.venv/bin/python tests/drawing.py
 	@.venv/bin/python tests/packet_schema.py
 
-bench: install ## Measure index and search on 100 000 made-up documents (some minutes, 2 GB of disk)
+bench: install ## Measure whole runs on fake servers, then index and search on 100 000 made-up documents (half an hour, 2 GB)
+	@.venv/bin/python -m deep_research.bench.wire
 	@.venv/bin/python -m deep_research.bench.index
 
 lock: ## Refresh the lock files (needs uv)

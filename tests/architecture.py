@@ -47,7 +47,7 @@ CLIENTS = (
     "urllib3",
     "websockets",
 )
-MAY_CONNECT = {"models", "reading", "tools", "app"}
+MAY_CONNECT = {"models", "reading", "tools", "app", "bench"}
 VAGUE = {"common", "helper", "helpers", "misc", "util", "utils"}
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
 
 from deep_research.bench.documents import write
 from deep_research.bench.queries import KINDS, queries, questions
+from deep_research.bench.wire.figures import Entry, ideal
+from deep_research.bench.wire.model_server import Cache
 
 
 def test_a_small_measurement_tells_times_memory_and_sizes(tmp_path: Path) -> None:
@@ -39,3 +42,39 @@ def test_the_same_seed_gives_the_same_documents_and_questions(tmp_path: Path) ->
     assert texts["a"] == texts["b"] != texts["c"]
     assert list(queries(10, 7)) == list(queries(10, 7)) != list(queries(10, 8))
     assert list(questions(3, 7)) == list(questions(3, 7)) != list(questions(3, 8))
+
+
+def test_a_whole_run_is_measured_over_the_wire(tmp_path: Path) -> None:
+    results = tmp_path / "results.json"
+    command = [sys.executable, "-m", "deep_research.bench.wire", "orchestrated,1,1,1,fetches=1", "--json", str(results)]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    [row] = json.loads(results.read_text())["rows"]
+    assert (row["error"], row["pages"], row["searches"], row["calls_broken"]) == ("", 1, 1, 0)
+    assert row["calls"] > 5
+    assert row["report_characters"] > 1000
+    assert row["bare_ms"]["invoke"] > 0
+    assert "orchestrated (1, 1, 1), 1 pages of 20,000 characters" in ended.stdout
+    broken = subprocess.run([*command[:3], "orchestrated,1"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (broken.returncode, "RESEARCHERS" in broken.stderr) == (2, True)
+
+
+def test_the_ideal_is_the_longest_chain_of_calls_that_need_each_other() -> None:
+    def entry(call: int, arrived: float, nominal: float, *depends_on: str) -> Entry:
+        when = {"arrived": arrived, "finished": arrived + nominal, "nominal": nominal}
+        return {"kind": "note", "is_complete": True, "makes": [f"mk-c00000{call}"], "depends_on": depends_on, **when}
+
+    entries = [entry(1, 0, 2), entry(2, 3, 1, "mk-c000001"), entry(3, 5, 2.5), entry(4, 9, 1, "mk-c000002")]
+    assert ideal(entries) == 4
+    assert ideal([*entries, entry(5, 10, 3, "mk-c000003", "mk-c000009")]) == 5.5
+    assert ideal([]) == 0
+
+
+def test_a_prefix_that_was_sent_before_counts_as_cached() -> None:
+    server = Cache()
+    long = [{"role": "system", "content": "x" * 8000}, {"role": "user", "content": "y" * 400}]
+    assert server.cached([], long) == 0
+    assert server.cached([], long) == 2100
+    assert server.cached([], [*long, {"role": "user", "content": "more"}]) == 2100
+    assert server.cached([{"name": "a tool"}], long) == 0
+    assert [server.cached([], [{"role": "user", "content": "short"}]) for _ in range(2)] == [0, 0]

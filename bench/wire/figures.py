@@ -1,0 +1,56 @@
+"""What the servers' logs say of a run: calls, tokens, and the chain of calls that no schedule can shorten."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+CACHED_PRICE = 0.1
+"""What a token that the provider has read before costs, as a share of the usual price."""
+SLACK = 0.005
+"""Seconds by which clocks of two processes may differ."""
+
+Entry = dict[str, Any]
+
+
+def read(path: Path) -> list[Entry]:
+    """The lines of a log; none if there is no log."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+
+
+def figures(folder: Path) -> dict[str, Any]:
+    """The figures of the run whose logs lie in a folder."""
+    model, search = read(folder / "model.jsonl"), read(folder / "search.jsonl")
+    prompt, cached = (sum(entry[key] for entry in model) for key in ("prompt_tokens", "cached_tokens"))
+    return {
+        "calls": len(model),
+        "calls_broken": sum(not entry["is_complete"] for entry in model),
+        "prompt_tokens": prompt,
+        "cached_tokens": cached,
+        "billable_tokens": round(prompt - (1 - CACHED_PRICE) * cached),
+        "output_tokens": sum(entry["output_tokens"] for entry in model),
+        "searches": sum(entry["kind"] == "search" for entry in search),
+        "pages": sum(entry["kind"] == "page" for entry in search),
+        "ideal_s": round(ideal([*model, *search]), 3),
+    }
+
+
+def ideal(entries: Sequence[Entry]) -> float:
+    """Seconds of the longest chain of calls of which each needs the one before it, at their nominal times.
+
+    A call depends on another if its prompt holds what that one made (a marker, see `policy`) and came after it: what is
+    done one after the other without need does not lengthen the chain.
+    """
+    done = [entry for entry in sorted(entries, key=lambda entry: entry["arrived"]) if entry["is_complete"]]
+    first: dict[str, Entry] = {}
+    for entry in sorted(done, key=lambda entry: entry["finished"]):
+        for marker in entry["makes"]:
+            first.setdefault(marker, entry)
+    ends: dict[int, float] = {}
+    for entry in done:
+        needed = (first[marker] for marker in entry["depends_on"] if marker in first)
+        before = [ends.get(id(one), 0.0) for one in needed if one["finished"] <= entry["arrived"] + SLACK]
+        ends[id(entry)] = max(before, default=0.0) + entry["nominal"]
+    return max(ends.values(), default=0.0)
