@@ -160,7 +160,8 @@ def _act(writer: _Writer, functions: Mapping[str, Json], choice: object) -> Answ
         asked = {key: [query] if isinstance(filled[key], list) else query for key in filled if "quer" in key.lower()}
         return one("search", **asked)
     if "finish" in roles:
-        return one("finish")
+        lists = [key for key, value in writer.filled(functions[roles["finish"]]).items() if isinstance(value, list)]
+        return one("finish", **{key: [] for key in lists})
     return one(next(iter(roles))) if choice in ("required", "any") else None
 
 
