@@ -47,6 +47,8 @@ CLIENTS = (
     "urllib3",
     "websockets",
 )
+FOR_OUTSIDE = "deep_research.run.checkpoints."
+"""What measurements may use beside the public names: the saver as the server opens it."""
 MAY_CONNECT = {"models", "reading", "tools", "app", "bench"}
 VAGUE = {"common", "helper", "helpers", "misc", "util", "utils"}
 
@@ -133,7 +135,7 @@ def _may_import(module: Module, target: str) -> bool:
         return bool(first) and first not in LEVELS
     here, there = module.folder, rest[0] if rest and rest[0] in LEVELS else ""
     if here in OUTSIDE:
-        return there in {"", here}
+        return there in {"", here} or target.startswith(FOR_OUTSIDE)
     if not here:
         return there not in OUTSIDE
     if there == here:

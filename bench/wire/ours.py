@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from contextlib import AbstractAsyncContextManager, nullcontext
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from deep_research import Context, ResearchGraph, build_graph
+from deep_research.run.checkpoints import Database, open_database
 
 MODEL = "openai:gpt-4.1"
 SECONDS = 1800
@@ -21,14 +22,14 @@ def warm() -> None:
     import tavily  # noqa: F401
 
 
-def open_saver(path: str) -> AbstractAsyncContextManager[Path]:
-    """The file for checkpoints and page texts, which the graph opens itself."""
-    return nullcontext(Path(path))
+def open_saver(path: str) -> AbstractAsyncContextManager[Database]:
+    """Checkpoints and page texts in one file, on the loop that is watched: a graph that is given a path has its own."""
+    return open_database(Path(path))
 
 
-def build(saver: Path, strategy: Literal["orchestrated", "planned"]) -> ResearchGraph:
+def build(saver: Database, strategy: Literal["orchestrated", "planned"]) -> ResearchGraph:
     """The graph of a strategy."""
-    return build_graph(strategy, checkpointer=saver)
+    return build_graph(strategy, checkpointer=saver.saver, store=saver.store)
 
 
 def make_input(question: str) -> dict[str, Any]:
