@@ -38,11 +38,17 @@ class Pages:
         self.place = page_namespace(thread_id)
         """The namespace in the store."""
 
-    async def keep(self, text: str, content_hash: str = "") -> str:
+    async def keep(self, text: str) -> str:
         """Keep a text under its SHA-256 and return that."""
-        key = content_hash or text_hash(text)
-        await self._store.aput(self.place, key, {"text": text}, index=False)
+        key = text_hash(text)
+        await self.write({key: text})
         return key
+
+    async def write(self, texts: Mapping[str, str], notes: Mapping[str, dict[str, Any]] | None = None) -> None:
+        """Keep texts, each under its SHA-256, and notes beside them, each under its name, all or nothing."""
+        values = {**{key: {"text": text} for key, text in texts.items()}, **(notes or {})}
+        if values:
+            await self._store.abatch([PutOp(self.place, name, value, index=False) for name, value in values.items()])
 
     async def text(self, content_hash: str) -> str | None:
         """The text with this hash; none if it is not kept, or what is kept there is no text."""
@@ -57,9 +63,7 @@ class Pages:
 
     async def note(self, notes: Mapping[str, dict[str, Any]]) -> None:
         """Keep notes beside the texts, each under its name."""
-        if not notes:
-            return
-        await self._store.abatch([PutOp(self.place, name, value, index=False) for name, value in notes.items()])
+        await self.write({}, notes)
 
     async def noted(self, name: str) -> dict[str, Any] | None:
         """The note of this name, if there is one; raises `DatabaseUnusable` if it cannot be read."""

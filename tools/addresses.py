@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -29,17 +29,26 @@ class Addresses:
         self._pages = pages
         self._question_id = question_id
 
-    async def allow(self, addresses: Iterable[str]) -> None:
-        """Note addresses that were given; those that cannot be opened are left out, and what was given first stays."""
+    async def allow(
+        self,
+        addresses: Iterable[str],
+        texts: Mapping[str, str] | None = None,
+        records: Mapping[str, dict[str, Any]] | None = None,
+    ) -> None:
+        """Note addresses that were given; those that cannot be opened are left out, and what was given first stays.
+
+        In the same go, keep `texts` by their hashes and the `records` of pages that were read, by their addresses.
+        """
+        opened = {f"opened {_exact(address)}": record for address, record in (records or {}).items()}
         notes: dict[str, dict[str, Any]] = {}
         for address in addresses:
             if exact := _exact(address):
                 for name in (f"given {exact}", _first_name(address)):
                     notes.setdefault(name, {"address": address})
         async with self._pages.alone("given"):
-            known = await self._pages.all_noted([*notes])
-            new = [name for name, noted in zip(notes, known, strict=True) if noted is None]
-            await self._pages.note({name: notes[name] for name in new})
+            known = await self._pages.all_noted([*notes]) if notes else []
+            new = {name: notes[name] for name, noted in zip(notes, known, strict=True) if noted is None}
+            await self._pages.write(texts or {}, {**new, **opened})
 
     async def given(self, address: str) -> str:
         """The address as it was given, whatever a model has made of its fragment; empty if nobody gave it.
@@ -47,24 +56,28 @@ class Addresses:
         If nobody gave just this one, it is the first that was given for the same source. Raises `Unread` if it can be
         no address of the web.
         """
-        exact = str(parse_address(address))
-        noted, first = await self._pages.all_noted([f"given {exact}", _first_name(address)])
-        given = noted or first
-        return str(given["address"]) if given else ""
+        given, _opened = await self.known(address)
+        return given
 
     async def opened(self, address: str) -> dict[str, Any] | None:
         """What came of opening an address in this thread; a failure counts for its own question only."""
-        noted = await self._pages.noted(f"opened {_exact(address)}")
+        return self._counting(await self._pages.noted(f"opened {_exact(address)}"))
+
+    async def known(self, address: str) -> tuple[str, dict[str, Any] | None]:
+        """An address as it was given and what came of opening it, as `given` and `opened`; raises `Unread`."""
+        exact = str(parse_address(address))
+        names = [f"given {exact}", _first_name(address), f"opened {exact}"]
+        noted, first, opened = await self._pages.all_noted(names)
+        given = noted or first
+        return str(given["address"]) if given else "", self._counting(opened)
+
+    def _counting(self, noted: dict[str, Any] | None) -> dict[str, Any] | None:
         return noted if noted and noted.get("question_id") in (None, self._question_id) else None
 
     async def key(self, address: str) -> str:
         """The key of the source at an address: that of the page to which it led, if it was opened."""
         record = await self.opened(address)
         return str(record["source"]["key"]) if record and "source" in record else source_key(address)
-
-    async def remember(self, addresses: Iterable[str], record: dict[str, Any]) -> None:
-        """Keep the record of a page that was read, under each of its addresses."""
-        await self._pages.note({f"opened {_exact(address)}": record for address in addresses})
 
     async def remember_failure(self, address: str, failure: NotRead) -> None:
         """Keep why a page could not be read."""

@@ -23,6 +23,8 @@ class Hit(NamedTuple):
     """Where the text leads: the words of each link and its address."""
     score: float = 0.0
     """How well it matches what was searched for, from 0 to 1, as a search engine has it; 0 if none says so."""
+    is_kept: bool = False
+    """Whether the text lies in the thread's store already."""
 
 
 class Outcome(NamedTuple):

@@ -11,7 +11,7 @@ from ..run.calls import NOT_RUN
 from ..run.context import Context
 from ..run.errors import SearchFailed
 from ..run.limits import Limits
-from ..run.pages import Pages
+from ..run.pages import Pages, text_hash
 from ..run.spending import seconds_left, total
 from ..state import Spent, Task
 from .addresses import Addresses
@@ -76,15 +76,13 @@ async def keep(
 
     `numbers` are those of its sources, by key. Pages that were found may be opened from here on.
     """
-    for hit in outcome.hits:
-        if hit.source.content_hash:
-            await pages.keep(hit.text, hit.source.content_hash)
-        if hit.source.excerpts:
-            await pages.keep(hit.excerpt)
-    found_on_web = [hit.source.address for hit in outcome.hits if hit.source.kind == "web"]
-    await Addresses(pages, question_id).allow(found_on_web)
     fence_name = short_hash(question_id)[:8] if is_shared else ""
-    reference = await pages.keep(write_results(outcome, numbers, earlier, fence_name))
+    shown = write_results(outcome, numbers, earlier, fence_name)
+    reference = text_hash(shown)
+    whole = {hit.source.content_hash: hit.text for hit in outcome.hits if hit.source.content_hash and not hit.is_kept}
+    excerpts = {text_hash(hit.excerpt): hit.excerpt for hit in outcome.hits if hit.source.excerpts}
+    found_on_web = [hit.source.address for hit in outcome.hits if hit.source.kind == "web"]
+    await Addresses(pages, question_id).allow(found_on_web, {**whole, **excerpts, reference: shown})
     await note_documents(pages, outcome, reference)
     return reference
 

@@ -11,6 +11,7 @@ from ..reading.addresses import parse_address
 from ..reading.records import Unread
 from ..reading.web_page import WebPage, WebReader
 from ..run.context import Context
+from ..run.pages import text_hash
 from .addresses import Addresses
 from .desk import Desk
 from .outcome import Hit
@@ -47,7 +48,9 @@ class WebPages:
             record = await self._addresses.opened(address)
             if record is None:
                 return await self._fetch(address, reader)
-            return NotRead(**record["failure"]) if "failure" in record else await self._hit(record)
+            if "failure" in record:
+                return NotRead(**record["failure"])
+            return self._hit(record, await self._text_of(record))
 
     async def _fetch(self, address: str, reader: WebReader) -> Hit | NotRead | str:
         limit = await self._addresses.count(address, self._context.limits)
@@ -63,38 +66,38 @@ class WebPages:
         await self._addresses.count_end(address, page.address)
         # Under a name of its own: whoever holds an address may wait for a page, but never the other way round.
         async with self._pages.alone(f"kept {page.address}"):
-            return await self._hit(await self._kept(address, page))
+            return await self._kept(address, page)
 
-    async def _kept(self, address: str, page: WebPage) -> dict[str, Any]:
+    async def _kept(self, address: str, page: WebPage) -> Hit:
         """Store what was read, unless another address has led to this page before."""
-        known = await self._addresses.opened(page.address)
+        given, known = await self._addresses.known(page.address)
         if known and "failure" not in known:
-            await self._addresses.remember([address], known)
-            return known
-        is_given = bool(await self._addresses.given(page.address))
+            await self._addresses.allow((), records={address: known})
+            return self._hit(known, await self._text_of(known))
         source = Source(
             # A page that was found and then opened is one source, also where it has moved to.
-            key=source_key(page.address if is_given else address),
+            key=source_key(page.address if given else address),
             title=page.title or page.address,
             location=page.address,
             address=address,
             kind="web",
             date=page.date,
             is_cut=page.is_cut,
-            content_hash=await self._pages.keep(page.text),
+            content_hash=text_hash(page.text),
             read_at=self._context.clock.now().isoformat(timespec="seconds"),
         )
         links = [list(link) for link in page.links if _can_be_shown(link.address)][:MAX_LINKS]
         record = {"source": source.model_dump(), "links": links}
-        await self._addresses.allow(target for _, target in links)
-        await self._addresses.remember([address, page.address], record)
-        return record
+        texts, records = {source.content_hash: page.text}, {address: record, page.address: record}
+        await self._addresses.allow((target for _, target in links), texts, records)
+        return self._hit(record, page.text)
 
-    async def _hit(self, record: dict[str, Any]) -> Hit:
-        source = Source(**record["source"])
-        text = await self._pages.text(source.content_hash) or ""
+    async def _text_of(self, record: dict[str, Any]) -> str:
+        return await self._pages.text(str(record["source"]["content_hash"])) or ""
+
+    def _hit(self, record: dict[str, Any], text: str) -> Hit:
         links = tuple((str(words), str(target)) for words, target in record["links"])
-        return Hit(source, text, text, links)
+        return Hit(Source(**record["source"]), text, text, links, is_kept=True)
 
 
 def _can_be_shown(target: str) -> bool:
