@@ -37,18 +37,16 @@ class Evidence:
         """The text itself."""
         self.title = title
         """Title and date of the source; may be empty."""
-        self.passages = tuple(passage for passage in _passages(text) if passage.terms)
+
+    @cached_property
+    def passages(self) -> tuple[Passage, ...]:
         """Its sentences, in order, but for those without a word."""
+        return tuple(passage for passage in _passages(self.text) if passage.terms)
 
     @cached_property
     def windows(self) -> Windows:
         """The text, cut into places of a few lines."""
         return Windows(self.text)
-
-    @cached_property
-    def plain(self) -> str:
-        """The text with single spaces as its only white space."""
-        return " ".join(self.text.split())
 
     @cached_property
     def places(self) -> dict[str, list[int]]:
@@ -69,11 +67,6 @@ class Evidence:
     def years(self) -> frozenset[int]:
         """The years that it names."""
         return frozenset(time.first for term in self.amounts if term.amount for time in term.amount.times)
-
-    @cached_property
-    def pairs(self) -> frozenset[tuple[str, str]]:
-        """Neighbouring words that carry meaning."""
-        return frozenset(pair for passage in self.passages for pair in pairs_of(passage.terms))
 
 
 def pairs_of(terms: Sequence[Term]) -> Iterator[tuple[str, str]]:

@@ -11,7 +11,7 @@ from operator import or_
 from .alignment import Alignment, Window
 from .conflicts import Conflict
 from .matching import Matches
-from .reading import Evidence
+from .reading import Evidence, pairs_of
 
 PART = 6
 """Words of a claim that are looked at together for the part that is covered least."""
@@ -74,7 +74,8 @@ def _speaks(keys: Container[str]) -> bool:
 
 def _share_of_pairs(matches: Matches, evidence: Evidence, telling: Sequence[int], otherwise: float) -> float:
     keys, pairs = matches.keys, list(pairwise(matches.terms[bit].key for bit in telling))
-    held = {(keys[one], keys[other]) for one, other in evidence.pairs if one in keys and other in keys}
+    beside = (pairs_of(evidence.passages[place].terms) for place, mask in enumerate(matches.masks) if mask & mask - 1)
+    held = {(keys[one], keys[other]) for near in beside for one, other in near if one in keys and other in keys}
     return sum(pair in held for pair in pairs) / len(pairs) if pairs else otherwise
 
 
