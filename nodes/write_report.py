@@ -46,7 +46,7 @@ async def write_report(state: ResearchState, runtime: Runtime[Context]) -> Write
     pages = pages_of(runtime.store, run.id)
     lost = await owed(pages, run.id)
     run = lost.settled(run)
-    words = words_in(_texts(state))
+    words = await asyncio.to_thread(words_in, _texts(state))
     teller = ReportTeller(state.sources, runtime.stream_writer, state.progress.turn, run.active_seconds, words)
     writer = TextWriter(state, context, teller)
     async with booked(pages, run.id, teller.bill):

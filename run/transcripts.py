@@ -101,6 +101,8 @@ def fit(messages: Sequence[AnyMessage], tokens: int, shorten: Shorten | None) ->
     older reports are cut. The user's words stay whole, whatever the number of tokens.
     """
     fitted = list(messages)
+    if tokens_of(fitted) <= tokens:
+        return fitted
     newest = max((place for place, message in enumerate(fitted) if _works(message)), default=len(fitted))
     results = [place for place, message in enumerate(fitted) if _is_result(message)]
     older = [place for place in results if place < newest]
