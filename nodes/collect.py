@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from typing_extensions import TypedDict
 
 from ..evidence.citations.numbering import number_findings
@@ -31,8 +33,13 @@ async def collect(state: ResearchState) -> CollectUpdate:
     researched = [] if state.steps else list(findings.values())
     learnings, memory = notice_findings(researched, state.memory)
     last = max((finding.cycle for finding in findings.values()), default=0)
-    memory |= notice_contradictions(
-        {**state.learnings, **learnings}, state.memory, {**state.sources, **sources}, run.id, last
+    memory |= await asyncio.to_thread(
+        notice_contradictions,
+        {**state.learnings, **learnings},
+        state.memory,
+        {**state.sources, **sources},
+        run.id,
+        last,
     )
     return {
         "run": run,

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from ..evidence.citations.numbering import by_number
 from ..evidence.citations.outline import PlannedSection, read_outline
 from ..models.ask import ask_model
+from ..models.request import Request
 from ..models.resolve import profile_of
 from ..run.calls import was_cut_off
 from ..run.context import Context
@@ -71,7 +74,7 @@ class TextWriter:
 
     async def _outline(self) -> tuple[list[PlannedSection], bool]:
         """The sections that are missing, and whether these are surely all; those of the plan if it is not written."""
-        request = report_request(self._state, self._context, Asked("outline"), self._teller.draft, self.refused)
+        request = await self._request(Asked("outline"))
         known = by_number(self._state.sources.values())
         text, was_cut = await write_unheard(request, self._context, self._teller)
         most = self._context.limits.max_sections
@@ -107,7 +110,7 @@ class TextWriter:
 
     async def _ask(self, asked: Asked) -> bool:
         """One call; returns whether its answer was cut off."""
-        request = report_request(self._state, self._context, asked, self._teller.draft, self.refused)
+        request = await self._request(asked)
         try:
             reply = await ask_model(request, self._context, self._teller)
         finally:
@@ -116,3 +119,9 @@ class TextWriter:
         self.refused |= set(reply.refused)
         self.shortened = max(self.shortened, reply.shortened)
         return was_cut_off(reply.message)
+
+    async def _request(self, asked: Asked) -> Request:
+        """The call for a part; reading all findings for their citations takes a while."""
+        return await asyncio.to_thread(
+            report_request, self._state, self._context, asked, self._teller.draft, frozenset(self.refused)
+        )
