@@ -139,17 +139,18 @@ async def _lifespan(_: Any) -> AsyncIterator[None]:
     yield
 
 
-app = Starlette(
-    lifespan=_lifespan,
-    middleware=[
-        Middleware(
-            CORSMiddleware,
-            allow_origins=list(server_settings().origins),
+class AllowedOrigins(CORSMiddleware):
+    """Lets pages of the allowed origins ask; their names are read when the server starts."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        super().__init__(
+            app,
+            allow_origins=server_settings().origins,
             allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
             allow_headers=["*"],
             expose_headers=["content-location", "x-pagination-total", "x-pagination-next"],
-        ),
-        Middleware(Guard),
-    ],
-)
+        )
+
+
+app = Starlette(lifespan=_lifespan, middleware=[Middleware(AllowedOrigins), Middleware(Guard)])
 """The server's routes are put into this app by LangGraph, behind its middleware."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import date
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -50,8 +50,8 @@ class UserSettings(BaseModel):
 
     @property
     def operator(self) -> Context:
-        """The settings of whoever runs the server, from its environment."""
-        return Context()
+        """The settings of whoever runs the server, from the environment that it was started in."""
+        return _operator()
 
     @cached_property
     def context(self) -> Context:
@@ -78,6 +78,11 @@ class UserSettings(BaseModel):
                 "limits": _limits(self.limits, operator.limits),
             }
         )
+
+
+@cache
+def _operator() -> Context:
+    return Context()
 
 
 def _models(wanted: str | dict[Role, str] | None, operator: Context) -> Any:
