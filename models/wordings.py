@@ -17,6 +17,7 @@ Kind = Literal[
     "slow",
     "down",
     "broken",
+    "cut",
     "rejected",
 ]
 
@@ -35,6 +36,7 @@ STATUS: dict[int, Kind] = {
 NAMES: dict[str, Kind] = {
     "AnswerRefused": "refused",
     "ContentFilterFinishReasonError": "refused",
+    "AnswerCut": "cut",
     "AnswerBroken": "broken",
     "JSONDecodeError": "broken",
     "APIResponseValidationError": "broken",
