@@ -99,6 +99,10 @@ class AnswerCut(AnswerBroken):
     """An answer broke off after its first words, so that no setting is wrong."""
 
 
+class ToolsUnbound(NotImplementedError):
+    """The class of a model has no `bind_tools`."""
+
+
 class AnswerRefused(Exception):
     """The model, or a filter, declined."""
 

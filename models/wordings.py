@@ -40,6 +40,7 @@ NAMES: dict[str, Kind] = {
     "AnswerBroken": "broken",
     "JSONDecodeError": "broken",
     "APIResponseValidationError": "broken",
+    "ToolsUnbound": "no_tools",
     "ContextOverflowError": "long",
     "ModelAuthenticationError": "key",
     "ModelPermissionDeniedError": "key",
