@@ -51,6 +51,10 @@ class Patience:
         self._chance = chance
         self._doors: dict[str, _Door] = defaultdict(_Door)
 
+    def has_answered(self, model: str) -> bool:
+        """Whether a call to this model has got through."""
+        return self._doors[model].passed > 0
+
     async def stream(
         self,
         start: Callable[[], AsyncGenerator[AIMessage, None]],

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
+from urllib.parse import urlsplit
 
 import pytest
+from capped import WHOLE, CappedWriter
 from langchain_core.messages import HumanMessage
-from openai_replies import cut
+from openai_replies import PIECE, cut
 from openai_server import Received, Reply, say
 from packet_check import READER, faults_before_stop
 from planned_lab import REPORT as PLANNED_REPORT
@@ -77,15 +80,14 @@ async def test_a_report_whose_stream_breaks_is_made_whole_by_one_more_call(
         told = wire.of_type("call_continued")
         assert len(told) == (end.after > 1)
         assert len(wire.of_type("call_delayed")) == (end.after < 2)
-        host = wire.models.url.removeprefix("http://").removesuffix("/v1")
-        assert all(packet["reason"] == f"the connection to {host} broke" for packet in told)
+        assert all(packet["reason"] == f"the connection to {urlsplit(wire.models.url).netloc} broke" for packet in told)
         # Half an answer is paid as well.
         assert total(state.spending).calls == len(wire.requests()) - (end.after < 2)
 
 
 @pytest.mark.fault(5, 6)
 @pytest.mark.behaviour("O-83", "O-86")
-@pytest.mark.parametrize("end", EVERYWHERE)
+@pytest.mark.parametrize("end", [FIRST_BYTE, MIDDLE, Break(9, "cut")])
 async def test_a_finding_whose_stream_breaks_is_made_whole_by_one_more_call(
     tmp_path: Path, monkeypatch: Patch, end: Break
 ) -> None:
@@ -95,40 +97,39 @@ async def test_a_finding_whose_stream_breaks_is_made_whole_by_one_more_call(
         assert wire.asked() == WITHOUT_TROUBLE | {"finding": 4}
         keeper = found_by(state)["keeper"]
         assert (keeper.ended, keeper.reason, keeper.text) == ("done", "", f"Found: {FACTS['keeper']} [1]")
-        assert sorted(packet["content"] for packet in merged_findings(wire.packets)) == sorted(
-            finding.text for finding in found_by(state).values()
-        )
+        assert findings_shown(wire.packets) == sorted(finding.text for finding in state.findings.values())
         assert len(wire.of_type("call_continued")) == (end.after > 1)
 
 
-def merged_findings(packets: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The findings as they were shown, one a researcher."""
-    shown: dict[int, str] = {}
+def findings_shown(packets: list[dict[str, Any]]) -> list[str]:
+    """The findings as they were streamed, one a researcher."""
+    shown = defaultdict[int, str](str)
     for packet in packets:
         if packet["type"] == "intermediate_report_delta":
-            tab = packet["placement"]["tab_index"]
-            shown[tab] = shown.get(tab, "") + packet["content"]
-    return [{"content": text} for text in shown.values()]
+            shown[packet["placement"]["tab_index"]] += packet["content"]
+    return sorted(shown.values())
 
 
 @pytest.mark.fault(5, 6)
 @pytest.mark.behaviour("O-86")
-async def test_a_report_that_breaks_twice_stops_a_run_that_only_writes_when_it_goes_on(
-    tmp_path: Path, monkeypatch: Patch
+@pytest.mark.parametrize(
+    ("breaks", "what"), [((MIDDLE, Break(3, "cut")), "broke"), ((FIRST_BYTE, FIRST_BYTE, FIRST_BYTE), "failed")]
+)
+async def test_a_report_that_breaks_again_stops_a_run_that_only_writes_when_it_goes_on(
+    tmp_path: Path, monkeypatch: Patch, breaks: tuple[Break, ...], what: str
 ) -> None:
-    with wire_lab(tmp_path, monkeypatch, {"writer": breaking(written, MIDDLE, Break(3, "cut"))}) as wire:
+    with wire_lab(tmp_path, monkeypatch, {"writer": breaking(written, *breaks)}) as wire:
         line = await wire.fail(ModelFailed)
-        host = wire.models.url.removeprefix("http://").removesuffix("/v1")
-        assert f"the connection to {host} broke" in line and "writer" in line
+        assert f"the connection to {urlsplit(wire.models.url).netloc} {what}" in line and "writer" in line
         assert "OPENAI_BASE_URL" not in line and "setting" not in line
-        assert wire.asked() == WITHOUT_TROUBLE | {"writer": 2}
+        assert wire.asked() == WITHOUT_TROUBLE | {"writer": len(breaks)}
         stop = wire.packets[-1]
         assert (stop["stop_reason"], stop["message"], stop["is_resumable"]) == ("failed", line, True)
         assert wire.types().count("stop") == 1
         state = await wire.ask(None)
         assert is_right(wire, state)
-        assert wire.asked() == WITHOUT_TROUBLE | {"writer": 3}
-        assert total(state.spending).calls == len(wire.requests())
+        assert wire.asked() == WITHOUT_TROUBLE | {"writer": len(breaks) + 1}
+        assert total(state.spending).calls == len(wire.requests()) - breaks.count(FIRST_BYTE)
 
 
 @pytest.mark.fault(5, 6)
@@ -140,8 +141,8 @@ async def test_a_finding_that_breaks_twice_is_replaced_by_what_was_read_and_says
         assert wire.asked() == WITHOUT_TROUBLE | {"finding": 4}
         keeper = found_by(state)["keeper"]
         assert (keeper.ended, keeper.text) == ("partial", f"{FACTS['keeper']} [1]")
-        host = wire.models.url.removeprefix("http://").removesuffix("/v1")
-        assert f"the connection to {host} broke" in keeper.reason and "OPENAI_BASE_URL" not in keeper.reason
+        assert f"the connection to {urlsplit(wire.models.url).netloc} broke" in keeper.reason
+        assert "OPENAI_BASE_URL" not in keeper.reason
         assert state.run and state.run.status == "completed_with_gaps"
 
 
@@ -161,6 +162,30 @@ async def test_a_report_that_breaks_in_its_thought_is_asked_for_anew(tmp_path: P
         assert is_right(wire, await wire.ask())
         assert wire.asked()["writer"] == 2
         assert not wire.of_type("call_continued")
+
+
+@pytest.mark.fault(5, 6)
+async def test_of_a_report_in_sections_a_list_that_breaks_is_asked_for_anew_and_a_section_is_continued(
+    tmp_path: Path, monkeypatch: Patch
+) -> None:
+    writer, left = CappedWriter(50), ["List now", "the section “Its keepers” now"]
+
+    def answer(request: Received) -> Reply:
+        if not left or left[0] not in str(request.messages[-1]["content"]):
+            return writer.received(request)
+        if left.pop(0) == "List now":
+            return say("- The light [1]\n- Its keepers [1]", ending="reset", after=3)
+        reply = writer.received(request)
+        writer.place = 4 * PIECE
+        return replace(reply, ending="reset", after=5)
+
+    limits = {"max_continuations": 1}
+    with wire_lab(tmp_path, monkeypatch, {"writer": answer}, verify="off", limits=limits) as wire:
+        state = await wire.ask()
+        assert state.report and state.report.text == WHOLE
+        assert state.run and not state.run.stop_reason
+        assert (len(wire.of_type("call_delayed")), len(wire.of_type("call_continued"))) == (1, 1)
+        assert not left and len(wire.requests("writer")) == len(writer.asked) + 1
 
 
 @pytest.mark.fault(5, 6)
