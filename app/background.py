@@ -19,9 +19,12 @@ CANCEL_SECONDS = 2.0
 
 @cache
 def background_loop() -> asyncio.AbstractEventLoop:
-    """The loop; started when it is first needed."""
-    loop = asyncio.new_event_loop()
+    """The loop, which runs; started when it is first needed."""
+    loop, is_running = asyncio.new_event_loop(), threading.Event()
+    loop.call_soon(is_running.set)
     threading.Thread(target=loop.run_forever, name="deep-research", daemon=True).start()
+    # A loop whose thread has not had its turn yet looks like one that has ended.
+    is_running.wait()
     return loop
 
 

@@ -25,7 +25,7 @@ from .output import end_lines, report_text
 from .packet_lines import PacketLines
 from .progress import Progress
 from .replay import replay
-from .runs import RunBook, Standing, open_runs
+from .runs import RunBook, Standing, check_not_empty, open_runs
 from .strategies import Strategy
 from .terminal import RunName, ask, can_ask, is_terminal, put_out, say
 
@@ -58,8 +58,9 @@ def resume_run(thread: str, *, answer: str, data_dir: Path | None, outlet: Outle
     name = _named(whole_name(clean(thread), data_dir), data_dir)
 
     def work() -> int:
-        step = _going_on(name.thread, clean(answer), settings_of(**options))
-        return _research(name, data_folder(data_dir), outlet, step)
+        folder, step = data_folder(data_dir), _going_on(name.thread, clean(answer), settings_of(**options))
+        check_not_empty(folder)
+        return _research(name, folder, outlet, step)
 
     return reported(name, work, _lines(outlet))
 

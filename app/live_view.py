@@ -67,7 +67,7 @@ class LiveView(Progress):
         """Take a packet into the view."""
         branch = (packet.placement.turn_index, packet.placement.tab_index)
         if branch not in self.researchers:
-            self.waits = describe(packet) if isinstance(packet, packets.CallDelayed) else ""
+            self.waits = describe(packet) if isinstance(packet, packets.CallDelayed | packets.CallContinued) else ""
         match packet:
             case packets.PlanStart():
                 self.plan = ""

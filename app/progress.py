@@ -103,6 +103,8 @@ def describe(packet: AnyPacket) -> str:
             return f"done, cites {counted(len(packet.cited_docs), 'source')}"
         case packets.CallDelayed():
             return f"waiting {packet.seconds:.0f} s: {shorten(packet.reason)}"
+        case packets.CallContinued():
+            return f"going on where it broke off: {shorten(packet.reason)}"
         case packets.PacketError():
             return shorten(packet.message)
         case report_packets.ReportAudited():

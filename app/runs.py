@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from functools import cache, partial
@@ -18,7 +19,7 @@ from ..models.resolve import check_models
 from ..run.checkpoints import FILE_NAME, Database, open_database
 from ..run.context import ROLES, Context
 from ..run.conversation import check_question
-from ..run.errors import UnknownSetting, UnknownThread, UserMistake
+from ..run.errors import DatabaseUnusable, UnknownSetting, UnknownThread, UserMistake
 from ..run.packets import OverallStop
 from ..run.pages import Pages
 from ..state import Report, ResearchState
@@ -195,8 +196,26 @@ class RunBook(NamedTuple):
 
 
 def has_runs(data_dir: Path) -> bool:
-    """Whether the folder may hold runs; opening what does not would make the folder and a file."""
+    """Whether the folder may hold runs; opening what does not would make the folder and a file.
+
+    Raises `DatabaseUnusable` as `check_not_empty`.
+    """
+    check_not_empty(data_dir)
     return (data_dir / FILE_NAME).exists()
+
+
+def check_not_empty(data_dir: Path, sleep: Callable[[float], object] = time.sleep) -> None:
+    """Raise `DatabaseUnusable` for a file of no bytes where runs are looked for: SQLite would take it for a new one."""
+    file = data_dir / FILE_NAME
+    for seconds in (0.1, 0.4, 0):
+        if not file.exists() or file.stat().st_size:
+            return
+        # Another process may be making it; then it holds something at once.
+        sleep(seconds)
+    raise DatabaseUnusable(
+        f"The database {str(file)!r} is empty (0 bytes), so that no run can be read from it: restore it from a backup, "
+        "or delete it to begin anew (setting data_dir)."
+    )
 
 
 def unknown_thread(thread: str) -> UnknownThread:

@@ -16,7 +16,16 @@ from ..run.clock import SystemClock
 from ..run.context import Context
 from ..run.errors import DeepResearchError, UserMistake
 from ..run.packet import Placement
-from ..run.packets import AnyPacket, CallDelayed, CallFinished, ChatHeartbeat, ElapsedTime, OverallStop, StopReason
+from ..run.packets import (
+    AnyPacket,
+    CallContinued,
+    CallDelayed,
+    CallFinished,
+    ChatHeartbeat,
+    ElapsedTime,
+    OverallStop,
+    StopReason,
+)
 from ..state import Run
 from .background import iterate
 from .embed import ResearchGraph, read_context, thread_config
@@ -138,7 +147,7 @@ class Listener:
             # This listener knows more: how long it took, and what went wrong.
             return None
         if packet.placement.sub_turn_index is None and not isinstance(
-            packet, CallDelayed | CallFinished | ChatHeartbeat
+            packet, CallContinued | CallDelayed | CallFinished | ChatHeartbeat
         ):
             self._turn = packet.placement.turn_index
         return packet

@@ -69,7 +69,9 @@ async def _answer(request: Request, ability: Ability, caller: Caller) -> Reply:
             message = await stream_answer(remedies.request, ability, caller)
             return Reply(message, remedies.left_out)
         except Exception as error:
-            kind, ours = kind_of(error), in_our_words(error, role, profile_of(role, context).name)
+            name = profile_of(role, context).name
+            kind = kind_of(error)
+            ours = in_our_words(error, role, name, has_answered=caller.patience.has_answered(name))
             if kind is None or caller.teller.is_heard or not remedies.meet(error, kind):
                 if ours is None and not is_named(role, context):
                     raise

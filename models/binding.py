@@ -8,6 +8,8 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import Runnable
 
+from .faults import ToolsUnbound
+
 # Names instead of classes: the packages of other providers may not be installed, and all are slow to load.
 TAKE_ALL = frozenset({"ChatOpenAI", "AzureChatOpenAI", "ScriptedChatModel"})
 """Classes that take each call as it is meant; of others only those settings are used that they are known to take."""
@@ -27,7 +29,7 @@ def bind_call(
 
     `tool_choice` is `any`, `auto` or `none`; another provider's model whose profile rules out the first gets the
     second, and to no such model tools are bound that may not be called.
-    `settings` are bound as they are. Raises `NotImplementedError` for tools where the class has no place for them.
+    `settings` are bound as they are. Raises `ToolsUnbound` for tools where the class has no place for them.
     """
     takes_all = not TAKE_ALL.isdisjoint(_names(model))
     if not takes_all:
@@ -42,7 +44,12 @@ def bind_call(
     is_forced = bool(tools) and tool_choice == "any"
     if effort and (takes_all or _takes_effort(model, effort, is_forced=is_forced)):
         bound["reasoning_effort"] = effort
-    return model.bind_tools(tools, tool_choice=tool_choice, **bound) if tools else model.bind(**bound)
+    if not tools:
+        return model.bind(**bound)
+    try:
+        return model.bind_tools(tools, tool_choice=tool_choice, **bound)
+    except NotImplementedError as error:
+        raise ToolsUnbound from error
 
 
 def _output_limit(model: BaseChatModel) -> str:

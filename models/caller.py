@@ -41,13 +41,12 @@ class Caller(NamedTuple):
         messages: Sequence[AnyMessage],
         *,
         is_long: bool = False,
-        may_repeat: bool,
         is_streamed: bool = False,
     ) -> AsyncGenerator[tuple[AIMessage | None, Assembly], None]:
         """The parts of the answer as they come, each with all that came so far; no part: what came before is void.
 
-        What each try has cost is told, also of one that broke off. `is_long` and `is_streamed` as in `timed_parts`,
-        `may_repeat` as in `Patience.stream`; raises what they raise.
+        What each try has cost is told, also of one that broke off, which is made again unless its words were heard.
+        `is_long` and `is_streamed` as in `timed_parts`; raises what that and `Patience.stream` raise.
         """
         answer = Assembly()
         limits = self.context.limits
@@ -56,7 +55,7 @@ class Caller(NamedTuple):
                 model, messages, self.role, self.config, limits, is_long=is_long, is_streamed=is_streamed
             ),
             profile_of(self.role, self.context).name,
-            may_repeat=may_repeat,
+            may_repeat=lambda: not self.teller.is_heard,
             on_wait=self.teller.waits,
         )
         try:
@@ -74,7 +73,7 @@ class Caller(NamedTuple):
     async def message(self, model: Runnable[Any, Any], messages: Sequence[AnyMessage]) -> AIMessage:
         """The whole answer to a call that nobody watches."""
         answer = Assembly()
-        parts = self.parts(model, messages, may_repeat=True)
+        parts = self.parts(model, messages)
         async with aclosing(parts):
             async for _, answer in parts:  # noqa: B007 - the last one is the whole answer
                 pass

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from ..run.conversation import cleaned
-from .faults import AnswerBroken, AnswerRefused
+from .faults import BROKE_OFF, AnswerBroken, AnswerRefused
 
 CUT = ("max_tokens", "model_length")
 """What some servers call the finish reason `length`."""
@@ -81,7 +81,7 @@ class Deltas:
     def close(self) -> None:
         """Raise `AnswerBroken` unless the server said that the answer is complete; `[DONE]` alone does not say so."""
         if not self._finish:
-            raise AnswerBroken("an answer that broke off" if self._has_begun else "no answer at all")
+            raise AnswerBroken(BROKE_OFF if self._has_begun else "no answer at all")
 
     def _finished(self, reason: str | None) -> str | None:
         if not reason or self._finish:

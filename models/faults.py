@@ -20,6 +20,8 @@ from ..run.errors import (
 )
 from .wordings import NAMES, STATUS, TOO_MANY, WINDOW, WORDINGS, Kind
 
+BROKE_OFF = "an answer that broke off"
+"""What came where a stream ended without saying that it was over."""
 CHARACTERS = 4000
 """Of a foreign message that are looked at."""
 TRANSIENT: dict[Kind, str] = {
@@ -28,6 +30,7 @@ TRANSIENT: dict[Kind, str] = {
     "slow": "no answer came in time",
     "down": "the provider's server failed",
     "broken": "the answer was broken",
+    "cut": "the answer broke off",
 }
 """What may be gone at the next try, in words for the user."""
 SENT = frozenset((
@@ -63,22 +66,24 @@ TEXTS: dict[Kind, tuple[type[DeepResearchError], str]] = {
         "(setting models).",
     ),
     "limited": (RateLimited, "{who} takes no more calls for now{http}; {when}."),
-    "unreachable": (
-        ModelFailed,
-        "{who} cannot be reached: the connection to {host} failed; is it up, and is OPENAI_BASE_URL right?",
-    ),
+    "unreachable": (ModelFailed, "{who} cannot be reached: the connection to {host} failed; is it up{right}?"),
     "slow": (ModelFailed, "{who} {silent}."),
     "down": (ModelFailed, "{who} failed at {host}{http}; try again later, or choose another model (setting models)."),
-    "broken": (
-        ModelFailed,
-        "{who} sent {what}{http}; try again, and check OPENAI_BASE_URL and the setting models.",
-    ),
+    "broken": (ModelFailed, "{who} sent {what}{http}; try again{check}."),
+    "cut": (ModelFailed, "{who} broke off in the middle of its answer: {what}; try again."),
     "rejected": (
         ModelFailed,
         "{who} does not take the request{because}{http}; choose another model (setting models), or check "
         "OPENAI_BASE_URL.",
     ),
 }
+
+
+HINTS = {
+    "right": ", and is OPENAI_BASE_URL right",
+    "check": ", and check OPENAI_BASE_URL and the setting models",
+}
+"""Settings to look at where no call has got through yet."""
 
 
 class AnswerBroken(Exception):
@@ -89,6 +94,14 @@ class AnswerBroken(Exception):
         super().__init__(what)
         self.what = what
         self.body = body
+
+
+class AnswerCut(AnswerBroken):
+    """An answer broke off after its first words, so that no setting is wrong."""
+
+
+class ToolsUnbound(NotImplementedError):
+    """The class of a model has no `bind_tools`."""
 
 
 class AnswerRefused(Exception):
@@ -107,10 +120,11 @@ class AnswerSilent(TimeoutError):
         self.limit = limit
 
 
-def in_our_words(error: Exception, role: str, model: str) -> DeepResearchError | None:
+def in_our_words(error: Exception, role: str, model: str, *, has_answered: bool = False) -> DeepResearchError | None:
     """The error for the user, in one line; none if the error is not one of a model's call.
 
-    Nothing of the foreign message gets into it but numbers and the name of a parameter: the rest may quote the key.
+    `has_answered`: the model has answered in this run, so that its settings are right. Nothing of the foreign message
+    gets into it but numbers and the name of a parameter: the rest may quote the key.
     """
     if isinstance(error, DeepResearchError):
         return error
@@ -118,7 +132,8 @@ def in_our_words(error: Exception, role: str, model: str) -> DeepResearchError |
     if kind is None:
         return None
     ours, text = TEXTS[kind]
-    return ours(text.format_map({"who": f"The {role}'s model {model!r}", **_facts(error)}))
+    hints = dict.fromkeys(HINTS, "") if has_answered else HINTS
+    return ours(text.format_map({"who": f"The {role}'s model {model!r}", **_facts(error), **hints}))
 
 
 def as_ours(error: Exception, role: str, model: str) -> DeepResearchError:
@@ -136,6 +151,16 @@ def is_transient(error: BaseException) -> bool:
     return kind_of(error) in TRANSIENT
 
 
+def cut_short(error: Exception, server: str) -> Exception:
+    """What an error means that came after the first words of an answer; `server` is where the model is, if known."""
+    kind = kind_of(error)
+    if kind not in ("unreachable", "broken"):
+        return error
+    host, what = _host(error) or server or "its server", _facts(error)["what"]
+    is_lost = kind == "unreachable" or what == BROKE_OFF
+    return AnswerCut(f"the connection to {host} broke" if is_lost else f"{host} sent {what}")
+
+
 def is_told_to_wait(error: BaseException) -> bool:
     """Whether the server has enough of calls for now, of ours or of everybody's."""
     return kind_of(error) == "limited" or _status(error) == 529 or retry_after(error) is not None
@@ -143,6 +168,8 @@ def is_told_to_wait(error: BaseException) -> bool:
 
 def reason_of(error: BaseException) -> str:
     """Why a call is made again, in a few words for the user."""
+    if isinstance(error, AnswerCut):
+        return error.what
     status = _status(error)
     words = TRANSIENT[kind_of(error) or "broken"]
     return f"{words} (HTTP {status})" if status else words
@@ -176,7 +203,7 @@ def kind_of(error: BaseException) -> Kind | None:
     if kind == "slow" and type(error.__cause__).__name__ == "ConnectTimeout":
         # Clients wrap it, so that it looks as if an answer had been waited for.
         return "unreachable"
-    if kind is None or kind in ("slow", "unreachable"):
+    if kind is None or kind in ("slow", "unreachable", "cut"):
         return kind
     words = words_of(error)
     if kind == "broken" and TOO_MANY.search(words):

@@ -64,7 +64,6 @@ class Narration:
             words = clean(piece.words)
             self.text += words
             if self._is_prose and words:
-                self._teller.is_heard = True
                 self._teller.text(words)
 
     def _think(self, source: str, words: str) -> None:

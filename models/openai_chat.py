@@ -20,7 +20,7 @@ from ..run.calls import REASONING
 from ..run.conversation import cleaned
 from .arguments import whole_message
 from .deltas import Deltas, as_chunk, events
-from .faults import AnswerBroken, AnswerRefused
+from .faults import BROKE_OFF, AnswerBroken, AnswerRefused
 from .habits import Habits
 
 OUTPUT_LIMITS = ("max_tokens", "max_completion_tokens")
@@ -148,7 +148,7 @@ class OpenAIChat(ChatOpenAI):
         except ValueError as error:  # LangChain's own way to say that the server reported an error
             raise AnswerBroken("an error in the place of an answer", str(error)) from error
         if not is_whole:
-            raise AnswerBroken("an answer that broke off")
+            raise AnswerBroken(BROKE_OFF)
 
     @property
     def _reasons(self) -> bool:

@@ -51,13 +51,22 @@ class Patience:
         self._chance = chance
         self._doors: dict[str, _Door] = defaultdict(_Door)
 
+    def has_answered(self, model: str) -> bool:
+        """Whether a call to this model has got through."""
+        return self._doors[model].passed > 0
+
     async def stream(
-        self, start: Callable[[], AsyncGenerator[AIMessage, None]], model: str, *, may_repeat: bool, on_wait: OnWait
+        self,
+        start: Callable[[], AsyncGenerator[AIMessage, None]],
+        model: str,
+        *,
+        may_repeat: Callable[[], bool],
+        on_wait: OnWait,
     ) -> AsyncGenerator[AIMessage | None, None]:
         """The parts of the answer that `start` gives; it is called anew for each try.
 
-        `may_repeat`: a call that breaks off after its first word is made once more, and a `None` says that what came
-        before is void. What went wrong in the end is raised as it came.
+        `may_repeat`: whether a call that breaks off after its first word is made once more; a `None` then says that
+        what came before is void. What went wrong in the end is raised as it came.
         """
         call = _Call(self._doors[model], may_repeat)
         try:
@@ -66,7 +75,7 @@ class Patience:
                 try:
                     async with aclosing(start()) as parts:
                         async for part in parts:
-                            if _has_words(part):
+                            if has_words(part):
                                 call.get_through()
                             yield part
                     return
@@ -114,17 +123,17 @@ class _Door:
 class _Call:
     """One call and its tries."""
 
-    def __init__(self, door: _Door, may_repeat: bool) -> None:
+    def __init__(self, door: _Door, may_repeat: Callable[[], bool]) -> None:
         self.door = door
         self.failures = 0
         self._may_repeat = may_repeat
-        self._has_spoken = False
+        self._has_spoken = self._has_repeated = False
         self._stands_in_door = False
 
     @property
     def may_go_on(self) -> bool:
         """Whether another try would do no harm: nothing was said, or what was said may be taken back."""
-        return self._may_repeat or not self._has_spoken
+        return not self._has_spoken or (not self._has_repeated and self._may_repeat())
 
     async def enter(self) -> None:
         """Wait while another call stands in the door."""
@@ -154,7 +163,7 @@ class _Call:
     def starts_over(self) -> bool:
         """Whether words were said that are void now; that is allowed once."""
         has_spoken, self._has_spoken = self._has_spoken, False
-        self._may_repeat = self._may_repeat and not has_spoken
+        self._has_repeated |= has_spoken
         return has_spoken
 
     def leave(self) -> None:
@@ -164,7 +173,7 @@ class _Call:
             self.door.lock.release()
 
 
-def _has_words(part: AIMessage) -> bool:
+def has_words(part: AIMessage) -> bool:
     """Whether the part holds something that a user may have seen."""
     has_calls = bool(part.tool_call_chunks if isinstance(part, AIMessageChunk) else part.tool_calls)
     return has_calls or bool(part.text or reasoning_of(part))

@@ -33,6 +33,8 @@ class Request(NamedTuple):
     """What the messages rest on, as data."""
     is_long: bool = False
     """Whether the answer is a finding or a report, which may take its time."""
+    keeps_broken: bool = False
+    """Whether of an answer that breaks off what was heard is taken, instead of raising what broke it."""
 
     @property
     def may_call(self) -> bool:

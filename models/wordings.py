@@ -17,6 +17,7 @@ Kind = Literal[
     "slow",
     "down",
     "broken",
+    "cut",
     "rejected",
 ]
 
@@ -35,9 +36,11 @@ STATUS: dict[int, Kind] = {
 NAMES: dict[str, Kind] = {
     "AnswerRefused": "refused",
     "ContentFilterFinishReasonError": "refused",
+    "AnswerCut": "cut",
     "AnswerBroken": "broken",
     "JSONDecodeError": "broken",
     "APIResponseValidationError": "broken",
+    "ToolsUnbound": "no_tools",
     "ContextOverflowError": "long",
     "ModelAuthenticationError": "key",
     "ModelPermissionDeniedError": "key",

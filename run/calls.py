@@ -11,6 +11,8 @@ from langchain_core.messages.tool import tool_call
 from .conversation import cleaned
 
 CUT_OFF = frozenset({"length", "max_tokens"})
+BROKEN = {"finish_reason": "broken off"}
+"""What is added to the metadata of an answer whose stream broke."""
 REASONING = "reasoning_content"
 """Where a thought of a compatible server is kept, in `additional_kwargs`."""
 MOST_GAPS = 20
@@ -78,8 +80,18 @@ def read_calls(message: AIMessage, tools: Collection[str], taken: Collection[str
 
 def was_cut_off(message: AIMessage) -> bool:
     """Whether the message ended at the output limit."""
+    return finish_of(message) in CUT_OFF
+
+
+def broke_off(message: AIMessage) -> bool:
+    """Whether the message is what came of an answer whose stream broke."""
+    return finish_of(message) == BROKEN["finish_reason"]
+
+
+def finish_of(message: AIMessage) -> str | None:
+    """Why the message ended; none if its server did not say."""
     metadata = message.response_metadata
-    return (metadata.get("finish_reason") or metadata.get("stop_reason")) in CUT_OFF
+    return metadata.get("finish_reason") or metadata.get("stop_reason")
 
 
 def missing_in(arguments: Mapping[str, Any]) -> tuple[str, ...] | None:

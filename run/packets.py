@@ -211,6 +211,13 @@ class CallDelayed(Packet):
     reason: str
 
 
+class CallContinued(Packet):
+    """The stream of a report or a finding broke: the words that came stay, and its model goes on behind them."""
+
+    type: Literal["call_continued"] = "call_continued"
+    reason: str
+
+
 class CallFinished(Packet):
     """A try at a call of a model is over or broke off: what it cost."""
 
@@ -288,6 +295,7 @@ AnyPacket = Annotated[
     | Sources
     | DocumentsIndexed
     | CallDelayed
+    | CallContinued
     | CallFinished
     | ElapsedTime
     | ChatHeartbeat

@@ -11,6 +11,7 @@ from ..state import Run, Spent
 from .ledger import Bill
 from .packet import Packet, Placement, emit, is_listened_to
 from .packets import (
+    CallContinued,
     CallDelayed,
     CallFinished,
     OverallStop,
@@ -90,6 +91,10 @@ class Teller:
         """The call is delayed."""
         self.tell(CallDelayed(placement=self.placement, seconds=seconds, reason=reason))
 
+    def goes_on(self, reason: str) -> None:
+        """The call broke; what was shown of it stays and is continued."""
+        self.tell(CallContinued(placement=self.placement, reason=reason))
+
     def spent(self, spent: Spent) -> None:
         """A call is over, or has broken off."""
         self.bill.add(spent)
@@ -134,6 +139,7 @@ class ProseTeller(Teller):
 
     @override
     def text(self, words: str) -> None:
+        self.is_heard = True
         self.end()
         if not self.has_started:
             self.has_started = True

@@ -16,7 +16,7 @@ from deep_research.state import ResearchState
 
 Place = tuple[int, int, int]
 """Turn, tab and sub-turn; -1 for none."""
-PASSING = (p.CallDelayed, p.CallFinished, p.ChatHeartbeat, p.DocumentsIndexed, p.ElapsedTime)
+PASSING = (p.CallContinued, p.CallDelayed, p.CallFinished, p.ChatHeartbeat, p.DocumentsIndexed, p.ElapsedTime)
 """Packets that belong to no block and that no replay has."""
 INSIDE: dict[type[Any], type[Any] | tuple[type[Any], ...]] = {
     p.PlanDelta: p.PlanStart,

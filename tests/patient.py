@@ -43,7 +43,7 @@ class Caller:
     async def __call__(self, start: Start, *, may_repeat: bool = False, model: str = MODEL) -> str:
         text = ""
         stream = self.patience.stream(
-            start, model, may_repeat=may_repeat, on_wait=lambda *wait: self.waits.append(wait)
+            start, model, may_repeat=lambda: may_repeat, on_wait=lambda *wait: self.waits.append(wait)
         )
         async for part in stream:
             self.voids += part is None

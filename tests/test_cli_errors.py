@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 from command import Desk, Ended, desk_in
 
+from deep_research.app.embed import build_graph
+from deep_research.app.runs import check_not_empty
+
 WHEN = "When was the Skerry Light lit?"
 
 
@@ -154,6 +157,23 @@ def test_a_corrupt_or_foreign_database_is_named_and_left_alone(
     assert str(file) in line
     assert "(setting data_dir)" in line
     assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize("command", [["resume", "one"], ["runs"], ["show", "one"], ["export", "one"]])
+def test_an_empty_database_is_not_taken_for_a_new_one_where_runs_are_looked_for(desk: Desk, command: list[str]) -> None:
+    desk.data.mkdir()
+    file = desk.data / "runs.sqlite"
+    file.touch()
+    line = complaint(desk.call(*command))
+    assert f"{str(file)!r} is empty (0 bytes)" in line and line.endswith("(setting data_dir).")
+    assert not file.stat().st_size
+
+
+def test_a_database_that_another_process_is_making_is_waited_for(desk: Desk) -> None:
+    desk.data.mkdir()
+    (desk.data / "runs.sqlite").touch()
+    check_not_empty(desk.data, lambda _: build_graph(checkpointer=desk.data / "runs.sqlite"))
+    assert desk.call("runs").err.startswith("No runs yet")
 
 
 def test_a_data_folder_that_cannot_be_written_is_named(desk: Desk) -> None:

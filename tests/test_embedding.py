@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,10 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command
+from typing_extensions import override
 
 import deep_research
+from deep_research.app.background import background_loop
 from deep_research.app.embed import build_graph, read_context, thread_config
 from deep_research.run.errors import SyncOnlySaver, UnknownModel, UnknownSetting
 
@@ -45,6 +48,33 @@ def test_a_plain_script_streams_with_any_checkpointer(tmp_path: Path, kind: str)
         "write_report",
         "verify_report",
     ]
+
+
+def test_the_first_call_of_a_process_waits_until_the_loop_in_the_background_runs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    has_turn, loops, answers = threading.Event(), list[asyncio.AbstractEventLoop](), list[bool]()
+
+    class LateLoop(asyncio.SelectorEventLoop):
+        @override
+        def run_forever(self) -> None:
+            # Under load, a thread that was started may have to wait for its turn.
+            has_turn.wait()
+            super().run_forever()
+            self.close()
+
+    def ask() -> None:
+        loops.append(background_loop.__wrapped__())
+        answers.append(loops[0].is_running())
+
+    monkeypatch.setattr(asyncio, "new_event_loop", LateLoop)
+    asker = threading.Thread(target=ask)
+    asker.start()
+    asker.join(0.2)
+    has_turn.set()
+    asker.join()
+    loops[0].call_soon_threadsafe(loops[0].stop)
+    assert answers == [True]
 
 
 async def test_sync_and_async_work_inside_a_running_loop(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ async def test_a_wait_takes_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
     patience = Patience(Limits(), chance=lambda: 0.0)
     with openai_server([fail(429, retry_after=0.6), say("Yes.")]) as server:
         start = at(server.url, monkeypatch)
-        async for _ in patience.stream(start, MODEL, may_repeat=False, on_wait=lambda *_: None):
+        async for _ in patience.stream(start, MODEL, may_repeat=lambda: False, on_wait=lambda *_: None):
             pass
     first, second = server.requests
     assert second.at - first.at >= 0.6

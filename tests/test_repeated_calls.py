@@ -91,7 +91,9 @@ async def test_a_stream_that_is_left_early_is_closed() -> None:
         finally:
             closed = True
 
-    async with aclosing(Caller().patience.stream(start, MODEL, may_repeat=False, on_wait=lambda *_: None)) as parts:
+    async with aclosing(
+        Caller().patience.stream(start, MODEL, may_repeat=lambda: False, on_wait=lambda *_: None)
+    ) as parts:
         async for _ in parts:
             break
     assert closed

@@ -10,9 +10,12 @@ from typing import Any
 
 import pytest
 from openai_server import Received, Reply, fail, say
+from pydantic import SecretStr
+from typing_extensions import override
 from wire import Habit, is_right, wire_lab
 from wire_checks import all_faults
 
+from deep_research.models.openai_chat import OpenAIChat
 from deep_research.run.context import ToolCalls
 from deep_research.run.errors import ModelFailed, ToolsMissing
 from deep_research.run.spending import total
@@ -84,6 +87,30 @@ async def test_an_unknown_model_is_tried_once_and_remembered(
         assert wire.asked()["trial"] == trials
         later = wire.requests("orchestrator", "researcher")
         assert all(bool(request.tools) is offers_tools for request in later)
+
+
+class Unbound(OpenAIChat):
+    """A class of an app's own, without a way to bind tools."""
+
+    @override
+    def bind_tools(self, *_: Any, **__: Any) -> Any:
+        raise NotImplementedError
+
+
+@pytest.mark.fault(21)
+@pytest.mark.parametrize("way", ["auto", "tags", "native"])
+async def test_a_class_of_models_that_cannot_bind_tools_is_asked_for_text(
+    tmp_path: Path, monkeypatch: Patch, way: ToolCalls
+) -> None:
+    with wire_lab(tmp_path, monkeypatch, habit=server("tools"), tool_calls=way) as wire:
+        wire.settings["models"] = Unbound(model="own-1", base_url=wire.models.url, api_key=SecretStr("none"))
+        if way == "native":
+            line = await wire.fail(ModelFailed)
+            assert "'own-1' is served without tool calling; set tool_calls to" in line
+            assert not wire.requests()
+            return
+        assert is_right(wire, await wire.ask())
+        assert wire.asked()["trial"] == (1 if way == "auto" else 0)
 
 
 def _refused(requests: Sequence[Received], habit: Habit) -> int:

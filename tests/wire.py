@@ -60,7 +60,8 @@ Habit = Callable[[Reply, Received], Reply]
 
 def role_of(request: Received) -> str:
     """Who asks: a role, `finding` for a researcher that writes, or `trial` for a model that is tried out."""
-    if FINDING_SIGN in str(request.messages[-1]):
+    # It may be asked to go on behind what it has written.
+    if any(FINDING_SIGN in str(message) for message in request.messages[-3:]):
         return "finding"
     return next((role for role, sign in ROLE_SIGNS.items() if sign in request.system), "trial")
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 
+from langchain_core.messages import AIMessage
+
 from ..evidence.citations.numbering import by_number
 from ..evidence.citations.outline import PlannedSection, read_outline
 from ..models.ask import ask_model
 from ..models.request import Request
 from ..models.resolve import profile_of
-from ..run.calls import was_cut_off
+from ..run.calls import broke_off, was_cut_off
 from ..run.context import Context
 from ..run.errors import DeepResearchError
 from ..run.transcripts import CHARACTERS_PER_TOKEN
@@ -34,18 +36,18 @@ class TextWriter:
 
     def __init__(self, state: ResearchState, context: Context, teller: ReportTeller) -> None:
         self._state, self._context, self._teller = state, context, teller
-        self._is_begun = False
+        self._is_answered = self._has_broken = False
         self.refused: set[str] = set()
         """Findings that the model was not let read (ids)."""
         self.shortened = 0
         """How many findings did not fit its window whole."""
 
     async def write(self) -> str:
-        """Write it; returns what cut it off, empty if nothing did. Raises what fails before there are words."""
+        """Write it; returns what cut it off, empty if nothing did. Raises what fails before an answer has come."""
         try:
             return await self._write()
         except DeepResearchError as error:
-            if not self._is_begun:
+            if not self._is_answered:
                 raise
             # What was paid for is worth more than an error.
             return f"{CUT_OFF}, and going on with it failed: {str(error).rstrip('.')}"
@@ -67,7 +69,7 @@ class TextWriter:
         outline, is_whole = await self._outline()
         share = self._context.limits.report_tokens / (1 + len(outline))
         words = max(LEAST_WORDS, int(min(tokens, share) * WORDS_PER_TOKEN))
-        first = Asked("continuation" if self._is_begun else "opening", outline=outline, most_words=words)
+        first = Asked("continuation" if self._has_draft else "opening", outline=outline, most_words=words)
         cut = [await self._section(first)]
         cut += [await self._section(Asked("section", False, section, outline, words)) for section in outline]
         return CUT_OFF if any(cut) or not is_whole else ""
@@ -79,7 +81,7 @@ class TextWriter:
         text, was_cut = await write_unheard(request, self._context, self._teller)
         most = self._context.limits.max_sections
         outline = read_outline(text.rpartition("\n")[0] if was_cut else text, known, most)
-        if outline or self._is_begun or self._state.plan is None:
+        if outline or self._has_draft or self._state.plan is None:
             return outline, not was_cut or len(outline) == most
         return [PlannedSection(step) for step in self._state.plan.steps], True
 
@@ -92,33 +94,40 @@ class TextWriter:
     async def _passage(self, asked: Asked) -> bool:
         """Have a part written; returns whether it is cut off, continued though it was as often as it may be.
 
-        An empty answer is asked for once more.
+        An empty answer is asked for once more, and one whose stream breaks is continued once in the whole report.
         """
         left = self._context.limits.max_continuations
         while True:
             draft = self._teller.draft
-            was_cut = await self._ask(asked)
+            answer = await self._ask(asked)
             is_empty = self._teller.draft == draft
             if is_empty and asked.part != "continuation" and not asked.is_again:
                 asked = asked._replace(is_again=True)
                 continue
-            if not was_cut or not left:
-                return was_cut
-            left -= 1
+            if not broke_off(answer):
+                if not was_cut_off(answer) or not left:
+                    return was_cut_off(answer)
+                left -= 1
             if not is_empty:
                 asked = asked._replace(part="continuation", is_again=False)
 
-    async def _ask(self, asked: Asked) -> bool:
-        """One call; returns whether its answer was cut off."""
-        request = await self._request(asked)
+    async def _ask(self, asked: Asked) -> AIMessage:
+        """One call; returns its answer, which may be broken off the first time."""
+        request = (await self._request(asked))._replace(keeps_broken=not self._has_broken)
         try:
             reply = await ask_model(request, self._context, self._teller)
         finally:
             self._teller.settle()
-        self._is_begun |= bool(self._teller.draft.strip())
+        is_broken = broke_off(reply.message)
+        self._has_broken |= is_broken
+        self._is_answered |= self._has_draft and not is_broken
         self.refused |= set(reply.refused)
         self.shortened = max(self.shortened, reply.shortened)
-        return was_cut_off(reply.message)
+        return reply.message
+
+    @property
+    def _has_draft(self) -> bool:
+        return bool(self._teller.draft.strip())
 
     async def _request(self, asked: Asked) -> Request:
         """The call for a part; reading all findings for their citations takes a while."""

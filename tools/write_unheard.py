@@ -34,7 +34,7 @@ async def write_unheard(request: Request, context: Context, teller: Teller) -> U
     quiet, text, was_cut = QuietTeller(teller.writer, teller.placement), "", True
     quiet.bill = teller.bill
     for _ in range(1 + context.limits.max_continuations):
-        messages = [*request.messages, *(_go_on(text) if text else ())]
+        messages = [*request.messages, *(go_on(text) if text else ())]
         reply = await ask_model(request._replace(messages=messages), context, quiet)
         text = joined(text, reply.message.text)
         was_cut = was_cut_off(reply.message)
@@ -49,5 +49,6 @@ def last_words(text: str) -> str:
     return end if len(text) <= LAST_CHARACTERS else end.partition(" ")[2] or end
 
 
-def _go_on(text: str) -> list[AnyMessage]:
+def go_on(text: str) -> list[AnyMessage]:
+    """The messages that have a model continue its text."""
     return [AIMessage(text), HumanMessage(render("_continue", "reminder", last_words=last_words(text)))]

@@ -13,7 +13,7 @@ from langchain_core.runnables import Runnable
 
 from ...run.calls import was_cut_off
 from ..binding import bind_call
-from ..faults import kind_of, words_of
+from ..faults import ToolsUnbound, kind_of, words_of
 from .reply import read_reply
 from .rungs import LADDER, RungName, prepare
 from .thoughts import split
@@ -88,7 +88,7 @@ class Trials:
             message = await self._have_called(rung, TRIAL_TOKENS)
             if was_cut_off(message) and not _has_called(rung, message):
                 message = await self._have_called(rung, LONG_TRIAL_TOKENS)
-        except NotImplementedError:
+        except ToolsUnbound:
             return Trial(works=False, is_refused=True)
         except Exception as error:
             # Every provider has errors of its own.

@@ -8,12 +8,13 @@ from langgraph.types import StreamWriter
 from typing_extensions import TypedDict, override
 
 from ...evidence.citations.stream import cited_numbers
+from ...evidence.text.seams import Seam, joined
 from ...models.ask import Reply, ask_model
 from ...models.request import Request
 from ...models.settings import settings_of
 from ...prompts import render
 from ...run.branch import ResearcherState, assignment_of
-from ...run.calls import in_order, missing_in, was_cut_off
+from ...run.calls import broke_off, in_order, missing_in, was_cut_off
 from ...run.clock import Watch
 from ...run.context import Context, bound
 from ...run.errors import ModelFailed, RunFailed
@@ -21,7 +22,7 @@ from ...run.ledger import booked
 from ...run.packet import Placement, document
 from ...run.packets import FindingCitedDocuments, FindingDelta, FindingStart, SectionEnd
 from ...run.pages import Pages, pages_of
-from ...run.telling import ProseTeller, Teller
+from ...run.telling import ProseTeller
 from ...run.transcripts import count_withheld
 from ...run.tries import Failed, tried
 from ...state import Finding, Spent
@@ -30,6 +31,7 @@ from ...tools.offer import offered_tools
 from ...tools.request_facts import facts_of_researcher
 from ...tools.researcher_prompt import conversation, tools_of_researcher
 from ...tools.results import shortener, shrunk
+from ...tools.write_unheard import go_on
 
 NOTHING_CONSULTED = "it consulted no source"
 CUT_OFF = "it was cut off at the output limit (finding_tokens)"
@@ -50,6 +52,7 @@ class FindingTeller(ProseTeller):
         """Take the researcher's place and the number of its next step."""
         super().__init__(writer, place.model_copy(update={"sub_turn_index": step}))
         self.place = place
+        self._seam: Seam | None = None
 
     @override
     def start(self) -> FindingStart:
@@ -57,7 +60,18 @@ class FindingTeller(ProseTeller):
 
     @override
     def pass_on(self, words: str) -> None:
-        self.tell(FindingDelta(placement=self.place, content=words))
+        if new := self._seam.feed(words) if self._seam else words:
+            self.tell(FindingDelta(placement=self.place, content=new))
+
+    def begin_rest(self, text: str) -> None:
+        """What comes next continues the text; what it repeats is not shown again."""
+        self._seam = Seam(text)
+
+    def end_rest(self) -> None:
+        """The continuation is over."""
+        seam, self._seam = self._seam, None
+        if seam:
+            self.pass_on(seam.finish())
 
 
 async def write_finding(state: ResearcherState, runtime: Runtime[Context]) -> WriteFindingUpdate:
@@ -109,7 +123,7 @@ def _declared(message: AIMessage) -> tuple[str, ...]:
 
 
 async def _ask_twice(
-    state: ResearcherState, context: Context, pages: Pages, teller: Teller
+    state: ResearcherState, context: Context, pages: Pages, teller: FindingTeller
 ) -> tuple[Reply, tuple[str, ...]]:
     """The finding, and what it declares to be missing; an empty one is asked for once more, as text alone."""
     declared: tuple[str, ...] = ()
@@ -121,7 +135,8 @@ async def _ask_twice(
     raise ModelFailed("its model wrote nothing")
 
 
-async def _ask(state: ResearcherState, context: Context, pages: Pages, teller: Teller, again: bool) -> Reply:
+async def _ask(state: ResearcherState, context: Context, pages: Pages, teller: FindingTeller, again: bool) -> Reply:
+    """One answer; one whose stream breaks is continued once."""
     task = state.task
     notes = shrunk(await pages.fill_in(in_order(state.notes)), max(state.shrunk, default=0), task.text)
     may_declare = not again and not offered_tools(context, has_read_all=task.scope.reads_all)
@@ -146,4 +161,12 @@ async def _ask(state: ResearcherState, context: Context, pages: Pages, teller: T
         facts=facts_of_researcher(state, notes),
         is_long=True,
     )
-    return await ask_model(request, context, teller)
+    begun = await ask_model(request._replace(keeps_broken=True), context, teller)
+    if not broke_off(begun.message):
+        return begun
+    text = begun.message.text
+    teller.begin_rest(text)
+    rest = await ask_model(request._replace(messages=[*messages, *go_on(text)]), context, teller)
+    teller.end_rest()
+    whole = rest.message.model_copy(update={"content": joined(text, rest.message.text)})
+    return rest._replace(message=whole, refused=tuple({*begun.refused, *rest.refused}))

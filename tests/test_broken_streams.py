@@ -1,0 +1,257 @@
+"""Reports and findings whose stream breaks: what came is continued once, and no answer is paid for again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+from urllib.parse import urlsplit
+
+import pytest
+from capped import WHOLE, CappedWriter
+from langchain_core.messages import HumanMessage
+from openai_replies import PIECE, cut
+from openai_server import Received, Reply, say
+from packet_check import READER, faults_before_stop
+from planned_lab import REPORT as PLANNED_REPORT
+from planned_lab import Asked, planned_lab
+from planned_wire import form_server
+from wire import FACTS, QUESTION, REPORT, found_by, is_right, noted, task_of, wire_lab, written
+from wire_desk import wire_desk
+
+from deep_research.app.embed import thread_config
+from deep_research.run.context import ROLES, Context
+from deep_research.run.errors import ModelFailed
+from deep_research.run.spending import total
+
+Patch = pytest.MonkeyPatch
+Answer = Callable[[Received], Reply]
+WITHOUT_TROUBLE = {"clarifier": 1, "planner": 1, "orchestrator": 2, "researcher": 6, "finding": 3, "writer": 1}
+
+
+class Break(NamedTuple):
+    """Where a stream ends too early; the first piece bears no words."""
+
+    after: int
+    ending: Literal["cut", "broken", "reset"] = "reset"
+
+
+FIRST_BYTE, MIDDLE = Break(0), Break(9)
+EVERYWHERE = [FIRST_BYTE, Break(1), Break(2), MIDDLE, Break(9, "cut"), Break(9, "broken")]
+
+
+def breaking(answer: Answer, *breaks: Break) -> Answer:
+    """Answers whose first streams break; a text that is there already is gone on with."""
+    left = iter(breaks)
+
+    def reply(request: Received) -> Reply:
+        good = answer(request)
+        begun = request.messages[-2]
+        if begun["role"] == "assistant" and "It ends with: " in str(request.messages[-1]):
+            assert good.text.startswith(begun["content"])
+            good = replace(good, text=good.text[len(begun["content"]) :])
+        end = next(left, None)
+        return replace(good, ending=end.ending, after=end.after) if end else good
+
+    return reply
+
+
+def one_task(answer: Answer, *breaks: Break) -> Answer:
+    """The finding on the keeper breaks; all others come whole."""
+    broken = breaking(answer, *breaks)
+    return lambda request: broken(request) if task_of(request) == "keeper" else answer(request)
+
+
+@pytest.mark.fault(5, 6)
+@pytest.mark.behaviour("O-83", "O-86")
+@pytest.mark.parametrize("end", EVERYWHERE)
+async def test_a_report_whose_stream_breaks_is_made_whole_by_one_more_call(
+    tmp_path: Path, monkeypatch: Patch, end: Break
+) -> None:
+    with wire_lab(tmp_path, monkeypatch, {"writer": breaking(written, end)}) as wire:
+        state = await wire.ask()
+        assert is_right(wire, state)
+        assert wire.asked() == WITHOUT_TROUBLE | {"writer": 2}
+        shown = "".join(packet["content"] for packet in wire.of_type("message_delta"))
+        assert shown == REPORT
+        told = wire.of_type("call_continued")
+        assert len(told) == (end.after > 1)
+        assert len(wire.of_type("call_delayed")) == (end.after < 2)
+        assert all(packet["reason"] == f"the connection to {urlsplit(wire.models.url).netloc} broke" for packet in told)
+        # Half an answer is paid as well.
+        assert total(state.spending).calls == len(wire.requests()) - (end.after < 2)
+
+
+@pytest.mark.fault(5, 6)
+@pytest.mark.behaviour("O-83", "O-86")
+@pytest.mark.parametrize("end", [FIRST_BYTE, MIDDLE, Break(9, "cut")])
+async def test_a_finding_whose_stream_breaks_is_made_whole_by_one_more_call(
+    tmp_path: Path, monkeypatch: Patch, end: Break
+) -> None:
+    with wire_lab(tmp_path, monkeypatch, {"finding": one_task(noted, end)}) as wire:
+        state = await wire.ask()
+        assert is_right(wire, state)
+        assert wire.asked() == WITHOUT_TROUBLE | {"finding": 4}
+        keeper = found_by(state)["keeper"]
+        assert (keeper.ended, keeper.reason, keeper.text) == ("done", "", f"Found: {FACTS['keeper']} [1]")
+        assert findings_shown(wire.packets) == sorted(finding.text for finding in state.findings.values())
+        assert len(wire.of_type("call_continued")) == (end.after > 1)
+
+
+def findings_shown(packets: list[dict[str, Any]]) -> list[str]:
+    """The findings as they were streamed, one a researcher."""
+    shown = defaultdict[int, str](str)
+    for packet in packets:
+        if packet["type"] == "intermediate_report_delta":
+            shown[packet["placement"]["tab_index"]] += packet["content"]
+    return sorted(shown.values())
+
+
+@pytest.mark.fault(5, 6)
+@pytest.mark.behaviour("O-86")
+@pytest.mark.parametrize(
+    ("breaks", "what"), [((MIDDLE, Break(3, "cut")), "broke"), ((FIRST_BYTE, FIRST_BYTE, FIRST_BYTE), "failed")]
+)
+async def test_a_report_that_breaks_again_stops_a_run_that_only_writes_when_it_goes_on(
+    tmp_path: Path, monkeypatch: Patch, breaks: tuple[Break, ...], what: str
+) -> None:
+    with wire_lab(tmp_path, monkeypatch, {"writer": breaking(written, *breaks)}) as wire:
+        line = await wire.fail(ModelFailed)
+        assert f"the connection to {urlsplit(wire.models.url).netloc} {what}" in line and "writer" in line
+        assert "OPENAI_BASE_URL" not in line and "setting" not in line
+        assert wire.asked() == WITHOUT_TROUBLE | {"writer": len(breaks)}
+        stop = wire.packets[-1]
+        assert (stop["stop_reason"], stop["message"], stop["is_resumable"]) == ("failed", line, True)
+        assert wire.types().count("stop") == 1
+        state = await wire.ask(None)
+        assert is_right(wire, state)
+        assert wire.asked() == WITHOUT_TROUBLE | {"writer": len(breaks) + 1}
+        assert total(state.spending).calls == len(wire.requests()) - breaks.count(FIRST_BYTE)
+
+
+@pytest.mark.fault(5, 6)
+async def test_a_finding_that_breaks_twice_is_replaced_by_what_was_read_and_says_what_broke(
+    tmp_path: Path, monkeypatch: Patch
+) -> None:
+    with wire_lab(tmp_path, monkeypatch, {"finding": one_task(noted, Break(4), Break(3))}) as wire:
+        state = await wire.ask()
+        assert wire.asked() == WITHOUT_TROUBLE | {"finding": 4}
+        keeper = found_by(state)["keeper"]
+        assert (keeper.ended, keeper.text) == ("partial", f"{FACTS['keeper']} [1]")
+        assert f"the connection to {urlsplit(wire.models.url).netloc} broke" in keeper.reason
+        assert "OPENAI_BASE_URL" not in keeper.reason
+        assert state.run and state.run.status == "completed_with_gaps"
+
+
+@pytest.mark.fault(5)
+async def test_a_report_that_breaks_behind_its_end_is_whole(tmp_path: Path, monkeypatch: Patch) -> None:
+    behind = Break(1 + len(cut(REPORT)) + 1)
+    with wire_lab(tmp_path, monkeypatch, {"writer": breaking(written, behind)}) as wire:
+        assert is_right(wire, await wire.ask())
+        assert wire.asked() == WITHOUT_TROUBLE
+        assert not wire.of_type("call_continued", "call_delayed")
+
+
+@pytest.mark.fault(5, 6)
+async def test_a_report_that_breaks_in_its_thought_is_asked_for_anew(tmp_path: Path, monkeypatch: Patch) -> None:
+    thinking: Answer = lambda request: replace(written(request), reasoning="First the light.")  # noqa: E731 - a script
+    with wire_lab(tmp_path, monkeypatch, {"writer": breaking(thinking, Break(2))}) as wire:
+        assert is_right(wire, await wire.ask())
+        assert wire.asked()["writer"] == 2
+        assert not wire.of_type("call_continued")
+
+
+@pytest.mark.fault(5, 6)
+async def test_of_a_report_in_sections_a_list_that_breaks_is_asked_for_anew_and_a_section_is_continued(
+    tmp_path: Path, monkeypatch: Patch
+) -> None:
+    writer, left = CappedWriter(50), ["List now", "the section “Its keepers” now"]
+
+    def answer(request: Received) -> Reply:
+        if not left or left[0] not in str(request.messages[-1]["content"]):
+            return writer.received(request)
+        if left.pop(0) == "List now":
+            return say("- The light [1]\n- Its keepers [1]", ending="reset", after=3)
+        reply = writer.received(request)
+        writer.place = 4 * PIECE
+        return replace(reply, ending="reset", after=5)
+
+    limits = {"max_continuations": 1}
+    with wire_lab(tmp_path, monkeypatch, {"writer": answer}, verify="off", limits=limits) as wire:
+        state = await wire.ask()
+        assert state.report and state.report.text == WHOLE
+        assert state.run and not state.run.stop_reason
+        assert (len(wire.of_type("call_delayed")), len(wire.of_type("call_continued"))) == (1, 1)
+        assert not left and len(wire.requests("writer")) == len(writer.asked) + 1
+
+
+@pytest.mark.fault(5, 6)
+@pytest.mark.parametrize("breaks", [1, 2])
+async def test_a_planned_report_is_continued_once_and_what_the_steps_have_learned_is_not_paid_again(
+    tmp_path: Path, monkeypatch: Patch, breaks: int
+) -> None:
+    ends = iter([Break(2), Break(2)][:breaks])
+
+    def report(asked: Asked) -> Reply:
+        words = asked.messages[-2].text if "It ends with: " in asked.reminder else ""
+        end = next(ends, None)
+        rest = say(PLANNED_REPORT[len(words) :])
+        return replace(rest, ending=end.ending, after=end.after) if end else rest
+
+    with form_server({"report": report}) as (server, forms):
+        for name, value in server.environment.items():
+            monkeypatch.setenv(name, value)
+        run = planned_lab(tmp_path, tool_calls="native", window=100_000)
+        run.models = dict.fromkeys(ROLES, "openai:fake-1")  # type: ignore[arg-type]  # a name is a model as well
+        if breaks > 1:
+            with pytest.raises(ModelFailed, match=r"the connection to 127\.0\.0\.1:\d+ broke"):
+                await run.ask()
+            assert run.types().count("stop") == 0
+            paid = forms.paid.copy()
+            state = await run.ask(None)
+            assert [key[0] for key in (forms.paid - paid).elements() if key[0] != "judge_units"] == ["report"]
+        else:
+            state = await run.ask()
+            assert run.words("message_delta").strip() == PLANNED_REPORT
+        assert state.report and state.report.text == PLANNED_REPORT
+        assert run.types().count("call_continued") == 1
+        assert sum(count for key, count in forms.paid.items() if key[0] == "report") == breaks + 1
+        assert (run.types().count("stop"), run.types()[-1]) == (1, "stop")
+
+
+async def test_the_graphs_own_stream_of_a_report_that_broke_is_well_formed_and_stops_once(
+    tmp_path: Path, monkeypatch: Patch
+) -> None:
+    with wire_lab(tmp_path, monkeypatch, {"writer": breaking(written, MIDDLE)}) as wire:
+
+        def streamed() -> list[Any]:
+            question = {"messages": [HumanMessage(QUESTION)]}
+            parts = wire.graph.stream(
+                question,
+                thread_config("wire"),
+                context=Context(**wire.settings),
+                stream_mode="custom",
+                subgraphs=True,
+                version="v2",
+            )
+            return [READER.validate_python(part["data"]) for part in parts]
+
+        told = await asyncio.to_thread(streamed)
+    assert faults_before_stop(told) == []
+    types = [packet.type for packet in told]
+    assert (types.count("stop"), types[-1], types.count("call_continued")) == (1, "stop", 1)
+
+
+def test_the_command_says_what_broke_and_how_to_go_on(tmp_path: Path) -> None:
+    with wire_desk(tmp_path, writer=breaking(written, MIDDLE, MIDDLE)) as desk:
+        ended = desk.desk.call("ask", QUESTION, "--thread", "light")
+        assert (ended.code, ended.out) == (1, "")
+        line = ended.err.splitlines()[-1]
+        assert "broke" in line and "OPENAI_BASE_URL" not in line and "Traceback" not in ended.err
+        assert line.endswith(" The run is kept; go on: deep-research resume light")
+        desk.forget()
+        assert FACTS["keeper"] in desk.desk.call("resume", "light").out
+        assert len(desk.lab.requests()) == 1
