@@ -59,7 +59,8 @@ def cli() -> None:
 
     The report goes to standard output, progress to standard error.
 
-    Exit codes: 0 done, 1 failed (resume goes on), 2 wrong call or setting, 3 waiting for an answer, 130 stopped.
+    Exit codes: 0 done, 1 failed (resume goes on), 2 wrong call or setting, 3 waiting for an answer, 4 at work in
+    another process, 130 stopped.
 
     Every setting can also be given in the environment as DEEP_RESEARCH_<NAME>.
     """

@@ -29,7 +29,7 @@ def test_a_run_whose_credit_ends_in_its_report_is_kept_and_can_be_resumed_with_a
     refused = fail(429, "You exceeded your current quota", code="insufficient_quota")
     with wire_desk(tmp_path, writer=lambda _: refused) as wire:
         ended = wire.desk.call("ask", QUESTION, "--thread", "poor", "--yes")
-        assert ended.code == 2
+        assert ended.code == 1
         assert "no credit is left" in ended.err
         assert "deep-research resume poor" in ended.err
         asked = len(wire.lab.models.requests)
@@ -44,7 +44,7 @@ def test_a_run_whose_credit_ends_in_its_report_is_kept_and_can_be_resumed_with_a
 def test_a_new_run_whose_account_is_empty_at_its_plan_is_kept_and_says_why_and_how_to_go_on(tmp_path: Path) -> None:
     with wire_desk(tmp_path, planner=lambda _: fail(402, "no credit")) as wire:
         ended = wire.desk.call("ask", QUESTION, "--thread", "poor", "--yes")
-        assert ended.code == 2
+        assert ended.code == 1
         assert ended.err.splitlines()[-1].endswith("The run is kept; go on: deep-research resume poor")
         assert " failed " in wire.desk.call("runs").out
         page = wire.desk.call("show", "poor", "--data-dir", str(wire.desk.data)).out
@@ -52,7 +52,7 @@ def test_a_new_run_whose_account_is_empty_at_its_plan_is_kept_and_says_why_and_h
         assert f"\nGo on     deep-research resume poor --data-dir {wire.desk.data}\n" in page
         assert "no credit is left" in json.loads(wire.desk.call("show", "poor", "--format", "json").out)["failure"]
         again = wire.desk.call("resume", "poor")
-        assert (again.code, again.err.splitlines()[-1]) == (2, ended.err.splitlines()[-1])
+        assert (again.code, again.err.splitlines()[-1]) == (1, ended.err.splitlines()[-1])
         assert wire.desk.call("resume", "poor", "--model", "extractive").code == 0
         page = wire.desk.call("show", "poor").out
         assert "no credit" not in page and "Go on " not in page
