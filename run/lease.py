@@ -35,6 +35,9 @@ TOKEN = "__deep_research_lease"  # noqa: S105 - a key of LangGraph's config; it 
 FENCED = "the lease of this thread is held by another run"
 """Why SQLite refuses a write."""
 
+_at_work: set[str] = set()
+"""Owners of the leases that runs of this process hold: it knows of its own that have ended without a word."""
+
 _REFUSE = f"""
 WHEN (SELECT owner FROM main.leases WHERE thread_id = NEW.thread_id)
     IS NOT (SELECT owner FROM held WHERE thread_id = NEW.thread_id)
@@ -79,7 +82,9 @@ class Holder(NamedTuple):
     """When it was renewed, by the clock that nobody can set; that clock begins anew with the machine."""
 
     def is_alive(self) -> bool:
-        """Whether its process is there and has renewed the lease in time."""
+        """Whether its run may still be going on: its process is there and has renewed the lease in time."""
+        if self.process == _this_process() and self.owner not in _at_work:
+            return False
         if self.process.machine == _machine() and self.process.birth != _birth(self.process.pid):
             return False
         return 0 <= time.monotonic() - self.renewed < EXPIRY_SECONDS
@@ -158,6 +163,7 @@ class Leases:
             return
         lease = Lease(thread_id)
         renewing: asyncio.Task[None] | None = None
+        _at_work.add(lease.owner)
         try:
             await self._take(lease)
             self._held[thread_id] = lease
@@ -168,9 +174,12 @@ class Leases:
                 renewing.cancel()
             if self._held.get(thread_id) is lease:
                 del self._held[thread_id]
-            # The lease of a process that cannot write it expires.
-            with suppress(sqlite3.Error):
-                await self._unbroken.do(self._give_back(lease))
+            try:
+                # One that cannot be given back, because the disk is full, is nobody's all the same.
+                with suppress(sqlite3.Error):
+                    await self._unbroken.do(self._give_back(lease))
+            finally:
+                _at_work.discard(lease.owner)
 
     async def other(self, thread_id: str) -> Holder | None:
         """Who is at work on a thread, other than this connection."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import resource
 import sqlite3
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -56,6 +58,18 @@ def test_a_new_run_whose_account_is_empty_at_its_plan_is_kept_and_says_why_and_h
         assert wire.desk.call("resume", "poor", "--model", "extractive").code == 0
         page = wire.desk.call("show", "poor").out
         assert "no credit" not in page and "Go on " not in page
+
+
+@pytest.mark.parametrize("size", [300_000, 600_000])
+def test_a_run_for_which_there_is_no_more_space_is_kept_and_its_exit_code_says_so(tmp_path: Path, size: int) -> None:
+    with wire_desk(tmp_path) as wire:
+        limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (size, size))
+        ended = wire.desk.run("ask", QUESTION, "--thread", "light", preexec_fn=limit)
+        assert (ended.code, ended.out) == (1, "")
+        line = ended.err.splitlines()[-1]
+        assert line.startswith("Error: The ") and "disk I/O error" in line
+        assert line.endswith(" The run is kept; go on: deep-research resume light")
+        assert "1844" in wire.desk.call("resume", "light").out
 
 
 def test_a_run_keeps_what_its_call_gave_and_nothing_of_the_environment(tmp_path: Path) -> None:
