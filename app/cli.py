@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import signal
 import sys
 from io import TextIOWrapper
 from pathlib import Path
@@ -58,7 +59,8 @@ def cli() -> None:
 
     The report goes to standard output, progress to standard error.
 
-    Exit codes: 0 done, 1 failed (resume goes on), 2 wrong call or setting, 3 waiting for an answer, 130 stopped.
+    Exit codes: 0 done, 1 failed (resume goes on), 2 wrong call or setting, 3 waiting for an answer, 4 at work in
+    another process, 130 stopped.
 
     Every setting can also be given in the environment as DEEP_RESEARCH_<NAME>.
     """
@@ -252,6 +254,8 @@ def main() -> None:
     """Run the command; a mistake of the user ends in one line, never in a traceback."""
     # What is imported makes 250 000 objects and no garbage: to look for it takes a tenth of the start.
     gc.set_threshold(*GARBAGE)
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             # A terminal that lacks a character shows a question mark; the report is not lost for it.

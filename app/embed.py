@@ -8,11 +8,12 @@ import os
 import re
 import uuid
 from collections.abc import AsyncGenerator, Generator, Iterator, Mapping
-from contextlib import AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, nullcontext
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
+from langchain_core.runnables.config import RunnableConfig, merge_configs
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph.state import CompiledStateGraph
@@ -27,6 +28,7 @@ from ..graph.planned import build_planned_graph
 from ..run.checkpoints import Database, open_database
 from ..run.context import ROLES, Context
 from ..run.errors import SyncOnlySaver, UnknownSetting
+from ..run.lease import TOKEN, Lease
 from ..run.limits import ENVIRONMENT_PREFIX, Limits
 from .background import aiterate, background_loop, hand_over, iterate, wait_for
 from .strategies import GRAPHS, MARK, Strategy, check_strategy
@@ -43,7 +45,35 @@ EXAMPLES = {
 """How the settings look in the environment that are JSON there."""
 
 
-class ResearchGraph(CompiledStateGraph[Any, Any, Any, Any]):
+class LeasedGraph(CompiledStateGraph[Any, Any, Any, Any]):
+    """A compiled graph that writes to a thread of ours only while no other run does; see `run/lease.py`."""
+
+    async def astream(
+        self, input: Any, config: RunnableConfig | None = None, **settings: Any
+    ) -> AsyncGenerator[Any, None]:
+        """Stream as LangGraph's `astream`; raises `ThreadBusy`."""
+        # LangGraph calls it an iterator.
+        stream = cast(AsyncGenerator[Any, None], super().astream(input, config, **settings))
+        async with self._lease(config) as lease, aclosing(stream):
+            async for part in lease.guard(stream) if lease else stream:
+                yield part
+
+    async def abulk_update_state(self, config: RunnableConfig, *args: Any, **settings: Any) -> Any:
+        """Change a thread's state in several steps, as LangGraph's `abulk_update_state`; raises `ThreadBusy`."""
+        async with self._lease(config):
+            return await super().abulk_update_state(config, *args, **settings)
+
+    def _lease(self, config: RunnableConfig | None) -> AbstractAsyncContextManager[Lease | None]:
+        given = merge_configs(self.config, config).get("configurable", {})
+        leases = getattr(given.get("__pregel_checkpointer", self.checkpointer), "leases", None)
+        # Within a node of another graph, the thread is that graph's.
+        if leases is None or not given.get("thread_id") or "__pregel_task_id" in given:
+            return nullcontext()
+        held: AbstractAsyncContextManager[Lease] = leases.hold(str(given["thread_id"]), given.get(TOKEN, ""))
+        return held
+
+
+class ResearchGraph(LeasedGraph):
     """A compiled graph whose sync methods work although all its nodes are async.
 
     Everything runs on the event loop that the checkpointer belongs to. A checkpointer that belongs to none leaves async
@@ -158,7 +188,6 @@ def build_graph(
     elif checkpointer is not None:
         _check_saver(checkpointer)
     compiled = compile_graph(strategy, checkpointer=checkpointer, store=store or InMemoryStore())
-    # Compiling always yields LangGraph's own class; a subclass without state of its own can take its place.
     compiled.__class__ = ResearchGraph
     return compiled  # type: ignore[return-value]
 
@@ -170,6 +199,8 @@ def compile_graph(strategy: Strategy, **settings: Any) -> CompiledStateGraph[Any
     """
     graph = build_planned_graph() if strategy == "planned" else build_orchestrated_graph()
     compiled: CompiledStateGraph[Any, Any, Any, Any] = graph.compile(name=GRAPHS[strategy], **settings)
+    # Compiling always yields LangGraph's own class; a subclass without state of its own can take its place.
+    compiled.__class__ = LeasedGraph
     return compiled.with_config({"recursion_limit": RECURSION_LIMIT, "metadata": {MARK: strategy}})
 
 

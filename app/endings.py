@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ..run.errors import DeepResearchError, UserMistake
-from .exit_codes import FAILED, INTERRUPTED, NOTHING_BEGAN, REFUSED
+from ..run.errors import DeepResearchError, ThreadBusy, UserMistake
+from .exit_codes import BUSY, FAILED, INTERRUPTED, NOTHING_BEGAN, REFUSED
 from .terminal import ReaderGone, RunName, complain, say
 from .variables import unknown_variables
 
@@ -29,7 +29,9 @@ def reported(name: RunName, work: Callable[[], int], lines: PacketLines | None =
         code, words = INTERRUPTED, stopped(name)
     except UserMistake as error:
         is_kept = KEPT in getattr(error, "__notes__", ())
-        code, words = REFUSED, f"{error}{_go_on(name) if is_kept else ''}"
+        code, words = (FAILED, f"{error}{_go_on(name)}") if is_kept else (REFUSED, str(error))
+    except ThreadBusy as error:
+        code, words = BUSY, str(error)
     except OSError as error:
         code, words = REFUSED, f"{error.filename or type(error).__name__}: {error.strerror or error}.{_go_on(name)}"
     except DeepResearchError as error:

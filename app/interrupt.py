@@ -1,4 +1,4 @@
-"""Ctrl-C ends a run in order if it can be done soon, and at once if not."""
+"""Ctrl-C and SIGTERM end a run in order if it can be done soon, and at once if not."""
 
 from __future__ import annotations
 
@@ -17,16 +17,18 @@ Value = TypeVar("Value")
 
 STOP_SECONDS = 1.2
 """Seconds that a run has to end in order; checkpoints on disk are whole at any moment."""
+STOPPING = (signal.SIGINT, signal.SIGTERM)
+"""Ctrl-C, and what service managers and `kill` send."""
 SHOW_CURSOR = "\x1b[?25h"
 
 
 def run_interruptibly(work: Coroutine[Any, Any, Value], last_words: Callable[[], str]) -> Value:
-    """Run a coroutine on a loop of its own; Ctrl-C cancels it and raises `KeyboardInterrupt`.
+    """Run a coroutine on a loop of its own; Ctrl-C or SIGTERM cancels it and raises `KeyboardInterrupt`.
 
     What does not stop by itself, such as a parser at work in a thread, is given up after `STOP_SECONDS` or a second
-    Ctrl-C: the process ends with `last_words`, which are asked for then.
+    signal: the process ends with `last_words`, which are asked for then.
     """
-    before, is_stopped = signal.getsignal(signal.SIGINT), threading.Event()
+    before, is_stopped = {each: signal.getsignal(each) for each in STOPPING}, threading.Event()
     clock = threading.Timer(STOP_SECONDS, _end, (last_words,))
     clock.daemon = True
 
@@ -41,8 +43,9 @@ def run_interruptibly(work: Coroutine[Any, Any, Value], last_words: Callable[[],
             clock.start()
             loop.call_soon_threadsafe(task.cancel)
 
-        if before is not signal.SIG_IGN:
-            signal.signal(signal.SIGINT, stop)
+        for each in STOPPING:
+            if before[each] is not signal.SIG_IGN:
+                signal.signal(each, stop)
         return await work
 
     try:
@@ -53,7 +56,8 @@ def run_interruptibly(work: Coroutine[Any, Any, Value], last_words: Callable[[],
         raise
     finally:
         clock.cancel()
-        signal.signal(signal.SIGINT, before)
+        for each in STOPPING:
+            signal.signal(each, before[each])
 
 
 def _end(last_words: Callable[[], str]) -> NoReturn:

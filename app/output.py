@@ -106,7 +106,8 @@ def run_line(standing: Standing) -> str:
     """One run in one line."""
     name = f"[{standing.name}] " if standing.name else ""
     words = " ".join(clean(name + standing.question).split())
-    return f"{standing.thread}  {_moment(standing)}  {standing.status:20} {words[:80]}"
+    status = "running in another process" if standing.runner else standing.status
+    return f"{standing.thread}  {_moment(standing)}  {status:20} {words[:80]}"
 
 
 def run_page(standing: Standing, name: RunName) -> str:
@@ -128,7 +129,7 @@ def run_page(standing: Standing, name: RunName) -> str:
 def _head(standing: Standing, name: RunName) -> list[str]:
     """How the run stands."""
     state, run = standing.state, standing.state.run
-    reason = standing.failure or (run.stop_reason if run else "")
+    reason = f"in {standing.runner}" if standing.runner else standing.failure or (run.stop_reason if run else "")
     lines = [
         f"Run       {standing.thread}" + (f" [{standing.name}]" if standing.name else ""),
         *([] if standing.strategy == "orchestrated" else [f"Strategy  {standing.strategy}"]),
@@ -137,7 +138,7 @@ def _head(standing: Standing, name: RunName) -> list[str]:
     ]
     if standing.asks:
         lines.append(f"Go on     {name.command('resume')} --answer TEXT")
-    elif standing.is_unfinished:
+    elif standing.is_unfinished and not standing.runner:
         lines.append(f"Go on     {name.command('resume')}")
     if run:
         lines.append(f"Time      {run.active_seconds:.1f} s at work, started {run.date}, version {run.version}")

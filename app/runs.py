@@ -20,6 +20,7 @@ from ..run.checkpoints import FILE_NAME, Database, open_database
 from ..run.context import ROLES, Context
 from ..run.conversation import check_question
 from ..run.errors import DatabaseUnusable, UnknownSetting, UnknownThread, UserMistake
+from ..run.lease import Lease
 from ..run.packets import OverallStop
 from ..run.pages import Pages
 from ..state import Report, ResearchState
@@ -53,10 +54,14 @@ class Standing(NamedTuple):
     """When it last changed (ISO 8601)."""
     failure: str
     """Why it failed, in words for the user; empty if it did not, or has ended well since."""
+    runner: str = ""
+    """Who is at work on it, other than this command; empty if nobody is."""
 
     @property
     def status(self) -> str:
         """Where the run stands, in a word; one that is unfinished, asks nothing and has not failed was stopped."""
+        if self.runner:
+            return "running"
         if self.asks:
             return "waiting"
         if self.failure:
@@ -81,12 +86,25 @@ class RunBook(NamedTuple):
     async def ask(
         self, thread: str, words: str, given: Mapping[str, Any], view: Progress, strategy: Strategy | None = None
     ) -> Standing:
-        """Put a question, a follow-up, an answer or a word on the way to a thread.
+        """Put a question, a follow-up, an answer or a word on the way to a thread; raises `ThreadBusy`.
 
         The thread's earlier settings hold where none is given, but for `clarify`, which is of one question. A new
         thread begins by the strategy, if none is given by that of the environment; a known one goes on by its own, and
         is not asked by another. A call that is refused leaves no trace of a new thread.
         """
+        # What words mean depends on how the thread stands, which nobody may change once it was read.
+        async with self.database.saver.leases.hold(thread_id(thread)) as lease:
+            return await self._ask(lease, thread, words, given, view, strategy)
+
+    async def _ask(
+        self,
+        lease: Lease,
+        thread: str,
+        words: str,
+        given: Mapping[str, Any],
+        view: Progress,
+        strategy: Strategy | None,
+    ) -> Standing:
         begun_by = await self._begun_by(thread)
         if begun_by and strategy not in (None, begun_by):
             raise UnknownSetting(
@@ -110,7 +128,7 @@ class RunBook(NamedTuple):
         context = context.model_copy(update={"notices": await asyncio.to_thread(offers, context)})
         view.begin((*notices, *context.notices))
         try:
-            return await self._run(graph, thread, _message(snapshot, words), context, view)
+            return await self._run(graph, lease, thread, _message(snapshot, words), context, view)
         except UserMistake:
             if not snapshot.values and not await _has_begun(graph, thread):
                 await self.database.saver.adelete_thread(thread_id(thread))
@@ -119,8 +137,14 @@ class RunBook(NamedTuple):
     async def resume(self, thread: str, answer: str, given: Mapping[str, Any], view: Progress) -> Standing:
         """Go on with a run that was stopped, or answer one that waits; a finished one is only read.
 
-        What is given holds from now on; else the thread's earlier settings do.
+        What is given holds from now on; else the thread's earlier settings do. Raises `ThreadBusy`.
         """
+        async with self.database.saver.leases.hold(thread_id(thread)) as lease:
+            return await self._resume(lease, thread, answer, given, view)
+
+    async def _resume(
+        self, lease: Lease, thread: str, answer: str, given: Mapping[str, Any], view: Progress
+    ) -> Standing:
         standing = await self.read(thread)
         choices = await self._kept(thread).choices(given)
         context = self._context(choices)
@@ -136,7 +160,7 @@ class RunBook(NamedTuple):
             return standing
         view.begin(notices)
         graph = self.graph(standing.strategy)
-        return await self._run(graph, thread, Command(resume=answer) if answer else None, context, view)
+        return await self._run(graph, lease, thread, Command(resume=answer) if answer else None, context, view)
 
     async def read(self, thread: str) -> Standing:
         """How a thread stands; raises `UnknownThread` if there is none of this name."""
@@ -157,6 +181,7 @@ class RunBook(NamedTuple):
             is_unfinished=_is_unfinished(snapshot),
             changed=snapshot.created_at or "",
             failure=kept.get("failure", ""),
+            runner=str(await self.database.saver.leases.other(thread_id(thread)) or ""),
         )
 
     async def texts(self, standing: Standing, report: Report) -> dict[str, list[SourceText]]:
@@ -173,14 +198,17 @@ class RunBook(NamedTuple):
         found = await self.database.saver.aget_tuple({"configurable": {"thread_id": thread_id(thread)}})
         return strategy_of(found.metadata) if found else None
 
-    async def _run(self, graph: ResearchGraph, thread: str, message: Any, context: Context, view: Progress) -> Standing:
+    async def _run(
+        self, graph: ResearchGraph, lease: Lease, thread: str, message: Any, context: Context, view: Progress
+    ) -> Standing:
         # A kill then repeats nothing but the calls under way; else it may repeat the step before them too.
-        told = apackets(graph, message, thread, context=context, durability="sync")
+        told = apackets(graph, message, lease.config, context=context, durability="sync")
         try:
             async with aclosing(told):
                 async for packet in told:
                     view(packet)
-                    if isinstance(packet, OverallStop):
+                    # Of a run that another process has taken over, that process tells.
+                    if isinstance(packet, OverallStop) and not lease.is_lost:
                         await self._kept(thread).note_stop(packet)
         except UserMistake as error:
             if await _has_begun(graph, thread):
@@ -239,7 +267,8 @@ async def _snapshot(graph: ResearchGraph, thread: str) -> StateSnapshot:
 
 async def _has_begun(graph: ResearchGraph, thread: str) -> bool:
     """Whether there is something to go on with: a call that was refused before has left none."""
-    return (await _snapshot(graph, thread)).values.get("run") is not None
+    snapshot = await _snapshot(graph, thread)
+    return _is_unfinished(snapshot) and snapshot.values.get("run") is not None
 
 
 def _message(snapshot: StateSnapshot, words: str) -> Any:

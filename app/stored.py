@@ -89,6 +89,8 @@ def _tell_end(standing: Standing, name: RunName) -> None:
     """Print the report, or what the run asks; say of one that was stopped how to go on."""
     if words := report_text(standing, "md") or standing.asks:
         put_out(words)
+    elif standing.runner:
+        say(f"The run is at work in {standing.runner}.")
     elif standing.is_unfinished:
         say(f"{standing.failure or UNFINISHED} Go on: {name.command('resume')}")
 

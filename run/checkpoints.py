@@ -41,6 +41,7 @@ async def open_database(path: Path) -> AsyncIterator[Database]:
             try:
                 saver = RunSaver(connection)
                 await saver.setup()
+                await saver.leases.setup()
                 try:
                     yield Database(saver, store)
                 finally:

@@ -18,9 +18,11 @@ DeepResearchError
 │   ├── SyncOnlySaver           checkpointer without async methods
 │   └── DatabaseUnusable        corrupt, foreign, locked or read-only database
 ├── ForeignRecord               a checkpoint holds a type that is not ours
+├── ThreadBusy                  exit code 4: another run is at work on the thread
 └── RunFailed                   exit code 1: the run stopped and can be resumed
     ├── NoPlan                  the planner wrote nothing, twice
     ├── NoReport                the writer wrote nothing
+    ├── NotSaved                the database takes nothing more: it is locked, or its disk is full
     ├── ModelFailed             the model refused or broke off
     │   ├── RateLimited         the provider asks to wait longer than `retry_seconds`
     │   ├── PromptTooLong       the provider says that the prompt exceeds the model's window
@@ -123,6 +125,15 @@ class ForeignRecord(DeepResearchError):
     """A checkpoint holds a type that this package did not write."""
 
 
+class ThreadBusy(DeepResearchError, RuntimeError):
+    """Another run is at work on the thread.
+
+    LangGraph's server tells its clients the texts of Python's own errors, and of others only the kind.
+    """
+
+    exit_code = 4
+
+
 class RunFailed(DeepResearchError):
     """The run stopped; what it found is kept and it can be resumed."""
 
@@ -133,6 +144,10 @@ class NoPlan(RunFailed):
 
 class NoReport(RunFailed):
     """The writer wrote nothing."""
+
+
+class NotSaved(RunFailed):
+    """The database takes nothing more of the run."""
 
 
 class ModelFailed(RunFailed):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterable, Sequence
+import sqlite3
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager, suppress
 from typing import Any, NamedTuple
 
 import aiosqlite
@@ -12,6 +14,8 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
+from .errors import NotSaved, StopsTheRun
+from .lease import FENCED, Leases
 from .pages import page_namespace
 from .serializer import StrictSerializer
 from .unbroken import Unbroken, unbroken
@@ -47,6 +51,10 @@ class Place(NamedTuple):
     checkpoint_id: str
 
 
+class BranchNotSaved(NotSaved, StopsTheRun):
+    """The same within a branch, whose error handlers it must pass; of the whole run LangGraph would pass it over."""
+
+
 class RunSaver(AsyncSqliteSaver):
     """LangGraph's SQLite saver, which takes a thread's page texts along when it is deleted or copied."""
 
@@ -54,6 +62,8 @@ class RunSaver(AsyncSqliteSaver):
         super().__init__(connection, serde=StrictSerializer())
         self.unbroken = Unbroken()
         """What is being written."""
+        self.leases = Leases(connection, self.lock, self.unbroken)
+        """Who may write to which thread."""
 
     @unbroken
     async def aput(
@@ -64,7 +74,8 @@ class RunSaver(AsyncSqliteSaver):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         """Store a checkpoint."""
-        return await super().aput(config, checkpoint, metadata, new_versions)
+        async with self._saving(config):
+            return await super().aput(config, checkpoint, metadata, new_versions)
 
     @unbroken
     async def aput_writes(
@@ -76,7 +87,23 @@ class RunSaver(AsyncSqliteSaver):
         takes the task for done when the thread is resumed: it would end there in silence.
         """
         if not any(_is_cancellation(channel, value) for channel, value in writes):
-            await super().aput_writes(config, writes, task_id, task_path)
+            async with self._saving(config):
+                await super().aput_writes(config, writes, task_id, task_path)
+
+    @asynccontextmanager
+    async def _saving(self, config: RunnableConfig) -> AsyncIterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            with suppress(sqlite3.Error):
+                async with self.lock:
+                    # LangGraph leaves the transaction open, which would lock the file for all others.
+                    await self.conn.rollback()
+            place = config["configurable"]
+            if FENCED in str(error):
+                self.leases.lose(str(place["thread_id"]))
+            kind = BranchNotSaved if place.get("checkpoint_ns") else NotSaved
+            raise kind(f"The run could not be saved: {error} (setting data_dir).") from error
 
     @unbroken
     async def adelete_thread(self, thread_id: str) -> None:

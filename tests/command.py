@@ -68,10 +68,9 @@ class Desk(NamedTuple):
         assert result.exception is None, result.exception
         return Ended(result.return_value, result.stdout, result.stderr)
 
-    @contextmanager
-    def started(self, *arguments: str) -> Iterator[subprocess.Popen[str]]:
-        """The command at work, as the leader of a process group; killed at the end if it is still there."""
-        process = subprocess.Popen(
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        """Start the command, as the leader of a process group."""
+        return subprocess.Popen(
             [COMMAND, *arguments],
             cwd=self.folder,
             env=self.environment,
@@ -81,6 +80,11 @@ class Desk(NamedTuple):
             encoding="utf-8",
             start_new_session=True,
         )
+
+    @contextmanager
+    def started(self, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+        """The command at work, as the leader of a process group; killed at the end if it is still there."""
+        process = self.start(*arguments)
         try:
             yield process
         finally:

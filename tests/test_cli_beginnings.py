@@ -129,7 +129,7 @@ def test_a_question_back_and_its_answer_are_played_again(desk: Desk) -> None:
 
 def test_a_run_that_was_stopped_is_played_to_where_it_stands_and_says_how_to_go_on(tmp_path: Path) -> None:
     with wire_desk(tmp_path, writer=lambda _: fail(402, "no credit")) as wire:
-        assert wire.desk.call("ask", "When was it lit?", "--thread", "poor", "--yes").code == 2
+        assert wire.desk.call("ask", "When was it lit?", "--thread", "poor", "--yes").code == 1
         played = wire.desk.call("show", "poor", "--replay")
     assert (played.code, played.out) == (0, "")
     assert "no credit is left" in played.err.splitlines()[-1]

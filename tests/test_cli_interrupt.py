@@ -1,4 +1,4 @@
-"""Ctrl-C and kill: the command ends soon, and `resume` repeats nothing that was finished."""
+"""Ctrl-C, SIGTERM and kill: the command ends soon, and `resume` repeats nothing that was finished."""
 
 from __future__ import annotations
 
@@ -46,10 +46,11 @@ def check_resumed(desk: Desk) -> None:
     assert " completed " in desk.call("runs").out
 
 
-def test_ctrl_c_leaves_a_run_that_goes_on_where_it_was(desk: Desk) -> None:
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_and_sigterm_leave_a_run_that_goes_on_where_it_was(desk: Desk, sent: signal.Signals) -> None:
     with desk.started("ask", QUESTION, "--docs", "docs", "--thread", "light") as process:
         lines_until(process, SECOND_ROUND)
-        os.killpg(process.pid, signal.SIGINT)
+        os.killpg(process.pid, sent)
         out, err = process.communicate(timeout=20)
     assert (process.returncode, out) == (130, "")
     assert err.splitlines()[-1] == "Stopped. The run is kept; go on: deep-research resume light"
@@ -85,11 +86,12 @@ def test_ctrl_c_does_not_wait_for_a_slow_document(desk: Desk) -> None:
     assert left and int(left.group(1)) < 154, "what was indexed before the stop is kept"
 
 
-def test_ctrl_c_at_the_question_back_leaves_it_waiting(tmp_path: Path) -> None:
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_a_stop_at_the_question_back_leaves_it_waiting(tmp_path: Path, sent: signal.Signals) -> None:
     desk = desk_in(tmp_path)
     terminal = Terminal(desk, "ask", "Compare them?", "--docs", "docs", "--thread", "pair")
     terminal.wait_for("Your answer: ")
-    os.killpg(terminal.process.pid, signal.SIGINT)
+    os.killpg(terminal.process.pid, sent)
     assert terminal.end() == 130
     assert terminal.seen.splitlines()[-1] == "Stopped. The run is kept; go on: deep-research resume pair"
     assert " waiting " in desk.call("runs").out

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import resource
 import sqlite3
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -29,7 +31,7 @@ def test_a_run_whose_credit_ends_in_its_report_is_kept_and_can_be_resumed_with_a
     refused = fail(429, "You exceeded your current quota", code="insufficient_quota")
     with wire_desk(tmp_path, writer=lambda _: refused) as wire:
         ended = wire.desk.call("ask", QUESTION, "--thread", "poor", "--yes")
-        assert ended.code == 2
+        assert ended.code == 1
         assert "no credit is left" in ended.err
         assert "deep-research resume poor" in ended.err
         asked = len(wire.lab.models.requests)
@@ -44,7 +46,7 @@ def test_a_run_whose_credit_ends_in_its_report_is_kept_and_can_be_resumed_with_a
 def test_a_new_run_whose_account_is_empty_at_its_plan_is_kept_and_says_why_and_how_to_go_on(tmp_path: Path) -> None:
     with wire_desk(tmp_path, planner=lambda _: fail(402, "no credit")) as wire:
         ended = wire.desk.call("ask", QUESTION, "--thread", "poor", "--yes")
-        assert ended.code == 2
+        assert ended.code == 1
         assert ended.err.splitlines()[-1].endswith("The run is kept; go on: deep-research resume poor")
         assert " failed " in wire.desk.call("runs").out
         page = wire.desk.call("show", "poor", "--data-dir", str(wire.desk.data)).out
@@ -52,10 +54,22 @@ def test_a_new_run_whose_account_is_empty_at_its_plan_is_kept_and_says_why_and_h
         assert f"\nGo on     deep-research resume poor --data-dir {wire.desk.data}\n" in page
         assert "no credit is left" in json.loads(wire.desk.call("show", "poor", "--format", "json").out)["failure"]
         again = wire.desk.call("resume", "poor")
-        assert (again.code, again.err.splitlines()[-1]) == (2, ended.err.splitlines()[-1])
+        assert (again.code, again.err.splitlines()[-1]) == (1, ended.err.splitlines()[-1])
         assert wire.desk.call("resume", "poor", "--model", "extractive").code == 0
         page = wire.desk.call("show", "poor").out
         assert "no credit" not in page and "Go on " not in page
+
+
+@pytest.mark.parametrize("size", [300_000, 600_000])
+def test_a_run_for_which_there_is_no_more_space_is_kept_and_its_exit_code_says_so(tmp_path: Path, size: int) -> None:
+    with wire_desk(tmp_path) as wire:
+        limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (size, size))
+        ended = wire.desk.run("ask", QUESTION, "--thread", "light", preexec_fn=limit)
+        assert (ended.code, ended.out) == (1, "")
+        line = ended.err.splitlines()[-1]
+        assert line.startswith("Error: The ") and "disk I/O error" in line
+        assert line.endswith(" The run is kept; go on: deep-research resume light")
+        assert "1844" in wire.desk.call("resume", "light").out
 
 
 def test_a_run_keeps_what_its_call_gave_and_nothing_of_the_environment(tmp_path: Path) -> None:

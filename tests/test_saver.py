@@ -6,16 +6,19 @@ import secrets
 import sqlite3
 import subprocess
 import sys
-from contextlib import closing
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from lab import CLEAR, REPORT, Lab, lab, research
+from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig
 
 from deep_research.app.embed import build_graph, thread_config, thread_id
 from deep_research.run.checkpoints import Database, open_database
-from deep_research.run.errors import DatabaseUnusable
+from deep_research.run.errors import DatabaseUnusable, NotSaved, StopsTheRun
 from deep_research.run.pages import Pages
 
 COUNT = """
@@ -113,6 +116,47 @@ async def test_a_store_without_space_stops_the_run_and_names_the_database(tmp_pa
                 await database.store.aput(
                     ("thread", "pages"), str(number), {"text": secrets.token_hex(4000)}, index=False
                 )
+
+
+async def test_a_run_whose_database_is_locked_stops_and_goes_on_where_it_was(tmp_path: Path) -> None:
+    async with open_database(tmp_path / "runs.sqlite") as database, impatient(database, tmp_path) as other:
+
+        async def lock_out(*_: Any) -> AIMessage:
+            other.execute("BEGIN IMMEDIATE")
+            return REPORT
+
+        graph = build_graph(checkpointer=database.saver, store=database.store)
+        decisions = [research("When was it lit?"), lock_out, REPORT, REPORT]
+        run = lab(tmp_path, graph=graph, orchestrator=decisions, writer=["Lit. [1]"] * 2)
+        # The run ends before the costs of its last call are kept.
+        run.books = None
+        with pytest.raises((NotSaved, DatabaseUnusable), match="database is locked"):
+            await run.ask()
+        other.execute("ROLLBACK")
+        state = await run.ask(None)
+    assert state.report and state.run and state.run.status.startswith("completed")
+    assert len(run.calls("planner")) == 1
+
+
+@pytest.mark.parametrize("namespace", ["", "researcher:1"])
+async def test_what_cannot_be_saved_stops_the_run_and_locks_nobody_out(tmp_path: Path, namespace: str) -> None:
+    place = {"thread_id": "t", "checkpoint_ns": namespace, "checkpoint_id": "c"}
+    async with open_database(tmp_path / "runs.sqlite") as database, impatient(database, tmp_path) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(NotSaved, match=r"could not be saved: database is locked \(setting data_dir\)") as caught:
+            await database.saver.aput_writes({"configurable": place}, [("channel", 1)], "task")
+        assert isinstance(caught.value, StopsTheRun) == bool(namespace), "a branch would take it for its own failure"
+        other.execute("ROLLBACK")
+        other.execute("BEGIN IMMEDIATE")
+
+
+@asynccontextmanager
+async def impatient(database: Database, folder: Path) -> AsyncIterator[sqlite3.Connection]:
+    """Another connection to the same file; those of the database do not wait for it."""
+    await database.saver.conn.execute("PRAGMA busy_timeout = 1")
+    database.store.conn.execute("PRAGMA busy_timeout = 1")
+    with closing(sqlite3.connect(folder / "runs.sqlite", timeout=0, isolation_level=None)) as other:
+        yield other
 
 
 async def test_a_text_of_a_deleted_thread_is_kept_when_it_comes_again(tmp_path: Path) -> None:

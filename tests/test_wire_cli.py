@@ -76,7 +76,7 @@ def test_a_question_is_researched_on_the_web_alone(desk: WireDesk) -> None:
 
 @pytest.mark.fault(24)
 def test_a_wrong_key_is_sent_once_and_named_by_its_variable(desk: WireDesk) -> None:
-    line, hint, thread = complaint(ask(desk, OPENAI_API_KEY=WRONG_KEY), 2).partition(
+    line, hint, thread = complaint(ask(desk, OPENAI_API_KEY=WRONG_KEY), 1).partition(
         " The run is kept; go on: deep-research resume "
     )
     assert line.endswith("check OPENAI_API_KEY.")
@@ -86,7 +86,7 @@ def test_a_wrong_key_is_sent_once_and_named_by_its_variable(desk: WireDesk) -> N
 
 @pytest.mark.fault(24)
 def test_a_model_that_the_server_does_not_know_is_asked_for_once_and_named(desk: WireDesk) -> None:
-    line = complaint(desk.desk.call("ask", QUESTION, DEEP_RESEARCH_MODELS="openai:fake-2"), 2)
+    line = complaint(desk.desk.call("ask", QUESTION, DEEP_RESEARCH_MODELS="openai:fake-2"), 1)
     assert "'fake-2' is not known at 127.0.0.1" in line
     assert "check the setting models" in line
     assert roles(desk) == ["clarifier"]

@@ -1,0 +1,250 @@
+"""One writer a thread: of several processes one runs it, the others are told, and nothing is paid twice or lost."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command import Ended
+from held import gate
+from lab import PLAN, lab
+from langgraph.types import Command
+from langgraph_sdk import get_client
+from openai_server import Received, Reply
+from server import GRAPH, SECONDS, Server, said
+from wire import FACTS, QUESTION, plain_run, researched, written
+from wire_desk import WireDesk, in_rounds, wire_desk
+
+from deep_research.app.embed import build_graph, thread_config
+from deep_research.run.checkpoints import open_database
+from deep_research.run.errors import ThreadBusy
+from deep_research.run.lease import EXPIRY_SECONDS
+
+FOLLOW_UP = "How often does the ferry of Port Anlow sail?"
+
+
+class FirstHeld:
+    """A role of a model that keeps back its first answer until it is let."""
+
+    def __init__(self, script: Callable[[Received], Reply] = written) -> None:
+        self.script, self.asked, self.let = script, threading.Event(), threading.Event()
+
+    def __call__(self, request: Received) -> Reply:
+        if not self.asked.is_set():
+            self.asked.set()
+            self.let.wait(SECONDS)
+        return self.script(request)
+
+
+@pytest.fixture
+def writer() -> Iterator[FirstHeld]:
+    writer = FirstHeld()
+    yield writer
+    writer.let.set()
+
+
+@pytest.fixture
+def wire(tmp_path: Path, writer: FirstHeld) -> Iterator[WireDesk]:
+    with wire_desk(tmp_path, writer=writer) as wire:
+        yield wire
+
+
+def is_right(report: str) -> bool:
+    return all(fact in report for fact in FACTS.values())
+
+
+def leases(folder: Path) -> int:
+    with closing(sqlite3.connect(folder / "runs.sqlite")) as connection:
+        count: int = connection.execute("SELECT count(*) FROM leases").fetchone()[0]
+        return count
+
+
+def told_of(pid: int, ended: Ended) -> bool:
+    """Whether a command says, in one line and by its exit code, that this process runs the thread."""
+    line = ended.err.splitlines()[-1]
+    return (ended.code, ended.out) == (4, "") and line.startswith(
+        f"Error: This run is at work in another process ({pid}) since 20"
+    )
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_of_three_processes_that_resume_a_killed_run_at_once_one_runs_it(tmp_path: Path, seed: int) -> None:
+    chance, calls = random.Random(seed), 0
+    killed_at, started = chance.randrange(4, 14), list[subprocess.Popen[str]]()
+
+    def at_leisure(script: Callable[[Received], Reply]) -> Callable[[Received], Reply]:
+        def answer(request: Received) -> Reply:
+            nonlocal calls
+            calls += 1
+            if calls == killed_at:
+                os.killpg(started[0].pid, signal.SIGKILL)
+            time.sleep(chance.random() / 10)
+            return script(request)
+
+        return answer
+
+    roles: dict[str, Any] = {**plain_run(), "orchestrator": in_rounds, "researcher": researched}
+    with wire_desk(tmp_path, **{role: at_leisure(script) for role, script in roles.items()}) as wire:
+        with wire.desk.started("ask", QUESTION, "--thread", "light") as first:
+            started.append(first)
+            assert first.wait(SECONDS) == -signal.SIGKILL
+        before = wire.paid()
+        for _ in range(3):
+            started.append(wire.desk.start("resume", "light"))
+        ended = [(process.communicate(timeout=SECONDS), process.returncode) for process in started[1:]]
+        assert {code for _, code in ended} <= {0, 4}
+        reports = [out for (out, _), code in ended if code == 0]
+        assert reports and all(map(is_right, reports))
+        assert set((wire.paid() - before).values()) == {1}
+        assert leases(wire.desk.data) == 0
+
+
+def test_who_is_at_work_on_a_run_is_told_and_no_question_is_lost(wire: WireDesk, writer: FirstHeld) -> None:
+    report = wire.desk.folder / "report.md"
+    ask = ("ask", FOLLOW_UP, "--thread", "light", "--out", str(report))
+    with wire.desk.started("ask", QUESTION, "--thread", "light") as process:
+        assert writer.asked.wait(SECONDS)
+        paid = wire.paid()
+        assert told_of(process.pid, wire.desk.call("resume", "light"))
+        assert told_of(process.pid, wire.desk.call(*ask))
+        packets = wire.desk.call("ask", FOLLOW_UP, "--thread", "light", "--json")
+        assert (packets.code, json.loads(packets.out)["type"]) == (4, "stop")
+        assert not report.exists()
+        assert "  running in another process " in wire.desk.call("runs").out
+        shown = wire.desk.call("show", "light")
+        assert f"\nStatus    running: in another process ({process.pid}) since " in shown.out
+        assert "Go on" not in shown.out
+        assert wire.paid() == paid
+        writer.let.set()
+        out, _ = process.communicate(timeout=SECONDS)
+    assert (process.returncode, is_right(out)) == (0, True)
+    assert set(wire.paid().values()) == {1}
+    assert wire.desk.call(*ask).code == 0
+    assert json.loads(wire.desk.call("show", "light", "--format", "json").out)["question"] == FOLLOW_UP
+    assert report.read_text("utf-8").strip() == wire.desk.call("export", "light").out.strip()
+
+
+def test_a_process_that_was_taken_for_dead_writes_nothing_when_it_wakes(wire: WireDesk, writer: FirstHeld) -> None:
+    with wire.desk.started("ask", QUESTION, "--thread", "light") as process:
+        assert writer.asked.wait(SECONDS)
+        process.send_signal(signal.SIGSTOP)
+        assert told_of(process.pid, wire.desk.call("resume", "light"))
+        with closing(sqlite3.connect(wire.desk.data / "runs.sqlite")) as connection, connection:
+            connection.execute("UPDATE leases SET renewed = renewed - ?", (EXPIRY_SECONDS,))
+        resumed = wire.desk.call("resume", "light")
+        assert (resumed.code, is_right(resumed.out)) == (0, True)
+        kept = wire.desk.call("show", "light", "--format", "json").out
+        writer.let.set()
+        process.send_signal(signal.SIGCONT)
+        out, err = process.communicate(timeout=SECONDS)
+    assert (process.returncode, out) == (4, "")
+    assert err.splitlines()[-1].startswith("Error: Another process has taken this run over")
+    assert wire.desk.call("show", "light", "--format", "json").out == kept
+
+
+@pytest.mark.parametrize(
+    ("change", "is_busy"),
+    [
+        ("birth = birth || '0'", False),
+        ("machine = 'a container', pid = 1", True),
+        ("machine = 'a container', renewed = renewed - 60", False),
+        ("machine = 'this one before it was started again', renewed = renewed + 1000", False),
+    ],
+)
+async def test_a_lease_ends_with_its_process_or_when_it_is_not_renewed(
+    tmp_path: Path, change: str, *, is_busy: bool
+) -> None:
+    async with open_database(tmp_path / "runs.sqlite") as one, open_database(tmp_path / "runs.sqlite") as other:
+        async with one.saver.leases.hold("light") as lease:
+            await one.saver.conn.execute(f"UPDATE leases SET {change}, owner = 'somebody'")
+            await one.saver.conn.commit()
+            assert bool(await other.saver.leases.other("light")) == is_busy
+            if is_busy:
+                with pytest.raises(ThreadBusy, match="wait until it ends, or stop it there"):
+                    async with other.saver.leases.hold("light"):
+                        pass
+            else:
+                async with other.saver.leases.hold("light"):
+                    assert await one.saver.leases.other("light")
+        assert not lease.is_lost, "nothing has told it yet"
+
+
+async def test_within_a_process_too_one_run_writes_to_a_thread_and_leaves_it_free_at_a_pause(tmp_path: Path) -> None:
+    graph = build_graph(checkpointer=tmp_path / "runs.sqlite")
+    began, _, wait = gate()
+    run = lab(tmp_path, graph=graph, planner=[wait, PLAN], review_plan=True)
+    place: Any = thread_config(run.thread)
+    task = asyncio.create_task(run.ask())
+    while not began.is_set():
+        await asyncio.sleep(0)
+    words = {"messages": ["words of somebody else"]}
+    others = graph.ainvoke(words, place, context=run.context), graph.aupdate_state(place, words)
+    for error in await asyncio.gather(*others, return_exceptions=True):
+        assert isinstance(error, ThreadBusy) and "at work in this process" in str(error)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    await run.ask(None)
+    assert await run.next() == ("review_plan",)
+    assert "words of somebody else" not in [message.text for message in (await run.state()).messages]
+    assert leases(tmp_path) == 0
+    async for _ in graph.astream(Command(resume="yes"), place, context=run.context):
+        break
+    # Whoever has just left a run is not in the way.
+    await graph.aupdate_state(place, words, as_node="plan")
+
+
+@pytest.fixture
+def server(wire: WireDesk) -> Iterator[Server]:
+    """A server over the data folder of the command."""
+    server = Server(wire.desk.folder, DEEP_RESEARCH_DOCS="")
+    server.start()
+    yield server
+    server.stop()
+
+
+def test_the_command_and_the_server_never_run_a_thread_both(wire: WireDesk, writer: FirstHeld, server: Server) -> None:
+    thread = str(uuid.uuid4())
+
+    async def run_on_server() -> dict[str, Any]:
+        async with get_client(url=server.url) as client:
+            await client.threads.create(thread_id=thread, if_exists="do_nothing")
+            values: Any = await client.runs.wait(thread, GRAPH, input=said(FOLLOW_UP), raise_error=False)
+            return dict(values)
+
+    with wire.desk.started("ask", QUESTION, "--thread", thread) as process:
+        assert writer.asked.wait(SECONDS)
+        refused = asyncio.run(run_on_server())["__error__"]
+        assert refused["error"] == "ThreadBusy"
+        assert refused["message"].startswith(f"This run is at work in another process ({process.pid}) since ")
+        writer.let.set()
+        out, _ = process.communicate(timeout=SECONDS)
+    assert (process.returncode, is_right(out)) == (0, True)
+    assert set(wire.paid().values()) == {1}
+
+    wire.forget()
+    writer.asked.clear()
+    writer.let.clear()
+    answered: list[dict[str, Any]] = []
+    asking = threading.Thread(target=lambda: answered.append(asyncio.run(run_on_server())))
+    asking.start()
+    assert writer.asked.wait(SECONDS)
+    ended = wire.desk.call("resume", thread)
+    assert (ended.code, "at work in another process" in ended.err) == (4, True)
+    writer.let.set()
+    asking.join(SECONDS)
+    assert json.loads(wire.desk.call("show", thread, "--format", "json").out)["question"] == FOLLOW_UP
+    assert set(wire.paid().values()) == {1}
+    assert wire.desk.call("resume", thread).out.strip() == answered[0]["messages"][-1]["content"].strip()
