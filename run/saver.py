@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import aiosqlite
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata
+from langgraph.checkpoint.base import (
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+    get_checkpoint_id,
+)
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from langgraph.checkpoint.sqlite.utils import search_where
 
 from .pages import page_namespace
 from .serializer import StrictSerializer
@@ -37,6 +44,10 @@ SELECT thread_id, checkpoint_ns, checkpoint_id FROM doomed
 EXCEPT SELECT thread_id, checkpoint_ns, checkpoint_id FROM needed
 """
 _OF_THREAD = "SELECT thread_id, checkpoint_ns, checkpoint_id FROM checkpoints WHERE thread_id = ?"
+_LATEST = """
+SELECT checkpoint_id FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = ? ORDER BY rowid DESC LIMIT 1
+"""
+_BEFORE = "rowid < (SELECT max(rowid) FROM checkpoints WHERE checkpoint_id = ? AND thread_id = coalesce(?, thread_id))"
 
 
 class Place(NamedTuple):
@@ -48,12 +59,53 @@ class Place(NamedTuple):
 
 
 class RunSaver(AsyncSqliteSaver):
-    """LangGraph's SQLite saver, which takes a thread's page texts along when it is deleted or copied."""
+    """LangGraph's SQLite saver, with checkpoints in the order in which they were written.
+
+    LangGraph orders them by their ids, which begin with the time of day: after a clock was set back, an old checkpoint
+    would be taken for the latest. It also takes a thread's page texts along when it is deleted or copied.
+    """
 
     def __init__(self, connection: aiosqlite.Connection) -> None:
         super().__init__(connection, serde=StrictSerializer())
         self.unbroken = Unbroken()
         """What is being written."""
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """Return the checkpoint with this id; without an id, the one of this place that was written last."""
+        if get_checkpoint_id(config):
+            return await super().aget_tuple(config)
+        await self.setup()
+        thread, namespace = str(config["configurable"]["thread_id"]), config["configurable"].get("checkpoint_ns", "")
+        async with self.lock, self.conn.execute(_LATEST, (thread, namespace)) as rows:
+            found = await rows.fetchone()
+        return await super().aget_tuple(_config(Place(thread, namespace, found[0]))) if found else None
+
+    async def alist(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[CheckpointTuple]:
+        """List checkpoints, the one written last first."""
+        await self.setup()
+        where, parameters = search_where(config, filter)
+        if before:
+            # A copied thread has the same ids.
+            thread = config["configurable"]["thread_id"] if config else None
+            where = f"{where} AND {_BEFORE}" if where else f"WHERE {_BEFORE}"
+            parameters = (*parameters, get_checkpoint_id(before), thread)
+        query = (
+            # The conditions are LangGraph's and the constant above; values are parameters.
+            f"SELECT thread_id, checkpoint_ns, checkpoint_id FROM checkpoints {where} "  # noqa: S608
+            "ORDER BY rowid DESC LIMIT ?"
+        )
+        async with self.lock, self.conn.execute(query, (*parameters, -1 if limit is None else limit)) as rows:
+            places = [Place(*row) async for row in rows]
+        for place in places:
+            if found := await super().aget_tuple(_config(place)):
+                yield found
 
     @unbroken
     async def aput(
@@ -99,7 +151,7 @@ class RunSaver(AsyncSqliteSaver):
                 await self.conn.execute(
                     # Both names come from the constant above.
                     f"INSERT OR REPLACE INTO {table} (thread_id, {names}) "  # noqa: S608
-                    f"SELECT ?, {names} FROM {table} WHERE thread_id = ?",
+                    f"SELECT ?, {names} FROM {table} WHERE thread_id = ? ORDER BY rowid",
                     (target_thread_id, source_thread_id),
                 )
             await self.conn.execute(
@@ -134,7 +186,7 @@ class RunSaver(AsyncSqliteSaver):
         """The latest checkpoint of each namespace and its ancestors, back to where all delta channels are whole."""
         needed = set[Place]()
         for namespace in namespaces:
-            config: RunnableConfig | None = {"configurable": {"thread_id": thread_id, "checkpoint_ns": namespace}}
+            config: RunnableConfig | None = _config(Place(thread_id, namespace, ""))
             missing: set[str] | None = None
             while config and missing != set() and (found := await self.aget_tuple(config)):
                 needed.add(Place(thread_id, namespace, found.checkpoint["id"]))
@@ -160,9 +212,13 @@ class RunSaver(AsyncSqliteSaver):
     async def thread_ids(self) -> list[str]:
         """All threads, the latest first."""
         await self.setup()
-        query = "SELECT thread_id FROM checkpoints GROUP BY thread_id ORDER BY max(checkpoint_id) DESC"
+        query = "SELECT thread_id FROM checkpoints GROUP BY thread_id ORDER BY max(rowid) DESC"
         async with self.lock, self.conn.execute(query) as rows:
             return [str(row[0]) async for row in rows]
+
+
+def _config(place: Place) -> RunnableConfig:
+    return {"configurable": {**place._asdict()}}
 
 
 def _is_cancellation(channel: str, value: Any) -> bool:

@@ -69,12 +69,12 @@ class Desk(NamedTuple):
         return Ended(result.return_value, result.stdout, result.stderr)
 
     @contextmanager
-    def started(self, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    def started(self, *arguments: str, **environment: str) -> Iterator[subprocess.Popen[str]]:
         """The command at work, as the leader of a process group; killed at the end if it is still there."""
         process = subprocess.Popen(
             [COMMAND, *arguments],
             cwd=self.folder,
-            env=self.environment,
+            env=self.environment | environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -1,4 +1,7 @@
-"""A run that is killed at every kind of call gives the same report, and only the calls under way are paid for again."""
+"""A run that is killed at every kind of call gives the same report, and only the calls under way are paid for again.
+
+Each command has another time of day: the clock is set back and forth by an hour while nothing runs.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +27,9 @@ from deep_research.run.pages import page_namespace
 THREAD = "light"
 DECISION, FINDING = Point("researcher", "tides", 1), Point("finding", "keeper", 3)
 BETWEEN_ROUNDS, REPORT = Point("orchestrator", results=3), Point("writer", results=4)
+HOUR = 3600
+SHIFTS = (0, -HOUR, HOUR, -HOUR)
+"""Seconds by which the clock of each command is off."""
 Value = TypeVar("Value")
 
 
@@ -58,7 +64,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
         ]
         for number, is_time in enumerate(moments):
             command = ("resume", THREAD) if number else ("ask", QUESTION, "--thread", THREAD)
-            printed += kill(desk, is_time, *command)
+            printed += kill(desk, is_time, *command, CLOCK_SHIFT=str(SHIFTS[number]))
             leaks += desk.files_with(*KEYS)
         ended = desk.desk.call("resume", THREAD)
         under_way = Counter([*map(model_call, held), search_call("keeper"), page_call("/light")])
@@ -68,10 +74,10 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
         yield Story(desk, printed, leaks, ended, straight, paid, desk.paid(), under_way)
 
 
-def kill(desk: WireDesk, is_time: Callable[[], bool], *arguments: str) -> str:
+def kill(desk: WireDesk, is_time: Callable[[], bool], *arguments: str, **environment: str) -> str:
     """Start the command and kill it when it is time; returns all that it printed."""
     end = time.monotonic() + SECONDS
-    with desk.desk.started(*arguments) as process:
+    with desk.desk.started(*arguments, **environment) as process:
         while not is_time():
             assert process.poll() is None, process.communicate()
             assert time.monotonic() < end, f"the time to kill {arguments} never came"
