@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ..run.errors import DeepResearchError, UserMistake
+from ..run.errors import DeepResearchError, StateUnreadable, UserMistake
 from .exit_codes import FAILED, INTERRUPTED, NOTHING_BEGAN, REFUSED
 from .terminal import ReaderGone, RunName, complain, say
 from .variables import unknown_variables
@@ -32,6 +32,9 @@ def reported(name: RunName, work: Callable[[], int], lines: PacketLines | None =
         code, words = REFUSED, f"{error}{_go_on(name) if is_kept else ''}"
     except OSError as error:
         code, words = REFUSED, f"{error.filename or type(error).__name__}: {error.strerror or error}.{_go_on(name)}"
+    except StateUnreadable as error:
+        # It names the way on itself: resuming as it is would end here again.
+        code, words = FAILED, str(error)
     except DeepResearchError as error:
         code, words = FAILED, f"{error}{_go_on(name)}"
     except Exception as error:  # noqa: BLE001 - the last place before the user

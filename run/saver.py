@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import aiosqlite
@@ -14,11 +14,14 @@ from langgraph.checkpoint.base import (
     Checkpoint,
     CheckpointMetadata,
     CheckpointTuple,
+    DeltaChannelHistory,
     get_checkpoint_id,
 )
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.checkpoint.sqlite.utils import search_where
 
+from ..channels import Value
+from .errors import NewerVersion, StateUnreadable
 from .pages import page_namespace
 from .serializer import StrictSerializer
 from .unbroken import Unbroken, unbroken
@@ -44,6 +47,11 @@ SELECT thread_id, checkpoint_ns, checkpoint_id FROM doomed
 EXCEPT SELECT thread_id, checkpoint_ns, checkpoint_id FROM needed
 """
 _OF_THREAD = "SELECT thread_id, checkpoint_ns, checkpoint_id FROM checkpoints WHERE thread_id = ?"
+_CHAIN = """
+SELECT checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata
+FROM checkpoints WHERE thread_id = ? ORDER BY rowid
+"""
+_WRITES = "SELECT checkpoint_ns, checkpoint_id, task_id, type, value FROM writes WHERE thread_id = ?"
 _LATEST = """
 SELECT checkpoint_id FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = ? ORDER BY rowid DESC LIMIT 1
 """
@@ -66,19 +74,31 @@ class RunSaver(AsyncSqliteSaver):
     """
 
     def __init__(self, connection: aiosqlite.Connection) -> None:
-        super().__init__(connection, serde=StrictSerializer())
+        super().__init__(connection, serde=StrictSerializer(has_checksums=True))
         self.unbroken = Unbroken()
         """What is being written."""
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """Return the checkpoint with this id; without an id, the one of this place that was written last."""
-        if get_checkpoint_id(config):
-            return await super().aget_tuple(config)
-        await self.setup()
+        """Return the checkpoint with this id; without an id, the one of this place that was written last.
+
+        Raises `StateUnreadable`.
+        """
         thread, namespace = str(config["configurable"]["thread_id"]), config["configurable"].get("checkpoint_ns", "")
-        async with self.lock, self.conn.execute(_LATEST, (thread, namespace)) as rows:
-            found = await rows.fetchone()
-        return await super().aget_tuple(_config(Place(thread, namespace, found[0]))) if found else None
+        if not get_checkpoint_id(config):
+            await self.setup()
+            async with self.lock, self.conn.execute(_LATEST, (thread, namespace)) as rows:
+                found = await rows.fetchone()
+            if not found:
+                return None
+            config = _config(Place(thread, namespace, found[0]))
+        return await _readable(thread, super().aget_tuple(config))
+
+    async def aget_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, DeltaChannelHistory]:
+        """Return what was written to channels since they were last whole; raises `StateUnreadable`."""
+        history = super().aget_delta_channel_history(config=config, channels=channels)
+        return await _readable(str(config["configurable"]["thread_id"]), history)
 
     async def alist(
         self,
@@ -104,7 +124,7 @@ class RunSaver(AsyncSqliteSaver):
         async with self.lock, self.conn.execute(query, (*parameters, -1 if limit is None else limit)) as rows:
             places = [Place(*row) async for row in rows]
         for place in places:
-            if found := await super().aget_tuple(_config(place)):
+            if found := await self.aget_tuple(_config(place)):
                 yield found
 
     @unbroken
@@ -182,6 +202,39 @@ class RunSaver(AsyncSqliteSaver):
             else:
                 raise ValueError(f"Unknown strategy {strategy!r}; there are 'keep_latest' and 'delete'.")
 
+    @unbroken
+    async def adrop_unreadable(self, thread_id: str) -> int:
+        """Delete the checkpoints that cannot be read and what was built upon them; returns how many.
+
+        Of a checkpoint that can be read, what its tasks wrote may be lost: then these are run anew.
+        """
+        await self.setup()
+        spoilt, lost = set[tuple[str, str, str]](), set[tuple[str, str]]()
+        async with self.lock:
+            async with self.conn.execute(_WRITES, (thread_id,)) as writes:
+                async for namespace, checkpoint_id, task, kind, value in writes:
+                    if not self._is_readable(kind, value):
+                        spoilt.add((namespace, checkpoint_id, task))
+            unsure = {place[:2] for place in spoilt}
+            async with self.conn.execute(_CHAIN, (thread_id,)) as checkpoints:
+                async for namespace, checkpoint_id, parent, kind, value, metadata in checkpoints:
+                    above = (namespace, parent)
+                    if above in lost or above in unsure or not self._is_readable(kind, value, metadata):
+                        lost.add((namespace, checkpoint_id))
+            condition = "thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ? AND task_id = ?"
+            tasks = [(thread_id, *place) for place in spoilt]
+            await self.conn.executemany(f"DELETE FROM writes WHERE {condition}", tasks)  # noqa: S608 - a constant
+            await self.conn.commit()
+        await self._drop(Place(thread_id, *place) for place in lost)
+        return len(lost | unsure)
+
+    def _is_readable(self, kind: str, value: bytes, metadata: bytes = b"{}") -> bool:
+        try:
+            self.serde.loads_typed((kind, value))
+            return isinstance(json.loads(metadata), dict)
+        except (StateUnreadable, ValueError, TypeError):
+            return False
+
     async def _needed(self, thread_id: str, namespaces: Iterable[str]) -> set[Place]:
         """The latest checkpoint of each namespace and its ancestors, back to where all delta channels are whole."""
         needed = set[Place]()
@@ -215,6 +268,20 @@ class RunSaver(AsyncSqliteSaver):
         query = "SELECT thread_id FROM checkpoints GROUP BY thread_id ORDER BY max(rowid) DESC"
         async with self.lock, self.conn.execute(query) as rows:
             return [str(row[0]) async for row in rows]
+
+
+async def _readable(thread: str, reading: Awaitable[Value]) -> Value:
+    """What is read, or an error that names the run."""
+    try:
+        return await reading
+    except NewerVersion as error:
+        raise NewerVersion(f"The run {thread} {error}: update deep-research, or ask anew.") from error
+    except (StateUnreadable, ValueError, KeyError, TypeError) as error:
+        why = error if isinstance(error, StateUnreadable) else "its description is damaged"
+        raise StateUnreadable(
+            f"What is stored of the run {thread} cannot be read: {why}. Go on from its last good state: "
+            f"deep-research resume {thread} --from-last-good"
+        ) from error
 
 
 def _config(place: Place) -> RunnableConfig:
