@@ -90,9 +90,9 @@ class Teller:
         """The call is delayed."""
         self.tell(CallDelayed(placement=self.placement, seconds=seconds, reason=reason))
 
-    def spent(self, spent: Spent) -> None:
-        """A call is over, or has broken off."""
-        self.bill.add(spent)
+    def spent(self, spent: Spent, key: str = "") -> None:
+        """A call is over, or has broken off; `key` as in `Bill.add`."""
+        self.bill.add(spent, key)
         costs = spent.model_dump(include={"role", "input_tokens", "cached_tokens", "output_tokens", "usd"})
         self.tell(CallFinished(placement=self.placement, **costs))
 

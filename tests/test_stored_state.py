@@ -24,7 +24,14 @@ from deep_research.run.errors import DatabaseUnusable, NewerVersion, RateLimited
 from deep_research.run.serializer import StrictSerializer
 from deep_research.state import Plan, Run
 
-RUN = {"id": "q", "question": "q", "date": "", "language": "English", "is_resumable": True, "version": "0.1.0"}
+RUN: dict[str, Any] = {
+    "id": "q",
+    "question": "q",
+    "date": "",
+    "language": "English",
+    "is_resumable": True,
+    "version": "0.1.0",
+}
 
 
 def packed(code: int, *content: Any) -> tuple[str, bytes]:
