@@ -206,32 +206,38 @@ class RunSaver(AsyncSqliteSaver):
     async def adrop_unreadable(self, thread_id: str) -> int:
         """Delete the checkpoints that cannot be read and what was built upon them; returns how many.
 
-        Of a checkpoint that can be read, what its tasks wrote may be lost: then these are run anew.
+        Of a checkpoint that can be read, what its tasks wrote may be lost: then these are run anew. Raises
+        `NewerVersion`: what that has written is no damage.
         """
         await self.setup()
-        spoilt, lost = set[tuple[str, str, str]](), set[tuple[str, str]]()
+        lost, tasks = await _readable(thread_id, self._unreadable(thread_id))
+        condition = "thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ? AND task_id = ?"
         async with self.lock:
-            async with self.conn.execute(_WRITES, (thread_id,)) as writes:
-                async for namespace, checkpoint_id, task, kind, value in writes:
-                    if not self._is_readable(kind, value):
-                        spoilt.add((namespace, checkpoint_id, task))
-            unsure = {place[:2] for place in spoilt}
-            async with self.conn.execute(_CHAIN, (thread_id,)) as checkpoints:
-                async for namespace, checkpoint_id, parent, kind, value, metadata in checkpoints:
-                    above = (namespace, parent)
-                    if above in lost or above in unsure or not self._is_readable(kind, value, metadata):
-                        lost.add((namespace, checkpoint_id))
-            condition = "thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ? AND task_id = ?"
-            tasks = [(thread_id, *place) for place in spoilt]
             await self.conn.executemany(f"DELETE FROM writes WHERE {condition}", tasks)  # noqa: S608 - a constant
             await self.conn.commit()
-        await self._drop(Place(thread_id, *place) for place in lost)
-        return len(lost | unsure)
+        await self._drop(lost)
+        return len(lost | {Place(*task[:3]) for task in tasks})
+
+    async def _unreadable(self, thread: str) -> tuple[set[Place], set[tuple[str, str, str, str]]]:
+        """The checkpoints of a thread that cannot be had, and the tasks whose writes cannot be read."""
+        lost, tasks = set[Place](), set[tuple[str, str, str, str]]()
+        async with self.lock, self.conn.execute(_WRITES, (thread,)) as writes:
+            async for namespace, checkpoint_id, task, kind, value in writes:
+                if not self._is_readable(kind, value):
+                    tasks.add((thread, namespace, checkpoint_id, task))
+        torn = {Place(*task[:3]) for task in tasks}
+        async with self.lock, self.conn.execute(_CHAIN, (thread,)) as checkpoints:
+            async for namespace, checkpoint_id, parent, kind, value, metadata in checkpoints:
+                if Place(thread, namespace, parent) in lost | torn or not self._is_readable(kind, value, metadata):
+                    lost.add(Place(thread, namespace, checkpoint_id))
+        return lost, tasks
 
     def _is_readable(self, kind: str, value: bytes, metadata: bytes = b"{}") -> bool:
         try:
             self.serde.loads_typed((kind, value))
             return isinstance(json.loads(metadata), dict)
+        except NewerVersion:
+            raise
         except (StateUnreadable, ValueError, TypeError):
             return False
 

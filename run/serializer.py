@@ -118,7 +118,8 @@ def _record(make: Any, given: dict[str, Any]) -> Any:
     try:
         return make(**given)
     except ValidationError as error:
-        raise StateUnreadable(f"a record {make.__name__!r} does not fit this version ({_misfits(error)})") from error
+        words = f"a record {make.__name__!r} does not fit version {code_version()} ({_misfits(error)})"
+        raise StateUnreadable(words) from error
 
 
 def _misfits(error: ValidationError) -> str:

@@ -180,6 +180,8 @@ def test_the_command_refuses_a_run_of_a_newer_version(tmp_path: Path) -> None:
             stored = (*serializer.dumps_typed(checkpoint), row)
             connection.execute("UPDATE checkpoints SET type = ?, checkpoint = ? WHERE rowid = ?", stored)
         connection.commit()
-    ended = desk.call("resume", "light", "--answer", "yes")
-    assert (ended.code, ended.out) == (1, "")
-    assert "version 9.9.9" in ended.err and "update" in ended.err and "Traceback" not in ended.err
+    for more in (("--answer", "yes"), ("--from-last-good",)):
+        ended = desk.call("resume", "light", *more)
+        assert (ended.code, ended.out) == (1, "")
+        assert f"The run {thread_id('light')} was written by version 9.9.9" in ended.err and "update" in ended.err
+        assert "Traceback" not in ended.err
