@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from langchain_core.messages import AIMessage
 from langgraph.config import get_config
 
+from .errors import DatabaseUnusable
 from .pages import Pages
 
 
@@ -68,8 +69,12 @@ class Answers:
 
     async def _all(self) -> dict[str, list[dict[str, Any]]]:
         if self._kept is None:
-            noted = await self._pages.noted(self._name) or {}
-            self._kept = json.loads(noted["text"]) if noted.get("node") == self._node else {}
+            self._kept = {}
+            # What is damaged is asked anew.
+            with suppress(DatabaseUnusable):
+                noted = await self._pages.noted(self._name)
+                if noted and noted["node"] == self._node:
+                    self._kept = json.loads(noted["text"])
         return self._kept
 
     async def _write(self) -> None:

@@ -14,14 +14,14 @@ import aiosqlite
 
 from .errors import DatabaseUnusable
 from .page_store import BUSY_SECONDS, PageStore, unusable
-from .saver import RunSaver
+from .saver import PARENTS_CUT, RunSaver
 from .version import code_version
 
 FILE_NAME = "runs.sqlite"
 APPLICATION_ID = 0x44525331
 """Stamp in the file's header that tells our databases from others."""
-MIGRATIONS = ("",)
-"""Statements that make of each layout the next one; files of the first versions, without a number, are as layout 1."""
+MIGRATIONS = (PARENTS_CUT,)
+"""A statement for each layout that makes the next one of it; files of the first versions bear no number."""
 LAYOUT = len(MIGRATIONS)
 """Number of the present layout, in the file's header."""
 
@@ -88,7 +88,9 @@ def _prepare(path: Path) -> None:
                 known = APPLICATION_ID
             layout = connection.execute("PRAGMA user_version").fetchone()[0]
             if known == APPLICATION_ID and layout < LAYOUT:
-                connection.executescript(f"{''.join(MIGRATIONS[layout:])} PRAGMA user_version = {LAYOUT};")
+                for migration in MIGRATIONS[layout:] if tables else ():
+                    connection.execute(migration)
+                connection.execute(f"PRAGMA user_version = {LAYOUT}")
         connection.close()
     except OSError as error:
         raise DatabaseUnusable(

@@ -47,6 +47,25 @@ SELECT thread_id, checkpoint_ns, checkpoint_id FROM doomed
 EXCEPT SELECT thread_id, checkpoint_ns, checkpoint_id FROM needed
 """
 _OF_THREAD = "SELECT thread_id, checkpoint_ns, checkpoint_id FROM checkpoints WHERE thread_id = ?"
+PARENTS_CUT = """
+UPDATE checkpoints SET parent_checkpoint_id = NULL
+WHERE parent_checkpoint_id IS NOT NULL AND NOT EXISTS (
+    SELECT 1 FROM checkpoints AS above WHERE above.thread_id = checkpoints.thread_id
+    AND above.checkpoint_ns = checkpoints.checkpoint_ns AND above.checkpoint_id = checkpoints.parent_checkpoint_id
+);
+"""
+"""Makes first in their chain the checkpoints whose parents were deleted on purpose: any other parent that is missing
+was lost."""
+_TORN = """
+WITH RECURSIVE chain (id, parent) AS (
+    SELECT checkpoint_id, parent_checkpoint_id FROM checkpoints
+    WHERE thread_id = ?1 AND checkpoint_ns = ?2 AND checkpoint_id = ?3
+    UNION
+    SELECT above.checkpoint_id, above.parent_checkpoint_id FROM chain CROSS JOIN checkpoints AS above
+    ON above.thread_id = ?1 AND above.checkpoint_ns = ?2 AND above.checkpoint_id = chain.parent
+)
+SELECT 1 FROM chain WHERE parent IS NOT NULL AND parent NOT IN (SELECT id FROM chain)
+"""
 _CHAIN = """
 SELECT checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata
 FROM checkpoints WHERE thread_id = ? ORDER BY rowid
@@ -97,8 +116,18 @@ class RunSaver(AsyncSqliteSaver):
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
         """Return what was written to channels since they were last whole; raises `StateUnreadable`."""
-        history = super().aget_delta_channel_history(config=config, channels=channels)
-        return await _readable(str(config["configurable"]["thread_id"]), history)
+        return await _readable(str(config["configurable"]["thread_id"]), self._history(config, channels))
+
+    async def _history(self, config: RunnableConfig, channels: Sequence[str]) -> Mapping[str, DeltaChannelHistory]:
+        history = await super().aget_delta_channel_history(config=config, channels=channels)
+        # LangGraph takes the end of a chain for its beginning, where all channels are empty.
+        if any("seed" not in of_channel for of_channel in history.values()):
+            asked = config["configurable"]
+            place = (str(asked["thread_id"]), asked.get("checkpoint_ns", ""), get_checkpoint_id(config))
+            async with self.lock, self.conn.execute(_TORN, place) as rows:
+                if await rows.fetchone():
+                    raise StateUnreadable("a checkpoint is missing")
+        return history
 
     async def alist(
         self,
@@ -225,11 +254,14 @@ class RunSaver(AsyncSqliteSaver):
             async for namespace, checkpoint_id, task, kind, value in writes:
                 if not self._is_readable(kind, value):
                     tasks.add((thread, namespace, checkpoint_id, task))
-        torn = {Place(*task[:3]) for task in tasks}
+        torn, seen = {Place(*task[:3]) for task in tasks}, set[Place]()
         async with self.lock, self.conn.execute(_CHAIN, (thread,)) as checkpoints:
             async for namespace, checkpoint_id, parent, kind, value, metadata in checkpoints:
-                if Place(thread, namespace, parent) in lost | torn or not self._is_readable(kind, value, metadata):
-                    lost.add(Place(thread, namespace, checkpoint_id))
+                place, above = Place(thread, namespace, checkpoint_id), Place(thread, namespace, parent)
+                seen.add(place)
+                is_torn = bool(parent) and (above in lost | torn or above not in seen)
+                if is_torn or not self._is_readable(kind, value, metadata):
+                    lost.add(place)
         return lost, tasks
 
     def _is_readable(self, kind: str, value: bytes, metadata: bytes = b"{}") -> bool:
@@ -266,6 +298,7 @@ class RunSaver(AsyncSqliteSaver):
         async with self.lock:
             await self.conn.executemany(f"DELETE FROM checkpoints {condition}", rows)  # noqa: S608 - a constant
             await self.conn.executemany(f"DELETE FROM writes {condition}", rows)  # noqa: S608 - a constant
+            await self.conn.execute(PARENTS_CUT)
             await self.conn.commit()
 
     async def thread_ids(self) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Any
 import ormsgpack
 import pytest
 from command import Desk, desk_in
-from lab import QUESTION, REPORT, Lab, lab, search
+from lab import QUESTION, REPORT, Lab, lab, research, search
 from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde import jsonplus
@@ -142,6 +142,25 @@ async def test_a_researcher_that_cannot_be_read_stops_the_run_and_makes_no_gap(
     state = await again.ask(None)
     assert state.report and state.report.text == "The Skerry Light was lit in 1844. [1]"
     assert state.run and state.run.status == "completed"
+
+
+async def test_a_checkpoint_that_is_missing_empties_nothing_in_silence(tmp_path: Path) -> None:
+    path = tmp_path / FILE_NAME
+    decisions = [research("When was it lit?"), RateLimited("Wait."), REPORT]
+    run = lab(tmp_path, graph=build_graph(checkpointer=path), orchestrator=decisions)
+    with pytest.raises(RateLimited):
+        await run.ask()
+    with closing(sqlite3.connect(path)) as connection:
+        rows = [row for (row,) in connection.execute("SELECT rowid FROM checkpoints WHERE checkpoint_ns = ''")]
+        connection.execute("DELETE FROM checkpoints WHERE rowid = ?", (rows[-2],))
+        connection.commit()
+    again = Lab(run.folder, run.models, run.settings, build_graph(checkpointer=path))
+    with pytest.raises(StateUnreadable, match="missing"):
+        await again.state()
+    async with open_database(path) as database:
+        assert await database.saver.adrop_unreadable(thread_id("lab")) == 1
+    state = await again.ask(None)
+    assert state.report and [finding.ended for finding in state.findings.values()] == ["done"]
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
