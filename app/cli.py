@@ -95,6 +95,11 @@ def ask(question: str, out: Path | None, output_format: Format | None, as_json: 
 @cli.command()
 @click.argument("thread")
 @click.option("--answer", default="", help="Answer to what the run asks.")
+@click.option(
+    "--from-last-good",
+    is_flag=True,
+    help="Drop what is stored of the run and cannot be read, and go on from what was stored before it.",
+)
 @MODEL
 @LIMIT
 @OUT

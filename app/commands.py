@@ -14,7 +14,7 @@ from ..run.errors import UnknownSetting
 from .begun import whole_name
 from .delivery import Output, check_output, deliver
 from .demo import QUESTION, write_documents
-from .embed import read_context
+from .embed import read_context, thread_id
 from .endings import reported, stopped
 from .exit_codes import DONE, FAILED, WAITING
 from .export import answer_content, check_format, chosen_format
@@ -53,12 +53,22 @@ def ask_question(
     return reported(name, work, _lines(outlet))
 
 
-def resume_run(thread: str, *, answer: str, data_dir: Path | None, outlet: Outlet, **options: Any) -> int:
+def resume_run(
+    thread: str, *, answer: str, from_last_good: bool, data_dir: Path | None, outlet: Outlet, **options: Any
+) -> int:
     """Go on with a run and print the report."""
     name = _named(whole_name(clean(thread), data_dir), data_dir)
 
     def work() -> int:
-        folder, step = data_folder(data_dir), _going_on(name.thread, clean(answer), settings_of(**options))
+        folder = data_folder(data_dir)
+        go_on = _going_on(name.thread, clean(answer), settings_of(**options))
+
+        async def step(book: RunBook, view: Progress) -> Standing:
+            if from_last_good:
+                dropped = await book.database.saver.adrop_unreadable(thread_id(name.thread))
+                say(f"{dropped} stored states of this run could not be read and were dropped.")
+            return await go_on(book, view)
+
         check_not_empty(folder)
         return _research(name, folder, outlet, step)
 

@@ -30,6 +30,8 @@ from ..run.context import ROLES, Context
 from ..run.errors import SyncOnlySaver, UnknownSetting
 from ..run.lease import TOKEN, Lease
 from ..run.limits import ENVIRONMENT_PREFIX, Limits
+from ..run.serializer import with_strict_serializer
+from ..run.version import code_version
 from .background import aiterate, background_loop, hand_over, iterate, wait_for
 from .strategies import GRAPHS, MARK, Strategy, check_strategy
 from .words import nearest
@@ -182,11 +184,14 @@ def build_graph(
     `DatabaseUnusable` for a file that is not ours.
     """
     check_strategy(strategy)
+    # What it reads, nobody should have to wait for later.
+    code_version()
     if isinstance(checkpointer, str | Path):
         database = _opened(Path(checkpointer).resolve())
         checkpointer, store = database.saver, store or database.store
     elif checkpointer is not None:
         _check_saver(checkpointer)
+        checkpointer = with_strict_serializer(checkpointer)
     compiled = compile_graph(strategy, checkpointer=checkpointer, store=store or InMemoryStore())
     compiled.__class__ = ResearchGraph
     return compiled  # type: ignore[return-value]

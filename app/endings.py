@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ..run.errors import DeepResearchError, ThreadBusy, UserMistake
+from ..run.errors import DeepResearchError, StateUnreadable, ThreadBusy, UserMistake
 from .exit_codes import BUSY, FAILED, INTERRUPTED, NOTHING_BEGAN, REFUSED
 from .terminal import ReaderGone, RunName, complain, say
 from .variables import unknown_variables
@@ -34,6 +34,9 @@ def reported(name: RunName, work: Callable[[], int], lines: PacketLines | None =
         code, words = BUSY, str(error)
     except OSError as error:
         code, words = REFUSED, f"{error.filename or type(error).__name__}: {error.strerror or error}.{_go_on(name)}"
+    except StateUnreadable as error:
+        # It names the way on itself: resuming as it is would end here again.
+        code, words = FAILED, str(error)
     except DeepResearchError as error:
         code, words = FAILED, f"{error}{_go_on(name)}"
     except Exception as error:  # noqa: BLE001 - the last place before the user

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import Any, NamedTuple
@@ -11,10 +12,12 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.constants import TAG_NOSTREAM
 
 from ..run.context import Context, Role
+from ..run.fencing import without_names
+from ..run.pages import text_hash
 from ..run.telling import Teller
 from .costs import spent_on
 from .patience import Patience
-from .resolve import profile_of
+from .resolve import is_extractive, profile_of
 from .timed import Assembly, timed_parts
 
 
@@ -45,10 +48,19 @@ class Caller(NamedTuple):
     ) -> AsyncGenerator[tuple[AIMessage | None, Assembly], None]:
         """The parts of the answer as they come, each with all that came so far; no part: what came before is void.
 
-        What each try has cost is told, also of one that broke off, which is made again unless its words were heard.
-        `is_long` and `is_streamed` as in `timed_parts`; raises what that and `Patience.stream` raise.
+        What each try has cost is told, also of one that broke off, which is made again unless its words were heard. An
+        answer that was given to the calling node before it was stopped comes whole and costs nothing. `is_long` and
+        `is_streamed` as in `timed_parts`; raises what that and `Patience.stream` raise.
         """
-        answer = Assembly()
+        answer, key = Assembly(), ""
+        answers = None if is_extractive(self.role, self.context) else self.teller.bill.answers
+        asked = self._name(messages) if answers else ""
+        if answers and (earlier := await answers.earlier(asked)):
+            answer.add(earlier.message)
+            if spent := spent_on(earlier.message, messages, self.role, self.context):
+                self.teller.bill.add(spent, earlier.key)
+            yield earlier.message, answer
+            return
         limits = self.context.limits
         tries = self.patience.stream(
             lambda: timed_parts(
@@ -67,8 +79,10 @@ class Caller(NamedTuple):
                     else:
                         answer.add(part)
                     yield part, answer
+            if answers and answer.whole is not None:
+                key = await answers.keep(asked, answer.message(self.role))
         finally:
-            self._tell_cost(answer, messages)
+            self._tell_cost(answer, messages, key)
 
     async def message(self, model: Runnable[Any, Any], messages: Sequence[AnyMessage]) -> AIMessage:
         """The whole answer to a call that nobody watches."""
@@ -79,8 +93,17 @@ class Caller(NamedTuple):
                 pass
         return answer.message(self.role)
 
-    def _tell_cost(self, answer: Assembly, messages: Sequence[AnyMessage]) -> None:
+    def _tell_cost(self, answer: Assembly, messages: Sequence[AnyMessage], key: str = "") -> None:
         if answer.whole is None:
             return
         if spent := spent_on(answer.message(self.role), messages, self.role, self.context):
-            self.teller.spent(spent)
+            self.teller.spent(spent, key)
+
+    def _name(self, messages: Sequence[AnyMessage]) -> str:
+        """The name of a call: the same for the same words to the same model."""
+        said = [
+            (one.type, one.content, getattr(one, "tool_calls", ""), getattr(one, "tool_call_id", ""))
+            for one in messages
+        ]
+        words = json.dumps([self.role, profile_of(self.role, self.context).name, said], default=str)
+        return text_hash(without_names(words))

@@ -6,7 +6,6 @@ import asyncio
 import threading
 import uuid
 from collections.abc import Iterable, Sequence
-from importlib.metadata import version
 
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, RemoveMessage
 from langgraph.config import get_config
@@ -28,6 +27,7 @@ from ..run.packet import Placement, emit
 from ..run.packets import ChatHeartbeat, DocumentsIndexed
 from ..run.pages import pages_of
 from ..run.plans import read_review
+from ..run.version import code_version
 from ..state import Brief, Entry, Plan, Progress, Report, ResearchState, Run, Scope, Task
 from ..tools.addresses import Addresses, addresses_in
 from ..tools.catalogue import catalogue
@@ -109,7 +109,7 @@ async def _start(state: ResearchState, runtime: Runtime[Context], entry: Entry, 
         # The only sign of a checkpointer that a node can see.
         is_resumable=get_config().get("configurable", {}).get("__pregel_checkpointer") is not None,
         scope=_scope(context, documents, whole),
-        version=await asyncio.to_thread(version, "deep-research"),
+        version=await asyncio.to_thread(code_version),
         entry=entry,
         active_seconds=context.clock.seconds() - started,
         notices=(

@@ -54,21 +54,22 @@ async def write_report(state: ResearchState, runtime: Runtime[Context]) -> Write
         teller.finish()
         if not teller.written.strip():
             raise NoReport("The writer's model wrote no report. What was found is kept: resume the run.")
-    refused = writer.refused
-    left_out = withheld(state.findings, refused)
-    unshown = left_out_of_basis(state, refused) if state.steps else []
-    run = run.model_copy(
-        update={
-            "active_seconds": run.active_seconds + teller.bill.seconds,
-            "stop_reason": run.stop_reason or cut,
-            "notices": (*run.notices, *unshown, *_shortened(writer.shortened)),
-        }
-    )
+        # Within the booking: answers that no draft can be made of are not to be read again.
+        refused = writer.refused
+        left_out = withheld(state.findings, refused)
+        unshown = left_out_of_basis(state, refused) if state.steps else []
+        run = run.model_copy(
+            update={
+                "active_seconds": run.active_seconds + teller.bill.seconds,
+                "stop_reason": run.stop_reason or cut,
+                "notices": (*run.notices, *unshown, *_shortened(writer.shortened)),
+            }
+        )
+        findings = {**state.findings, **left_out}.values()
+        draft = await asyncio.to_thread(_draft, state, run, teller, findings, is_any_unshown=bool(unshown))
     return WriteReportUpdate(
         run=run,
-        draft=await asyncio.to_thread(
-            _draft, state, run, teller, {**state.findings, **left_out}.values(), is_any_unshown=bool(unshown)
-        ),
+        draft=draft,
         findings=left_out,
         spending={**lost.new(state.spending), **teller.bill.costs},
         thoughts=teller.kept(run.id),

@@ -14,11 +14,16 @@ import aiosqlite
 
 from .errors import DatabaseUnusable
 from .page_store import BUSY_SECONDS, PageStore, unusable
-from .saver import RunSaver
+from .saver import PARENTS_CUT, RunSaver
+from .version import code_version
 
 FILE_NAME = "runs.sqlite"
 APPLICATION_ID = 0x44525331
 """Stamp in the file's header that tells our databases from others."""
+MIGRATIONS = (PARENTS_CUT,)
+"""A statement for each layout that makes the next one of it; files of the first versions bear no number."""
+LAYOUT = len(MIGRATIONS)
+"""Number of the present layout, in the file's header."""
 
 
 class Database(NamedTuple):
@@ -71,7 +76,8 @@ def _open_store(path: Path) -> PageStore:
 
 
 def _prepare(path: Path) -> None:
-    """Make the folder (0700) and the file (0600) and check that the file is ours."""
+    """Make the folder (0700) and the file (0600), check that the file is ours, and bring it to the present layout."""
+    code_version()
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         _create(path)
@@ -81,6 +87,11 @@ def _prepare(path: Path) -> None:
             if not tables and not known:
                 connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
                 known = APPLICATION_ID
+            layout = connection.execute("PRAGMA user_version").fetchone()[0]
+            if known == APPLICATION_ID and layout < LAYOUT:
+                for migration in MIGRATIONS[layout:] if tables else ():
+                    connection.execute(migration)
+                connection.execute(f"PRAGMA user_version = {LAYOUT}")
         connection.close()
     except OSError as error:
         raise DatabaseUnusable(
@@ -90,6 +101,11 @@ def _prepare(path: Path) -> None:
         raise unusable(path, error) from error
     if known != APPLICATION_ID:
         raise DatabaseUnusable(f"{str(path)!r} is a database of another program (setting data_dir).")
+    if layout > LAYOUT:
+        raise DatabaseUnusable(
+            f"{str(path)!r} was written by a newer version of deep-research than this one, {code_version()} (layout "
+            f"{layout}; this one knows {LAYOUT}): update it, or begin anew elsewhere (setting data_dir)."
+        )
 
 
 def _create(path: Path) -> None:

@@ -17,7 +17,8 @@ DeepResearchError
 │   ├── UnknownThread           no run under this name
 │   ├── SyncOnlySaver           checkpointer without async methods
 │   └── DatabaseUnusable        corrupt, foreign, locked or read-only database
-├── ForeignRecord               a checkpoint holds a type that is not ours
+├── StateUnreadable             what is stored of a run is damaged, or not ours
+│   └── NewerVersion            a newer version has written it
 ├── ThreadBusy                  exit code 4: another run is at work on the thread
 └── RunFailed                   exit code 1: the run stopped and can be resumed
     ├── NoPlan                  the planner wrote nothing, twice
@@ -29,8 +30,8 @@ DeepResearchError
     │   └── ContentRefused      the model or the provider's filter declined to answer
     └── SearchFailed            every search engine is down
 
-`UserMistake`, `RateLimited` and `SearchFailed` stop a whole run wherever they occur; within a researcher, all others
-become a gap of the report.
+`UserMistake`, `StateUnreadable`, `RateLimited` and `SearchFailed` stop a whole run wherever they occur; within a
+researcher, all others become a gap of the report.
 """
 
 from __future__ import annotations
@@ -121,8 +122,12 @@ class DatabaseUnusable(UserMistake):
     """The database is corrupt, foreign, locked or read-only."""
 
 
-class ForeignRecord(DeepResearchError):
-    """A checkpoint holds a type that this package did not write."""
+class StateUnreadable(DeepResearchError, StopsTheRun):
+    """What is stored of a run is damaged, or was not written by this package."""
+
+
+class NewerVersion(StateUnreadable):
+    """What is stored was written by a newer version, which may mean something else by it."""
 
 
 class ThreadBusy(DeepResearchError, RuntimeError):

@@ -10,6 +10,7 @@ _LOOKALIKE = re.compile(
     r"|\|(?=>)|\[(?=/?(?:INST|SYSTEM_PROMPT|TOOL_CALLS|AVAILABLE_TOOLS|TOOL_RESULTS|THINK)\])",
     re.IGNORECASE,
 )
+_NAME = re.compile(r"\bdata-[0-9a-f]{8}\b")
 _HARMLESS = {"<": "‹", "|": "¦", "[": "("}
 
 
@@ -20,3 +21,8 @@ def fence(data: str, tag: str = "") -> str:
     """
     name = f"data-{tag or secrets.token_hex(4)}"
     return f"<{name}>\n{_LOOKALIKE.sub(lambda found: _HARMLESS[found.group()], data)}\n</{name}>"
+
+
+def without_names(text: str) -> str:
+    """Return the text with all fences named alike, as texts are that say the same."""
+    return _NAME.sub("data", text)

@@ -10,9 +10,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+from langgraph.errors import GraphBubbleUp
+
 from ..state import Run, Spent
+from .answers import Answers
 from .context import Context
-from .errors import DailyLimitReached
+from .errors import DailyLimitReached, UserMistake
 from .pages import Pages
 from .spending import total
 
@@ -29,10 +32,12 @@ class Bill:
     """What each has cost, under a key of its own."""
     seconds: float = 0.0
     """Seconds that all have taken."""
+    answers: Answers | None = None
+    """What they were answered, while that is kept."""
 
-    def add(self, spent: Spent) -> None:
-        """Enter what one more call has cost."""
-        self.costs[uuid.uuid4().hex] = spent
+    def add(self, spent: Spent, key: str = "") -> None:
+        """Enter what one more call has cost; what bears the same key is one call."""
+        self.costs[key or uuid.uuid4().hex] = spent
 
 
 class Owed(NamedTuple):
@@ -58,18 +63,23 @@ class Owed(NamedTuple):
 
 @asynccontextmanager
 async def booked(pages: Pages, question_id: str, bill: Bill, *, researcher: str = "") -> AsyncIterator[None]:
-    """Note down the bill if what is done within fails or is stopped.
+    """Note down the bill if what is done within fails or is stopped; keep the answers of models if it is stopped.
+
+    A node that fails for what it was answered is not to be given the same answers again.
 
     `researcher`: the id of the task whose bill it is. Its costs are noted in any case, since they reach the run with
     its finding only, and its time passes beside that of others and is none of the run's own.
     """
     earlier = set(bill.costs)
+    bill.answers = Answers(pages, " ".join(["answers to", question_id, researcher]))
     try:
         async with _charged(pages, bill, earlier):
             yield
-    except (Exception, asyncio.CancelledError):
+    except (Exception, asyncio.CancelledError) as error:
         # What went wrong within says more than a store that fails as well.
         with suppress(Exception):
+            if not isinstance(error, GraphBubbleUp | asyncio.CancelledError) or isinstance(error, UserMistake):
+                await bill.answers.forget()
             await _note(pages, question_id, researcher, bill.costs, 0.0 if researcher else bill.seconds)
         raise
     if researcher:

@@ -95,9 +95,9 @@ class Teller:
         """The call broke; what was shown of it stays and is continued."""
         self.tell(CallContinued(placement=self.placement, reason=reason))
 
-    def spent(self, spent: Spent) -> None:
-        """A call is over, or has broken off."""
-        self.bill.add(spent)
+    def spent(self, spent: Spent, key: str = "") -> None:
+        """A call is over, or has broken off; `key` as in `Bill.add`."""
+        self.bill.add(spent, key)
         costs = spent.model_dump(include={"role", "input_tokens", "cached_tokens", "output_tokens", "usd"})
         self.tell(CallFinished(placement=self.placement, **costs))
 

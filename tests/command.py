@@ -68,12 +68,12 @@ class Desk(NamedTuple):
         assert result.exception is None, result.exception
         return Ended(result.return_value, result.stdout, result.stderr)
 
-    def start(self, *arguments: str) -> subprocess.Popen[str]:
+    def start(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
         """Start the command, as the leader of a process group."""
         return subprocess.Popen(
             [COMMAND, *arguments],
             cwd=self.folder,
-            env=self.environment,
+            env=self.environment | environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -82,9 +82,9 @@ class Desk(NamedTuple):
         )
 
     @contextmanager
-    def started(self, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    def started(self, *arguments: str, **environment: str) -> Iterator[subprocess.Popen[str]]:
         """The command at work, as the leader of a process group; killed at the end if it is still there."""
-        process = self.start(*arguments)
+        process = self.start(*arguments, **environment)
         try:
             yield process
         finally:

@@ -1,4 +1,7 @@
-"""A planned run that is killed between any two steps goes on where it was: no step that is over is paid for again."""
+"""A planned run that is killed between any two steps goes on where it was: no step that is over is paid for again.
+
+Each command has another time of day, as in `test_wire_kill`.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from command import Desk, desk_in
 from lab import QUESTION
 from planned_lab import plan, step
 from planned_wire import Forms, Point, form_server
-from server import PAUSE, SECONDS
+from server import PAUSE, SECONDS, WATCH
 
 LIGHT, KEEPER, HARBOUR, WEIGHED = "Skerry Light", "Ada Moran", "Port Anlow", "What follows?"
 RULES = {
@@ -35,6 +38,8 @@ POINTS: tuple[Point, ...] = (
     ("record_analysis", WEIGHED),
     ("report", QUESTION),
 )
+SHIFTS = (0, -3600, 3600, -3600, 0)
+"""Seconds by which the clock of each command is off."""
 
 
 @pytest.fixture
@@ -42,11 +47,11 @@ def desk(tmp_path: Path) -> Desk:
     return desk_in(tmp_path)
 
 
-def kill(desk: Desk, forms: Forms, point: Point, *arguments: str) -> None:
+def kill(desk: Desk, forms: Forms, point: Point, *arguments: str, **environment: str) -> None:
     """Start the command, and kill it once this call is held."""
     forms.points.add(point)
     end = time.monotonic() + SECONDS
-    with desk.started(*arguments) as process:
+    with desk.started(*arguments, **environment) as process:
         while point not in forms.held:
             assert process.poll() is None, process.communicate()
             assert time.monotonic() < end, f"the call {point} never came"
@@ -64,7 +69,8 @@ def test_a_planned_run_that_is_killed_between_steps_repeats_no_step_that_is_over
         for name, value in {**server.environment, **settings}.items():
             monkeypatch.setenv(name, value)
         for number, point in enumerate(POINTS):
-            kill(desk, forms, point, *(("resume", "light") if number else ask))
+            clock = {"PYTHONPATH": str(WATCH), "CLOCK_SHIFT": str(SHIFTS[number])}
+            kill(desk, forms, point, *(("resume", "light") if number else ask), **clock)
         ended = desk.call("resume", "light")
         paid, forms.paid = forms.paid, Counter()
         straight = desk.call(*("another" if word == "light" else word for word in ask))

@@ -1,16 +1,31 @@
-"""Python runs this when it starts, if it is on its path: each host that the process reaches for goes into a file."""
+"""Python runs this when it starts, if it is on its path: each host that the process reaches for goes into a file.
+
+The process may also have a time of day of its own.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
+import time
 from typing import Any
 
 LOG = "WATCH_LOG"
 """Environment variable that names the file; a line is a host and its port, or a name that was looked up."""
 
+SHIFT = "CLOCK_SHIFT"
+"""Environment variable with the seconds by which the process's time of day is off."""
+
+
+def shift_clock(seconds: int) -> None:
+    now, now_ns = time.time, time.time_ns
+    time.time = lambda: now() + seconds
+    time.time_ns = lambda: now_ns() + seconds * 10**9
+
 
 def note(*place: object) -> None:
+    if LOG not in os.environ:
+        return
     with open(os.environ[LOG], "a", encoding="utf-8") as log:  # noqa: PTH123 - pathlib would slow down every start
         log.write(":".join(map(str, place)) + "\n")
 
@@ -42,6 +57,7 @@ def watch_loop() -> None:
     heard("getaddrinfo", 0)
 
 
+shift_clock(int(os.environ.get(SHIFT, "0")))
 sys.addaudithook(hear)
 if any(word.endswith("/langgraph") for word in sys.orig_argv):
     watch_loop()
