@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 ENGLISH = (
     "Project Kestrel: the board resolved to close the Leipzig bottling plant and to sell its patents to Moran and Sons "
     "for 43.7 million euros. Ingrid Vasquez leads the negotiations; account 7719-0042 receives the deposit of "
-    "1,250,000 as soon as the unions of both sites have agreed, and nobody outside the steering committee may learn about the "
-    "redundancies, which concern 212 employees, before the shareholders have met in Rotterdam."
+    "1,250,000 as soon as the unions of both sites have agreed, and nobody outside the steering committee may learn "
+    "about the redundancies, which concern 212 employees, before the shareholders have met in Rotterdam."
 )
 CHINESE = "董事会决定关闭莱比锡灌装厂并将其专利出售给莫兰公司裁减二百一十二名员工此事不得外传"
 SECRET = f"# Memorandum\n\n{ENGLISH}\n\n{CHINESE}。\n"

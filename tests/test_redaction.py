@@ -2,28 +2,45 @@
 
 from __future__ import annotations
 
+import asyncio
+import base64
+import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.messages import HumanMessage
+from langgraph.types import Command
 from leaks import CHINESE, ENGLISH, SECRET, leaked, obedient
 from openai_replies import Reply
-from openai_server import Received, say
+from openai_server import Received, say, use
 from planned_lab import plan, step
 from planned_rules import facts, judged, queries, suggestion
 from search_api import Answer as ApiAnswer
 from search_api import SearchApi, found
+from searching import Shelf, new_desk
 from test_planned_web import on_the_web
 from web import hostile_web
 from wire import END, Script, hand_out, search_for, tool_results, wire_lab
 
 from deep_research.evidence.memory.notes import notes_of
+from deep_research.nodes.begin import MIXED
+from deep_research.run.context import Context
+from deep_research.state import Run
+from deep_research.tools.engines.engine import Found
+from deep_research.tools.library import Library
+from deep_research.tools.outcome import ToolFailed
 from deep_research.tools.read_documents import OPENING
+from deep_research.tools.redaction import note_user
+from deep_research.tools.use import keep
+from deep_research.tools.web_search import WebSearch, WebSearchArguments
 
 pytestmark = pytest.mark.fault("R8")
 QUESTION = "What does a bottling plant cost, and how do its patents differ?"
 PUBLIC = "A bottling plant costs 20 million euros in Saxony; the unions of Rotterdam are strong."
 LIMITS = {"max_queries": 200, "max_searches": 400, "max_iterations": 30}
+RUN = Run(id="question", question="", date="Monday", language="English", is_resumable=False, version="0")
 RESULT = ApiAnswer([found("https://public.example/plant", "Plants", PUBLIC)])
 
 
@@ -96,3 +113,93 @@ async def test_the_steps_of_a_plan_send_no_word_that_only_documents_say(tmp_path
     assert QUESTION in api.queries
     assert not leaked(api.queries, QUESTION, PUBLIC, state.run.date)
     assert any("stand only in your documents" in note for note in notes_of(state))
+
+
+CODED = base64.b64encode(SECRET.encode()).decode()
+
+
+def sent_of(*texts: str, size: int) -> list[str]:
+    return [text[start : start + size] for text in texts for start in range(0, len(text), size)]
+
+
+WAYS: dict[str, tuple[list[str], Callable[[list[str]], int]]] = {
+    "English": (sent_of(ENGLISH, size=50), lambda queries: sum(map(len, private_words(queries)))),
+    "Chinese": (sent_of(CHINESE, size=7), lambda queries: 3 * len(private_words(queries))),
+    "base64": (sent_of(CODED, size=40), lambda queries: sum(map(len, {*re.findall(r"\w+", " ".join(queries))}))),
+}
+
+
+def private_words(queries: list[str]) -> set[str]:
+    return {word for word, _ in leaked(queries, QUESTION, PUBLIC)}
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_where_mixing_is_allowed_a_run_sends_no_more_than_its_budget(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    """Two researchers one after the other send what they have read; they share the budget, and the run says so."""
+    parts, letters = WAYS[way]
+    script = {**SCRIPT, "researcher": lambda request: END if tool_results(request) else search_for(*parts)}
+    limits = {**LIMITS, "max_unseen_characters": 100, "whole_characters": 0}
+    with wire_lab(
+        tmp_path / "data", monkeypatch, script, docs=documents(tmp_path), limits=limits, verify="off", mix_private=True
+    ) as wire:
+        state = await wire.ask(QUESTION)
+        told = " ".join(problem for request in wire.requests("finding") for problem in said(request))
+    assert 40 < letters(wire.engine.queries) <= 100
+    assert "(max_unseen_characters)" in told
+    assert state.run and MIXED in state.run.notices and MIXED in state.messages[-1].text
+
+
+async def test_a_question_goes_on_with_the_mixing_that_it_was_begun_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = {**SCRIPT, "clarifier": [say("Which plant?"), use(("generate_plan", {}))]}
+    with wire_lab(tmp_path / "data", monkeypatch, script, docs=documents(tmp_path), limits=LIMITS) as wire:
+        wire.engine.otherwise, wire.settings["verify"] = RESULT, "off"
+        await wire.ask(QUESTION)
+        wire.settings["mix_private"] = True
+        state = await wire.ask(Command(resume="The one in Leipzig."))
+        assert state.run and not state.run.scope.mix_private
+        assert not leaked(wire.engine.queries, QUESTION, PUBLIC, state.run.date, "Leipzig.")
+        assert any("Leipzig" in query for query in wire.engine.queries), "the user has named it"
+
+
+CLUB = """
+# Minutes of the rowing club
+
+The committee discussed the price of a new boat, the annual fee and the cost of winter training. Vera Oberholt will
+negotiate with the builder at the Otterness yard. The temperature of the lake fell to 4 degrees in February.
+"""
+WEB = "Filippi and Empacher build eights for 45,000 euros; carbon riggers cost more. A hull is delivered by road."
+
+
+async def test_queries_from_the_question_public_pages_and_what_everybody_knows_are_sent_as_they_are(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "minutes.md").write_text(CLUB)
+    context = Context(docs=(tmp_path / "docs",), data_dir=tmp_path / "data")
+    await asyncio.to_thread(Library(context).refresh)
+    desk, shelf = new_desk(), Shelf("shelf", Found("Boats", "https://boats.example/", WEB))
+    tool = WebSearch(context, [shelf], desk)
+
+    async def search(*queries: str) -> str:
+        try:
+            outcome = await tool.run(WebSearchArguments(queries=list(queries)))
+        except ToolFailed as failure:
+            return str(failure)
+        await keep(outcome, {hit.source.key: 1 for hit in outcome.hits}, desk.pages, "question")
+        return " ".join(outcome.problems)
+
+    await note_user(desk.pages, [HumanMessage("What does an eight for rowers cost?")], RUN)
+    first = ["eight for rowers price 2026", '"Stämpfli" eight & oars cost', "FISA boat weight rules", "八人艇价格"]
+    assert [await search(query) for query in first] == [""] * 4
+    assert shelf.asked == first
+    assert "Not searched: 'builder yard Otterness': 'builder', 'yard', 'Otterness'" in await search(
+        "builder yard Otterness"
+    )
+    assert not await search("Filippi or Empacher hull, carbon riggers")
+    assert "'discussed', 'price', 'negotiate'" in await search("eights discussed price negotiate")
+    assert "'Vera', 'Oberholt'" in await search("Vera Oberholt rowers")
+    assert shelf.asked[5:] == ["eights", "rowers"]

@@ -143,6 +143,11 @@ class Library:
             known = shelf.held(units)
         return frozenset(word for word, parts in wanted.items() if parts and known.issuperset(parts))
 
+    def in_a_row(self, rows: Iterable[str]) -> frozenset[str]:
+        """Those of these rows of words that a passage has one behind the other."""
+        with self._shelf() as shelf:
+            return frozenset(row for row in rows if shelf.holders(row))
+
     def follow(self, question: str, limit: int) -> list[Passage]:
         """The passages that answer a question together, those of the best trail first, and others that may help.
 

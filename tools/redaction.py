@@ -1,8 +1,9 @@
 """Keeps what only the user's documents say out of queries to search engines.
 
 A query may use the words of the user and of public pages. Words that stand in nothing but documents are dropped, also
-where they are written backwards or encoded; what nobody has shown, such as a name that a model knows, is rationed, for
-it could be a code that is not recognised.
+where they are written backwards or encoded; but for a few everyday words, where they do not come one behind the other
+as in the documents, or beside others that are dropped. These, and what nobody has shown, such as a name that a model
+knows, are rationed: they could be a code that is not recognised.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from langchain_core.messages import AnyMessage
 
 from ..evidence.text.inflection.stems import token
 from ..evidence.text.inflection.wording import bare
-from ..evidence.text.vocabulary import STOP_WORDS
+from ..evidence.text.vocabulary import STOP_WORDS, everyday_words
 from ..evidence.text.words import UNSPACED
 from ..run.context import Context
 from ..run.conversation import words_of_user
@@ -45,14 +46,19 @@ LEAST_PIECED = 4
 MOST_PIECES = 8
 """Words of a query that may make up one."""
 LONGEST_HIDDEN = 20
+MOST_BORROWED = 2
+"""Everyday words of documents in one query, function words apart."""
+ROW = 3
+"""Words one behind the other that are a quotation if documents have them so."""
 UNSPACED_WEIGHT = 3
 """Letters that a character counts as in scripts without spaces, which say as much in a third of the characters."""
 
 POINT = "."
 """Stands between the digits of a number, whatever stood there."""
 
-_SPELLED = re.compile(r"(?<!\w)\w(?:[\s.,·/|_\-]+\w(?!\w)){2,}")
+_SPELLED = re.compile(r"(?<!\w)(?:[^\W\d_](?:[\s.,·/|_\-]+[^\W\d_](?!\w)){2,}|\d(?:\s+\d(?!\w)){2,})")
 _ENCODED = re.compile(rf"[A-Za-z0-9+/_\-]{{{LEAST_ENCODED},}}=*")
+_YEAR = re.compile(r"(?:19|20)\d\d")
 _DIGITS_APART = re.compile(r"(?<=\d)[.,'’](?=\d)")
 _POSSESSIVE = re.compile(r"['’]s$")
 _HAN = re.compile(r"[\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f]")
@@ -108,6 +114,8 @@ class Seen(NamedTuple):
     language: str
     held: frozenset[str] = frozenset()
     """Words that stand somewhere in the user's folders, of those that were looked up."""
+    rows: frozenset[str] | None = None
+    """The same of words one behind the other; none if they cannot be looked up."""
 
     def is_known(self, word: str) -> bool:
         """Whether the user or a public page uses it."""
@@ -148,10 +156,10 @@ class Redactor:
         # Of several researchers that search at the same time, each counts what the others have sent.
         async with self._pages.alone(self._name):
             sent: dict[str, int] = dict(await self._pages.noted(self._name) or {})
-            before = len(sent)
+            before = sum(sent.values())
             # Much may have been shown, and nobody else should wait for it to be read.
             redacted = await asyncio.to_thread(self._redacted, [*queries], said, shown, sent)
-            if len(sent) > before:
+            if sum(sent.values()) > before:
                 await self._pages.note({self._name: sent})
         return redacted
 
@@ -163,8 +171,10 @@ class Redactor:
             return {query: Redacted(query) for query in queries}
         texts = {query: _sendable(query) for query in queries}
         if self._context.docs and not is_mixed:
-            words = {word for text in texts.values() for word in _suspect([*_pieces(text)], seen)}
-            seen = seen._replace(held=Library(self._context).held(words))
+            library, pieces = Library(self._context), [[*_pieces(text)] for text in texts.values()]
+            words = {word for of_text in pieces for word in _suspect(of_text, seen)}
+            rows = {row for of_text in pieces for row, _ in _in_a_row(of_text)}
+            seen = seen._replace(held=library.held(words), rows=library.in_a_row(rows))
         return {query: _redact(text, seen, sent, most, is_mixed=is_mixed) for query, text in texts.items()}
 
 
@@ -264,12 +274,14 @@ def _redact(text: str, seen: Seen, sent: dict[str, int], most: int, *, is_mixed:
     private = set[Piece]() if is_mixed else _private(text, pieces, known, seen)
     unknown = set[Piece]()
     for piece in pieces:
-        if piece in known or piece in private or piece.word in sent:
+        if piece in known or piece in private:
             continue
-        if sum(sent.values()) + piece.weight > most:
+        # There are so few syllables that any text can be put together from those that were sent.
+        again = 0 if piece.weight < LEAST_PIECED else sent.get(piece.word, 0)
+        if not again and sum(sent.values()) + piece.weight > most:
             unknown.add(piece)
-        else:
-            sent[piece.word] = piece.weight
+        elif not again:
+            sent[piece.word] = sent.get(piece.word, 0) + piece.weight
     if not private and not unknown:
         return Redacted(text)
     left, dropped = _without(text, pieces, known, private | unknown)
@@ -291,8 +303,32 @@ def _private(text: str, pieces: Sequence[Piece], known: set[Piece], seen: Seen) 
         hidden = [piece for piece in rest if seen.is_private(change(piece.word))]
         if sum(piece.weight for piece in hidden) >= LEAST_HIDDEN:
             private.update(hidden)
-    rows = {piece for row in _rows(pieces, known) if seen.is_private(_joined(row)) for piece in row}
-    return private | rows | _pieced(pieces, known, seen)
+    private |= {piece for row in _rows(pieces, known) if seen.is_private(_joined(row)) for piece in row}
+    private |= _pieced(pieces, known, seen)
+    everyday = {piece for piece in private if _is_everyday(piece.word, seen.language)}
+    is_harmless = everyday == private and _is_harmless(pieces, everyday, seen)
+    return set() if is_harmless else private
+
+
+def _is_everyday(word: str, language: str) -> bool:
+    return any(word in words for words in (STOP_WORDS, everyday_words("en"), everyday_words(language))) or bool(
+        _YEAR.fullmatch(word)
+    )
+
+
+def _is_harmless(pieces: Sequence[Piece], borrowed: set[Piece], seen: Seen) -> bool:
+    """Whether a query says nothing of documents by these everyday words of theirs: they are few, and quote nothing."""
+    if seen.rows is None or sum(piece.word not in STOP_WORDS for piece in borrowed) > MOST_BORROWED:
+        return False
+    return not any(row in seen.rows and not borrowed.isdisjoint(of_row) for row, of_row in _in_a_row(pieces))
+
+
+def _in_a_row(pieces: Sequence[Piece]) -> Iterator[tuple[str, Sequence[Piece]]]:
+    """The rows of words in a query that may quote, read from both ends."""
+    for start in range(len(pieces) - ROW + 1):
+        row = pieces[start : start + ROW]
+        yield " ".join(piece.word for piece in row), row
+        yield " ".join(piece.word for piece in reversed(row)), row
 
 
 def _suspect(pieces: Sequence[Piece], seen: Seen) -> set[str]:
@@ -384,8 +420,8 @@ def _without(
     marked = "".join(_DROPPED if place in gone else sign for place, sign in enumerate(text))
     runs = [range(*found.span()) for found in re.finditer(f"{_DROPPED}+", marked)]
     chunks = (chunk.strip("-+–—,;:/&'’") for chunk in re.sub(f"{_DROPPED}+", " ", marked).split())
-    left = " ".join(filter(_piece().search, chunks))
+    # Without their neighbours, function words find nothing.
+    left = " ".join(one for one in chunks if _piece().search(one) and bare(one.casefold()) not in STOP_WORDS)
     if left.count('"') % 2:
         left = left.replace('"', "")
-    says = any(piece.word not in STOP_WORDS for piece in _pieces(left))
-    return left if says else "", [(text[run.start : run.stop], run) for run in runs]
+    return left, [(text[run.start : run.stop], run) for run in runs]
