@@ -22,11 +22,12 @@ from search_api import SearchApi, found
 from searching import Shelf, new_desk
 from test_planned_web import on_the_web
 from web import hostile_web
-from wire import END, Script, hand_out, search_for, tool_results, wire_lab
+from wire import END, Script, hand_out, open_pages, search_for, tool_results, wire_lab
 
 from deep_research.evidence.memory.notes import notes_of
 from deep_research.nodes.begin import MIXED
 from deep_research.run.context import Context
+from deep_research.run.conversation import marked, words_of_user
 from deep_research.state import Run
 from deep_research.tools.engines.engine import Found
 from deep_research.tools.library import Library
@@ -203,3 +204,35 @@ async def test_queries_from_the_question_public_pages_and_what_everybody_knows_a
     assert "'discussed', 'price', 'negotiate'" in await search("eights discussed price negotiate")
     assert "'Vera', 'Oberholt'" in await search("Vera Oberholt rowers")
     assert shelf.asked[5:] == ["eights", "rowers"]
+
+
+@pytest.mark.fault("R7")
+@pytest.mark.parametrize("is_named", [False, True])
+async def test_an_address_that_stands_in_a_document_is_opened_only_if_the_user_writes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_named: bool
+) -> None:
+    folder = documents(tmp_path)
+    with wire_lab(
+        tmp_path / "data", monkeypatch, SCRIPT, docs=folder, limits={"whole_characters": 0}, verify="off"
+    ) as wire:
+        address = wire.web.url("/light")
+        wire.script["researcher"] = lambda request: opening(address, request)
+        (folder[0] / "links.md").write_text(f"The deal is described at {address} for the board.")
+        await wire.ask(f"What does {address} say of the deal?" if is_named else "What is the deal?")
+        told = " ".join(problem for request in wire.requests("finding") for problem in said(request))
+    assert wire.web.asked("/light") == is_named
+    assert ("neither the user nor a result" in told) is not is_named
+
+
+def opening(address: str, request: Received) -> Reply:
+    turns = [use(("internal_search", {"queries": ["the deal of the board"]})), open_pages(address), END]
+    return turns[min(len(tool_results(request)), 2)]
+
+
+def test_the_planners_lines_of_a_plan_that_the_user_has_edited_are_not_the_users_words() -> None:
+    plan_shown = marked("1. Project Kestrel\n2. Prices", "plan")
+    edited = HumanMessage("1. Project Kestrel\n2. Prices of plants")
+    assert words_of_user([HumanMessage("What does it cost?"), plan_shown, edited]) == [
+        "What does it cost?",
+        "2. Prices of plants",
+    ]

@@ -9,18 +9,15 @@ knows, are rationed: they could be a code that is not recognised.
 from __future__ import annotations
 
 import asyncio
-import base64
-import codecs
-import contextlib
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
-from string import ascii_lowercase
 from typing import Any, NamedTuple
 
 from langchain_core.messages import AnyMessage
 
+from ..evidence.text.disguises import DISGUISES, encoded
 from ..evidence.text.inflection.stems import token
 from ..evidence.text.inflection.wording import bare
 from ..evidence.text.vocabulary import STOP_WORDS, everyday_words
@@ -30,6 +27,7 @@ from ..run.conversation import words_of_user
 from ..run.pages import Pages
 from ..state import Run
 from .library import Library
+from .outcome import Outcome
 from .results import Result, read_results
 from .roots import SCHEME
 
@@ -37,8 +35,6 @@ SAID = "what the user says"
 SHOWN = "results that were shown"
 LONGEST_WORD = 24
 """Letters of a word that nobody has shown; what is longer is rather a text without its spaces, or encoded."""
-LEAST_ENCODED = 8
-"""Characters of an encoded text that can be told from a word."""
 LEAST_HIDDEN = 6
 """Letters of documents' words that are not found in a query by chance: backwards, by another alphabet, or in a word."""
 LEAST_PIECED = 4
@@ -57,7 +53,6 @@ POINT = "."
 """Stands between the digits of a number, whatever stood there."""
 
 _SPELLED = re.compile(r"(?<!\w)(?:[^\W\d_](?:[\s.,·/|_\-]+[^\W\d_](?!\w)){2,}|\d(?:\s+\d(?!\w)){2,})")
-_ENCODED = re.compile(rf"[A-Za-z0-9+/_\-]{{{LEAST_ENCODED},}}=*")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _DIGITS_APART = re.compile(r"(?<=\d)[.,'’](?=\d)")
 _POSSESSIVE = re.compile(r"['’]s$")
@@ -126,6 +121,16 @@ class Seen(NamedTuple):
         return (word in self.held or self.private.holds(word, self.language)) and not self.is_known(word)
 
 
+async def note_shown(pages: Pages, outcome: Outcome, reference: str) -> dict[str, dict[str, Any]]:
+    """The note that adds what a call has shown to what the thread has seen; `reference` is the hash of its text."""
+    before = await pages.noted(SHOWN) or {"references": [], "has_documents": False}
+    if not outcome.hits or reference in before["references"]:
+        return {}
+    has_documents = any(hit.source.address.startswith(SCHEME) for hit in outcome.hits)
+    references = [*before["references"], reference]
+    return {SHOWN: {"references": references, "has_documents": before["has_documents"] or has_documents}}
+
+
 async def note_user(pages: Pages, messages: Sequence[AnyMessage], run: Run) -> None:
     """Note what the user has said on the thread until now, and which documents the models are told of."""
     async with pages.alone(SAID):
@@ -151,8 +156,10 @@ class Redactor:
     async def redact(self, queries: Iterable[str]) -> dict[str, Redacted]:
         """Return each query as it may be sent; where no documents were shown, as it is."""
         said = await self._pages.noted(SAID) or {}
-        references = (await self._pages.noted(SHOWN) or {}).get("references", [])
-        shown = [text for text in await self._pages.texts(references) if text]
+        noted = await self._pages.noted(SHOWN) or {}
+        if not (self._context.docs or said.get("documents") or noted.get("has_documents")):
+            return {query: Redacted(query) for query in queries}
+        shown = [text for text in await self._pages.texts(noted.get("references", [])) if text]
         # Of several researchers that search at the same time, each counts what the others have sent.
         async with self._pages.alone(self._name):
             sent: dict[str, int] = dict(await self._pages.noted(self._name) or {})
@@ -167,8 +174,6 @@ class Redactor:
         self, queries: list[str], said: Mapping[str, Any], shown: Sequence[str], sent: dict[str, int]
     ) -> dict[str, Redacted]:
         seen, most, is_mixed = _seen(said, shown), self._context.limits.max_unseen_characters, self._context.mix_private
-        if not seen.private.words and not self._context.docs:
-            return {query: Redacted(query) for query in queries}
         texts = {query: _sendable(query) for query in queries}
         if self._context.docs and not is_mixed:
             library, pieces = Library(self._context), [[*_pieces(text)] for text in texts.values()]
@@ -293,21 +298,19 @@ def _private(text: str, pieces: Sequence[Piece], known: set[Piece], seen: Seen) 
     """The pieces that only documents can have given, as they are or disguised."""
     private = {piece for piece in pieces if piece not in known and seen.is_private(piece.word)}
     rest = [piece for piece in pieces if piece not in known and piece not in private]
-    codes = [found.span() for found in _ENCODED.finditer(text) if _is_encoded(found[0])]
-    private |= {
+    codes = encoded(text)
+    disguised = {
         piece
         for piece in rest
         if len(piece.word) > LONGEST_WORD or any(start <= piece.start < end for start, end in codes)
     }
-    for change in _CHANGES:
+    for change in DISGUISES:
         hidden = [piece for piece in rest if seen.is_private(change(piece.word))]
         if sum(piece.weight for piece in hidden) >= LEAST_HIDDEN:
-            private.update(hidden)
-    private |= {piece for row in _rows(pieces, known) if seen.is_private(_joined(row)) for piece in row}
-    private |= _pieced(pieces, known, seen)
-    everyday = {piece for piece in private if _is_everyday(piece.word, seen.language)}
-    is_harmless = everyday == private and _is_harmless(pieces, everyday, seen)
-    return set() if is_harmless else private
+            disguised.update(hidden)
+    disguised |= {piece for row in _rows(pieces, known) if seen.is_private(_joined(row)) for piece in row}
+    disguised |= _pieced(pieces, known, seen)
+    return disguised | private if disguised - private or not _is_harmless(pieces, private, seen) else set()
 
 
 def _is_everyday(word: str, language: str) -> bool:
@@ -317,8 +320,10 @@ def _is_everyday(word: str, language: str) -> bool:
 
 
 def _is_harmless(pieces: Sequence[Piece], borrowed: set[Piece], seen: Seen) -> bool:
-    """Whether a query says nothing of documents by these everyday words of theirs: they are few, and quote nothing."""
-    if seen.rows is None or sum(piece.word not in STOP_WORDS for piece in borrowed) > MOST_BORROWED:
+    """Whether a query says nothing of documents by these words of theirs: they are everyday, few, and quote nothing."""
+    if seen.rows is None or not all(_is_everyday(piece.word, seen.language) for piece in borrowed):
+        return False
+    if sum(piece.word not in STOP_WORDS for piece in borrowed) > MOST_BORROWED:
         return False
     return not any(row in seen.rows and not borrowed.isdisjoint(of_row) for row, of_row in _in_a_row(pieces))
 
@@ -335,7 +340,7 @@ def _suspect(pieces: Sequence[Piece], seen: Seen) -> set[str]:
     """What a query says if it is not what the user or a public page says, as it is and disguised."""
     known = {piece for piece in pieces if seen.is_known(piece.word)}
     words = {piece.word for piece in pieces if piece not in known}
-    return words | {change(word) for word in words for change in _CHANGES} | set(map(_joined, _rows(pieces, known)))
+    return words | {change(word) for word in words for change in DISGUISES} | set(map(_joined, _rows(pieces, known)))
 
 
 def _rows(pieces: Sequence[Piece], known: set[Piece]) -> Iterator[Sequence[Piece]]:
@@ -367,48 +372,6 @@ def _pieced(pieces: Sequence[Piece], known: set[Piece], seen: Seen) -> set[Piece
             if not known.issuperset(holders) and (len(holders) > 1 or len(word) >= LEAST_HIDDEN):
                 found |= holders
     return found
-
-
-def _is_encoded(text: str) -> bool:
-    """Whether a row of signs is a readable text in base 64, base 32 or hexadecimal digits, from any place on."""
-    return any(map(_is_readable, _decoded(text.rstrip("="))))
-
-
-def _decoded(text: str) -> Iterator[bytes]:
-    # A word is written in one case, or begins with a capital.
-    is_mixed = not (text.islower() or text.isupper() or text.istitle())
-    plain = text.replace("-", "+").replace("_", "/")
-    codes: list[tuple[Callable[[str], bytes], int]] = [(bytes.fromhex, 2), (base64.b32decode, 8)]
-    for decode, group in [*codes, (base64.b64decode, 4)] if is_mixed else codes:
-        for start in range(group):
-            part = plain[start : len(plain) - (len(plain) - start) % group]
-            with contextlib.suppress(ValueError):
-                if len(part) >= LEAST_ENCODED:
-                    yield decode(part)
-
-
-def _is_readable(data: bytes) -> bool:
-    # What is cut out of a longer text may begin and end within a character.
-    whole = data.lstrip(bytes(range(0x80, 0xC0)))
-    try:
-        text = codecs.getincrementaldecoder("utf-8")().decode(whole)
-    except UnicodeDecodeError:
-        return False
-    return 2 * len(text.encode()) > len(data) and text.isprintable()
-
-
-def _rotated(by: int) -> Callable[[str], str]:
-    table = str.maketrans(ascii_lowercase, ascii_lowercase[by:] + ascii_lowercase[:by])
-    return lambda word: word.translate(table)
-
-
-_MIRRORED = str.maketrans(ascii_lowercase, ascii_lowercase[::-1])
-_CHANGES: tuple[Callable[[str], str], ...] = (
-    lambda word: word[::-1],
-    lambda word: word.translate(_MIRRORED),
-    *map(_rotated, range(1, 26)),
-)
-"""Ways to disguise a word that are their own undoing, or of which another one is."""
 
 
 def _without(

@@ -20,7 +20,7 @@ from .desk import Desk
 from .meter import Meter
 from .offer import research_tool
 from .outcome import Outcome
-from .redaction import SHOWN
+from .redaction import SHOWN, note_shown
 from .results import Result, write_results
 
 
@@ -79,9 +79,7 @@ async def keep(
     excerpts = {text_hash(hit.excerpt): hit.excerpt for hit in outcome.hits if hit.source.excerpts}
     found_on_web = [hit.source.address for hit in outcome.hits if hit.source.kind == "web"]
     async with pages.alone(SHOWN):
-        references = (await pages.noted(SHOWN) or {}).get("references", [])
-        is_new = bool(outcome.hits) and reference not in references
-        notes = {SHOWN: {"references": [*references, reference]}} if is_new else {}
+        notes = await note_shown(pages, outcome, reference)
         texts = {**whole, **excerpts, reference: shown}
         await Addresses(pages, question_id).allow(found_on_web, texts, notes=notes)
     return reference
