@@ -34,6 +34,8 @@ class Action(Record):
     """What could not be searched or read, and why."""
     not_read: tuple[NotRead, ...] = ()
     """Pages and documents among these problems."""
+    redacted: tuple[str, ...] = ()
+    """Words that were left out of queries because they stand in the user's documents only."""
     fault: str = ""
     """Why nothing at all could be searched and nothing will be; empty if something could."""
 
@@ -51,6 +53,8 @@ class Scope(Record):
     """Domains that are neither searched nor read."""
     published_after: str = ""
     """Day before which web results are left out (ISO 8601); empty for none."""
+    mix_private: bool = False
+    """Whether web queries may use words that only the user's documents say."""
     documents: str = ""
     """The list of the user's documents, or of their folders, as the models that plan and search are shown it."""
     whole: tuple[str, ...] = ()

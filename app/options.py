@@ -15,6 +15,7 @@ SETTINGS = {
     "domain": "domains_allow",
     "not_domain": "domains_deny",
     "after": "published_after",
+    "mix_private": "mix_private",
     "review_plan": "review_plan",
     "language": "language",
     "verify": "verify",

@@ -36,6 +36,11 @@ OPTIONS = (
     click.option(
         "--not-domain", multiple=True, metavar="NAME", help="Leave this domain of the web alone (repeatable)."
     ),
+    click.option(
+        "--mix-private",
+        is_flag=True,
+        help="Let web queries use words that only your documents say (a limited number); without, they are left out.",
+    ),
     click.option("--after", metavar="YYYY-MM-DD", help="Leave out web pages that are known to be older."),
     click.option(
         "--language", metavar="NAME", help="Language of the report, by its name or code. Without: that of the question."

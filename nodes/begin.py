@@ -36,6 +36,7 @@ from ..tools.engines.choose import choose_engines
 from ..tools.library import Library, LibraryStatus
 from ..tools.offer import check_tools
 from ..tools.read_documents import read_whole
+from ..tools.redaction import note_user
 
 TOLD = 100
 """Times at most that the progress of indexing is told."""
@@ -43,6 +44,7 @@ LISTED = 20
 """Documents left out that are named one by one."""
 FIRST = 5
 """Those of them that are told at once."""
+MIXED = "Web queries may use words that only your documents say (mix_private)."
 
 
 class BeginUpdate(TypedDict, total=False):
@@ -77,7 +79,7 @@ async def begin(state: ResearchState, runtime: Runtime[Context]) -> BeginUpdate:
     await load_models(context)
     check_models(ROLES, context)
     run = state.run.model_copy(update={"entry": entry, "status": "running"})
-    await _allow_addresses(state.messages[-1:], runtime, run.id)
+    await _note_user(state.messages, runtime, run)
     update = BeginUpdate(run=run, tasks=[], messages=_removed(drop))
     if entry == "plan_reply" and state.plan:
         review = read_review(state.plan, state.messages[-1].text, context.limits.max_plan_steps)
@@ -116,10 +118,11 @@ async def _start(state: ResearchState, runtime: Runtime[Context], entry: Entry, 
             *(is_extract if one == ONLY_QUOTES else one for one in notices),
             *context.notices,
             *_left_out(status),
+            *([MIXED] if context.mix_private and context.docs and choose_engines(context) else ()),
         ),
         not_read=_not_read(status.left_out[:LISTED]),
     )
-    await _allow_addresses(messages, runtime, question_id)
+    await _note_user(messages, runtime, run)
     return BeginUpdate(
         messages=_removed(drop),
         run=run,
@@ -144,15 +147,18 @@ def _scope(context: Context, documents: str, whole: tuple[str, ...]) -> Scope:
         domains_allow=context.domains_allow,
         domains_deny=context.domains_deny,
         published_after=after.isoformat() if after else "",
+        mix_private=context.mix_private,
         documents=documents,
         whole=whole,
     )
 
 
-async def _allow_addresses(messages: Sequence[AnyMessage], runtime: Runtime[Context], question_id: str) -> None:
-    """What the user names may be opened."""
+async def _note_user(messages: Sequence[AnyMessage], runtime: Runtime[Context], run: Run) -> None:
+    """What the user names may be opened, and the user's words may be searched for."""
+    pages = pages_of(runtime.store, run.id)
     named = [address for m in messages if isinstance(m, HumanMessage) for address in addresses_in(clean(m.text))]
-    await Addresses(pages_of(runtime.store, question_id), question_id).allow(named)
+    await Addresses(pages, run.id).allow(named)
+    await note_user(pages, messages, run)
 
 
 def _removed(messages: list[AnyMessage]) -> list[BaseMessage]:

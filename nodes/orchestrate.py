@@ -35,6 +35,7 @@ from ..state import Finding, Progress, ResearchState, Run, Spent, Task
 from ..tools.addresses import Addresses, addresses_in
 from ..tools.control import GENERATE_REPORT, RESEARCH_AGENT, THINK_TOOL
 from ..tools.offer import offered_tools
+from ..tools.redaction import note_user
 from ..tools.request_facts import facts_of_run
 from ..tools.run_context import own_observations
 
@@ -74,6 +75,7 @@ async def orchestrate(state: ResearchState, runtime: Runtime[Context]) -> Orches
     steering = _steering(state)
     named = [address for message in steering for address in addresses_in(clean(message.text))]
     await Addresses(pages, run.id).allow(named)
+    await note_user(pages, state.messages, run)
     teller = Teller(runtime.stream_writer, Placement(turn_index=progress.turn))
     async with booked(pages, run.id, teller.bill):
         reply = await ask_model(_request(state, steering, context, max_cycles, reasons), context, teller)

@@ -105,6 +105,7 @@ class Look:
                 found=keys,
                 problems=found.problems,
                 not_read=found.not_read,
+                redacted=found.redacted,
             )
         )
         return found

@@ -23,6 +23,7 @@ from ..run.spending import allowance, for_round, limit_reached
 from ..run.step_branch import StepTask
 from ..run.step_telling import step_done, step_started
 from ..state import Progress, ResearchState, Run, Spent, Task
+from ..tools.redaction import note_user
 from ..tools.run_context import own_learnings, own_observations
 
 THINKING_SHARE = 0.2
@@ -43,7 +44,9 @@ async def schedule(state: ResearchState, runtime: Runtime[Context]) -> ScheduleU
     """Make the tasks of the next round; none if the plan is done or a limit ends it."""
     limits, run = settings_of(runtime).limits, state.run
     assert run is not None
-    lost = await owed(pages_of(runtime.store, run.id), run.id)
+    pages = pages_of(runtime.store, run.id)
+    await note_user(pages, state.messages, run)
+    lost = await owed(pages, run.id)
     new = lost.new(state.spending)
     run, state = lost.settled(run), replace(state, spending={**state.spending, **new})
     # A limit that ended the research may have been raised since.

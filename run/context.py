@@ -83,6 +83,9 @@ class Context(BaseSettings):
     """Domains, with their subdomains, that are neither searched nor read."""
     published_after: date | None = Field(default=None, title="Published after")
     """Web results that are known to be older are left out."""
+    mix_private: bool = Field(default=False, title="Mix private words")
+    """Let web queries use words that only your documents say, within `max_unseen_characters`; else such words are left
+    out."""
     allow_private: Annotated[tuple[str, ...], NoDecode] = Field(default=(), title="Private addresses")
     """Hosts or networks inside your own network that may be read: `10.1.0.0/16`, `wiki.example`, `127.0.0.1:8080`."""
     ports: Annotated[tuple[Port, ...], NoDecode] = Field(default=(80, 443), title="Ports")
@@ -156,6 +159,7 @@ def bound(context: Context, scope: Scope) -> Context:
             "engines": scope.engines,
             "domains_allow": scope.domains_allow,
             "domains_deny": scope.domains_deny,
+            "mix_private": scope.mix_private,
             "published_after": date.fromisoformat(scope.published_after) if scope.published_after else None,
         }
     )

@@ -73,6 +73,18 @@ def words_since_report(messages: Sequence[AnyMessage]) -> list[str]:
     return words[::-1]
 
 
+def words_of_user(messages: Sequence[AnyMessage]) -> list[str]:
+    """All that the user has said; of an edited plan only the lines that are not the planner's."""
+    said: list[str] = []
+    planned: list[str] = []
+    for message in messages:
+        if isinstance(message, HumanMessage):
+            said.append("\n".join(line for line in clean(message.text).splitlines() if line.strip() not in planned))
+        elif mark_of(message) == "plan":
+            planned += [line.strip() for line in message.text.splitlines()]
+    return said
+
+
 def subject_of(question: str) -> str:
     """The question in one line; a long one says first what it is about."""
     line = " ".join(question.split())

@@ -5,13 +5,17 @@ from __future__ import annotations
 import re
 import secrets
 
+_ANGLES = "<＜﹤‹⟨〈˂❮❬"
+_CLOSING = ">＞﹥›⟩〉˃❯❭"
+_BARS = "|｜│∣❘ǀ"
+"""Signs that models read as one another, as in the marks of DeepSeek's dialect."""
 _LOOKALIKE = re.compile(
-    r"<(?=/?(?:data-|reminder|plan\b|tool|function|system|user\b|assistant|think|s>|bos>|eos>|<|start_of_turn|end_of_turn|\|))"
-    r"|\|(?=>)|\[(?=/?(?:INST|SYSTEM_PROMPT|TOOL_CALLS|AVAILABLE_TOOLS|TOOL_RESULTS|THINK)\])",
+    rf"[{_ANGLES}](?=/?(?:data-|reminder|plan\b|tool|function|system|user\b|assistant|think|s>|bos>|eos>|<|start_of_turn|end_of_turn|[{_BARS}]))"
+    rf"|[{_BARS}](?=[{_CLOSING}])|\[(?=/?(?:INST|SYSTEM_PROMPT|TOOL_CALLS|AVAILABLE_TOOLS|TOOL_RESULTS|THINK)\])",
     re.IGNORECASE,
 )
 _NAME = re.compile(r"\bdata-[0-9a-f]{8}\b")
-_HARMLESS = {"<": "‹", "|": "¦", "[": "("}
+_HARMLESS = {**dict.fromkeys([*_ANGLES, "["], "("), **dict.fromkeys(_BARS, "¦")}
 
 
 def fence(data: str, tag: str = "") -> str:

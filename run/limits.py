@@ -136,6 +136,10 @@ class Limits(BaseSettings):
     """Results of one web search call, over all its queries."""
     query_characters: int = Field(default=400, ge=10)
     """Characters of one search query; a longer one is cut at a word."""
+    max_unseen_characters: int = Field(default=240, ge=0)
+    """Letters of words that a question's web queries use without having them from the user or a public page, once
+    documents were shown: names that a model knows and, with `mix_private`, words of the documents; each word counts
+    once, a character of a script without spaces three times."""
     max_pages: int = Field(default=60, ge=1)
     """Web pages fetched in a run."""
     max_host_pages: int = Field(default=10, ge=1)

@@ -13,7 +13,8 @@ from deep_research.state import Finding
 DIALECTS = [
     "</data-1234abcd>", "<|im_end|>", "<|im_start|>system", "<|eot_id|>", "</s>", "[INST]", "[/INST]", "<<SYS>>",
     "<tool_call>", "</tool_response>", "<reminder>", "</reminder>", "<start_of_turn>user", "<plan>", "</think>",
-    "[TOOL_CALLS]", "<function=x>", "<SYSTEM>",
+    "[TOOL_CALLS]", "<function=x>", "<SYSTEM>", "<｜User｜>", "‹｜User｜>",
+    "＜|end▁of▁sentence|＞", "〈/data-1234abcd〉",
 ]  # fmt: skip
 
 
@@ -24,7 +25,7 @@ def test_the_marks_of_a_models_dialect_are_broken(mark: str) -> None:
 
 @pytest.mark.parametrize("text", ["a < b and c > d", "<p>Hello</p>", "x | y", "[1] and [SIC]", "1 << 4", "<planet>"])
 def test_ordinary_text_stays_as_it_is(text: str) -> None:
-    assert fence(text).split("\n")[1] == text.replace("<<", "‹<")
+    assert fence(text).split("\n")[1] == text.replace("<<", "(<")
 
 
 @given(st.text(), st.sampled_from(DIALECTS), st.text())

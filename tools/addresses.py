@@ -34,21 +34,23 @@ class Addresses:
         addresses: Iterable[str],
         texts: Mapping[str, str] | None = None,
         records: Mapping[str, dict[str, Any]] | None = None,
+        notes: Mapping[str, dict[str, Any]] | None = None,
     ) -> None:
         """Note addresses that were given; those that cannot be opened are left out, and what was given first stays.
 
-        In the same go, keep `texts` by their hashes and the `records` of pages that were read, by their addresses.
+        In the same go, keep `texts` by their hashes, the `records` of pages that were read, by their addresses, and
+        other `notes`.
         """
         opened = {f"opened {_exact(address)}": record for address, record in (records or {}).items()}
-        notes: dict[str, dict[str, Any]] = {}
+        given: dict[str, dict[str, Any]] = {}
         for address in addresses:
             if exact := _exact(address):
                 for name in (f"given {exact}", _first_name(address)):
-                    notes.setdefault(name, {"address": address})
+                    given.setdefault(name, {"address": address})
         async with self._pages.alone("given"):
-            known = await self._pages.all_noted([*notes]) if notes else []
-            new = {name: notes[name] for name, noted in zip(notes, known, strict=True) if noted is None}
-            await self._pages.write(texts or {}, {**new, **opened})
+            known = await self._pages.all_noted([*given]) if given else []
+            new = {name: given[name] for name, noted in zip(given, known, strict=True) if noted is None}
+            await self._pages.write(texts or {}, {**new, **opened, **(notes or {})})
 
     async def given(self, address: str) -> str:
         """The address as it was given, whatever a model has made of its fragment; empty if nobody gave it.

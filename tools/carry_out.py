@@ -33,7 +33,7 @@ async def carry_out(tool: ResearchTool, arguments: dict[str, Any], time: Time) -
         async with clock:
             return await _run(tool, arguments)
     except ToolFailed as failure:
-        return Outcome(problems=(str(failure),), not_read=failure.not_read)
+        return Outcome(problems=(str(failure),), not_read=failure.not_read, redacted=failure.redacted)
     except DeepResearchError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever a tool raises becomes the result of its call

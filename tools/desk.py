@@ -23,5 +23,3 @@ class Desk(NamedTuple):
     """What earlier searches showed, by address: it tells which part of a long text is wanted."""
     topic: str = ""
     """What is being found out: it tells which passages of a long text are wanted."""
-    private: tuple[str, ...] = ()
-    """All that the user's documents have shown on the thread so far: it is not sent away."""

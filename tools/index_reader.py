@@ -12,7 +12,7 @@ from .index_numbers import POSITION_BITS
 from .index_search import TITLED, Counter, FoundPassage, known_titles, languages, passage_of, ranked
 from .index_texts import base_of, text_of
 from .narrowing import narrowed, quoted
-from .near_words import LIKE_AS_WRITTEN, likeness_of, misspelt, parts, written
+from .near_words import LIKE_AS_WRITTEN, known_terms, likeness_of, misspelt, parts, written
 
 _AKIN = f"""
 SELECT texts.id << {POSITION_BITS} FROM texts JOIN spans ON spans.text = texts.id
@@ -41,6 +41,12 @@ class IndexReader:
         """In how many passages these words stand, as a sum over all that they are indexed by."""
         forms = list(dict.fromkeys(form for of_word in forms_of(words, self._languages) for form in of_word))
         return sum(self._counter.count(self._connection, self._state, forms).values())
+
+    def held(self, words: Sequence[str]) -> list[str]:
+        """Those of these words that stand in any passage."""
+        forms = dict(zip(words, forms_of(words, self._languages), strict=True))
+        known = known_terms(self._connection, (form for of_word in forms.values() for form in of_word))
+        return [word for word, of_word in forms.items() if not known.isdisjoint(of_word)]
 
     def best(self, words: Sequence[str], limit: int) -> list[int]:
         """The passages that hold these words best, best first."""

@@ -51,6 +51,10 @@ class IndexShelf:
         """In how many passages these words stand, as a sum over them."""
         return sum(one.reader.counted(words) for one in self._indexes)
 
+    def held(self, words: Sequence[str]) -> frozenset[str]:
+        """Those of these words that stand in any passage."""
+        return frozenset().union(*(one.reader.held(words) for one in self._indexes))
+
     def near(self, word: str) -> list[str]:
         """The words that may be meant by one that stands nowhere: those spelt most like it, else parts of it."""
         alike = [near for one in self._indexes for near in one.reader.misspelt(word)]

@@ -135,6 +135,19 @@ class Library:
             words = distinct((word for query in queries for word in terms_of(query)), str)
             return [word for word in words if not shelf.counted([word])]
 
+    def held(self, words: Iterable[str]) -> frozenset[str]:
+        """Those of these words that stand in documents; of scripts without spaces, those whose neighbours do."""
+        wanted = {word: tuple(sought_words(word)) for word in words}
+        units = list({unit for parts in wanted.values() for unit in parts})
+        with self._shelf() as shelf:
+            known = shelf.held(units)
+        return frozenset(word for word, parts in wanted.items() if parts and known.issuperset(parts))
+
+    def in_a_row(self, rows: Iterable[str]) -> frozenset[str]:
+        """Those of these rows of words that a passage has one behind the other."""
+        with self._shelf() as shelf:
+            return frozenset(row for row in rows if shelf.holders(row))
+
     def follow(self, question: str, limit: int) -> list[Passage]:
         """The passages that answer a question together, those of the best trail first, and others that may help.
 

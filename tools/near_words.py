@@ -81,7 +81,7 @@ def parts(connection: sqlite3.Connection, word: str, languages: Sequence[str]) -
     beginnings, ends = (range(length, FEWEST_LETTERS - 1, -1) for length in longest)
     pieces = [[word[:length] for length in beginnings], [word[-length:] for length in ends]]
     terms = {piece: [token(piece, one) for one in languages] for piece in (*pieces[0], *pieces[1])}
-    known = _known(connection, (term for ones in terms.values() for term in ones))
+    known = known_terms(connection, (term for ones in terms.values() for term in ones))
     held = ((one for one in ones if one not in STOP_WORDS and not known.isdisjoint(terms[one])) for ones in pieces)
     return [piece for ones in held for piece in [*ones][:1]]
 
@@ -97,7 +97,7 @@ def _alike(connection: sqlite3.Connection, term: str) -> Iterator[Near]:
     tag = f"{tag}{TAG}" if tag else ""
     begins, length = f"{tag}{stem[:SURE]}", len(term)
     near = connection.execute(_LIKE, (begins, begins + _LAST, length - FURTHEST, length + FURTHEST))
-    for one in {*(found for (found,) in near), *_known(connection, (tag + other for other in _variants(stem)))}:
+    for one in {*(found for (found,) in near), *known_terms(connection, (tag + other for other in _variants(stem)))}:
         likeness = likeness_of(stem, one.removeprefix(tag), LIKE)
         if likeness:
             yield Near(likeness, one)
@@ -121,6 +121,6 @@ def likeness_of(one: str, other: str, least: float) -> float:
     return matcher.ratio() if all(bound() >= least for bound in bounds) else 0.0
 
 
-def _known(connection: sqlite3.Connection, terms: Iterable[str]) -> frozenset[str]:
+def known_terms(connection: sqlite3.Connection, terms: Iterable[str]) -> frozenset[str]:
     """Those of these terms that the index holds."""
     return frozenset(term for (term,) in connection.execute(_KNOWN, (json.dumps([*dict.fromkeys(terms)]),)))

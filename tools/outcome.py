@@ -37,6 +37,8 @@ class Outcome(NamedTuple):
     """Those of the problems that are failures: something could not be asked, as opposed to asked in vain."""
     not_read: tuple[NotRead, ...] = ()
     """Pages and documents among the problems."""
+    redacted: tuple[str, ...] = ()
+    """Words that were left out of queries because they stand in the user's documents only."""
     fault: str = ""
     """Why asking again is of no use, in one line that names the setting or the cause; empty unless nothing at all could
     be searched, and nothing will be."""
@@ -57,10 +59,10 @@ class ResearchTool(Protocol):
 class ToolFailed(Exception):
     """A tool call came to nothing; the text says why and becomes the call's result."""
 
-    def __init__(self, words: str, not_read: tuple[NotRead, ...] = ()) -> None:
-        """`not_read`: the pages and documents that it speaks of."""
+    def __init__(self, words: str, not_read: tuple[NotRead, ...] = (), redacted: tuple[str, ...] = ()) -> None:
+        """`not_read`, `redacted`: as in `Outcome`."""
         super().__init__(words)
-        self.not_read = not_read
+        self.not_read, self.redacted = not_read, redacted
 
 
 def unread_words(not_read: NotRead) -> str:

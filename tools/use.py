@@ -20,7 +20,7 @@ from .desk import Desk
 from .meter import Meter
 from .offer import research_tool
 from .outcome import Outcome
-from .private import documents_shown, note_documents
+from .redaction import SHOWN, note_shown
 from .results import Result, write_results
 
 
@@ -50,15 +50,11 @@ async def use_tool(
     desk: Desk,
     time: Time,
 ) -> Outcome:
-    """What the tool brings, or why it brings nothing; raises what only the user can put right.
-
-    A web search is not told what the thread's documents have shown, to whomever: a task may quote it.
-    """
+    """What the tool brings, or why it brings nothing; raises what only the user can put right."""
     if reason := used_up(name, desk.meter):
         return Outcome(problems=(f"{NOT_RUN} {reason}. Write down what was found.",))
     desk.meter.calls += 1
-    private = await documents_shown(desk.pages) if name == tool_names.WEB_SEARCH else ()
-    return await carry_out(research_tool(name, context, desk._replace(private=private)), arguments, time)
+    return await carry_out(research_tool(name, context, desk), arguments, time)
 
 
 async def keep(
@@ -82,8 +78,10 @@ async def keep(
     whole = {hit.source.content_hash: hit.text for hit in outcome.hits if hit.source.content_hash and not hit.is_kept}
     excerpts = {text_hash(hit.excerpt): hit.excerpt for hit in outcome.hits if hit.source.excerpts}
     found_on_web = [hit.source.address for hit in outcome.hits if hit.source.kind == "web"]
-    await Addresses(pages, question_id).allow(found_on_web, {**whole, **excerpts, reference: shown})
-    await note_documents(pages, outcome, reference)
+    async with pages.alone(SHOWN):
+        notes = await note_shown(pages, outcome, reference)
+        texts = {**whole, **excerpts, reference: shown}
+        await Addresses(pages, question_id).allow(found_on_web, texts, notes=notes)
     return reference
 
 

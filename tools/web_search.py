@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict
@@ -21,11 +20,12 @@ from .desk import Desk
 from .engines import remembered
 from .engines.engine import EngineFailed, Found, SearchEngine
 from .outcome import Hit, Outcome, ToolFailed
-from .quotes import MOST_SHARED, quoting
+from .redaction import Redacted, Redactor
 from .together import together
 from .usable import usable
 
-QUOTING = f"quotes your documents; use names and at most {MOST_SHARED} words in a row of what you have read there."
+ONLY_PRIVATE = "stand only in the user's documents, which are not told to search engines"
+RATIONED = "are known neither from the user nor from the web, and no more of these are sent (max_unseen_characters)"
 
 
 class WebSearchArguments(BaseModel):
@@ -58,7 +58,7 @@ class WebSearch:
     def __init__(self, context: Context, engines: Sequence[SearchEngine], desk: Desk) -> None:
         """Search by these engines, each for every query; the first ones only, if not enough searches are left for all.
 
-        What was opened at the desk is recognised when it is found, and what documents showed there is not sent away.
+        What was opened at the desk is recognised when it is found, and what only documents showed there is not sent.
         """
         self._context = context
         self._engines = engines
@@ -69,19 +69,20 @@ class WebSearch:
         """Search for each query and mix the results; raises `ToolFailed` if there is no query that may be sent."""
         given = WebSearchArguments.model_validate(arguments, from_attributes=True).queries
         asked = queries_of(self.name, [self._cut(query) for query in given])
-        # Documents that were opened are long, and nobody else should wait for the comparison.
-        private = await asyncio.to_thread(quoting, asked, self._desk.private)
-        refused = [f"Not searched: {query!r} {QUOTING}" for query in private]
-        if len(private) == len(asked):
-            raise ToolFailed(" ".join(refused))
         engines = self._engines[: self._desk.meter.most_searches]
-        queries, left_out = self._take([query for query in asked if query not in private], len(engines))
+        taken, left_out = self._take(asked, len(engines))
+        sent = await Redactor(self._desk.pages, self._desk.question_id, self._context).redact(taken)
+        dropped = _dropped(sent)
+        redacted = tuple(distinct([word for one in sent.values() for word in one.private], str.casefold))
+        queries = distinct([one.query for one in sent.values() if one.query], str.casefold)
+        if not queries:
+            raise ToolFailed(" ".join(dropped), redacted=redacted)
         answers = await together(self._ask(engine, query) for query in queries for engine in engines)
         hits = await self._hits(queries, answers)
-        problems = [*refused, *self._shortened(given), *left_out, *self._unasked(len(engines))]
+        problems = [*dropped, *self._shortened(given), *left_out, *self._unasked(len(engines))]
         broken = _failures(answers)
         problems += [*broken, *_nothing(answers, hits)]
-        return Outcome(hits, tuple(problems), tuple(broken), fault=self._fault(answers))
+        return Outcome(hits, tuple(problems), tuple(broken), redacted=redacted, fault=self._fault(answers))
 
     def _take(self, queries: list[str], engines: int) -> tuple[list[str], list[str]]:
         """The queries that so many engines may be asked, and a word on the others."""
@@ -134,6 +135,19 @@ class WebSearch:
             return ""
         lasting = {a.engine.name: a.failure.words for a in answers if a.failure and a.failure.is_lasting}
         return " ".join(lasting.values()) if len(lasting) == len(self._engines) else ""
+
+
+def _dropped(sent: Mapping[str, Redacted]) -> list[str]:
+    """One sentence for each query and each reason why words of it were not sent."""
+    told: list[str] = []
+    for asked, one in sent.items():
+        begins = f"Searched {one.query!r} instead of {asked!r}" if one.query else f"Not searched: {asked!r}"
+        for words, why in ((one.private, ONLY_PRIVATE), (one.unseen, RATIONED)):
+            if words:
+                told.append(f"{begins}: {', '.join(map(repr, distinct(words, str.casefold)))} {why}.")
+        if not one.query and not one.private and not one.unseen:
+            told.append(f"{begins}: it has no words.")
+    return told
 
 
 def _hit(found: Found, key: str) -> Hit:

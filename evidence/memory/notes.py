@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from ...knowledge import Observation
-from ...state import Finding, ResearchState, Run
+from ...state import Action, Finding, ResearchState, Run
 from .observations import open_gaps, place_of
 from .unread import not_read, unread_notes
 
+WORDS_NAMED = 5
+"""Words left out of web queries that are named one by one."""
 WITHHELD = "the provider of the model refuses to have such text read"
 
 
@@ -31,7 +33,21 @@ def notes_of(state: ResearchState) -> list[str]:
     if state.report and state.report.audit and state.report.audit.marked:
         marked = state.report.audit.marked
         notes.append(f"Sentences marked because their sources do not say so, or only in part: {marked}.")
+    notes += redacted_notes(run, findings, state.brief.actions)
     return [*notes, *run.notices, *unread_notes(not_read(run, findings, state.brief.actions))]
+
+
+def redacted_notes(run: Run, findings: Iterable[Finding], further: Iterable[Action]) -> list[str]:
+    """A note on the words that were left out of web queries, if there are any."""
+    own = [action for finding in findings if finding.question_id == run.id for action in finding.actions]
+    words = list({word.casefold(): word for action in (*further, *own) for word in action.redacted}.values())
+    if not words:
+        return []
+    named = ", ".join(words[:WORDS_NAMED]) + (f" and {more} more" if (more := len(words) - WORDS_NAMED) > 0 else "")
+    return [
+        f"Web searches were made without words that stand only in your documents: {named}. "
+        "What is to be searched for must stand in the question, or be allowed by mix_private."
+    ]
 
 
 def missing_of(run: Run, findings: Iterable[Finding], memory: Iterable[Observation]) -> list[str]:

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cache
+from heapq import nlargest
+
+from .accents import without_accents
 from .months import month_names
+
+EVERYDAY = 6000
+"""The commonest words of a language that name nothing in particular: behind them come ever more names."""
 
 _FUNCTION_WORDS = {
     "en": """
@@ -93,3 +100,19 @@ CLOSING_ABBREVIATIONS = frozenset({"bros", "co", "corp", "etc", "inc", "jr", "lt
 
 MONTHS = frozenset(month_names(["en"]))
 """The months in English."""
+
+
+@cache
+def everyday_words(language: str) -> frozenset[str]:
+    """The commonest words of a language, without accents; none of one whose words are not counted.
+
+    It takes up to a second where they were not asked for before.
+    """
+    # Reading its lists takes a moment, which no import should.
+    from spellchecker import SpellChecker
+
+    try:
+        counts = SpellChecker(language=language).word_frequency.dictionary if language else {}
+    except ValueError:
+        return frozenset()
+    return frozenset(map(without_accents, nlargest(EVERYDAY, counts, key=counts.__getitem__)))

@@ -73,6 +73,7 @@ async def use_tools(state: ResearcherState, runtime: Runtime[Context]) -> UseToo
         found=tuple(sources),
         problems=outcome.problems,
         not_read=outcome.not_read,
+        redacted=outcome.redacted,
         fault=outcome.fault,
     )
     return {**update, "actions": [action], "spending": bill.costs, "seconds": watch.seconds}

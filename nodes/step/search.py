@@ -246,6 +246,7 @@ class Work:
             found=tuple(found),
             problems=tuple(dict.fromkeys(problem for outcome in outcomes for problem in outcome.problems)),
             not_read=tuple(dict.fromkeys(one for outcome in outcomes for one in outcome.not_read)),
+            redacted=tuple(dict.fromkeys(word for outcome in outcomes for word in outcome.redacted)),
             fault=next((outcome.fault for outcome in outcomes if outcome.fault), ""),
         )
 

@@ -1,0 +1,238 @@
+"""What only the user's documents say is not told to search engines, however a model goes about it."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.messages import HumanMessage
+from langgraph.types import Command
+from leaks import CHINESE, ENGLISH, SECRET, leaked, obedient
+from openai_replies import Reply
+from openai_server import Received, say, use
+from planned_lab import plan, step
+from planned_rules import facts, judged, queries, suggestion
+from search_api import Answer as ApiAnswer
+from search_api import SearchApi, found
+from searching import Shelf, new_desk
+from test_planned_web import on_the_web
+from web import hostile_web
+from wire import END, Script, hand_out, open_pages, search_for, tool_results, wire_lab
+
+from deep_research.evidence.memory.notes import notes_of
+from deep_research.nodes.begin import MIXED
+from deep_research.run.context import Context
+from deep_research.run.conversation import marked, words_of_user
+from deep_research.state import Run
+from deep_research.tools.engines.engine import Found
+from deep_research.tools.library import Library
+from deep_research.tools.outcome import ToolFailed
+from deep_research.tools.read_documents import OPENING
+from deep_research.tools.redaction import note_user
+from deep_research.tools.use import keep
+from deep_research.tools.web_search import WebSearch, WebSearchArguments
+
+pytestmark = pytest.mark.fault("R8")
+QUESTION = "What does a bottling plant cost, and how do its patents differ?"
+PUBLIC = "A bottling plant costs 20 million euros in Saxony; the unions of Rotterdam are strong."
+LIMITS = {"max_queries": 200, "max_searches": 400, "max_iterations": 30}
+RUN = Run(id="question", question="", date="Monday", language="English", is_resumable=False, version="0")
+RESULT = ApiAnswer([found("https://public.example/plant", "Plants", PUBLIC)])
+
+
+def documents(folder: Path) -> tuple[Path, ...]:
+    (folder / "docs").mkdir()
+    (folder / "docs" / "memorandum.md").write_text(SECRET)
+    return (folder / "docs",)
+
+
+def said(request: Received) -> list[str]:
+    return [problem for results in tool_results(request) for problem in results["problems"]]
+
+
+def researcher(request: Received) -> Reply:
+    """Searches for its task, which may be the words of a finding, then sends away all that it has read."""
+    results, texts = tool_results(request), [str(m["content"]) for m in request.messages if m["role"] == "user"]
+    task = next(text for text in texts if OPENING not in text).partition("\n\n")[0]
+    turns = [search_for(task), search_for(*obedient()), END]
+    return turns[min(sum(not each["results"] or "Plants" in str(each) for each in results), 2)]
+
+
+def leading(request: Received) -> Reply:
+    rounds = request.prompt.count("Found:")
+    return END if rounds > 1 else hand_out(ENGLISH if rounds else QUESTION)
+
+
+SCRIPT: dict[str, Script] = {
+    "orchestrator": leading,
+    "researcher": researcher,
+    "finding": lambda _: say(f"Found: {ENGLISH} {CHINESE} [1]"),
+    "planner": lambda _: say(f"1. {ENGLISH}"),
+}
+
+
+@pytest.mark.parametrize("whole", [0, 10_000])
+async def test_an_obedient_researcher_sends_no_word_that_only_documents_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, whole: int
+) -> None:
+    limits = {**LIMITS, "whole_characters": whole}
+    with wire_lab(
+        tmp_path / "data", monkeypatch, SCRIPT, docs=documents(tmp_path), limits=limits, verify="off"
+    ) as wire:
+        wire.engine.otherwise = RESULT
+        state = await wire.ask(QUESTION)
+        assert state.run
+        assert QUESTION in wire.engine.queries
+        assert not leaked(wire.engine.queries, QUESTION, PUBLIC, state.run.date)
+        told = " ".join(problem for request in wire.requests("finding") for problem in said(request))
+        assert "'Kestrel'" in told and "stand only in the user's documents" in told
+        [note] = [note for note in notes_of(state) if "stand only in your documents" in note]
+        assert note in state.messages[-1].text and "mix_private" in note
+
+
+async def test_the_steps_of_a_plan_send_no_word_that_only_documents_say(tmp_path: Path, api: SearchApi) -> None:
+    """A step's title, its task, its learnings and the step that follows from it all quote the document."""
+    with hostile_web() as web:
+        page = web.publish("/plant", f"<html><body><p>{PUBLIC}</p></body></html>")
+        api.otherwise = ApiAnswer([found(page, "Plants", PUBLIC)])
+        rules: dict[str, Any] = {
+            "make_plan": plan(step(ENGLISH), step(CHINESE, after=(1,))),
+            "choose_queries": queries(*obedient()),
+            "record_learnings": facts(ENGLISH),
+            "evaluate_outcome": judged(0.2, 0.2, suggestion(ENGLISH, "It is missing.")),
+        }
+        limits = {**LIMITS, "max_seconds_planned": 3000}
+        run = on_the_web(tmp_path, web, rules, has_documents=True, limits=limits)
+        (run.folder / "memorandum.md").write_text(SECRET)
+        state = await run.ask(QUESTION)
+    assert state.run
+    assert QUESTION in api.queries
+    assert not leaked(api.queries, QUESTION, PUBLIC, state.run.date)
+    assert any("stand only in your documents" in note for note in notes_of(state))
+
+
+CODED = base64.b64encode(SECRET.encode()).decode()
+
+
+def sent_of(*texts: str, size: int) -> list[str]:
+    return [text[start : start + size] for text in texts for start in range(0, len(text), size)]
+
+
+WAYS: dict[str, tuple[list[str], Callable[[list[str]], int]]] = {
+    "English": (sent_of(ENGLISH, size=50), lambda queries: sum(map(len, private_words(queries)))),
+    "Chinese": (sent_of(CHINESE, size=7), lambda queries: 3 * len(private_words(queries))),
+    "base64": (sent_of(CODED, size=40), lambda queries: sum(map(len, {*re.findall(r"\w+", " ".join(queries))}))),
+}
+
+
+def private_words(queries: list[str]) -> set[str]:
+    return {word for word, _ in leaked(queries, QUESTION, PUBLIC)}
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_where_mixing_is_allowed_a_run_sends_no_more_than_its_budget(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    """Two researchers one after the other send what they have read; they share the budget, and the run says so."""
+    parts, letters = WAYS[way]
+    script = {**SCRIPT, "researcher": lambda request: END if tool_results(request) else search_for(*parts)}
+    limits = {**LIMITS, "max_unseen_characters": 100, "whole_characters": 0}
+    with wire_lab(
+        tmp_path / "data", monkeypatch, script, docs=documents(tmp_path), limits=limits, verify="off", mix_private=True
+    ) as wire:
+        state = await wire.ask(QUESTION)
+        told = " ".join(problem for request in wire.requests("finding") for problem in said(request))
+    assert 40 < letters(wire.engine.queries) <= 100
+    assert "(max_unseen_characters)" in told
+    assert state.run and MIXED in state.run.notices and MIXED in state.messages[-1].text
+
+
+async def test_a_question_goes_on_with_the_mixing_that_it_was_begun_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = {**SCRIPT, "clarifier": [say("Which plant?"), use(("generate_plan", {}))]}
+    with wire_lab(tmp_path / "data", monkeypatch, script, docs=documents(tmp_path), limits=LIMITS) as wire:
+        wire.engine.otherwise, wire.settings["verify"] = RESULT, "off"
+        await wire.ask(QUESTION)
+        wire.settings["mix_private"] = True
+        state = await wire.ask(Command(resume="The one in Leipzig."))
+        assert state.run and not state.run.scope.mix_private
+        assert not leaked(wire.engine.queries, QUESTION, PUBLIC, state.run.date, "Leipzig.")
+        assert any("Leipzig" in query for query in wire.engine.queries), "the user has named it"
+
+
+CLUB = """
+# Minutes of the rowing club
+
+The committee discussed the price of a new boat, the annual fee and the cost of winter training. Vera Oberholt will
+negotiate with the builder at the Otterness yard. The temperature of the lake fell to 4 degrees in February.
+"""
+WEB = "Filippi and Empacher build eights for 45,000 euros; carbon riggers cost more. A hull is delivered by road."
+
+
+async def test_queries_from_the_question_public_pages_and_what_everybody_knows_are_sent_as_they_are(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "minutes.md").write_text(CLUB)
+    context = Context(docs=(tmp_path / "docs",), data_dir=tmp_path / "data")
+    await asyncio.to_thread(Library(context).refresh)
+    desk, shelf = new_desk(), Shelf("shelf", Found("Boats", "https://boats.example/", WEB))
+    tool = WebSearch(context, [shelf], desk)
+
+    async def search(*queries: str) -> str:
+        try:
+            outcome = await tool.run(WebSearchArguments(queries=list(queries)))
+        except ToolFailed as failure:
+            return str(failure)
+        await keep(outcome, {hit.source.key: 1 for hit in outcome.hits}, desk.pages, "question")
+        return " ".join(outcome.problems)
+
+    await note_user(desk.pages, [HumanMessage("What does an eight for rowers cost?")], RUN)
+    first = ["eight for rowers price 2026", '"Stämpfli" eight & oars cost', "FISA boat weight rules", "八人艇价格"]
+    assert [await search(query) for query in first] == [""] * 4
+    assert shelf.asked == first
+    assert "Not searched: 'builder yard Otterness': 'builder', 'yard', 'Otterness'" in await search(
+        "builder yard Otterness"
+    )
+    assert not await search("Filippi or Empacher hull, carbon riggers")
+    assert "'discussed', 'price', 'negotiate'" in await search("eights discussed price negotiate")
+    assert "'Vera', 'Oberholt'" in await search("Vera Oberholt rowers")
+    assert shelf.asked[5:] == ["eights", "rowers"]
+
+
+@pytest.mark.fault("R7")
+@pytest.mark.parametrize("is_named", [False, True])
+async def test_an_address_that_stands_in_a_document_is_opened_only_if_the_user_writes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_named: bool
+) -> None:
+    folder = documents(tmp_path)
+    with wire_lab(
+        tmp_path / "data", monkeypatch, SCRIPT, docs=folder, limits={"whole_characters": 0}, verify="off"
+    ) as wire:
+        address = wire.web.url("/light")
+        wire.script["researcher"] = lambda request: opening(address, request)
+        (folder[0] / "links.md").write_text(f"The deal is described at {address} for the board.")
+        await wire.ask(f"What does {address} say of the deal?" if is_named else "What is the deal?")
+        told = " ".join(problem for request in wire.requests("finding") for problem in said(request))
+    assert wire.web.asked("/light") == is_named
+    assert ("neither the user nor a result" in told) is not is_named
+
+
+def opening(address: str, request: Received) -> Reply:
+    turns = [use(("internal_search", {"queries": ["the deal of the board"]})), open_pages(address), END]
+    return turns[min(len(tool_results(request)), 2)]
+
+
+def test_the_planners_lines_of_a_plan_that_the_user_has_edited_are_not_the_users_words() -> None:
+    plan_shown = marked("1. Project Kestrel\n2. Prices", "plan")
+    edited = HumanMessage("1. Project Kestrel\n2. Prices of plants")
+    assert words_of_user([HumanMessage("What does it cost?"), plan_shown, edited]) == [
+        "What does it cost?",
+        "2. Prices of plants",
+    ]
