@@ -22,7 +22,6 @@ from command import Ended
 from held import gate
 from lab import PLAN, lab
 from langgraph.types import Command
-from langgraph_sdk import get_client
 from openai_server import Received, Reply
 from server import GRAPH, SECONDS, Server, said
 from wire import FACTS, QUESTION, plain_run, researched, written
@@ -219,7 +218,7 @@ def test_the_command_and_the_server_never_run_a_thread_both(wire: WireDesk, writ
     thread = str(uuid.uuid4())
 
     async def run_on_server() -> dict[str, Any]:
-        async with get_client(url=server.url) as client:
+        async with server.client() as client:
             await client.threads.create(thread_id=thread, if_exists="do_nothing")
             values: Any = await client.runs.wait(thread, GRAPH, input=said(FOLLOW_UP), raise_error=False)
             return dict(values)
