@@ -94,45 +94,34 @@ class RunBook(NamedTuple):
         """
         # What words mean depends on how the thread stands, which nobody may change once it was read.
         async with self.database.saver.leases.hold(thread_id(thread)) as lease:
-            return await self._ask(lease, thread, words, given, view, strategy)
-
-    async def _ask(
-        self,
-        lease: Lease,
-        thread: str,
-        words: str,
-        given: Mapping[str, Any],
-        view: Progress,
-        strategy: Strategy | None,
-    ) -> Standing:
-        begun_by = await self._begun_by(thread)
-        if begun_by and strategy not in (None, begun_by):
-            raise UnknownSetting(
-                f"The run {thread!r} was begun by the strategy {begun_by!r} and goes on by it, not by {strategy!r}: "
-                "leave out --strategy, or begin another run (--thread)."
-            )
-        graph = self.graph(begun_by or strategy or default_strategy())
-        snapshot = await _snapshot(graph, thread)
-        choices = await self._kept(thread).choices(given)
-        if "clarify" not in given and not _is_unfinished(snapshot):
-            # Who did not want to be asked about one question may want to about the next.
-            choices.pop("clarify", None)
-        context = self._context(choices)
-        check_question([HumanMessage(words)], context.limits.question_characters)
-        check_tools(context)
-        if not snapshot.values:
-            await asyncio.to_thread(list, open_roots(context))
-        notices = (*check_models(ROLES, context), *await asyncio.to_thread(check_language, context.language))
-        await self._kept(thread).remember(choices, context)
-        # In a thread, for it may wait a moment and has a loop of its own.
-        context = context.model_copy(update={"notices": await asyncio.to_thread(offers, context)})
-        view.begin((*notices, *context.notices))
-        try:
-            return await self._run(graph, lease, thread, _message(snapshot, words), context, view)
-        except UserMistake:
-            if not snapshot.values and not await _has_begun(graph, thread):
-                await self.database.saver.adelete_thread(thread_id(thread))
-            raise
+            begun_by = await self._begun_by(thread)
+            if begun_by and strategy not in (None, begun_by):
+                raise UnknownSetting(
+                    f"The run {thread!r} was begun by the strategy {begun_by!r} and goes on by it, not by "
+                    f"{strategy!r}: leave out --strategy, or begin another run (--thread)."
+                )
+            graph = self.graph(begun_by or strategy or default_strategy())
+            snapshot = await _snapshot(graph, thread)
+            choices = await self._kept(thread).choices(given)
+            if "clarify" not in given and not _is_unfinished(snapshot):
+                # Who did not want to be asked about one question may want to about the next.
+                choices.pop("clarify", None)
+            context = self._context(choices)
+            check_question([HumanMessage(words)], context.limits.question_characters)
+            check_tools(context)
+            if not snapshot.values:
+                await asyncio.to_thread(list, open_roots(context))
+            notices = (*check_models(ROLES, context), *await asyncio.to_thread(check_language, context.language))
+            await self._kept(thread).remember(choices, context)
+            # In a thread, for it may wait a moment and has a loop of its own.
+            context = context.model_copy(update={"notices": await asyncio.to_thread(offers, context)})
+            view.begin((*notices, *context.notices))
+            try:
+                return await self._run(graph, lease, thread, _message(snapshot, words), context, view)
+            except UserMistake:
+                if not snapshot.values and not await _has_begun(graph, thread):
+                    await self.database.saver.adelete_thread(thread_id(thread))
+                raise
 
     async def resume(self, thread: str, answer: str, given: Mapping[str, Any], view: Progress) -> Standing:
         """Go on with a run that was stopped, or answer one that waits; a finished one is only read.
@@ -140,27 +129,22 @@ class RunBook(NamedTuple):
         What is given holds from now on; else the thread's earlier settings do. Raises `ThreadBusy`.
         """
         async with self.database.saver.leases.hold(thread_id(thread)) as lease:
-            return await self._resume(lease, thread, answer, given, view)
-
-    async def _resume(
-        self, lease: Lease, thread: str, answer: str, given: Mapping[str, Any], view: Progress
-    ) -> Standing:
-        standing = await self.read(thread)
-        choices = await self._kept(thread).choices(given)
-        context = self._context(choices)
-        # Where nothing is given, they were told when the run began.
-        notices = check_models(ROLES, context) if given else ()
-        if answer and not standing.asks:
-            raise UnknownSetting(f"The run {thread!r} asks nothing: leave out --answer.")
-        if answer:
-            check_question([HumanMessage(answer)], context.limits.question_characters)
-        if given:
-            await self._kept(thread).remember(choices, context)
-        if not answer and (standing.asks or not standing.is_unfinished):
-            return standing
-        view.begin(notices)
-        graph = self.graph(standing.strategy)
-        return await self._run(graph, lease, thread, Command(resume=answer) if answer else None, context, view)
+            standing = await self.read(thread)
+            choices = await self._kept(thread).choices(given)
+            context = self._context(choices)
+            # Where nothing is given, they were told when the run began.
+            notices = check_models(ROLES, context) if given else ()
+            if answer and not standing.asks:
+                raise UnknownSetting(f"The run {thread!r} asks nothing: leave out --answer.")
+            if answer:
+                check_question([HumanMessage(answer)], context.limits.question_characters)
+            if given:
+                await self._kept(thread).remember(choices, context)
+            if not answer and (standing.asks or not standing.is_unfinished):
+                return standing
+            view.begin(notices)
+            graph = self.graph(standing.strategy)
+            return await self._run(graph, lease, thread, Command(resume=answer) if answer else None, context, view)
 
     async def read(self, thread: str) -> Standing:
         """How a thread stands; raises `UnknownThread` if there is none of this name."""

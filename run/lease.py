@@ -102,6 +102,7 @@ class Lease:
         self.thread_id, self.owner = thread_id, uuid.uuid4().hex
         self.is_lost = False
         self._reader: asyncio.Task[Any] | None = None
+        self._cancelled: asyncio.Task[Any] | None = None
 
     @property
     def config(self) -> dict[str, Any]:
@@ -111,7 +112,8 @@ class Lease:
     def lose(self) -> None:
         """Stop the run, which could only pay for what is not kept any more."""
         if not self.is_lost and self._reader:
-            self._reader.cancel()
+            self._cancelled = self._reader
+            self._cancelled.cancel()
         self.is_lost = True
 
     async def guard(self, parts: AsyncIterator[Any]) -> AsyncGenerator[Any, None]:
@@ -122,7 +124,7 @@ class Lease:
                 try:
                     part = await anext(parts)
                 finally:
-                    reader, self._reader = self._reader, None
+                    self._reader = None
                 yield part
         except StopAsyncIteration:
             return
@@ -131,7 +133,9 @@ class Lease:
         except BaseException as error:
             if not self.is_lost:
                 raise
-            if isinstance(error, asyncio.CancelledError) and reader and reader.uncancel():
+            # As with a deadline of asyncio, a cancellation by others stays one.
+            is_by_others = self._cancelled is None or self._cancelled.uncancel() > 0
+            if isinstance(error, asyncio.CancelledError) and is_by_others:
                 raise
         raise ThreadBusy(
             "Another process has taken this run over, for this one was not heard of for a while: what it did since is "
