@@ -11,14 +11,14 @@ from collections.abc import AsyncGenerator, Generator, Iterator, Mapping
 from contextlib import AsyncExitStack
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 from pydantic_settings import SettingsError
 
@@ -34,6 +34,7 @@ from .background import aiterate, background_loop, hand_over, iterate, wait_for
 from .strategies import GRAPHS, MARK, Strategy, check_strategy
 from .words import nearest
 
+Settings = TypeVar("Settings", bound=BaseModel)
 RECURSION_LIMIT = 500
 """Supersteps of a run; several times what the default limits allow."""
 
@@ -224,8 +225,13 @@ def _checked(settings: dict[str, Any]) -> dict[str, Any]:
 
 def read_context(given: Mapping[str, Any]) -> Context:
     """The settings from a dict; raises `UnknownSetting` in one line for a name or value that is not known."""
+    return read_settings(Context, given)
+
+
+def read_settings(kind: type[Settings], given: Mapping[str, Any]) -> Settings:
+    """Settings of this kind from a dict; raises `UnknownSetting` in one line for a name or value that is not known."""
     try:
-        return Context(**given)
+        return kind(**given)
     except ValidationError as error:
         # The branches of a union each complain.
         faults = dict.fromkeys(map(_in_words, error.errors()))

@@ -10,11 +10,12 @@ from ..run.context import Context
 from ..run.imports import imported_for_good
 from ..run.page_store import PageStore
 from ..run.saver import RunSaver
+from ..run.user_settings import UserSettings
 from .embed import compile_graph
 
 with imported_for_good():
-    deep_research = compile_graph("orchestrated")
-    planned_research = compile_graph("planned")
+    deep_research = compile_graph("orchestrated").copy({"context_schema": UserSettings})
+    planned_research = compile_graph("planned").copy({"context_schema": UserSettings})
 
 
 @asynccontextmanager

@@ -7,6 +7,7 @@ import os
 from ..run.context import Context
 from ..run.limits import ENVIRONMENT_PREFIX, Limits
 from .strategies import VARIABLE
+from .users import ServerSettings
 from .words import nearest
 
 
@@ -14,6 +15,7 @@ def unknown_variables() -> str:
     """What to say of them, in one line; empty if there are none."""
     known = {name.upper() for name in (*Context.model_fields, *Limits.model_fields)}
     known.add(VARIABLE.removeprefix(ENVIRONMENT_PREFIX))
+    known |= {f"SERVER_{name.upper()}" for name in ServerSettings.model_fields}
     given = sorted(name for name in os.environ if name.upper().startswith(ENVIRONMENT_PREFIX))
     unknown = [name for name in given if name.upper().removeprefix(ENVIRONMENT_PREFIX) not in known]
     return "; ".join(f"{name} is no setting{_meant(name, known)}" for name in unknown)

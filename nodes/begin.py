@@ -22,6 +22,7 @@ from ..reading.folder import LeftOut
 from ..reading.web_page import start_parsers
 from ..run.context import ROLES, Context, bound
 from ..run.conversation import check_question, clean, entry_of, question_of, refused
+from ..run.ledger import check_account
 from ..run.packet import Placement, emit
 from ..run.packets import ChatHeartbeat, DocumentsIndexed
 from ..run.pages import pages_of
@@ -86,6 +87,7 @@ async def begin(state: ResearchState, runtime: Runtime[Context]) -> BeginUpdate:
 
 async def _start(state: ResearchState, runtime: Runtime[Context], entry: Entry, drop: list[AnyMessage]) -> BeginUpdate:
     context, messages = settings_of(runtime), [m for m in state.messages if m not in drop]
+    await check_account(pages_of(runtime.store, ""), context)
     check_tools(context)
     if choose_engines(context):
         start_parsers(context.limits)

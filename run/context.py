@@ -10,7 +10,6 @@ from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 import platformdirs
 from langchain_core.language_models import BaseChatModel
-from langgraph.runtime import Runtime
 from pydantic import Field, InstanceOf, WithJsonSchema, field_validator
 from pydantic.json_schema import SkipJsonSchema
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
@@ -51,6 +50,8 @@ class Context(BaseSettings):
     models: Model | dict[Role, Model] | None = Field(default=None, title="Models")
     """One model for all roles, or a model by role: a name such as `extractive` or a chat model instance.
     Where no verifier is named, the writer's model plays it."""
+    allow_models: Annotated[tuple[str, ...], NoDecode] = Field(default=(), title="Models to choose from")
+    """Models that users of the server may choose instead of `models`."""
     window: int | None = Field(default=None, gt=0, title="Window")
     """Input tokens that the models can read, where their own profile is wrong or missing."""
     reasoning: bool | None = Field(default=None, title="Reasoning")
@@ -104,6 +105,11 @@ class Context(BaseSettings):
     marked, or so that they are first cited anew or given back to the writer once."""
     review_plan: bool = Field(default=False, title="Review the plan")
     """Show the plan for approval before research starts."""
+    user_daily_tokens: int | None = Field(default=None, gt=0, title="Tokens of a user in a day")
+    """Tokens, input and output, that the runs of one user of the server may take in a day (UTC) before no new question
+    of theirs is begun; unlimited if not set."""
+    user_daily_usd: float | None = Field(default=None, gt=0, title="Money of a user in a day")
+    """The same in US dollars, where `prices` or the provider tells what calls cost."""
     user: str = Field(default="", title="User")
     """Id of the user, for tracing only."""
     session: str = Field(default="", title="Session")
@@ -115,7 +121,10 @@ class Context(BaseSettings):
     clock: SkipJsonSchema[InstanceOf[Clock]] = Field(default_factory=SystemClock, exclude=True, repr=False)
     """The clock that the run goes by."""
 
-    @field_validator("engines", "domains_allow", "domains_deny", "allow_private", "ports", "model_ports", mode="before")
+    @field_validator(
+        *("engines", "domains_allow", "domains_deny", "allow_models", "allow_private", "ports", "model_ports"),
+        mode="before",
+    )
     @classmethod
     def _split_words(cls, value: Any) -> Any:
         return (
@@ -137,11 +146,6 @@ class Context(BaseSettings):
         if isinstance(value, str):
             return [part for part in value.split(os.pathsep) if part]
         return [value] if isinstance(value, Path) else value
-
-
-def context_of(runtime: Runtime[Context]) -> Context:
-    """The settings of this run; the defaults where the caller gave none."""
-    return runtime.context or Context()
 
 
 def bound(context: Context, scope: Scope) -> Context:

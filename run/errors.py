@@ -13,6 +13,7 @@ DeepResearchError
 │   ├── ModelMissing            the provider has no such model, or the key may not use it
 │   ├── ToolsMissing            the model calls tools in no way that is known
 │   ├── SearchRefused           no search key, a wrong one, or its quota is used up
+│   ├── DailyLimitReached       a user of the server has spent what the operator allows in a day
 │   ├── UnknownThread           no run under this name
 │   ├── SyncOnlySaver           checkpointer without async methods
 │   └── DatabaseUnusable        corrupt, foreign, locked or read-only database
@@ -101,6 +102,10 @@ class ToolsMissing(UserMistake):
 
 class SearchRefused(UserMistake):
     """The search engine has no key, does not take it, or its quota is used up."""
+
+
+class DailyLimitReached(UserMistake):
+    """A user of the server has spent what its operator allows in a day."""
 
 
 class UnknownThread(UserMistake):

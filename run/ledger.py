@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Set
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from langgraph.errors import GraphBubbleUp
 
 from ..state import Run, Spent
 from .answers import Answers
-from .errors import UserMistake
+from .context import Context
+from .errors import DailyLimitReached, UserMistake
 from .pages import Pages
+from .spending import total
 
+ACCOUNTS = "accounts"
+"""In the place of a thread's id, where the accounts of the server's users are kept."""
 _EMPTY: dict[str, Any] = {"owners": [], "seconds": 0.0}
 
 
@@ -65,9 +70,11 @@ async def booked(pages: Pages, question_id: str, bill: Bill, *, researcher: str 
     `researcher`: the id of the task whose bill it is. Its costs are noted in any case, since they reach the run with
     its finding only, and its time passes beside that of others and is none of the run's own.
     """
-    bill.answers = Answers(pages, " ".join(["answers to", question_id, researcher]))
+    bill.answers = bill.answers or Answers(pages, " ".join(["answers to", question_id, researcher]))
+    earlier = set(bill.costs)
     try:
-        yield
+        async with _charged(pages, bill, earlier, _name(question_id, researcher)):
+            yield
     except (Exception, asyncio.CancelledError) as error:
         # What went wrong within says more than a store that fails as well.
         with suppress(Exception):
@@ -77,6 +84,43 @@ async def booked(pages: Pages, question_id: str, bill: Bill, *, researcher: str 
         raise
     if researcher:
         await _note(pages, question_id, researcher, bill.costs, 0.0)
+
+
+@asynccontextmanager
+async def _charged(pages: Pages, bill: Bill, earlier: Set[str], place: str) -> AsyncIterator[None]:
+    """Add what is spent within to the day's account of the server's user for whom the run is.
+
+    What is noted at this place was charged when it was paid: the node was stopped then, and is begun again.
+    """
+    try:
+        yield
+    finally:
+        noted = (await pages.noted(place) or {}) if pages.user else {}
+        spent = total({key: one for key, one in bill.costs.items() if key not in earlier and key not in noted})
+        if (user := pages.user) and (spent.tokens or spent.usd):
+            accounts, name = pages.of_thread(ACCOUNTS), _account(user)
+            async with accounts.alone(name):
+                known = await accounts.noted(name) or {"tokens": 0, "usd": 0.0}
+                note = {"tokens": known["tokens"] + spent.tokens, "usd": known["usd"] + spent.usd}
+                await accounts.note({name: note})
+
+
+async def check_account(pages: Pages, context: Context) -> None:
+    """Refuse a new question of a user of the server who has spent what is allowed in a day: `DailyLimitReached`."""
+    limits = {"tokens": context.user_daily_tokens, "usd": context.user_daily_usd}
+    if not (user := pages.user) or not any(limits.values()):
+        return
+    spent = await pages.of_thread(ACCOUNTS).noted(_account(user)) or {}
+    for unit, most in limits.items():
+        if most is not None and spent.get(unit, 0) >= most:
+            raise DailyLimitReached(
+                f"{user} has spent {spent[unit]:,} {unit} today, of {most:,} that are allowed "
+                f"(DEEP_RESEARCH_USER_DAILY_{unit.upper()}); new questions are taken from 00:00 UTC."
+            )
+
+
+def _account(user: str) -> str:
+    return f"{user} {datetime.now(UTC):%Y-%m-%d}"
 
 
 async def owed(pages: Pages, question_id: str) -> Owed:

@@ -33,10 +33,16 @@ def text_hash(text: str) -> str:
 class Pages:
     """The texts of one thread, and notes about them."""
 
-    def __init__(self, store: BaseStore, thread_id: str) -> None:
+    def __init__(self, store: BaseStore, thread_id: str, user: str = "") -> None:
         self._store = store
+        self.user = user
+        """The user of the server for whom the run is; empty elsewhere."""
         self.place = page_namespace(thread_id)
         """The namespace in the store."""
+
+    def of_thread(self, thread_id: str) -> Pages:
+        """The texts of another thread in the same store."""
+        return Pages(self._store, thread_id)
 
     async def keep(self, text: str) -> str:
         """Keep a text under its SHA-256 and return that."""
@@ -110,7 +116,8 @@ def pages_of(store: BaseStore | None, question_id: str) -> Pages:
     """The texts of the thread on which the calling node runs, or of one question where there is no thread."""
     assert store is not None, "build_graph and the server always give a store"
     # From the node's config and not from the state: a copied thread has texts of its own.
-    return Pages(store, str(get_config().get("configurable", {}).get("thread_id") or question_id))
+    given = get_config().get("configurable", {})
+    return Pages(store, str(given.get("thread_id") or question_id), str(given.get("langgraph_auth_user_id") or ""))
 
 
 def refer(call_id: str, content_hash: str) -> ToolMessage:

@@ -24,6 +24,8 @@ from lab import write_documents
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
+from deep_research.app.users import TOKEN_FILE
+
 ROOT = Path(__file__).resolve().parents[1]
 CONFIG = ROOT / "langgraph.json"
 GRAPH = "deep_research"
@@ -83,9 +85,14 @@ class Server:
         """Drop the list of threads and runs, which the server writes every ten seconds: a kill may come before."""
         shutil.rmtree(self.folder / ".langgraph_api", ignore_errors=True)
 
-    def client(self) -> LangGraphClient:
+    @property
+    def token(self) -> str:
+        """The token that it made at its first start."""
+        return (self.data / TOKEN_FILE).read_text("utf-8")
+
+    def client(self, token: str = "") -> LangGraphClient:
         """A client as any app would make it."""
-        return get_client(url=self.url)
+        return get_client(url=self.url, api_key=token or self.token)
 
     def complaints(self) -> list[str]:
         """What a user should not see in the log."""

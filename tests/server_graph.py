@@ -13,11 +13,11 @@ from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
 from langchain_core.messages import BaseMessage, HumanMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langgraph.config import get_config
-from pydantic import Field
 
 from deep_research.app import server
 from deep_research.models.extractive import ExtractiveChatModel
-from deep_research.run.context import Context, Model, Role
+from deep_research.run.context import Context, Role
+from deep_research.run.user_settings import UserSettings
 
 FOLDER = "SERVER_GRAPH_FOLDER"
 """Environment variable that names the folder of the notes and of the word to wait for."""
@@ -65,14 +65,12 @@ class NotedModel(ExtractiveChatModel):
             await asyncio.sleep(PAUSE)
 
 
-class NotedContext(Context):
-    """Settings whose models are noted ones, where a call names none."""
+class NotedSettings(UserSettings):
+    """Settings whose models are noted ones."""
 
-    models: Model | dict[Role, Model] | None = Field(default_factory=lambda: _noted_models())
-
-
-def _noted_models() -> dict[Role, Model]:
-    return {role: NotedModel(role=role) for role in get_args(Role)}
+    @property
+    def operator(self) -> Context:
+        return Context(models={role: NotedModel(role=role) for role in get_args(Role)})
 
 
 def _write(note: str) -> None:
@@ -88,4 +86,4 @@ def _is_held(first: str) -> bool:
         return False
 
 
-deep_research = server.deep_research.copy({"context_schema": NotedContext})
+deep_research = server.deep_research.copy({"context_schema": NotedSettings})

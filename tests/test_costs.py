@@ -9,12 +9,15 @@ from typing import Any
 import pytest
 from lab import REPORT, in_order, lab, research, search, simple_research
 from langchain_core.messages import AIMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.store.memory import InMemoryStore
 
+from deep_research.app.embed import build_graph
 from deep_research.models.scripted import ScriptedChatModel, call, calls
-from deep_research.run.errors import ModelFailed
+from deep_research.run.errors import DailyLimitReached, ModelFailed
 from deep_research.run.limits import Limits
 from deep_research.run.spending import for_round, seconds_left, total
-from deep_research.state import Spent
+from deep_research.state import ResearchState, Spent
 
 
 async def hang(*_: Any) -> str:
@@ -163,3 +166,22 @@ async def test_excerpts_in_place_of_a_finding_cite_what_they_are_taken_from(tmp_
         assert by_number[int(marker.strip("[]"))] == excerpt[0]
         assert "[" not in excerpt and "<" not in excerpt
     assert len(numbered.splitlines()) == 3
+
+
+async def test_a_user_of_the_server_begins_no_question_once_the_days_allowance_is_spent(tmp_path: Path) -> None:
+    store = InMemoryStore()
+
+    async def ask(user: str, most: int | None) -> ResearchState:
+        graph = build_graph(checkpointer=InMemorySaver(), store=store)
+        # As the server names whose token a run came with.
+        graph = graph.with_config({"configurable": {"langgraph_auth_user_id": user}})
+        return await lab(tmp_path, graph=graph, user_daily_tokens=most).ask()
+
+    spent = total((await ask("alice", 1_000_000)).spending).tokens
+    with pytest.raises(
+        DailyLimitReached, match=f"alice has spent {spent:,} tokens today, of {spent:,} that are allowed"
+    ):
+        await ask("alice", spent)
+    assert (await ask("alice", spent + 1)).report
+    assert (await ask("bob", spent)).report
+    assert (await ask("alice", None)).report

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import sqlite3
 import subprocess
@@ -184,7 +185,8 @@ def test_the_script_of_the_readme_prints_a_cited_report(server: Server) -> None:
     script = next(script for script in scripts if "langgraph_sdk" in script)
     assert "http://127.0.0.1:2024" in script
     here = script.replace("http://127.0.0.1:2024", server.url)
-    done = subprocess.run([sys.executable, "-c", here], capture_output=True, text=True, timeout=60)
+    environment = {**os.environ, "LANGGRAPH_API_KEY": server.token}
+    done = subprocess.run([sys.executable, "-c", here], capture_output=True, text=True, timeout=60, env=environment)
     assert done.returncode == 0, done.stderr
     assert "write_report" in done.stdout
     assert "1844. [1]" in done.stdout

@@ -1,0 +1,151 @@
+"""What a user may do on the server: all with what is theirs, and nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Mapping
+from contextlib import closing
+from typing import Any
+
+from langgraph_sdk import Auth, get_client
+
+from ..run.checkpoints import FILE_NAME
+from ..run.context import Context
+from ..run.errors import UserMistake
+from ..run.user_settings import UserSettings
+from .embed import RECURSION_LIMIT, read_settings
+from .users import LOCAL_USER, server_settings, token_in, user_of
+
+auth = Auth()
+NOT_SETTINGS = frozenset({"thread_id", "checkpoint_id", "checkpoint_ns", "checkpoint_map", "__event_streaming_v2"})
+"""What may stand in a run's `configurable` and is no setting: a place in the thread, and how it is streamed."""
+
+
+@auth.authenticate
+async def authenticate(headers: dict[bytes, bytes], scope: dict[str, Any]) -> Auth.types.MinimalUserDict:
+    """Return whose token a request bears."""
+    given = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in headers.items()}
+    user = user_of(token_in(given), (scope.get("client") or ("",))[0])
+    if user is None:
+        raise Auth.exceptions.HTTPException(status_code=401, detail="A token is needed.")
+    return {"identity": user}
+
+
+@auth.on
+async def refuse(ctx: Auth.types.AuthContext, value: Any) -> bool:  # noqa: ARG001 - LangGraph passes them by name
+    """Refuse what no other handler allows: the store, schedules, and whatever is added to the server."""
+    return False
+
+
+@auth.on.threads
+async def own_threads(ctx: Auth.types.AuthContext, value: Any) -> dict[str, Any]:
+    """Let a user see and change their own threads."""
+    return _owned(ctx, value)
+
+
+@auth.on.threads.create
+async def new_threads(ctx: Auth.types.AuthContext, value: Any) -> dict[str, Any]:
+    """Let a user make threads, but none by the id of a run that somebody else has in the database."""
+    await _check_unclaimed(ctx.user.identity, value)
+    return _owned(ctx, value)
+
+
+@auth.on.threads.create_run
+async def own_runs(ctx: Auth.types.AuthContext, value: Any) -> dict[str, Any]:
+    """Let a user run a graph on their own threads, with the settings that are left to them."""
+    await _check_run(value)
+    await _check_unclaimed(ctx.user.identity, value)
+    await _check_load(ctx.user.identity, value)
+    return _owned(ctx, value)
+
+
+@auth.on.assistants
+async def own_assistants(ctx: Auth.types.AuthContext, value: Any) -> dict[str, Any]:
+    """Let a user see the graphs as they are served, and assistants of their own."""
+    if ctx.action not in ("create", "update", "delete"):
+        return {"$or": [{"created_by": "system"}, {"owner": ctx.user.identity}]}
+    await _check_settings(value.get("context") or {})
+    await _check_settings((value.get("config") or {}).get("configurable") or {})
+    return _owned(ctx, value)
+
+
+def _owned(ctx: Auth.types.AuthContext, value: Any) -> dict[str, Any]:
+    """Mark what is written as the user's, and return the filter for it."""
+    owner = {"owner": ctx.user.identity}
+    if ctx.action in ("create", "update", "create_run") and isinstance(value.get("metadata"), dict):
+        value["metadata"].pop("created_by", None)
+        value["metadata"].update(owner)
+    elif ctx.action == "create":
+        value["metadata"] = dict(owner)
+    return owner
+
+
+async def _check_run(value: Mapping[str, Any]) -> None:
+    given = value.get("kwargs") or {}
+    command, sent = given.get("command") or {}, given.get("input")
+    if given.get("webhook"):
+        _refuse("webhook: this server calls no other.")
+    if sent is not None and not (isinstance(sent, dict) and sent.keys() <= {"messages"}):
+        _refuse('input: a run takes {"messages": [...]} and nothing else.')
+    update = command.get("update")
+    if command.get("goto") or (update and not (isinstance(update, dict) and update.keys() <= {"messages"})):
+        _refuse('command: a run takes {"resume": ...} or {"update": {"messages": [...]}} and nothing else.')
+    config = given.get("config") or {}
+    thread = (config.get("configurable") or {}).get("thread_id")
+    if thread and str(thread) != str(value.get("thread_id")):
+        _refuse("configurable: the thread is the one that the run is created on.")
+    if (config.get("recursion_limit") or 0) > RECURSION_LIMIT:
+        _refuse(f"recursion_limit: {RECURSION_LIMIT} at most.")
+    await _check_settings(given.get("context") or {})
+
+
+async def _check_settings(context: Mapping[str, Any]) -> None:
+    given = {name: value for name, value in context.items() if name not in NOT_SETTINGS}
+    try:
+        settings = read_settings(UserSettings, given)
+        await asyncio.to_thread(lambda: settings.context)
+    except UserMistake as error:
+        _refuse(str(error))
+
+
+async def _check_unclaimed(user: str, value: Mapping[str, Any]) -> None:
+    """Refuse a thread whose checkpoints were written for somebody else; the command line's are the local user's."""
+    if thread := value.get("thread_id"):
+        owner = await asyncio.to_thread(_owner_of_checkpoints, str(thread))
+        if owner not in (None, user):
+            _refuse(f"There is no thread {thread}.", 404)
+
+
+def _owner_of_checkpoints(thread_id: str) -> str | None:
+    """The user for whom a thread's checkpoints were written; none if there are no checkpoints."""
+    query = (
+        "SELECT json_extract(CAST(metadata AS TEXT), '$.langgraph_auth_user_id') FROM checkpoints WHERE thread_id = ?"
+    )
+    file = (Context().data_dir / FILE_NAME).absolute()
+    if not file.exists():
+        return None
+    with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as connection:
+        row = connection.execute(f"{query} LIMIT 1", (thread_id,)).fetchone()
+    return None if row is None else row[0] or LOCAL_USER
+
+
+async def _check_load(user: str, value: Mapping[str, Any]) -> None:
+    """Refuse a run beyond what one user may have at once, and one that would throw away what a run under way has."""
+    client = get_client()
+    most = server_settings().user_runs
+    if await client.threads.count(metadata={"owner": user}, status="busy") >= most:
+        _refuse(f"{user} has {most} runs at work, as many as one user may have (DEEP_RESEARCH_SERVER_USER_RUNS).", 429)
+    is_new_input = (value.get("kwargs") or {}).get("input") is not None
+    if is_new_input and value.get("multitask_strategy") == "interrupt" and value.get("thread_id"):
+        busy = await client.threads.search(ids=[str(value["thread_id"])], status="busy", limit=1)
+        if busy:
+            _refuse(
+                "The thread is at work, and new input would throw away what was found: steer it by the command "
+                '{"update": {"messages": [...]}}, or wait (multitask_strategy "enqueue").',
+                409,
+            )
+
+
+def _refuse(words: str, status: int = 422) -> None:
+    raise Auth.exceptions.HTTPException(status_code=status, detail=words)

@@ -1,0 +1,156 @@
+"""What stands before the server's routes: who asks, from where, and how much."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+from starlette.applications import Starlette
+from starlette.datastructures import Headers
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from .users import LOCAL_USER, LOOPBACK, server_settings, token_in, user_of, users
+
+BODY_BYTES = 256 * 1024
+"""Size of a request's body; the longest question takes half of it."""
+PUBLIC = frozenset({"/ok"})
+"""Paths that need no token."""
+SERVED = re.compile(r"/(?:ok|info|docs|openapi\.json|(?:assistants|threads|runs)(?:/.*)?)")
+"""Paths that are served at all: the server's others deploy, measure, reset or serve other protocols."""
+STATE_WRITES = re.compile(r"/threads/[^/]+/state")
+REFUSED_STATE = (
+    "The state of a thread is not written from outside: send a message as the input of a run, or steer a run under "
+    'way by the command {"update": {"messages": [...]}}.'
+)
+
+
+class Guard:
+    """Refuses requests that no client of ours makes; what it lets through has a user's token."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or answer it by the reason why not."""
+        # The server's own calls come by a path that no request can have.
+        if scope["type"] not in ("http", "websocket") or scope.get("root_path", "").startswith("/noauth"):
+            return await self._app(scope, receive, send)
+        headers = Headers(scope=scope)
+        refused = _refused(scope, headers)
+        if refused is None and scope["type"] == "http" and scope["method"] in ("POST", "PUT", "PATCH", "DELETE"):
+            body = await _body(receive)
+            refused = _refused_body(scope, headers, body)
+            receive = _once(body or b"", receive)
+        if refused is None:
+            return await self._app(scope, receive, send)
+        if scope["type"] == "websocket":
+            return await send({"type": "websocket.close", "code": 1008, "reason": refused[1][:120]})
+        return await JSONResponse({"detail": refused[1]}, status_code=refused[0])(scope, receive, send)
+
+
+def _refused(scope: Scope, headers: Headers) -> tuple[int, str] | None:
+    """The status and the reason with which a request is refused for its head; none if it is not."""
+    settings, host, origin = server_settings(), headers.get("host", ""), headers.get("origin")
+    name = urlsplit(f"//{host}").hostname or ""
+    if name not in {one.strip("[]") for one in LOOPBACK} and name not in settings.hosts and host not in settings.hosts:
+        return 421, f"The server is not reached as {host!r}; its operator can allow it: DEEP_RESEARCH_SERVER_HOSTS."
+    is_own = origin is not None and urlsplit(origin).netloc == host
+    if origin is not None and not is_own and origin not in settings.origins:
+        return (
+            403,
+            f"Pages of {origin!r} may not use this server; its operator can allow it: DEEP_RESEARCH_SERVER_ORIGINS.",
+        )
+    if not SERVED.fullmatch(scope["path"]):
+        return 404, "Nothing is served here."
+    if scope["path"] in PUBLIC:
+        return None
+    client = scope.get("client") or ("",)
+    if user_of(token_in(dict(headers)), client[0]) is None:
+        return (
+            401,
+            "A token is needed, as `Authorization: Bearer TOKEN` or `X-Api-Key: TOKEN`; see SECURITY.md.",
+        )
+    return None
+
+
+def _refused_body(scope: Scope, headers: Headers, body: bytes | None) -> tuple[int, str] | None:
+    if body is None:
+        return 413, f"The request is longer than {BODY_BYTES} bytes."
+    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if body and kind != "application/json":
+        return 415, "The body of a request is JSON (`Content-Type: application/json`)."
+    path, method = scope["path"].rstrip("/"), scope["method"]
+    if method != "GET" and STATE_WRITES.fullmatch(path):
+        return 403, REFUSED_STATE
+    if path == "/threads" and _names(body, "supersteps"):
+        return 403, REFUSED_STATE
+    return None
+
+
+def _names(body: bytes, key: str) -> bool:
+    try:
+        return key in json.loads(body)
+    except (ValueError, TypeError, RecursionError):
+        # The server says what is wrong with it.
+        return False
+
+
+async def _body(receive: Receive) -> bytes | None:
+    """The body of a request; none if it is too long."""
+    parts, length = list[bytes](), 0
+    while True:
+        message = await receive()
+        part = message.get("body", b"")
+        length += len(part)
+        if length > BODY_BYTES:
+            return None
+        parts.append(part)
+        if message["type"] != "http.request" or not message.get("more_body"):
+            return b"".join(parts)
+
+
+def _once(body: bytes, receive: Receive) -> Receive:
+    """Hand the body on in one piece, and then what the connection says."""
+    is_sent = False
+
+    async def replay() -> Message:
+        nonlocal is_sent
+        if is_sent:
+            return await receive()
+        is_sent = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return replay
+
+
+@asynccontextmanager
+async def _lifespan(_: Any) -> AsyncIterator[None]:
+    for token, user in users().items():
+        if user == LOCAL_USER:
+            sys.stderr.write(f"\nToken of this server, for clients on this machine: {token}\n\n")
+    yield
+
+
+class AllowedOrigins(CORSMiddleware):
+    """Lets pages of the allowed origins ask; their names are read when the server starts."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        super().__init__(
+            app,
+            allow_origins=server_settings().origins,
+            allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
+            allow_headers=["*"],
+            expose_headers=["content-location", "x-pagination-total", "x-pagination-next"],
+        )
+
+
+app = Starlette(lifespan=_lifespan, middleware=[Middleware(AllowedOrigins), Middleware(Guard)])
+"""The server's routes are put into this app by LangGraph, behind its middleware."""

@@ -1,0 +1,147 @@
+"""What a user of the server may set: only what narrows the choices of its operator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import date
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from .context import Context, Engine, Role
+from .errors import UnknownSetting
+from .limits import Limits
+
+HIGHER_IS_NARROWER = frozenset({"min_window", "heartbeat_seconds"})
+"""Limits that are narrowed by raising them."""
+
+
+class UserSettings(BaseModel):
+    """Settings of a run on the server; what is left out is as its operator has set it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, title="Settings")
+
+    language: str = Field(default="", title="Language", max_length=200)
+    """Language of plan and report, by name or code; empty: the operator's, or that of the question."""
+    instructions: str = Field(default="", title="Instructions", max_length=4000)
+    """Tone, length and audience of plan and report, after the operator's house rules."""
+    clarify: Literal["ask", "assume", "off"] | None = Field(default=None, title="Clarify")
+    """`ask` back when a question is unclear, `assume` (state assumptions instead), or `off`."""
+    verify: Literal["off", "check", "repair"] | None = Field(default=None, title="Verify")
+    """Hold each sentence of the report against its sources: `off`, `check` (mark it) or `repair` (correct it)."""
+    review_plan: bool | None = Field(default=None, title="Review the plan")
+    """Show the plan for approval before research starts."""
+    models: str | dict[Role, str] | None = Field(default=None, title="Models")
+    """One of the models that the operator allows (`allow_models`) for all roles, or one by role."""
+    docs: tuple[str, ...] | None = Field(default=None, title="Documents")
+    """Names of the operator's folders and files, or of folders and files below them such as `handbook/2024`."""
+    engines: tuple[Engine, ...] | None = Field(default=None, title="Search engines")
+    """Some of the operator's engines; none to search the operator's documents only."""
+    domains_allow: tuple[str, ...] = Field(default=(), title="Only these domains")
+    """Domains, with their subdomains, that the web is searched and read in."""
+    domains_deny: tuple[str, ...] = Field(default=(), title="Not these domains")
+    """Domains, with their subdomains, that are neither searched nor read."""
+    published_after: date | None = Field(default=None, title="Published after")
+    """Web results that are known to be older are left out."""
+    limits: Limits = Field(default_factory=Limits, title="Limits")
+    """Limits no wider than the operator's."""
+
+    @property
+    def operator(self) -> Context:
+        """The settings of whoever runs the server, from the environment that it was started in."""
+        return _operator()
+
+    @cached_property
+    def context(self) -> Context:
+        """The settings of the run; raises `UnknownSetting` for a choice that the operator has not left open.
+
+        Blocks: folders are looked up.
+        """
+        operator = self.operator
+        return operator.model_copy(
+            update={
+                **{
+                    name: value
+                    for name in ("clarify", "verify", "review_plan")
+                    if (value := getattr(self, name)) is not None
+                },
+                "language": self.language or operator.language,
+                "instructions": "\n".join(filter(None, (operator.instructions, self.instructions))),
+                "models": _models(self.models, operator),
+                "docs": operator.docs if self.docs is None else tuple(_below(operator.docs, one) for one in self.docs),
+                "engines": _engines(self.engines, operator.engines),
+                "domains_allow": _domains(self.domains_allow, operator.domains_allow),
+                "domains_deny": (*operator.domains_deny, *self.domains_deny),
+                "published_after": max(filter(None, (operator.published_after, self.published_after)), default=None),
+                "limits": _limits(self.limits, operator.limits),
+            }
+        )
+
+
+@cache
+def _operator() -> Context:
+    return Context()
+
+
+def _models(wanted: str | dict[Role, str] | None, operator: Context) -> Any:
+    if wanted is None:
+        return operator.models
+    for name in [wanted] if isinstance(wanted, str) else wanted.values():
+        if name not in operator.allow_models:
+            raise UnknownSetting(
+                f"models: {name!r} is none of the models that may be chosen{_of(operator.allow_models)}."
+            )
+    if isinstance(wanted, str) or operator.models is None:
+        return wanted
+    kept = operator.models if isinstance(operator.models, dict) else {}
+    return {**kept, **wanted}
+
+
+def _below(roots: Sequence[Path], name: str) -> Path:
+    """The folder or file of this name below one of the operator's; links that lead out of it are not followed."""
+    first, *rest = Path(name).parts or ("",)
+    for root in roots:
+        if root.name == first:
+            path = root.joinpath(*rest)
+            if path.exists() and path.resolve().is_relative_to(root.resolve()):
+                return path
+    names = [root.name for root in roots]
+    raise UnknownSetting(f"docs: {name!r} is none of the folders and files that may be searched{_of(names)}.")
+
+
+def _engines(wanted: tuple[Engine, ...] | None, allowed: tuple[Engine, ...] | None) -> tuple[Engine, ...] | None:
+    if wanted is None:
+        return allowed
+    for one in wanted:
+        if one not in (allowed or ()):
+            raise UnknownSetting(f"engines: {one!r} is none of the engines that may be chosen{_of(allowed or ())}.")
+    return wanted
+
+
+def _domains(wanted: tuple[str, ...], allowed: tuple[str, ...]) -> tuple[str, ...]:
+    for one in wanted:
+        if allowed and not any(one == domain or one.endswith(f".{domain}") for domain in allowed):
+            raise UnknownSetting(f"domains_allow: {one!r} is outside the domains that may be read{_of(allowed)}.")
+    return wanted or allowed
+
+
+def _limits(wanted: Limits, ceilings: Limits) -> Limits:
+    given = {name: getattr(wanted, name) for name in wanted.model_fields_set}
+    for name, value in given.items():
+        ceiling = getattr(ceilings, name)
+        if not _is_within(value, ceiling, is_reversed=name in HIGHER_IS_NARROWER):
+            raise UnknownSetting(f"limit {name}: {value} is wider than the operator of this server allows ({ceiling}).")
+    return ceilings.model_copy(update=given)
+
+
+def _is_within(value: float | None, ceiling: float | None, *, is_reversed: bool) -> bool:
+    if ceiling is None or value is None:
+        return ceiling is None
+    return value >= ceiling if is_reversed else value <= ceiling
+
+
+def _of(allowed: Iterable[str]) -> str:
+    names = ", ".join(allowed)
+    return f" ({names})" if names else "; the operator of this server has named none"

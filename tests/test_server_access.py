@@ -1,0 +1,311 @@
+"""The server is closed: who asks, from where, for what and for whose, is checked at every route."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import uuid
+from collections.abc import AsyncIterator, Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from langgraph_sdk.client import LangGraphClient
+from langgraph_sdk.errors import NotFoundError, RateLimitError
+from server import GRAPH, Conversation, Server, said
+
+ALICE, BOB = "alice-has-a-long-token", "bob-has-another-token"
+QUESTION = "When was the Skerry Light lit?"
+STUDIO = "https://smith.langchain.com"
+EVIL = "https://evil.example"
+CHROMIUM = Path("/usr/bin/chromium")
+ATTACKS = """async ([server, token]) => {
+  const got = {};
+  const send = async (name, path, options) => {
+    try {
+      const answer = await fetch(server + path, options);
+      got[name] = answer.type === "opaque" ? "nothing" : `${answer.status} ${await answer.text()}`;
+    } catch { got[name] = "nothing"; }
+  };
+  const json = {"Content-Type": "application/json"}, post = {method: "POST", body: "{}"};
+  await send("read", "/threads/search", {...post, headers: json});
+  await send("read with the token", "/threads/search", {...post, headers: {...json, "X-Api-Key": token}});
+  await send("simple", "/threads", {...post, headers: {"Content-Type": "text/plain"}});
+  await send("blind", "/threads", {...post, mode: "no-cors", headers: {"Content-Type": "text/plain"}});
+  await send("get", "/info", {});
+  await send("form", "/threads", {method: "POST", mode: "no-cors", body: new FormData()});
+  got["socket"] = await new Promise(done => {
+    const socket = new WebSocket(server.replace("http", "ws") + `/threads/${crypto.randomUUID()}/stream/events`);
+    socket.onopen = () => done("open");
+    socket.onerror = () => done("nothing");
+  });
+  return got;
+}"""
+"""What a page of another origin may try; who knows the token as well gets no further."""
+HIDDEN = (
+    *(("GET", "/metrics"), ("POST", "/internal/truncate"), ("POST", "/deploy"), ("GET", "/store/items")),
+    *(("POST", "/store/items/search"), ("POST", "/mcp"), ("POST", "/a2a/x"), ("POST", "/ui/x"), ("GET", "/profile")),
+)
+"""Routes that LangGraph's server has beside those that it describes."""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    server = Server(
+        tmp_path_factory.mktemp("server"),
+        DEEP_RESEARCH_SERVER_TOKENS=f"alice:{ALICE} bob:{BOB}",
+        DEEP_RESEARCH_SERVER_USER_RUNS="2",
+    )
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+async def alice(server: Server) -> AsyncIterator[LangGraphClient]:
+    async with server.client(ALICE) as client:
+        yield client
+
+
+@pytest.fixture
+async def web(server: Server) -> AsyncIterator[httpx.AsyncClient]:
+    async with httpx.AsyncClient(base_url=server.url, timeout=60) as client:
+        yield client
+
+
+def bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}
+
+
+async def research(client: LangGraphClient) -> Conversation:
+    talk = await Conversation(client).create()
+    await talk.ask(QUESTION)
+    return talk
+
+
+async def test_no_route_answers_without_a_token(web: httpx.AsyncClient) -> None:
+    described = (await web.get("/openapi.json", headers=bearer(ALICE))).json()["paths"]
+    routes = [(method.upper(), path) for path, methods in described.items() for method in methods]
+    assert len(routes) > 30
+    some = str(uuid.uuid4())
+    for method, path in (*routes, *HIDDEN):
+        place = "/".join(some if part.startswith("{") else part for part in path.split("/"))
+        body: dict[str, Any] | None = {} if method in ("POST", "PUT", "PATCH") else None
+        for headers in ({}, bearer("nobody-has-this-token"), {"x-auth-scheme": "langsmith"}, {"x-api-key": "guess"}):
+            answer = await web.request(method, place, json=body, headers=headers)
+            assert answer.status_code in (401, 404) or path == "/ok", (method, path, headers, answer.text)
+            assert answer.status_code == 404 or "X-Api-Key" in answer.text or path == "/ok"
+    for method, path in HIDDEN:
+        answer = await web.request(method, path, headers=bearer(ALICE), json={} if method == "POST" else None)
+        assert answer.status_code == 404, path
+
+
+async def test_a_page_of_another_origin_gets_nothing(web: httpx.AsyncClient) -> None:
+    for headers in (bearer(ALICE), {}):
+        answer = await web.post("/threads/search", json={}, headers={**headers, "Origin": EVIL})
+        assert answer.status_code == 403
+        assert "DEEP_RESEARCH_SERVER_ORIGINS" in answer.text
+        assert "access-control-allow-origin" not in answer.headers
+    asked = {"Origin": EVIL, "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "x-api-key"}
+    assert (await web.options("/threads/search", headers=asked)).status_code == 400
+    answer = await web.post("/threads/search", json={}, headers={**bearer(ALICE), "Host": "evil.example"})
+    assert (answer.status_code, "DEEP_RESEARCH_SERVER_HOSTS" in answer.text) == (421, True)
+    answer = await web.post("/threads/search", content="{}", headers={**bearer(ALICE), "Content-Type": "text/plain"})
+    assert answer.status_code == 415
+    answer = await web.post("/threads/search", json={"metadata": {"a": "b" * 300_000}}, headers=bearer(ALICE))
+    assert answer.status_code == 413
+
+
+async def test_studio_uses_the_server_with_the_token(web: httpx.AsyncClient) -> None:
+    asked = {"Origin": STUDIO, "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "x-api-key"}
+    allowed = await web.options("/assistants/search", headers=asked)
+    assert (allowed.status_code, allowed.headers["access-control-allow-origin"]) == (200, STUDIO)
+    refused = await web.post("/assistants/search", json={}, headers={"Origin": STUDIO, "x-auth-scheme": "langsmith"})
+    assert (refused.status_code, refused.headers["access-control-allow-origin"]) == (401, STUDIO)
+    web.headers.update({"Origin": STUDIO, "X-Api-Key": ALICE})
+    assert (await web.get("/info")).status_code == 200
+    found = (await web.post("/assistants/search", json={"graph_id": GRAPH})).json()
+    assistant = found[0]["assistant_id"]
+    schemas = (await web.get(f"/assistants/{assistant}/schemas")).json()
+    assert set(schemas["context_schema"]["properties"]) == {
+        *("language", "instructions", "clarify", "verify", "review_plan", "models", "docs", "engines"),
+        *("domains_allow", "domains_deny", "published_after", "limits"),
+    }
+    assert (await web.get(f"/assistants/{assistant}/graph?xray=1")).json()["nodes"]
+    thread = (await web.post("/threads", json={})).json()["thread_id"]
+    run = {"assistant_id": assistant, "input": said("Compare them?"), "stream_mode": ["values", "updates"]}
+    streamed = await web.post(f"/threads/{thread}/runs/stream", json=run)
+    assert (streamed.status_code, "clarification" in streamed.text) == (200, True)
+    assert (await web.get(f"/threads/{thread}")).json()["status"] == "interrupted"
+    again = await web.post(f"/threads/{thread}/runs/wait", json={**run, "input": None, "command": {"resume": QUESTION}})
+    assert "1844" in again.json()["messages"][-1]["content"]
+    assert len((await web.post(f"/threads/{thread}/history", json={"limit": 20})).json()) > 5
+
+
+async def test_nobody_reaches_the_threads_of_another(server: Server, alice: LangGraphClient) -> None:
+    talk = await research(alice)
+    (run,) = await alice.runs.list(talk.thread)
+    thread, some = f"/threads/{talk.thread}", {"assistant_id": GRAPH, "input": said(QUESTION)}
+    async with httpx.AsyncClient(base_url=server.url, headers=bearer(BOB), timeout=60) as bob:
+        checkpoint = {"checkpoint": {"thread_id": talk.thread, "checkpoint_ns": ""}}
+        own = (await bob.post("/threads", json={})).json()["thread_id"]
+        tried: list[tuple[str, str, Any]] = [
+            *(
+                ("GET", f"{thread}{place}", None)
+                for place in ("", "/state", "/history", "/runs", f"/runs/{run['run_id']}")
+            ),
+            *(("GET", f"{thread}/{place}", None) for place in ("stream", f"runs/{run['run_id']}/stream")),
+            *(("POST", f"{thread}/{place}", {}) for place in ("history", "copy", f"runs/{run['run_id']}/cancel")),
+            *(("POST", f"{thread}/{place}", some) for place in ("runs", "runs/wait", "runs/stream")),
+            ("POST", f"{thread}/state/checkpoint", checkpoint),
+            ("POST", f"/threads/{own}/runs/wait", {**some, **checkpoint}),
+            ("POST", f"/threads/{own}/runs/wait", {**some, "config": {"configurable": {"thread_id": talk.thread}}}),
+            ("POST", "/threads", {"thread_id": talk.thread, "if_exists": "do_nothing"}),
+            ("PATCH", thread, {"metadata": {"owner": "bob"}}),
+            ("DELETE", thread, None),
+            ("DELETE", f"{thread}/runs/{run['run_id']}", None),
+        ]
+        for method, path, body in tried:
+            answer = await bob.request(method, path, json=body)
+            refused = answer.status_code in (403, 404, 409, 422) or answer.text.startswith("event: error")
+            assert refused or answer.text == "[]", (
+                method,
+                path,
+                answer.text,
+            )
+            assert "Skerry" not in answer.text
+        assert [found["thread_id"] for found in (await bob.post("/threads/search", json={})).json()] == [own]
+        assert (await bob.post("/threads/count", json={})).json() == 1
+    assert "1844" in (await talk.values())["report"]["text"]
+
+
+async def test_the_list_of_threads_can_be_lost_and_nobody_takes_them_over(server: Server) -> None:
+    async with server.client(ALICE) as client:
+        talk = await research(client)
+    server.kill()
+    server.forget()
+    server.start()
+    async with server.client(BOB) as bob:
+        with pytest.raises(NotFoundError):
+            await bob.threads.create(thread_id=talk.thread)
+        with pytest.raises(httpx.HTTPStatusError, match="404"):
+            await bob.runs.wait(talk.thread, GRAPH, input=said(QUESTION), if_not_exists="create")
+    async with server.client(ALICE) as client:
+        values = await (await Conversation(client, talk.thread).create()).ask("How tall is it?")
+        assert values["messages"][0]["content"] == QUESTION
+
+
+@pytest.mark.parametrize(
+    ("context", "words"),
+    [
+        ({"docs": ["/etc"]}, "docs: '/etc' is none of the folders"),
+        ({"docs": ["docs/../.."]}, "docs: 'docs/../..' is none of the folders"),
+        ({"docs": ["docs/link"]}, "docs: 'docs/link' is none of the folders"),
+        ({"data_dir": "/tmp/elsewhere"}, "data_dir: there is no such setting"),
+        ({"allow_private": ["127.0.0.1"]}, "allow_private: there is no such setting"),
+        ({"robots": False}, "robots: there is no such setting"),
+        ({"docz": []}, "docz: there is no such setting"),
+        ({"engines": ["duckduckgo"]}, "engines: 'duckduckgo' is none of the engines"),
+        ({"models": "openai:gpt-4.1"}, "models: 'openai:gpt-4.1' is none of the models"),
+        ({"limits": {"max_cycles": 99}}, "limit max_cycles: 99 is wider"),
+        ({"limits": {"max_tokens": None, "max_cycles": 9}}, "limit max_cycles: 9 is wider"),
+        ({"limits": {"min_window": 1}}, "limit min_window: 1 is wider"),
+    ],
+)
+async def test_a_user_can_only_narrow_what_the_operator_allows(
+    server: Server, web: httpx.AsyncClient, context: dict[str, Any], words: str
+) -> None:
+    link = server.docs / "link"
+    if not link.is_symlink():
+        link.symlink_to("/etc")
+    web.headers.update(bearer(ALICE))
+    thread = (await web.post("/threads", json={})).json()["thread_id"]
+    run = {"assistant_id": GRAPH, "input": said(QUESTION)}
+    for path, body in (
+        (f"/threads/{thread}/runs/wait", {**run, "context": context}),
+        (f"/threads/{thread}/runs/wait", {**run, "config": {"configurable": context}}),
+        ("/runs/wait", {**run, "context": context}),
+        ("/assistants", {"graph_id": GRAPH, "context": context}),
+        ("/assistants", {"graph_id": GRAPH, "config": {"configurable": context}}),
+    ):
+        answer = await web.post(path, json=body)
+        assert (answer.status_code, words in answer.text) == (422, True), (path, answer.text)
+
+
+async def test_narrower_choices_hold(alice: LangGraphClient, server: Server) -> None:
+    below = server.docs / "below"
+    below.mkdir()
+    (below / "harbour.md").write_text("# Port Anlow\n\nPort Anlow was dredged in 1902.\n", "utf-8")
+    talk = await Conversation(alice).create()
+    values = await talk.ask(
+        "When was Port Anlow dredged?", context={"docs": ["docs/below"], "limits": {"max_cycles": 3}}
+    )
+    assert "1902" in values["report"]["text"]
+    assert values["run"]["scope"]["docs"] == [str(below)]
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        {"command": {"update": {"run": None}}},
+        {"command": {"update": [["run", None]]}},
+        {"command": {"goto": "verify_report"}},
+        {"input": {"messages": [], "run": {}}},
+        {"input": said(QUESTION), "webhook": "http://127.0.0.1:1/"},
+        {"input": said(QUESTION), "config": {"recursion_limit": 5000}},
+    ],
+)
+async def test_a_run_takes_messages_and_answers_alone(web: httpx.AsyncClient, run: dict[str, Any]) -> None:
+    web.headers.update(bearer(ALICE))
+    thread = (await web.post("/threads", json={})).json()["thread_id"]
+    answer = await web.post(f"/threads/{thread}/runs/wait", json={"assistant_id": GRAPH, **run})
+    assert answer.status_code == 422, answer.text
+
+
+async def test_the_state_of_a_thread_is_not_written(alice: LangGraphClient, web: httpx.AsyncClient) -> None:
+    talk = await research(alice)
+    web.headers.update(bearer(ALICE))
+    before = await talk.values()
+    forged = {"values": {"run": None}, "as_node": "begin"}
+    answers = [
+        await web.post(f"/threads/{talk.thread}/state", json=forged),
+        await web.post(f"/threads/{talk.thread}/state/", json=forged),
+        await web.patch(f"/threads/{talk.thread}/state", json={}),
+        await web.post("/threads", json={"supersteps": [{"updates": [forged]}]}),
+        await web.post("/threads/", json={"supersteps": [{"updates": [forged]}]}),
+    ]
+    assert {answer.status_code for answer in answers} <= {403, 404, 405}
+    assert await talk.values() == before
+
+
+async def test_a_user_has_so_many_runs_at_once(alice: LangGraphClient) -> None:
+    talks = [await Conversation(alice).create() for _ in range(3)]
+    runs = [await alice.runs.create(talk.thread, GRAPH, input=said(QUESTION), after_seconds=60) for talk in talks[:2]]
+    with pytest.raises(RateLimitError, match="DEEP_RESEARCH_SERVER_USER_RUNS"):
+        await alice.runs.create(talks[2].thread, GRAPH, input=said(QUESTION))
+    await asyncio.gather(*(alice.runs.cancel(run["thread_id"], run["run_id"]) for run in runs))
+
+
+def test_nothing_of_this_blocks_the_server(server: Server) -> None:
+    assert "BlockingError" not in server.log.read_text("utf-8")
+
+
+@pytest.mark.skipif(not CHROMIUM.exists(), reason="there is no Chromium here")
+def test_a_page_in_a_browser_gets_nothing_and_changes_nothing(server: Server, tmp_path: Path) -> None:
+    playwright = pytest.importorskip("playwright.sync_api")
+    (tmp_path / "page.html").write_text("<title>A page</title>", "utf-8")
+    handler = partial(SimpleHTTPRequestHandler, directory=tmp_path)
+    threads = httpx.post(f"{server.url}/threads/count", json={}, headers=bearer(ALICE)).json()
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as pages, playwright.sync_playwright() as driver:
+        threading.Thread(target=pages.serve_forever, daemon=True).start()
+        started = driver.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        page = started.new_page()
+        page.goto(f"http://127.0.0.1:{pages.server_port}/page.html")
+        got = page.evaluate(ATTACKS, [server.url, ALICE])
+        started.close()
+        pages.shutdown()
+    assert got == dict.fromkeys(got, "nothing") and len(got) == 7
+    assert httpx.post(f"{server.url}/threads/count", json={}, headers=bearer(ALICE)).json() == threads
