@@ -70,10 +70,10 @@ async def booked(pages: Pages, question_id: str, bill: Bill, *, researcher: str 
     `researcher`: the id of the task whose bill it is. Its costs are noted in any case, since they reach the run with
     its finding only, and its time passes beside that of others and is none of the run's own.
     """
+    bill.answers = bill.answers or Answers(pages, " ".join(["answers to", question_id, researcher]))
     earlier = set(bill.costs)
-    bill.answers = Answers(pages, " ".join(["answers to", question_id, researcher]))
     try:
-        async with _charged(pages, bill, earlier):
+        async with _charged(pages, bill, earlier, _name(question_id, researcher)):
             yield
     except (Exception, asyncio.CancelledError) as error:
         # What went wrong within says more than a store that fails as well.
@@ -87,12 +87,16 @@ async def booked(pages: Pages, question_id: str, bill: Bill, *, researcher: str 
 
 
 @asynccontextmanager
-async def _charged(pages: Pages, bill: Bill, earlier: Set[str]) -> AsyncIterator[None]:
-    """Add what is spent within to the day's account of the server's user for whom the run is."""
+async def _charged(pages: Pages, bill: Bill, earlier: Set[str], place: str) -> AsyncIterator[None]:
+    """Add what is spent within to the day's account of the server's user for whom the run is.
+
+    What is noted at this place was charged when it was paid: the node was stopped then, and is begun again.
+    """
     try:
         yield
     finally:
-        spent = total({key: one for key, one in bill.costs.items() if key not in earlier})
+        noted = (await pages.noted(place) or {}) if pages.user else {}
+        spent = total({key: one for key, one in bill.costs.items() if key not in earlier and key not in noted})
         if (user := pages.user) and (spent.tokens or spent.usd):
             accounts, name = pages.of_thread(ACCOUNTS), _account(user)
             async with accounts.alone(name):
