@@ -73,8 +73,8 @@ async def test_with_documents_at_hand_the_run_goes_on_and_the_report_names_what_
 ) -> None:
     def both(request: Received) -> Reply:
         """A researcher that asks the web, and then the documents."""
-        done = len(tool_results(request))
-        return END if done == 2 else use(("internal_search" if done else "web_search", {"queries": ["Ada Moran"]}))
+        turns = [search_for("Skerry Light"), use(("internal_search", {"queries": ["Ada Moran"]})), END]
+        return turns[len(tool_results(request))]
 
     def from_notes(request: Received) -> Reply:
         [_, internal] = tool_results(request)
