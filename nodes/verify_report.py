@@ -48,7 +48,7 @@ async def verify_report(state: ResearchState, runtime: Runtime[Context]) -> Veri
     pages = pages_of(runtime.store, run.id)
     lost = await owed(pages, run.id)
     run, teller = lost.settled(run), QuietTeller(runtime.stream_writer, check_place(state))
-    started, report = context.clock.seconds(), unchecked(draft)
+    started, report = context.clock.seconds(), await asyncio.to_thread(unchecked, draft)
     context = _affordable(context, run)
     if context.verify != "off":
         emit(runtime.stream_writer, check_begun(state))
@@ -68,7 +68,8 @@ async def verify_report(state: ResearchState, runtime: Runtime[Context]) -> Veri
         report = await asyncio.to_thread(_audited, state, examined, texts, filler.failures)
         state = replace(state, report=report)
     emit(runtime.stream_writer, *end_told(state, was_checked=context.verify != "off"))
-    return VerifyReportUpdate(messages=[report_message(state, report)], run=run, report=report, spending=spending)
+    message = await asyncio.to_thread(report_message, state, report)
+    return VerifyReportUpdate(messages=[message], run=run, report=report, spending=spending)
 
 
 def _affordable(context: Context, run: Run) -> Context:

@@ -14,6 +14,7 @@ from ..evidence.citations.document import without_marks
 from ..evidence.citations.drafts.clean import clean_draft
 from ..evidence.citations.numbering import by_number
 from ..evidence.citations.protected import settle_fences, unwrapped
+from ..evidence.citations.sanitizing import sanitized
 from ..evidence.memory.notes import gaps_of, missing_of
 from ..evidence.text.seams import words_in
 from ..models.settings import settings_of
@@ -97,7 +98,7 @@ def _draft(
     # Only a check may mark a sentence.
     cleaned = clean_draft(settle_fences(without_marks(unwrapped(teller.raw.strip()))), numbered)
     keys = {number: source.key for number, source in numbered.items()}
-    text, sources = numbered_draft(settle_fences(cleaned.text), keys)
+    text, sources = numbered_draft(settle_fences(sanitized(cleaned.text)), keys)
     has_gaps = bool(gaps_of(run, findings) or missing_of(run, findings, state.memory.values()))
     has_gaps |= is_any_unshown or bool(run.stop_reason) or not sources
     has_gaps |= any(step.reason == NOTHING_TO_THINK_OVER for step in state.steps)

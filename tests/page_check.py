@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import lxml.html
 
-from deep_research.app.exports.markup import ALLOWED_TAGS
-
+TEXT = {"p", "br", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "pre", "code", "em", "strong", "s"}
+BLOCKS = {"ul", "ol", "li", "table", "thead", "tbody", "tr", "th", "td"}
 SVG = {"svg", "title", "desc", "defs", "pattern", "rect", "text"}
 LAYOUT = {"html", "head", "meta", "style", "body", "header", "nav", "main", "article", "section", "aside", "figure"}
-PARTS = {"figcaption", "div", "span", "bdi", "button", "dl", "dt", "dd"}
-TAGS = ALLOWED_TAGS | SVG | LAYOUT | PARTS
+PARTS = {"a", "figcaption", "div", "span", "bdi", "button", "dl", "dt", "dd"}
+TAGS = TEXT | BLOCKS | SVG | LAYOUT | PARTS
 OURS = {"aria-label", "aria-labelledby", "class", "dir", "id", "lang", "role", "scope", "tabindex", "type"}
 OPENING = {"autofocus", "popover", "popovertarget", "popovertargetaction"}
 HEAD = {"charset", "content", "http-equiv", "name"}

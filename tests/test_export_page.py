@@ -78,11 +78,13 @@ def test_a_sentence_is_underlined_by_its_verdict_through_its_markup() -> None:
 
 
 def test_a_sentence_ends_with_its_line_even_if_its_end_is_gone_with_a_link() -> None:
-    text = "See [bank.example it says.](https://lights.example/skerry) Next.\n\nFar."
-    checked = claim("See [bank.example it says.", "unchecked", passage(1, "unchecked", QUOTE), text=text)
+    text = "See [the list](https://lights.example 'it says.') Next.\n\nFar."
+    checked = claim(
+        "See [the list](https://lights.example 'it says.", "unchecked", passage(1, "unchecked", QUOTE), text=text
+    )
     page = tree(finished(report=Report(text=text, sources=REPORT.sources, claims=(checked,))))
     underlined = at(page, "//article//*[@class='claim unchecked']")
-    assert underlined[0] == "See" and "Far." not in underlined
+    assert underlined[0] == "See the list Next." and "Far." not in underlined
 
 
 def test_the_words_of_the_text_stay_as_they_are() -> None:

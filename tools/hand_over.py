@@ -8,6 +8,7 @@ from ..audit import Draft
 from ..evidence.citations.citing import without_unknown
 from ..evidence.citations.document import write_document
 from ..evidence.citations.labels import labels
+from ..evidence.citations.sanitizing import sanitized
 from ..evidence.memory.comparison import comparison_table
 from ..evidence.memory.notes import notes_of
 from ..run.conversation import NUMBERS, marked
@@ -27,7 +28,7 @@ def report_message(state: ResearchState, report: Report) -> AIMessage:
 
 def unchecked(draft: Draft) -> Report:
     """A draft as the report."""
-    return Report(text=without_unknown(draft.text), sources=draft.sources)
+    return Report(text=sanitized(without_unknown(draft.text)), sources=draft.sources)
 
 
 def ended(run: Run, *, has_gaps: bool, seconds: float) -> Run:

@@ -10,6 +10,7 @@ from langgraph.errors import GraphBubbleUp
 
 from ..evidence.citations.markers import Marker
 from ..evidence.citations.protected import settle_fences
+from ..evidence.citations.sanitizing import sanitized
 from ..evidence.citations.scanner import scan
 from ..evidence.text.language import is_written_in
 from ..models.request import Request
@@ -20,7 +21,6 @@ from ..run.telling import Teller
 from ..state import Run
 from .write_unheard import write_unheard
 
-_LINK = re.compile(r"!?\[[^\]\n]*\]\([^)\n]*\)|\w+://\S+|<[^>\n]+>")
 _FIGURE = re.compile(r"(?<![^\W\d])\d+(?:[.,'’\u00a0\u202f]\d+)*(?!\w)")
 
 
@@ -48,15 +48,11 @@ async def rewrite_section(section: str, run: Run, context: Context, teller: Tell
     text = text.strip()
     if was_cut or _citations(text) != _citations(section) or not _figures(text) >= _figures(section):
         return None
-    if settle_fences(text) != text or _links(text) - _links(section):
+    if settle_fences(text) != text or await asyncio.to_thread(sanitized, text) != text:
         return None
     is_ours = await asyncio.to_thread(is_written_in, text, run.language_code)
     # What stands around it is set apart as it was.
     return section.replace(section.strip(), text) if is_ours else None
-
-
-def _links(text: str) -> set[str]:
-    return set(_LINK.findall(text))
 
 
 def _citations(text: str) -> set[int]:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from ..audit import Repair
 from ..evidence.checking.units import Unit, units_of
 from ..evidence.citations.markers import Marker
+from ..evidence.citations.sanitizing import sanitized
 from ..evidence.citations.scanner import scan
 from ..evidence.text.cues import UNSURE
 from ..evidence.text.sentences import LINE_MARK
@@ -19,7 +20,7 @@ from .judging import MORE, Desk, Judgement
 
 SENTENCES = 40
 """Sentences of one call."""
-_FOREIGN = re.compile(r"`|<[a-z/!]|\]\(|://|!\[|^\s{0,3}#", re.IGNORECASE)
+_FOREIGN = re.compile(r"`|^\s{0,3}#")
 _BARS = re.compile(r"(?<!\\)\|")
 
 
@@ -93,7 +94,7 @@ def _in_place(fault: Fault, text: str, numbers: Mapping[str, int]) -> str:
     old, line = fault.raw, " ".join(text.split())
     found = LINE_MARK.match(old)
     line = (found.group() if found else "") + LINE_MARK.sub("", line)
-    is_foreign = _FOREIGN.search(line) and not _FOREIGN.search(old)
+    is_foreign = sanitized(line) != line or (_FOREIGN.search(line) and not _FOREIGN.search(old))
     if not tokens(line) or is_foreign or len(_BARS.findall(line)) != len(_BARS.findall(old)):
         return ""
     same = frozenset(stems(" ".join(_spoken(old)))) & frozenset(stems(" ".join(_spoken(line))))

@@ -10,7 +10,7 @@ from lxml.html import builder
 
 from ...audit import ClaimCheck
 from ...evidence.citations.labels import labels
-from ...evidence.citations.rendering import safe_link, shown_title
+from ...evidence.citations.rendering import shown_title
 from .finished import Finished
 from .marking import CLOSE, MARK, OPEN, Citation, mark_report
 from .markup import readable, safe_tree
@@ -124,7 +124,7 @@ def report_body(finished: Finished, quotes: Sequence[Quote], *, is_on_paper: boo
     On paper nothing opens: there they lead to the same place in the table of evidence.
     """
     marked = mark_report(finished.report)
-    tree = safe_tree(marked.text, {safe_link(source.location) for source in finished.cited})
+    tree = safe_tree(marked.text)
     headings = _headings(tree)
     _fill(tree, _Teller(finished, quotes, marked.citations, is_on_paper))
     for table in list(tree.iter("table")):

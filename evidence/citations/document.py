@@ -10,7 +10,8 @@ from ...knowledge import Source
 from ...state import Report
 from .labels import Labels, all_labels
 from .refusal import is_refusal
-from .rendering import plain_citations, plain_line, source_list
+from .rendering import links_of, plain_citations, plain_line, source_list
+from .sanitizing import sanitized
 
 _SECTION = re.compile(r"^## .*$", re.MULTILINE)
 _CITATION = re.compile(r",? ?\[(\d+)\]")
@@ -53,7 +54,8 @@ def write_document(
     parts = [part if part is table else plain_citations(part) for part in texts]
     if above := said_above(report, labels, was_researched=was_researched):
         parts.insert(0, f"*{above}*")
-    parts.append(source_list(cited, labels).strip())
+    body = sanitized("\n\n".join(part for part in parts if part), links_of(cited))
+    parts = [body, source_list(cited, labels).strip()]
     if notes:
         parts.append("\n".join([f"## {labels.notes}", "", *(f"- {plain_line(note)}" for note in notes)]))
     return "\n\n".join(part for part in parts if part)

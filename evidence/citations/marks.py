@@ -9,6 +9,7 @@ from ...audit import ClaimCheck
 from ...knowledge import Source
 from .citing import end_of_words, without_unknown
 from .labels import Labels
+from .sanitizing import sanitized_at
 
 
 def with_marks(
@@ -20,7 +21,8 @@ def with_marks(
     """The text with its marks behind claims, and the claims with their places in it.
 
     Marked are those that are not supported, and those that nothing cited says but drafts and what is to come. The
-    claims are in the order of the text, `sources` by key. Citations that name no source (`[0]`) are taken off.
+    claims are in the order of the text, `sources` by key. Citations that name no source (`[0]`) are taken off, and what
+    by that becomes active is made inert.
     """
     pieces, done, length, moved = list[str](), 0, 0, list[ClaimCheck]()
     for claim in claims:
@@ -35,7 +37,12 @@ def with_marks(
         moved.append(claim.model_copy(update={"start": start, "end": end, "is_marked": bool(doubt)}))
         pieces += [before, words]
         done, length = place, start + len(words)
-    return "".join([*pieces, without_unknown(text[done:])]), tuple(moved)
+    places = [place for claim in moved for place in (claim.start, claim.end)]
+    marked = sanitized_at("".join([*pieces, without_unknown(text[done:])]), places)
+    bounds = zip(marked.places[::2], marked.places[1::2], strict=True)
+    return marked.text, tuple(
+        claim.model_copy(update={"start": start, "end": end}) for claim, (start, end) in zip(moved, bounds, strict=True)
+    )
 
 
 def _doubt(claim: ClaimCheck, labels: Labels) -> str:

@@ -10,6 +10,7 @@ from urllib.parse import quote, unquote
 from ...knowledge import Source
 from .labels import Labels
 from .markers import Marker
+from .sanitizing import EMAIL_SIGN
 from .scanner import scan
 from .sources import DOCUMENT_SCHEME
 
@@ -20,7 +21,10 @@ _PLAIN_IN_LINKS = "!#$%&*+,-./:;=?@_~"
 _LONGEST_TITLE = 200
 _INVISIBLE = {"Cc", "Cf", "Cs"}
 # An underscore within a word and an ampersand that begins no entity mean nothing to Markdown.
-_SPECIAL = re.compile(r"[\\`*\[\]<>|~$@]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)|:(?=//)|(?<=www)\.", re.IGNORECASE)
+_SPECIAL = re.compile(
+    rf"(?P<sign>{EMAIL_SIGN})|[\\`*\[\]<>|~$@]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)|:(?=//)|(?<=www)\.", re.IGNORECASE
+)
+_ENTITY = re.compile(r"&(?=#?\w+;)")
 _CLASHES = {"][", "](", "!["}
 """What Markdown would read as one: a text and its link, or an image."""
 _BEFORE_BLOCK = r"(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*"
@@ -69,8 +73,15 @@ def source_list(sources: Sequence[Source], labels: Labels) -> str:
     if not sources:
         return ""
     lines = [_line(number, source, labels) for number, source in enumerate(sources, start=1)]
-    links = [f"[{number}]: <{link}>" for number, one in enumerate(sources, 1) if (link := safe_link(one.location))]
+    # What looks like an entity in an address is none.
+    plain = {number: _ENTITY.sub("&amp;", link) for number, link in links_of(sources).items()}
+    links = [f"[{number}]: <{link}>" for number, link in plain.items()]
     return "\n".join([f"## {labels.sources}", "", *lines, "", *links]).rstrip() + "\n"
+
+
+def links_of(sources: Sequence[Source]) -> dict[str, str]:
+    """Return the links of sources by their numbers, for those that have one."""
+    return {str(number): link for number, one in enumerate(sources, 1) if (link := safe_link(one.location))}
 
 
 def source_name(source: Source, number: int | None) -> str:
@@ -114,7 +125,7 @@ def shown_title(source: Source) -> str:
 
 
 def _escaped(text: str) -> str:
-    return _SPECIAL.sub(r"\\\g<0>", text.translate(_BRACKETS))
+    return _SPECIAL.sub(lambda found: "`@`" if found["sign"] else f"\\{found[0]}", text.translate(_BRACKETS))
 
 
 def _visible(text: str) -> str:
