@@ -169,3 +169,10 @@ def test_no_key_is_kept_and_nothing_but_the_three_servers_was_reached_for(server
     assert list((server.folder / ".langgraph_api").iterdir())
     assert desk.files_with(*KEYS) == []
     assert desk.contacted() == desk.places
+
+
+def test_what_a_server_keeps_is_its_owners_alone(server: Server) -> None:
+    server.stop()
+    kept = [*(server.folder / ".langgraph_api").iterdir(), *server.data.rglob("*")]
+    assert {"runs.sqlite", "server-token", ".langgraph_ops.pckl"} <= {path.name for path in kept}
+    assert [path for path in kept if path.stat().st_mode & 0o077] == []
