@@ -6,11 +6,11 @@ import re
 import secrets
 
 _LOOKALIKE = re.compile(
-    r"<(?=/?(?:data-|reminder|plan\b|tool|function|system|user\b|assistant|think|s>|bos>|eos>|<|start_of_turn|end_of_turn|\|))"
-    r"|\|(?=>)|\[(?=/?(?:INST|SYSTEM_PROMPT|TOOL_CALLS|AVAILABLE_TOOLS|TOOL_RESULTS|THINK)\])",
+    r"<(?=/?(?:data-|reminder|plan\b|tool|function|system|user\b|assistant|think|s>|bos>|eos>|<|start_of_turn|end_of_turn|[|｜]))"
+    r"|[|｜](?=>)|\[(?=/?(?:INST|SYSTEM_PROMPT|TOOL_CALLS|AVAILABLE_TOOLS|TOOL_RESULTS|THINK)\])",
     re.IGNORECASE,
 )
-_HARMLESS = {"<": "‹", "|": "¦", "[": "("}
+_HARMLESS = {"<": "‹", "|": "¦", "｜": "¦", "[": "("}
 
 
 def fence(data: str, tag: str = "") -> str:
