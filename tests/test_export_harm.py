@@ -84,7 +84,7 @@ def test_markup_of_pages_is_shown_as_it_was_written() -> None:
     assert article(written(text)).text_content().strip() == "One <b>two</b> <script>three</script> <i>"
 
 
-@pytest.mark.fault("R16")
+@pytest.mark.fault("R15", "R16")
 def test_only_links_to_its_sources_stay_links_in_a_text() -> None:
     text = "[one](https://lights.example/skerry) [two](https://lights.example/skerry?q=secret) <https://evil.example/>"
     links = [(link.text_content(), link.get("href")) for link in article(written(text)).iter("a")]
@@ -97,6 +97,7 @@ def test_a_link_of_a_text_tells_nothing_to_where_it_leads() -> None:
     assert link.get("rel") == "noopener noreferrer nofollow"
 
 
+@pytest.mark.fault("R15")
 @pytest.mark.parametrize(
     ("words", "shown"),
     [
@@ -121,6 +122,7 @@ def test_a_document_whose_location_is_on_the_web_and_a_page_that_is_a_file_are_n
     assert not [target for target in targets if "lights.example" in target or target.startswith("file:")]
 
 
+@pytest.mark.fault(51)
 def test_what_turns_the_direction_of_text_is_left_out() -> None:
     page = report_page(finished(question=f"{QUESTION}\u202e\x1b", report=Report(text="a\u202eb &#x202e;c", sources=())))
     assert not {"\u202e", "\x1b"} & set(page)
