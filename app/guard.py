@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from collections.abc import AsyncIterator
@@ -133,6 +134,8 @@ def _once(body: bytes, receive: Receive) -> Receive:
 
 @asynccontextmanager
 async def _lifespan(_: Any) -> AsyncIterator[None]:
+    # LangGraph keeps questions and reports in `.langgraph_api` as well, under the rights that the process gives.
+    os.umask(0o077)
     for token, user in users().items():
         if user == LOCAL_USER:
             sys.stderr.write(f"\nToken of this server, for clients on this machine: {token}\n\n")

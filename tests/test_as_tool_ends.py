@@ -20,6 +20,7 @@ LEFT_WITHIN = 2.0
 """Seconds in which a run has to stop; the bound of the specification, not a timing."""
 
 
+@pytest.mark.fault(48)
 @pytest.mark.parametrize(
     ("broken", "words"),
     [
@@ -64,6 +65,7 @@ async def test_who_wants_to_be_asked_gets_the_question_and_the_thread(tmp_path: 
     assert (await run.ask("The Skerry Light.")).report
 
 
+@pytest.mark.fault(45)
 @pytest.mark.parametrize("has_file", [True, False])
 async def test_who_cancels_the_agent_cancels_the_research(tmp_path: Path, has_file: bool) -> None:
     began, ended, wait = gate()

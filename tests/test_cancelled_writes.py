@@ -34,6 +34,7 @@ async def write_all(database: Database) -> None:
         await Pages(database.store, "t").note({"last": {"a": 1}})
 
 
+@pytest.mark.fault(38)
 @pytest.mark.parametrize("work", WORK.values(), ids=WORK)
 async def test_what_is_cancelled_while_it_writes_locks_nobody_out(tmp_path: Path, work: Work) -> None:
     """At each of its first steps."""
@@ -47,6 +48,7 @@ async def test_what_is_cancelled_while_it_writes_locks_nobody_out(tmp_path: Path
             await write_all(database)
 
 
+@pytest.mark.fault(38)
 async def test_what_was_begun_when_the_file_is_closed_is_finished_first(tmp_path: Path) -> None:
     for steps in range(2, 12):
         path = tmp_path / f"{steps}.sqlite"

@@ -107,6 +107,7 @@ def test_code_in_a_fence_stays_as_it_is(text: str, fence: str) -> None:
     assert renumber(f"[2]\n{code}[1]", NUMBERS) == Renumbered(f"[1]\n{code}[2]", ("two", "one"), 0)
 
 
+@pytest.mark.fault("R14")
 @given(texts)
 def test_what_names_no_source_is_counted_and_leaves_no_number(text: str) -> None:
     renumbered = renumber(text, {})

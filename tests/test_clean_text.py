@@ -17,6 +17,7 @@ NEEDED = [
 ]
 
 
+@pytest.mark.fault("R11")
 @pytest.mark.parametrize("character", HIDDEN, ids=lambda one: f"U+{ord(one):04X}")
 def test_what_nobody_sees_is_taken_out(character: str) -> None:
     assert clean(f"deep{character}water {character * 3}") == "deepwater "

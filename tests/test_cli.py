@@ -148,6 +148,7 @@ def test_without_a_terminal_a_question_back_waits_for_the_answer(desk: Desk, mon
     assert "Port Anlow is the harbour next to the Skerry Light." in answered.out
 
 
+@pytest.mark.fault(47)
 def test_a_waiting_run_says_so_wherever_it_is_looked_at(desk: Desk) -> None:
     asked = desk.call("ask", "Compare them?", "--docs", str(desk.docs), "--thread", "pair", "--format", "json")
     assert asked.code == 3
@@ -214,6 +215,7 @@ def test_input_that_ends_instead_of_an_answer_leaves_the_run_waiting(desk: Desk)
     assert terminal.seen.rstrip().endswith("Waiting for your answer: deep-research resume pair --answer TEXT")
 
 
+@pytest.mark.fault(51, "R17")
 def test_control_characters_never_reach_the_terminal(desk: Desk) -> None:
     # A lone surrogate stands for an argument that is no valid UTF-8.
     evil = f"Skerry\x1b[31m \x9b2J\x07Light{ESCAPES}"

@@ -30,6 +30,7 @@ def complaint(ended: Ended, code: int = 2) -> str:
     return line.removeprefix("Error: ")
 
 
+@pytest.mark.fault(39, 48, 49)
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -117,6 +118,7 @@ def test_an_unknown_run_is_named(desk: Desk, verb: str) -> None:
     assert complaint(desk.call(verb, "nobody")) == "There is no run 'nobody'; `deep-research runs` lists all."
 
 
+@pytest.mark.fault(46)
 def test_an_answer_to_a_run_that_asks_nothing_is_refused(desk: Desk) -> None:
     assert desk.call("ask", WHEN, "--docs", "docs", "--thread", "light").code == 0
     line = complaint(desk.call("resume", "light", "--answer", "Yes."))
@@ -136,6 +138,7 @@ def foreign(file: Path) -> None:
     connection.close()
 
 
+@pytest.mark.fault(40)
 @pytest.mark.parametrize(
     ("spoil", "words"),
     [
@@ -176,6 +179,7 @@ def test_a_database_that_another_process_is_making_is_waited_for(desk: Desk) -> 
     assert desk.call("runs").err.startswith("No runs yet")
 
 
+@pytest.mark.fault(39)
 def test_a_data_folder_that_cannot_be_written_is_named(desk: Desk) -> None:
     # Not even root may write there.
     folder = Path("/sys/deep-research")
@@ -214,6 +218,7 @@ def test_a_variable_that_is_no_setting_gets_one_line_and_stops_nothing(desk: Des
     assert "Warning" not in desk.call("runs", DEEP_RESEARCH_MAX_CYCLES="3", DEEP_RESEARCH_DOCS="docs").err
 
 
+@pytest.mark.fault(37)
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
 def test_a_report_that_cannot_be_written_is_printed_instead(desk: Desk) -> None:
     ended = desk.call("ask", WHEN, "--docs", "docs", "--out", "/dev/full")
@@ -240,6 +245,7 @@ def test_a_dash_stands_for_standard_output(desk: Desk) -> None:
     assert not (desk.folder / "-").exists()
 
 
+@pytest.mark.fault(39)
 def test_a_file_that_may_not_be_written_is_found_out_before_the_run(desk: Desk) -> None:
     if os.geteuid() == 0:
         pytest.skip("root may write everywhere")
@@ -273,6 +279,7 @@ def test_documents_that_cannot_be_read_are_listed_with_the_reason(desk: Desk) ->
         assert reason in line
 
 
+@pytest.mark.fault(40)
 def test_one_run_that_cannot_be_read_does_not_hide_the_others(desk: Desk) -> None:
     for name in ("first", "second"):
         assert desk.call("ask", WHEN, "--docs", "docs", "--thread", name).code == 0

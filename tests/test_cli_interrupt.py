@@ -46,6 +46,7 @@ def check_resumed(desk: Desk) -> None:
     assert " completed " in desk.call("runs").out
 
 
+@pytest.mark.fault(45)
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_ctrl_c_and_sigterm_leave_a_run_that_goes_on_where_it_was(desk: Desk, sent: signal.Signals) -> None:
     with desk.started("ask", QUESTION, "--docs", "docs", "--thread", "light") as process:
@@ -58,6 +59,7 @@ def test_ctrl_c_and_sigterm_leave_a_run_that_goes_on_where_it_was(desk: Desk, se
     check_resumed(desk)
 
 
+@pytest.mark.fault(36)
 def test_a_killed_run_goes_on_where_it_was(desk: Desk) -> None:
     with desk.started("ask", QUESTION, "--docs", "docs", "--thread", "light") as process:
         lines_until(process, SECOND_ROUND)
@@ -66,6 +68,7 @@ def test_a_killed_run_goes_on_where_it_was(desk: Desk) -> None:
     check_resumed(desk)
 
 
+@pytest.mark.fault(45)
 def test_ctrl_c_does_not_wait_for_a_slow_document(desk: Desk) -> None:
     (desk.docs / "slow.html").write_text("<html><body>" + "<div><p><a href=x>link</a>" * 60_000, "utf-8")
     given = ("--docs", "docs", "--thread", "light", "--limit", "parse_seconds=6")
@@ -86,6 +89,7 @@ def test_ctrl_c_does_not_wait_for_a_slow_document(desk: Desk) -> None:
     assert left and int(left.group(1)) < 154, "what was indexed before the stop is kept"
 
 
+@pytest.mark.fault(45)
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_a_stop_at_the_question_back_leaves_it_waiting(tmp_path: Path, sent: signal.Signals) -> None:
     desk = desk_in(tmp_path)
@@ -98,6 +102,7 @@ def test_a_stop_at_the_question_back_leaves_it_waiting(tmp_path: Path, sent: sig
     assert desk.call("resume", "pair", "--answer", "The Skerry Light").code == 0
 
 
+@pytest.mark.fault(45)
 def test_ctrl_c_during_the_live_view_gives_the_terminal_back(desk: Desk) -> None:
     terminal = Terminal(desk, "ask", QUESTION, "--docs", "docs", "--thread", "light")
     terminal.wait_for("● ")

@@ -14,6 +14,7 @@ def desk(tmp_path: Path) -> Desk:
     return desk_in(tmp_path)
 
 
+@pytest.mark.fault(39)
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="there is no /proc here")
 def test_a_place_where_no_file_can_be_made_is_found_out_before_the_run(desk: Desk) -> None:
     # Root may write there by its permissions, and yet nobody can.

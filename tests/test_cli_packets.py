@@ -90,6 +90,7 @@ def test_a_wrong_call_ends_in_a_stop_too(
     assert words in stop["message"]
 
 
+@pytest.mark.fault(45)
 def test_ctrl_c_ends_the_packets_with_its_reason(tmp_path: Path) -> None:
     desk = with_notes(desk_in(tmp_path), 150)
     with desk.started("ask", QUESTION, "--docs", "docs", "--thread", "light", "--json") as process:
@@ -102,6 +103,7 @@ def test_ctrl_c_ends_the_packets_with_its_reason(tmp_path: Path) -> None:
     assert stop_of(first + out) == {"stop_reason": "user_cancelled", "message": "", "is_resumable": True}
 
 
+@pytest.mark.fault(45)
 def test_packets_that_nobody_reads_stop_the_run_at_once_and_in_silence(tmp_path: Path) -> None:
     desk = with_notes(desk_in(tmp_path), 150)
     with desk.started("ask", QUESTION, "--docs", "docs", "--thread", "light", "--json") as process:

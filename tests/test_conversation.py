@@ -123,6 +123,7 @@ async def test_a_plain_message_to_a_run_that_was_stopped_goes_on_where_it_was(tm
     assert "1844" in run.calls("orchestrator")[2].text
 
 
+@pytest.mark.fault(45)
 @pytest.mark.behaviour("O-87")
 async def test_after_a_cancel_no_model_is_called_and_the_run_can_be_resumed(tmp_path: Path) -> None:
     started = asyncio.Event()

@@ -74,6 +74,7 @@ def test_what_is_missing_is_named_with_its_setting(desk: Desk, options: tuple[st
     assert words in " ".join(missing)
 
 
+@pytest.mark.fault("R19")
 def test_a_password_in_an_address_is_not_shown(desk: Desk) -> None:
     ended = desk.call("doctor", OPENAI_BASE_URL="http://me:secret@localhost:1/v1")
     assert "localhost:1" in ended.out
@@ -108,7 +109,7 @@ def test_a_model_without_json_schemas_can_be_used_and_that_is_a_note(desk: Desk)
     assert "note     fake-1: schema" in ended.out
 
 
-@pytest.mark.fault(24)
+@pytest.mark.fault(24, "R19")
 def test_a_wrong_key_is_one_line_that_does_not_show_it(desk: Desk) -> None:
     with openai_server(lambda request: fail(401, f"wrong key {request.key}")) as server:
         environment = {**server.environment, "OPENAI_API_KEY": "sk-CANARY-17"}
@@ -200,6 +201,7 @@ def test_a_file_that_cannot_be_read_keeps_nobody_from_a_trial(desk: Desk) -> Non
     assert "there is nothing to try" in ended.out
 
 
+@pytest.mark.fault(40)
 def test_a_database_that_cannot_be_used_is_one_line_that_names_it(desk: Desk) -> None:
     assert "ok       runs: 0 runs" in desk.call("doctor", "--docs", str(desk.docs)).out
     assert not desk.data.exists(), "looking makes nothing"
@@ -228,6 +230,7 @@ def test_a_trial_searches_once_and_says_whether_the_key_is_taken(desk: Desk) -> 
     assert "one credit" in desk.run("doctor", "--help").out
 
 
+@pytest.mark.fault(39)
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="there is no /proc here")
 def test_a_data_folder_that_nobody_can_make_is_missing_and_looking_leaves_nothing(desk: Desk) -> None:
     ended = desk.call("doctor", DEEP_RESEARCH_DATA_DIR="/proc/q")

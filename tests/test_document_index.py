@@ -165,18 +165,21 @@ def test_an_index_of_another_version_is_built_anew(place: Place) -> None:
     assert hits(place.indexed()) == expected
 
 
+@pytest.mark.fault("R20")
 def test_the_index_is_private(place: Place) -> None:
     place.indexed()
     assert [path.stat().st_mode & 0o777 for path in (place.data, place.data / "indexes")] == [0o700, 0o700]
     assert place.index_file().stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.fault(39)
 def test_a_data_folder_that_cannot_be_used_is_named(place: Place) -> None:
     place.data.write_text("a file where a folder should be")
     with pytest.raises(DatabaseUnusable, match="indexes"):
         place.library().refresh()
 
 
+@pytest.mark.fault(52)
 def test_processes_that_index_at_once_and_one_that_is_killed_leave_a_right_index(place: Place, tmp_path: Path) -> None:
     for number in range(120):
         (place.docs / f"{number}.md").write_text(f"# Ship {number}\n\nShip {number} carried salt to harbour {number}.")

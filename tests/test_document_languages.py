@@ -73,6 +73,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
     return Place(docs, folder / "data").indexed()
 
 
+@pytest.mark.fault(50)
 @pytest.mark.parametrize("code", OTHER_FORMS)
 def test_a_document_is_found_by_other_forms_of_its_words(library: Library, code: str) -> None:
     found = [one.text for one in library.search(OTHER_FORMS[code], 1)]

@@ -109,6 +109,7 @@ def test_accents_forms_of_words_and_unspaced_scripts_are_found(place: Place) -> 
     assert library.search("猫の名前", 1)[0].text == "吾輩は猫である。名前はまだ無い。"
 
 
+@pytest.mark.fault(52)
 def test_a_file_that_cannot_be_read_is_listed_with_its_reason(place: Place) -> None:
     (place.docs / "empty.txt").touch()
     (place.docs / "broken.pdf").write_bytes(b"%PDF-1.4\n nothing more")
@@ -129,12 +130,13 @@ def test_a_file_that_cannot_be_read_is_listed_with_its_reason(place: Place) -> N
     }
 
 
+@pytest.mark.fault(52)
 def test_names_that_are_not_text_are_listed(place: Place) -> None:
     Path(os.fsdecode(os.fsencode(place.docs) + b"/\xff.txt")).write_text("harbour")
     assert reasons(place.library()) == {"papers/\ufffd.txt": "its name holds characters that are not text"}
 
 
-@pytest.mark.fault("R29")
+@pytest.mark.fault(52, "R29")
 def test_links_and_hidden_files_are_not_followed(place: Place, tmp_path: Path) -> None:
     (tmp_path / "secret.txt").write_text("harbour secret")
     (tmp_path / "outside").mkdir()
@@ -165,6 +167,7 @@ def test_links_and_hidden_files_are_not_followed(place: Place, tmp_path: Path) -
     assert library.search("secret", 9) == []
 
 
+@pytest.mark.fault(52)
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 def test_a_file_without_permission_is_listed_and_read_once_it_may_be(place: Place) -> None:
     locked = place.docs / "locked.txt"
@@ -194,6 +197,7 @@ def test_of_very_many_files_that_are_left_out_the_first_are_named_and_the_others
     assert [one.path for one in left_out[1:]] == [f"papers/link {number:04}.txt" for number in range(MOST_NAMED)]
 
 
+@pytest.mark.fault(52)
 def test_a_folder_that_was_swapped_for_a_link_is_not_read(place: Place, tmp_path: Path) -> None:
     (file,) = (one for one in scan_folder(place.docs, 1000, 10).files if one.path == "harbour.md")
     assert read_file(place.docs, file, 1000) == HARBOUR.encode()

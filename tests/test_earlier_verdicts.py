@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from exported import AUDIT, CLAIMS, finished
 from shown_page import at, tree
 
@@ -9,6 +10,7 @@ from deep_research.audit import Audit, ClaimCheck
 from deep_research.state import Report
 
 
+@pytest.mark.fault(44)
 def test_a_verdict_that_there_is_no_more_is_read_as_the_one_that_took_its_place() -> None:
     told = CLAIMS[1].model_dump(mode="json")
     told["verdict"] = told["passages"][1]["verdict"] = "partly"

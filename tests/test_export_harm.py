@@ -84,7 +84,7 @@ def test_markup_of_pages_is_shown_as_it_was_written() -> None:
     assert article(written(text)).text_content().strip() == "One <b>two</b> <script>three</script> <i>"
 
 
-@pytest.mark.fault("R16")
+@pytest.mark.fault("R15", "R16")
 def test_a_text_has_no_links_but_its_citations() -> None:
     text = "[one](https://lights.example/skerry) [two](https://lights.example/?q=secret) <https://evil.example/> [1]"
     body = article(written(text))
@@ -99,6 +99,7 @@ def test_a_document_whose_location_is_on_the_web_and_a_page_that_is_a_file_are_n
     assert not [target for target in targets if "lights.example" in target or target.startswith("file:")]
 
 
+@pytest.mark.fault(51)
 def test_what_turns_the_direction_of_text_is_left_out() -> None:
     page = report_page(finished(question=f"{QUESTION}\u202e\x1b", report=Report(text="a\u202eb &#x202e;c", sources=())))
     assert not {"\u202e", "\x1b"} & set(page)

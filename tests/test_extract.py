@@ -194,6 +194,7 @@ def test_a_wrongly_declared_charset_does_no_harm(parser: Parser) -> None:
     assert "ber den H" in parser.parse(declared, "a.html").text
 
 
+@pytest.mark.fault("R11")
 def test_control_and_invisible_characters_are_removed(parser: Parser) -> None:
     assert parser.parse("A\x00 har\u00adbour\u200b,\x1b[1m deep\u202e.\r\nYes.".encode(), "a.md").text == (
         "A harbour,[1m deep.\nYes."
@@ -276,6 +277,7 @@ def test_a_script_without_a_main_guard_can_parse(tmp_path: Path) -> None:
     assert done.stdout == "deep\n", done.stderr
 
 
+@pytest.mark.fault("R18")
 def test_the_child_sees_no_keys_and_has_a_memory_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "canary")
     with Parser(seconds=15, max_bytes=1000, workers=1) as parser:

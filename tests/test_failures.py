@@ -241,6 +241,7 @@ async def test_a_report_that_is_always_cut_off_says_so(tmp_path: Path) -> None:
     assert "report_tokens" in state.messages[-1].text
 
 
+@pytest.mark.fault("R13")
 @pytest.mark.parametrize(
     ("limits", "name"), [({"max_searches": 1}, "max_searches"), ({"max_tokens": 2000}, "max_tokens")]
 )

@@ -61,6 +61,7 @@ async def test_sources_are_numbered_in_the_order_of_the_calls_over_all_rounds(tm
     assert names == ["lighthouse.md", "keeper.md", "tides.html"]
 
 
+@pytest.mark.fault(55)
 async def test_page_texts_are_in_the_store_and_not_in_the_state(tmp_path: Path) -> None:
     run = lab(tmp_path)
     state = await run.ask()

@@ -17,6 +17,7 @@ CANARY = "sk-CANARY-51"
 QUOTING = ValueError(f"Incorrect API key provided: {CANARY}")
 
 
+@pytest.mark.fault("R19")
 async def test_what_a_foreign_error_quotes_reaches_no_file(tmp_path: Path) -> None:
     graph = build_graph(checkpointer=tmp_path / "runs.sqlite")
     researcher = [search("Skerry Light"), QUOTING, QUOTING]
@@ -31,6 +32,7 @@ async def test_what_a_foreign_error_quotes_reaches_no_file(tmp_path: Path) -> No
     assert CANARY.encode() not in kept
 
 
+@pytest.mark.fault(36)
 async def test_a_kill_between_a_failure_and_what_is_made_of_it_keeps_the_reason(tmp_path: Path) -> None:
     """The node and what it falls back on fail; what LangGraph has noted of it is all that is left after the kill."""
     store = FailingStore()

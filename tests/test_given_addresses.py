@@ -84,6 +84,7 @@ async def test_pages_are_counted(web: Web, tmp_path: Path, limit: str, read: int
     assert f"({limit})" in outcome.problems[0]
 
 
+@pytest.mark.fault("R14")
 async def test_a_page_that_was_found_and_opened_is_one_source_and_cited_where_it_is(web: Web, tmp_path: Path) -> None:
     final = article(web, "/final")
     moved = web.publish("/moved", "", status=301, Location="/final")

@@ -18,7 +18,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Desk:
     return desk
 
 
-@pytest.mark.fault("R29")
+@pytest.mark.fault(52, "R29")
 def test_a_run_over_a_hostile_folder_ends_with_a_report_and_names_what_it_left_out(desk: Desk) -> None:
     question = "When was the Skerry Light lit?"
     ended = desk.run("ask", question, "--docs", "docs", "--model", "extractive", "--thread", "light")

@@ -205,7 +205,7 @@ async def test_what_a_body_is_shows_in_its_beginning(
     assert await code_of(reader, web.publish("/labelled", body, content_type=label)) == code
 
 
-@pytest.mark.fault(35)
+@pytest.mark.fault(35, 54)
 async def test_pages_that_blow_up_a_parser_leave_the_loop_live_and_are_given_up_in_time(web: Web) -> None:
     large = {
         "/paragraphs": f"<p>{web_pages.PARAGRAPH}</p>\n" * 12_000,
@@ -227,7 +227,7 @@ async def test_pages_that_blow_up_a_parser_leave_the_loop_live_and_are_given_up_
 
 
 @pytest.mark.fault(32)
-@pytest.mark.fault(35)
+@pytest.mark.fault(32, 35, 45)
 async def test_a_cancelled_reading_stops_at_once_and_leaves_nothing_open(web: Web) -> None:
     pdf = web.publish("/pdf-bomb", web_pages.pdf_of("Deep", 1_000_000), content_type="application/pdf")
     begin = time.monotonic()

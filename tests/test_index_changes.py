@@ -131,6 +131,7 @@ def do(docs: Path, step: Step, tick: int) -> None:
             os.utime(path, ns=(tick, tick))
 
 
+@pytest.mark.fault(52)
 @settings(max_examples=80)
 @given(steps=STEPS)
 def test_any_changes_in_any_order_give_the_index_that_is_built_afresh(reader: Reader, steps: Sequence[Step]) -> None:
@@ -217,6 +218,7 @@ def test_a_document_that_is_called_by_its_name_is_called_by_its_new_one(tmp_path
     assert [one.source.title for one in library.search("high water", 1)] == ["almanac"]
 
 
+@pytest.mark.fault(52)
 def test_a_file_that_is_replaced_by_one_of_the_same_size_a_moment_later_is_read_again(tmp_path: Path) -> None:
     place = Place.filled(tmp_path)
     file = place.docs / "harbour.md"

@@ -63,6 +63,7 @@ def indexed(out: str) -> list[tuple[int, int]]:
     return [(packet["done"], packet["total"]) for packet in found]
 
 
+@pytest.mark.fault(36)
 @pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGINT])
 def test_indexing_that_is_ended_goes_on_where_it_was(desk: Desk, sign: signal.Signals) -> None:
     with desk.started(*ASK, str(desk.docs)) as process:

@@ -118,6 +118,7 @@ def test_a_run_that_was_stopped_at_its_very_first_step_can_be_looked_at_and_gone
     assert "1844" in desk.call("resume", "light").out
 
 
+@pytest.mark.fault(45)
 @pytest.mark.parametrize("after", ["deep_research_plan_start", "search_tool_start", "intermediate_report_start"])
 @pytest.mark.behaviour("O-87")
 def test_a_run_that_is_left_at_any_packet_goes_on_from_there(tmp_path: Path, after: str) -> None:
@@ -132,6 +133,7 @@ def test_a_run_that_is_left_at_any_packet_goes_on_from_there(tmp_path: Path, aft
         assert getattr(last, "stop_reason", "").startswith("completed")
 
 
+@pytest.mark.fault(44)
 async def test_a_run_goes_on_whose_settings_hold_one_that_there_is_no_more() -> None:
     store = InMemoryStore()
     kept = {"embeddings": True, "language": "de", "limits": {"gone": 1, "max_cycles": 3}}

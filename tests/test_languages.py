@@ -158,6 +158,7 @@ def of(run: Run | None) -> tuple[str, str]:
     return run.language, run.language_code
 
 
+@pytest.mark.fault(50)
 @pytest.mark.behaviour("O-91")
 async def test_a_run_is_frozen_in_the_language_of_its_question(tmp_path: Path) -> None:
     assert await language(tmp_path, QUESTION) == ("English", "en")

@@ -175,6 +175,7 @@ def test_spending_is_added_up_over_models_and_tools() -> None:
     assert total({}).tokens == 0
 
 
+@pytest.mark.fault("R13")
 @pytest.mark.parametrize(
     ("limits", "seconds", "words"),
     [

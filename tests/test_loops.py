@@ -28,7 +28,7 @@ async def test_the_same_words_for_another_tool_or_in_another_order_are_another_c
     assert run.all_used()
 
 
-@pytest.mark.fault(18)
+@pytest.mark.fault(18, "R13")
 async def test_a_researcher_that_never_ends_writes_when_its_rounds_are_over(tmp_path: Path) -> None:
     endless = [search(f"Skerry Light {number}") for number in range(2)]
     run = lab(tmp_path, researcher=[*endless, "Lit in 1844. [1]"], limits={"max_iterations": 2})
@@ -58,7 +58,7 @@ async def test_an_end_before_anything_was_researched_is_asked_about_once_and_the
     assert "no source" in state.messages[-1].text.lower()
 
 
-@pytest.mark.fault(16)
+@pytest.mark.fault(16, "R13")
 async def test_of_two_hundred_calls_a_few_are_carried_out_and_all_are_answered(tmp_path: Path) -> None:
     many = calls(*(call for n in range(200) for call in research(f"task {n}.").tool_calls))
     simple = {f"task {n}.": [search("Skerry Light"), REPORT, "Lit in 1844. [1]"] for n in range(3)}

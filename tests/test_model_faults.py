@@ -41,7 +41,7 @@ def echo(received: Received) -> Reply:
     return fail(401, f"Incorrect API key provided: {received.key}. Bearer {received.key}", code="invalid_api_key")
 
 
-@pytest.mark.fault(24)
+@pytest.mark.fault(24, "R19")
 @pytest.mark.parametrize("responses_api", [False, True])
 async def test_a_wrong_key_is_named_by_its_setting_and_never_shown(
     monkeypatch: pytest.MonkeyPatch, responses_api: bool
@@ -152,6 +152,7 @@ async def test_broken_answers_may_come_whole_the_next_time(monkeypatch: pytest.M
     assert "OPENAI_BASE_URL" in str(told(error))
 
 
+@pytest.mark.fault("R19")
 async def test_a_server_that_is_not_there_is_named_without_its_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

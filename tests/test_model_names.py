@@ -113,6 +113,7 @@ async def test_a_server_of_ones_own_needs_no_key(monkeypatch: pytest.MonkeyPatch
     assert server.requests[0].key == "none"
 
 
+@pytest.mark.fault("R19")
 @pytest.mark.parametrize(
     "url", ["canary:8000/v1", "ftp://canary/v1", "http:///canary", "http://[canary", "http://canary:x/v1"]
 )
@@ -177,6 +178,7 @@ async def test_other_providers_are_called_through_langchain(monkeypatch: pytest.
     assert type(in_our_words(caught.value, "planner", "mine")) is KeyRefused
 
 
+@pytest.mark.fault("R19")
 def test_the_host_of_a_model_is_told_without_what_is_secret(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "http://user:CANARY@127.0.0.1:8000/v1?key=CANARY")
     assert host_of(resolve_model("planner", Context(models="openai:fake-1"))) == "127.0.0.1:8000"
@@ -228,7 +230,7 @@ def test_a_call_costs_what_the_prices_say_or_else_the_server(
     assert cost_of(model, SPENT, prices, told) == pytest.approx(usd)
 
 
-@pytest.mark.fault(24)
+@pytest.mark.fault(24, "R19")
 @pytest.mark.parametrize("key", ["sk-CANARY\u2019x", "sk-CANARY\u200b", "sk-CANARY x", "sk-CANARY\x07"])
 def test_a_key_that_cannot_be_one_is_refused_without_being_shown(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", key)

@@ -73,6 +73,7 @@ COLLAPSE = [
 ]
 
 
+@pytest.mark.fault("R14")
 @pytest.mark.behaviour("O-66")
 @pytest.mark.parametrize(
     ("row", "text", "given", "local", "expected", "numbers"), COLLAPSE, ids=[row[0] for row in COLLAPSE]
@@ -85,6 +86,7 @@ def test_local_numbers_become_the_threads(
     assert given == before
 
 
+@pytest.mark.fault("R14")
 @pytest.mark.behaviour("O-66", "O-69")
 def test_row_c8_an_unknown_local_number_never_becomes_somebody_elses() -> None:
     finding = number_finding("[25] and [2], [25, 2].", {25: "z"}, {"p": 1, "q": 2})

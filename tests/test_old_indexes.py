@@ -34,6 +34,7 @@ def refresh_another(place: Place, days: int) -> int:
     return len(list((place.data / "indexes").glob("*.sqlite")))
 
 
+@pytest.mark.fault("R23")
 def test_the_index_of_a_folder_that_is_gone_is_removed_after_ninety_days(place: Place) -> None:
     place.indexed()
     place.docs.rename(place.docs.with_name("gone"))

@@ -182,6 +182,7 @@ async def test_no_proxy_and_no_redirect_leads_the_prompt_elsewhere(wire: Wire, m
             await model()
 
 
+@pytest.mark.fault("R18")
 async def test_the_key_is_sent_and_kept_out_of_sight(wire: Wire) -> None:
     with openai_server([say("Yes.")]) as server:
         model = wire(server)
@@ -191,6 +192,7 @@ async def test_the_key_is_sent_and_kept_out_of_sight(wire: Wire) -> None:
     assert server.requests[0].key == "sk-loopback"
 
 
+@pytest.mark.fault(45)
 async def test_a_call_that_is_cancelled_leaves_the_connections_usable(wire: Wire) -> None:
     with openai_server([say("It was lit in 1844.", ending="stall"), say("Yes.")]) as server:
         model = wire(server)

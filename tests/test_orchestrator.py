@@ -23,6 +23,7 @@ from langchain_core.messages import ToolMessage
 from deep_research.models.scripted import call, calls
 
 
+@pytest.mark.fault("R13")
 @pytest.mark.behaviour("O-19")
 @pytest.mark.parametrize(("reasons", "decisions"), [(False, 7), (True, 3)])
 async def test_the_last_cycle_writes_the_report_without_asking(tmp_path: Path, reasons: bool, decisions: int) -> None:

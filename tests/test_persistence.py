@@ -69,6 +69,7 @@ async def test_every_record_comes_back_from_the_file_as_it_was(tmp_path: Path) -
     assert values["plan"].steps == tuple(values["plan"].steps)
 
 
+@pytest.mark.fault("R20")
 async def test_folder_and_file_are_the_owners_alone(tmp_path: Path) -> None:
     path = tmp_path / "new folder" / "runs.sqlite"
     run = lab(tmp_path, graph=build_graph(checkpointer=path))
@@ -82,6 +83,7 @@ async def _stored_pages(store: BaseStore, thread: str) -> int:
     return len(await store.asearch(page_namespace(thread_id(thread)), limit=100))
 
 
+@pytest.mark.fault("R23")
 async def test_deleting_a_thread_deletes_its_pages_and_nobody_elses(tmp_path: Path) -> None:
     async with open_database(tmp_path / "runs.sqlite") as (saver, store):
         graph = build_graph(checkpointer=saver, store=store)
@@ -117,6 +119,7 @@ async def test_a_copied_thread_has_its_own_pages_and_can_go_on(tmp_path: Path) -
         assert (await run.ask("How old?")).report
 
 
+@pytest.mark.fault(55)
 async def test_checkpoints_grow_with_what_is_new_and_not_with_its_square(tmp_path: Path) -> None:
     sizes = {}
     for rounds in (2, 4, 6):
@@ -141,6 +144,7 @@ def asking(most: int) -> Rule:
     return lambda asked: RULES["choose_queries"](asked) if asked.number <= most else {"queries": []}
 
 
+@pytest.mark.fault(55)
 async def test_what_a_step_is_given_is_stored_once_however_many_rounds_it_takes(tmp_path: Path) -> None:
     held = {}
     for rounds in (1, 4):
@@ -159,6 +163,7 @@ async def test_what_a_step_is_given_is_stored_once_however_many_rounds_it_takes(
     assert held[4][1] > held[1][1]
 
 
+@pytest.mark.fault("R21")
 def test_all_records_may_be_stored_and_no_other_type() -> None:
     serializer = StrictSerializer()
     plan = Plan(text="1. a", steps=("a",))
@@ -167,12 +172,14 @@ def test_all_records_may_be_stored_and_no_other_type() -> None:
     assert all(issubclass(kind, Record) for kind in record_types())
 
 
+@pytest.mark.fault(41, "R21")
 def test_a_foreign_type_in_a_checkpoint_is_an_error_and_not_a_dict() -> None:
     stored = JsonPlusSerializer().dumps_typed(ForeignModel(value=3))
     with pytest.raises(StateUnreadable, match="ForeignModel"):
         StrictSerializer().loads_typed(stored)
 
 
+@pytest.mark.fault(41, "R21")
 def test_code_in_a_checkpoint_is_refused_and_does_not_run(tmp_path: Path) -> None:
     marker = tmp_path / "ran"
     hostile = ormsgpack.packb(ormsgpack.Ext(0, ormsgpack.packb(("os", "system", f"touch {marker}"))))
@@ -181,6 +188,7 @@ def test_code_in_a_checkpoint_is_refused_and_does_not_run(tmp_path: Path) -> Non
     assert not marker.exists()
 
 
+@pytest.mark.fault(41, "R21")
 def test_pickle_is_neither_written_nor_read() -> None:
     serializer = StrictSerializer()
     with pytest.raises(TypeError):
@@ -189,6 +197,7 @@ def test_pickle_is_neither_written_nor_read() -> None:
         serializer.loads_typed(("pickle", b"cos\nsystem\n(S'true'\ntR."))
 
 
+@pytest.mark.fault(40)
 @pytest.mark.parametrize(
     "content", [b"this is no database at all, whatever it is called", b"SQLite format 3\x00" + b"x" * 200]
 )
@@ -200,6 +209,7 @@ async def test_a_corrupt_database_is_refused_and_left_as_it_is(tmp_path: Path, c
     assert path.read_bytes() == content
 
 
+@pytest.mark.fault(40)
 async def test_a_database_of_another_program_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "runs.sqlite"
     with sqlite3.connect(path) as other:
@@ -218,6 +228,7 @@ def test_a_saver_without_async_methods_is_refused_with_the_line_to_write(tmp_pat
     connection.close()
 
 
+@pytest.mark.fault(38)
 async def test_writers_of_the_same_file_wait_for_each_other(tmp_path: Path) -> None:
     path = tmp_path / "runs.sqlite"
     runs = [lab(tmp_path, graph=build_graph(checkpointer=path)) for _ in range(4)]
@@ -228,6 +239,7 @@ async def test_writers_of_the_same_file_wait_for_each_other(tmp_path: Path) -> N
     assert all(in_order(state)[0].ended == "done" for state in states)
 
 
+@pytest.mark.fault("R18")
 async def test_no_key_is_ever_written_to_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     canary = "sk-canary-0123456789"
     monkeypatch.setenv("OPENAI_API_KEY", canary)

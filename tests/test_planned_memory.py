@@ -32,6 +32,7 @@ def remembering() -> dict[str, Rule]:
     }
 
 
+@pytest.mark.fault("R23")
 @pytest.mark.behaviour("A-68")
 async def test_the_memory_of_a_thread_goes_with_the_thread_and_no_other(tmp_path: Path) -> None:
     async with open_database(tmp_path / "runs.sqlite") as (saver, store):

@@ -65,6 +65,7 @@ async def is_partial(run: PlannedLab, state: ResearchState, undone: set[str]) ->
     return await run.is_told_again()
 
 
+@pytest.mark.fault("R13")
 @pytest.mark.behaviour("A-08")
 @pytest.mark.parametrize(("seconds", "begun"), [(290, ["1"]), (300, [])])
 async def test_at_the_limit_and_not_only_beyond_it_no_more_steps_are_begun(

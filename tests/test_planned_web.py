@@ -131,6 +131,7 @@ async def test_no_more_searches_are_made_than_allowed_however_many_queries_there
     assert state.report and await run.is_told_again()
 
 
+@pytest.mark.fault("R8")
 async def test_what_a_query_quotes_of_the_users_documents_is_not_sent(tmp_path: Path, api: SearchApi, web: Web) -> None:
     finds(api, web, QUERY, "one")
     run = on_the_web(tmp_path, web, {"choose_queries": queries(QUOTE, QUERY)}, has_documents=True)

@@ -37,6 +37,14 @@ def run_script(script: str, folder: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.fault("R31")
+def test_the_page_on_security_says_what_is_defended_what_is_not_and_where_to_report() -> None:
+    page = (ROOT / "SECURITY.md").read_text("utf-8")
+    parts = {part.partition("\n")[0]: part for part in page.split("\n## ")[1:]}
+    assert list(parts) == ["Reporting", "What is defended", "What is not"]
+    assert "in private" in parts["Reporting"]
+
+
 def test_the_readme_shows_all_ways_of_embedding() -> None:
     assert len(EMBEDDED) == 4
     assert any("graph.stream(" in script for script in EMBEDDED)

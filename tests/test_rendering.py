@@ -54,6 +54,7 @@ def load(path: Path) -> ModuleType:
     return module
 
 
+@pytest.mark.fault("R15")
 @pytest.mark.behaviour("O-66")
 @pytest.mark.parametrize(
     ("location", "link"),
@@ -85,6 +86,7 @@ def test_only_web_addresses_and_files_become_links(location: str, link: str) -> 
     assert listed.partition("\n\n[1]: ")[2] == (f"<{link}>\n" if link else "")
 
 
+@pytest.mark.fault(51, "R15")
 @pytest.mark.parametrize(
     ("title", "expected"),
     [
@@ -134,6 +136,7 @@ def test_a_document_without_a_title_is_named_by_its_file() -> None:
     assert line == "- [1] My file.md — files/My file.md"
 
 
+@pytest.mark.fault("R15")
 def test_a_long_title_is_cut() -> None:
     assert shown("x" * 200) == "x" * 200
     assert shown("x" * 201) == "x" * 199 + "…"
@@ -199,6 +202,7 @@ def test_each_number_of_a_text_is_a_link_of_its_own_to_its_source(text: str) -> 
     assert not any(child.attrs.get("src") in hosts for child in inner)
 
 
+@pytest.mark.fault("R15")
 @given(st.text(), st.text())
 def test_no_title_and_no_address_breaks_out_of_its_line(title: str, rest: str) -> None:
     location = f"https://host.example/{rest}"
@@ -215,6 +219,7 @@ def test_no_title_and_no_address_breaks_out_of_its_line(title: str, rest: str) -
     assert str((line.children or [])[0].attrs["href"]).startswith("https://host.example/")
 
 
+@pytest.mark.fault("R14")
 @pytest.mark.behaviour("O-70")
 def test_an_auditor_finds_nothing_wrong_with_a_rendered_report(shared_data: Path) -> None:
     audit = load(shared_data / "reports" / "audit_citations.py").audit

@@ -138,6 +138,7 @@ async def test_pages_are_read_on_from_one_place_a_message(tmp_path: Path) -> Non
     assert "nothing from 30000 on" in answers["beyond"]
 
 
+@pytest.mark.fault("R10")
 @pytest.mark.behaviour("O-50")
 async def test_an_unknown_tool_is_answered_with_the_names_of_the_known_ones_and_costs_a_round(tmp_path: Path) -> None:
     unknown = calls(call("browse", id="b"), call("shell", id="s"))
@@ -226,6 +227,7 @@ async def test_a_document_that_was_searched_keeps_its_number_when_it_is_opened_a
     assert in_order(state)[0].sources.count(in_order(state)[0].sources[0]) == 1
 
 
+@pytest.mark.fault("R14")
 async def test_an_address_that_stays_unknown_is_never_cited(tmp_path: Path) -> None:
     run = lab(
         tmp_path,
@@ -260,6 +262,7 @@ async def test_instructions_of_the_user_reach_plan_and_report(tmp_path: Path) ->
         assert "For engineers, at most one page." in run.calls(role)[0].messages[0].text
 
 
+@pytest.mark.fault("R11")
 async def test_text_from_documents_is_fenced_as_data(tmp_path: Path) -> None:
     run = lab(tmp_path)
     await run.ask()

@@ -73,6 +73,7 @@ async def test_pruning_leaves_the_latest_state_whole_and_drops_what_leads_nowher
     assert before.findings.keys() <= state.findings.keys()
 
 
+@pytest.mark.fault("R23")
 async def test_pruning_can_delete_whole_threads(tmp_path: Path) -> None:
     path = tmp_path / "runs.sqlite"
     async with open_database(path) as database:
@@ -91,6 +92,7 @@ async def test_pruning_in_an_unknown_way_deletes_nothing(tmp_path: Path) -> None
         assert rows(path, "checkpoints") == before > 0
 
 
+@pytest.mark.fault(38)
 async def test_another_process_that_closes_the_file_takes_nothing_away(tmp_path: Path) -> None:
     path = tmp_path / "runs.sqlite"
 
@@ -107,6 +109,7 @@ async def test_another_process_that_closes_the_file_takes_nothing_away(tmp_path:
         assert seen_from_outside() > first > 0
 
 
+@pytest.mark.fault(37)
 async def test_a_store_without_space_stops_the_run_and_names_the_database(tmp_path: Path) -> None:
     async with open_database(tmp_path / "runs.sqlite") as database:
         [pages] = database.store.conn.execute("PRAGMA page_count").fetchone()

@@ -92,6 +92,7 @@ async def test_a_word_on_the_way_is_shown_once_at_its_place_in_every_later_turn(
         assert texts.index("Mind the keeper.") > texts.index("One. [1]")
 
 
+@pytest.mark.fault(47)
 async def test_the_question_that_was_asked_stays_the_question_when_something_else_is_said(tmp_path: Path) -> None:
     run = lab(tmp_path, clarifier=["Which light?"])
     await run.ask()
@@ -100,6 +101,7 @@ async def test_the_question_that_was_asked_stays_the_question_when_something_els
     assert waiting.interrupts[0].value["question"] == "Which light?"
 
 
+@pytest.mark.fault(48, 49)
 async def test_a_refused_question_leaves_nothing_in_the_thread(tmp_path: Path) -> None:
     run = lab(tmp_path, limits={"question_characters": 60})
     for refused in ("x" * 61, "  "):
@@ -111,6 +113,7 @@ async def test_a_refused_question_leaves_nothing_in_the_thread(tmp_path: Path) -
     assert [m.text for m in run.calls("planner")[0].messages[1:-1]] == ["When was it lit?"]
 
 
+@pytest.mark.fault(46, 49)
 @pytest.mark.parametrize("paused", ["clarification", "plan"])
 async def test_an_answer_that_is_too_long_is_refused_and_can_be_given_again(tmp_path: Path, paused: str) -> None:
     clarifier = ["Which light?"] if paused == "clarification" else None
@@ -136,6 +139,7 @@ async def test_a_finding_that_is_cut_off_is_partial(tmp_path: Path) -> None:
     assert (finding.ended, "finding_tokens" in finding.reason) == ("partial", True)
 
 
+@pytest.mark.fault("R15")
 async def test_links_and_images_of_a_model_never_reach_the_report(tmp_path: Path) -> None:
     run = lab(
         tmp_path, writer=["Lit [1](http://evil.example/x) [so](http://evil.example). ![p](http://e.example/p) [1]"]

@@ -10,8 +10,10 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from command import Desk
 from langgraph_sdk.client import LangGraphClient
@@ -51,6 +53,20 @@ def pages(server: Server, thread: str) -> set[str]:
 
 def test_it_starts_without_a_complaint(server: Server) -> None:
     assert server.complaints() == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the machine has one loopback address")
+@pytest.mark.fault("R24")
+def test_it_listens_on_loopback_and_takes_the_token_that_it_made_from_its_own_address_alone(server: Server) -> None:
+    sockets = [line.split() for line in Path("/proc/net/tcp").read_text("ascii").splitlines()[1:]]
+    port = f":{server.port:04X}"
+    assert [place for _, place, _, state, *_ in sockets if place.endswith(port) and state == "0A"] == [
+        f"0100007F{port}"
+    ]
+    for address, status in (("127.0.0.1", 200), ("127.0.0.2", 401)):
+        way = httpx.HTTPTransport(local_address=address)
+        with httpx.Client(base_url=server.url, transport=way, headers={"X-Api-Key": server.token}) as web:
+            assert web.get("/info").status_code == status
 
 
 async def test_a_client_sees_schemas_in_which_everything_is_described(client: LangGraphClient) -> None:
@@ -108,6 +124,7 @@ async def test_the_planned_strategy_is_served_beside_the_other(client: LangGraph
     assert server.complaints() == []
 
 
+@pytest.mark.fault(47)
 async def test_a_question_back_is_answered_by_a_plain_message(talk: Conversation) -> None:
     await talk.ask(UNCLEAR)
     values = await talk.ask(QUESTION)
@@ -156,6 +173,7 @@ async def test_a_thread_goes_on_from_an_earlier_checkpoint(talk: Conversation) -
     assert later[-len(known) :] == known
 
 
+@pytest.mark.fault("R23")
 async def test_deleting_and_copying_a_thread_takes_its_page_texts_along(server: Server, talk: Conversation) -> None:
     await talk.ask(QUESTION)
     kept = pages(server, talk.thread)
@@ -192,5 +210,6 @@ def test_the_script_of_the_readme_prints_a_cited_report(server: Server) -> None:
     assert "1844. [1]" in done.stdout
 
 
+@pytest.mark.fault(54)
 def test_all_of_this_was_done_without_a_complaint(server: Server) -> None:
     assert server.complaints() == []

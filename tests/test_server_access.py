@@ -86,6 +86,7 @@ async def research(client: LangGraphClient) -> Conversation:
     return talk
 
 
+@pytest.mark.fault("R25")
 async def test_no_route_answers_without_a_token(web: httpx.AsyncClient) -> None:
     described = (await web.get("/openapi.json", headers=bearer(ALICE))).json()["paths"]
     routes = [(method.upper(), path) for path, methods in described.items() for method in methods]
@@ -103,6 +104,7 @@ async def test_no_route_answers_without_a_token(web: httpx.AsyncClient) -> None:
         assert answer.status_code == 404, path
 
 
+@pytest.mark.fault(49, "R26", "R27")
 async def test_a_page_of_another_origin_gets_nothing(web: httpx.AsyncClient) -> None:
     for headers in (bearer(ALICE), {}):
         answer = await web.post("/threads/search", json={}, headers={**headers, "Origin": EVIL})
@@ -119,6 +121,7 @@ async def test_a_page_of_another_origin_gets_nothing(web: httpx.AsyncClient) -> 
     assert answer.status_code == 413
 
 
+@pytest.mark.fault("R25")
 async def test_studio_uses_the_server_with_the_token(web: httpx.AsyncClient) -> None:
     asked = {"Origin": STUDIO, "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "x-api-key"}
     allowed = await web.options("/assistants/search", headers=asked)
@@ -145,6 +148,7 @@ async def test_studio_uses_the_server_with_the_token(web: httpx.AsyncClient) -> 
     assert len((await web.post(f"/threads/{thread}/history", json={"limit": 20})).json()) > 5
 
 
+@pytest.mark.fault("R25")
 async def test_nobody_reaches_the_threads_of_another(server: Server, alice: LangGraphClient) -> None:
     talk = await research(alice)
     (run,) = await alice.runs.list(talk.thread)
@@ -182,6 +186,7 @@ async def test_nobody_reaches_the_threads_of_another(server: Server, alice: Lang
     assert "1844" in (await talk.values())["report"]["text"]
 
 
+@pytest.mark.fault(53, "R25")
 async def test_the_list_of_threads_can_be_lost_and_nobody_takes_them_over(server: Server) -> None:
     async with server.client(ALICE) as client:
         talk = await research(client)
@@ -198,6 +203,7 @@ async def test_the_list_of_threads_can_be_lost_and_nobody_takes_them_over(server
         assert values["messages"][0]["content"] == QUESTION
 
 
+@pytest.mark.fault("R27")
 @pytest.mark.parametrize(
     ("context", "words"),
     [
@@ -235,6 +241,7 @@ async def test_a_user_can_only_narrow_what_the_operator_allows(
         assert (answer.status_code, words in answer.text) == (422, True), (path, answer.text)
 
 
+@pytest.mark.fault("R27")
 async def test_narrower_choices_hold(alice: LangGraphClient, server: Server) -> None:
     below = server.docs / "below"
     below.mkdir()
@@ -247,6 +254,7 @@ async def test_narrower_choices_hold(alice: LangGraphClient, server: Server) -> 
     assert values["run"]["scope"]["docs"] == [str(below)]
 
 
+@pytest.mark.fault("R27")
 @pytest.mark.parametrize(
     "run",
     [
@@ -265,6 +273,7 @@ async def test_a_run_takes_messages_and_answers_alone(web: httpx.AsyncClient, ru
     assert answer.status_code == 422, answer.text
 
 
+@pytest.mark.fault("R27")
 async def test_the_state_of_a_thread_is_not_written(alice: LangGraphClient, web: httpx.AsyncClient) -> None:
     talk = await research(alice)
     web.headers.update(bearer(ALICE))
@@ -281,6 +290,7 @@ async def test_the_state_of_a_thread_is_not_written(alice: LangGraphClient, web:
     assert await talk.values() == before
 
 
+@pytest.mark.fault("R28")
 async def test_a_user_has_so_many_runs_at_once(alice: LangGraphClient) -> None:
     talks = [await Conversation(alice).create() for _ in range(3)]
     runs = [await alice.runs.create(talk.thread, GRAPH, input=said(QUESTION), after_seconds=60) for talk in talks[:2]]
@@ -289,10 +299,12 @@ async def test_a_user_has_so_many_runs_at_once(alice: LangGraphClient) -> None:
     await asyncio.gather(*(alice.runs.cancel(run["thread_id"], run["run_id"]) for run in runs))
 
 
+@pytest.mark.fault(54)
 def test_nothing_of_this_blocks_the_server(server: Server) -> None:
     assert "BlockingError" not in server.log.read_text("utf-8")
 
 
+@pytest.mark.fault("R26")
 @pytest.mark.skipif(not CHROMIUM.exists(), reason="there is no Chromium here")
 def test_a_page_in_a_browser_gets_nothing_and_changes_nothing(server: Server, tmp_path: Path) -> None:
     playwright = pytest.importorskip("playwright.sync_api")

@@ -92,6 +92,7 @@ async def others_are_done(talk: Conversation, desk: Desk) -> bool:
     return sum(1 for task in state["tasks"] if task["name"] == "researcher" and task["result"]) == OTHERS
 
 
+@pytest.mark.fault("R28")
 async def test_a_message_during_research_is_seen_in_the_next_turn(client: LangGraphClient, desk: Desk) -> None:
     talk = await Conversation(client).create()
     stopped = await start_and_hold(talk, desk)
@@ -129,11 +130,41 @@ async def test_two_threads_research_at_the_same_time(client: LangGraphClient, de
     assert desk.counts(talks[0].thread) == desk.counts(talks[1].thread)
 
 
+@pytest.mark.fault("R13")
 async def test_the_recursion_limit_is_the_graphs_own(client: LangGraphClient, desk: Desk) -> None:
     talk = await Conversation(client).create()
     await talk.ask(QUESTION)
     for role in ("clarifier", "orchestrator", "researcher"):
         assert {call["recursion_limit"] for call in desk.calls(talk.thread, role)} == {500}
+
+
+@pytest.mark.fault(45)
+async def test_a_run_that_is_cancelled_goes_on_where_it_was(client: LangGraphClient, desk: Desk) -> None:
+    talk = await Conversation(client).create()
+    run = await start_and_hold(talk, desk)
+    before = desk.finished(talk.thread)
+    await client.runs.cancel(talk.thread, run, wait=True)
+    desk.release()
+    values = await talk.ask(None)
+    assert "Ada Moran kept" in values["report"]["text"]
+    assert desk.finished(talk.thread) == before
+    assert len(desk.calls(talk.thread, "planner")) == 1
+
+
+@pytest.mark.fault(43, 46, "R28")
+async def test_of_two_answers_at_once_one_counts_and_a_late_one_changes_nothing(
+    client: LangGraphClient, desk: Desk
+) -> None:
+    talk = await Conversation(client).create()
+    await talk.ask("Compare them?")
+    both = [client.runs.wait(talk.thread, GRAPH, command={"resume": QUESTION}) for _ in range(2)]
+    await asyncio.gather(*both, return_exceptions=True)
+    values, paid = await talk.values(), desk.counts(talk.thread)
+    assert [message["content"] for message in values["messages"]].count(QUESTION) == 1
+    assert len(desk.calls(talk.thread, "planner")) == 1
+    assert "Ada Moran kept" in values["report"]["text"]
+    assert await talk.ask(None, command={"resume": "Port Anlow"}) == values
+    assert desk.counts(talk.thread) == paid
 
 
 async def test_a_run_that_is_rolled_back_leaves_no_trace(client: LangGraphClient, desk: Desk) -> None:
@@ -155,6 +186,7 @@ async def test_deleting_an_old_run_takes_nothing_from_the_thread(client: LangGra
     assert await talk.values() == values
 
 
+@pytest.mark.fault(36, 53, "R21")
 async def test_killed_runs_go_on_and_no_finished_researcher_runs_again(server: Server, desk: Desk) -> None:
     async with server.client() as client:
         waiting, busy = [await Conversation(client).create() for _ in range(2)]

@@ -38,6 +38,7 @@ async def test_a_window_that_is_not_known_is_assumed_and_the_report_says_so(tmp_
     assert "128000 tokens are assumed" in state.messages[-1].text
 
 
+@pytest.mark.fault("R10")
 @pytest.mark.behaviour("O-02", "O-03")
 async def test_each_role_is_offered_its_own_tools_only(tmp_path: Path) -> None:
     run = lab(tmp_path)
@@ -63,6 +64,7 @@ async def test_a_run_with_nothing_to_search_is_refused_with_the_settings_that_he
     assert not run.calls("clarifier")
 
 
+@pytest.mark.fault(48)
 @pytest.mark.parametrize("question", ["", "   \n\t", "\u200b\u200d\ufeff", "\x00\x07"])
 async def test_a_question_that_says_nothing_is_refused(tmp_path: Path, question: str) -> None:
     run = lab(tmp_path)
@@ -71,6 +73,7 @@ async def test_a_question_that_says_nothing_is_refused(tmp_path: Path, question:
     assert not run.calls("clarifier")
 
 
+@pytest.mark.fault(49, "R27")
 async def test_a_question_that_is_too_long_is_refused_with_both_numbers(tmp_path: Path) -> None:
     run = lab(tmp_path)
     with pytest.raises(QuestionRefused, match=r"32001 characters; at most 32000.*question_characters"):
@@ -127,6 +130,7 @@ async def test_words_beside_the_call_for_a_plan_are_not_shown(tmp_path: Path) ->
     assert not any("let me plan" in message.text for message in state.messages)
 
 
+@pytest.mark.fault(47)
 @pytest.mark.behaviour("O-09")
 @pytest.mark.parametrize(
     "reply", ["The Skerry Light", Command(resume="The Skerry Light"), Command(resume={"answer": "The Skerry Light"})]
@@ -140,6 +144,7 @@ async def test_an_answer_in_any_form_continues_with_the_plan_and_is_asked_for_on
     assert [m.text for m in run.calls("planner")[0].messages[1:4]] == [QUESTION, ASK, "The Skerry Light"]
 
 
+@pytest.mark.fault(46)
 async def test_an_answer_that_says_nothing_is_asked_for_again(tmp_path: Path) -> None:
     run = lab(tmp_path, clarifier=[ASK])
     await run.ask()

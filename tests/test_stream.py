@@ -88,6 +88,7 @@ async def test_a_run_that_fails_says_why_and_raises(tmp_path: Path) -> None:
     assert stops(await told(run, None))[0] == "completed"
 
 
+@pytest.mark.fault("R19")
 async def test_of_a_foreign_error_only_the_kind_is_told(tmp_path: Path) -> None:
     run, heard = lab(tmp_path, writer=[ValueError("sk-secret")], graph=build_graph(), clarify="off"), list[AnyPacket]()
     with pytest.raises(ValueError, match="sk-secret"):
@@ -108,6 +109,7 @@ async def test_a_call_that_is_refused_stops_before_it_raises(
     assert stops(heard) == ("failed", str(raised.value), False, 0)
 
 
+@pytest.mark.fault(45)
 @pytest.mark.behaviour("O-79")
 async def test_a_cancelled_task_hears_the_stop_and_is_cancelled(tmp_path: Path) -> None:
     async def never(*_: Any) -> str:
@@ -127,6 +129,7 @@ async def test_a_cancelled_task_hears_the_stop_and_is_cancelled(tmp_path: Path) 
     assert stops(await told(run, None))[0] == "completed"
 
 
+@pytest.mark.fault(45)
 async def test_a_stream_that_is_closed_early_leaves_no_run_behind(tmp_path: Path) -> None:
     run = lab(tmp_path)
     before = asyncio.all_tasks()
@@ -167,6 +170,7 @@ def test_a_plain_script_hears_the_same_packets(tmp_path: Path, kind: str) -> Non
     assert faults(heard) == []
 
 
+@pytest.mark.fault(45)
 def test_a_plain_script_that_leaves_early_can_go_on_later(tmp_path: Path) -> None:
     run = lab(tmp_path, graph=build_graph(checkpointer=tmp_path / "runs.sqlite"))
     for packet in packets(run.graph, QUESTION, "t", context=run.context):
@@ -176,6 +180,7 @@ def test_a_plain_script_that_leaves_early_can_go_on_later(tmp_path: Path) -> Non
     assert stops(list(packets(run.graph, None, "t", context=again.context)))[0] == "completed"
 
 
+@pytest.mark.fault(46)
 async def test_a_finished_thread_that_is_asked_to_go_on_says_that_it_is_finished(tmp_path: Path) -> None:
     run = lab(tmp_path)
     await told(run)

@@ -84,6 +84,7 @@ def web() -> Iterator[Web]:
         yield web
 
 
+@pytest.mark.fault(54)
 async def test_names_that_are_never_found_are_given_up_in_time_and_hold_up_nobody(
     web: Web, slow_names: list[str]
 ) -> None:

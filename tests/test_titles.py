@@ -54,6 +54,7 @@ def test_titles_of_up_to_ten_words_are_looked_up() -> None:
     assert len(found) == len(set(found)) == sum(range(1, 12)) - 1
 
 
+@pytest.mark.fault(50)
 @pytest.mark.parametrize(
     ("text", "pairs"),
     [

@@ -73,6 +73,7 @@ def text_of(inner: str) -> str:
     return parse_html(page.encode(), "utf-8", "http://a.example/").text
 
 
+@pytest.mark.fault("R11")
 @pytest.mark.parametrize("hidden", [*UNSEEN, *(f"<p style='{style}'>SECRET</p>" for style in UNSEEN_STYLES)])
 def test_what_is_hidden_is_not_read(hidden: str) -> None:
     text = text_of(hidden)

@@ -282,7 +282,7 @@ async def test_a_wait_that_is_too_long_is_told_at_once_and_nothing_more_is_sent(
         assert outcome.fault.startswith("Tavily asks to wait 600 s")
 
 
-@pytest.mark.fault(24)
+@pytest.mark.fault(24, "R19")
 async def test_a_key_that_the_server_repeats_is_shown_nowhere(api: SearchApi) -> None:
     api.otherwise = refused(401, f"The key {KEY} is wrong.")
     outcome = await search("q")

@@ -209,7 +209,7 @@ DIRT = "\ud800\0\x1b\x07"
 CLEANED = re.compile(r"[\ud800-\udfff\0\x07\x1b]")
 
 
-@pytest.mark.fault(23)
+@pytest.mark.fault(23, 51)
 async def test_characters_that_no_text_may_hold_go_where_they_come_in(tmp_path: Path, monkeypatch: Patch) -> None:
     """From models, in words, thoughts and arguments; from a search; from a page."""
 

@@ -119,17 +119,20 @@ def read(desk: WireDesk, work: Callable[[RunBook], Awaitable[Value]]) -> Value:
     return asyncio.run(reading())
 
 
+@pytest.mark.fault(36)
 def test_a_run_that_is_killed_four_times_gives_the_same_report(story: Story) -> None:
     assert story.ended.code == story.straight.code == 0
     assert story.ended.out == story.straight.out
 
 
+@pytest.mark.fault(36)
 def test_only_what_was_under_way_is_paid_for_again(story: Story) -> None:
     assert len(story.under_way) == story.under_way.total() == 6
     assert set(story.paid_straight.values()) == {1}
     assert story.paid == story.paid_straight + story.under_way
 
 
+@pytest.mark.fault("R18")
 def test_no_key_is_found_in_what_a_killed_run_leaves_behind(story: Story) -> None:
     assert story.leaks == story.desk.files_with(*KEYS) == []
     assert not any(key in f"{story.killed}{story.ended}" for key in KEYS)

@@ -113,7 +113,7 @@ async def test_a_page_is_fetched_once_whoever_opens_it_and_whenever(tmp_path: Pa
     assert state.report and state.report.text == f"{FACTS['light']} [1]"
 
 
-@pytest.mark.fault("R7")
+@pytest.mark.fault("R7", "R10")
 async def test_only_addresses_that_were_given_are_opened(tmp_path: Path, monkeypatch: Patch) -> None:
     """By the user, by a result, by a page that was read; nothing that a model puts together."""
     with wire_lab(tmp_path, monkeypatch) as wire:
@@ -147,7 +147,7 @@ async def test_only_addresses_that_were_given_are_opened(tmp_path: Path, monkeyp
     assert state.report and state.report.sources
 
 
-@pytest.mark.fault("R7")
+@pytest.mark.fault("R7", "R13")
 @pytest.mark.parametrize(("limit", "most"), [("max_pages", 2), ("max_host_pages", 1)])
 async def test_pages_are_counted_over_all_researchers(
     tmp_path: Path, monkeypatch: Patch, limit: str, most: int

@@ -155,7 +155,7 @@ async def test_tokens_and_money_of_every_call_are_counted(
     assert sum(packet["cached_tokens"] for packet in told) == 600 * calls
 
 
-@pytest.mark.fault(18)
+@pytest.mark.fault(18, "R13")
 async def test_money_ends_the_research_and_the_report_says_so(tmp_path: Path, monkeypatch: Patch) -> None:
     """A model that would go on for ever."""
     script: dict[str, Script] = {"orchestrator": lambda _: hand_out("light")}

@@ -119,6 +119,7 @@ def test_two_threads_are_at_work_at_once_and_keep_apart(talks: Talks) -> None:
     assert {finding["question_id"] for finding in one["findings"].values()} == {one["run"]["id"]}
 
 
+@pytest.mark.fault(36, 53)
 async def test_a_killed_server_pays_again_for_nothing_but_what_was_under_way(server: Server, desk: WireDesk) -> None:
     desk.forget()
     desk.hold_page("/light")
@@ -163,9 +164,17 @@ async def test_a_refused_key_ends_the_run_in_one_line(server: Server, desk: Wire
     assert not any(key in f"{parts}{state}{thread}" for key in KEYS)
 
 
-@pytest.mark.fault("R9")
+@pytest.mark.fault("R9", "R18")
 def test_no_key_is_kept_and_nothing_but_the_three_servers_was_reached_for(server: Server, desk: WireDesk) -> None:
     server.stop()
     assert list((server.folder / ".langgraph_api").iterdir())
     assert desk.files_with(*KEYS) == []
     assert desk.contacted() == desk.places
+
+
+@pytest.mark.fault("R20")
+def test_what_a_server_keeps_is_its_owners_alone(server: Server) -> None:
+    server.stop()
+    kept = [*(server.folder / ".langgraph_api").iterdir(), *server.data.rglob("*")]
+    assert {"runs.sqlite", "server-token", ".langgraph_ops.pckl"} <= {path.name for path in kept}
+    assert [path for path in kept if path.stat().st_mode & 0o077] == []
