@@ -79,6 +79,7 @@ def told_of(pid: int, ended: Ended) -> bool:
     )
 
 
+@pytest.mark.fault(43, "R28")
 @pytest.mark.parametrize("seed", range(2))
 def test_of_three_processes_that_resume_a_killed_run_at_once_one_runs_it(tmp_path: Path, seed: int) -> None:
     chance, calls = random.Random(seed), 0
@@ -111,6 +112,7 @@ def test_of_three_processes_that_resume_a_killed_run_at_once_one_runs_it(tmp_pat
         assert leases(wire.desk.data) == 0
 
 
+@pytest.mark.fault(43, 47)
 def test_who_is_at_work_on_a_run_is_told_and_no_question_is_lost(wire: WireDesk, writer: FirstHeld) -> None:
     report = wire.desk.folder / "report.md"
     ask = ("ask", FOLLOW_UP, "--thread", "light", "--out", str(report))
@@ -136,6 +138,7 @@ def test_who_is_at_work_on_a_run_is_told_and_no_question_is_lost(wire: WireDesk,
     assert report.read_text("utf-8").strip() == wire.desk.call("export", "light").out.strip()
 
 
+@pytest.mark.fault(43)
 def test_a_process_that_was_taken_for_dead_writes_nothing_when_it_wakes(wire: WireDesk, writer: FirstHeld) -> None:
     with wire.desk.started("ask", QUESTION, "--thread", "light") as process:
         assert writer.asked.wait(SECONDS)
@@ -214,6 +217,7 @@ def server(wire: WireDesk) -> Iterator[Server]:
     server.stop()
 
 
+@pytest.mark.fault(43, "R28")
 def test_the_command_and_the_server_never_run_a_thread_both(wire: WireDesk, writer: FirstHeld, server: Server) -> None:
     thread = str(uuid.uuid4())
 

@@ -37,7 +37,6 @@ from deep_research.tools.redaction import note_user
 from deep_research.tools.use import keep
 from deep_research.tools.web_search import WebSearch, WebSearchArguments
 
-pytestmark = pytest.mark.fault("R8")
 QUESTION = "What does a bottling plant cost, and how do its patents differ?"
 PUBLIC = "A bottling plant costs 20 million euros in Saxony; the unions of Rotterdam are strong."
 LIMITS = {"max_queries": 200, "max_searches": 400, "max_iterations": 30}
@@ -76,6 +75,7 @@ SCRIPT: dict[str, Script] = {
 }
 
 
+@pytest.mark.fault("R8")
 @pytest.mark.parametrize("whole", [0, 10_000])
 async def test_an_obedient_researcher_sends_no_word_that_only_documents_say(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, whole: int
@@ -95,6 +95,7 @@ async def test_an_obedient_researcher_sends_no_word_that_only_documents_say(
         assert note in state.messages[-1].text and "mix_private" in note
 
 
+@pytest.mark.fault("R8")
 async def test_the_steps_of_a_plan_send_no_word_that_only_documents_say(tmp_path: Path, api: SearchApi) -> None:
     """A step's title, its task, its learnings and the step that follows from it all quote the document."""
     with hostile_web() as web:
@@ -134,6 +135,7 @@ def private_words(queries: list[str]) -> set[str]:
     return {word for word, _ in leaked(queries, QUESTION, PUBLIC)}
 
 
+@pytest.mark.fault("R8")
 @pytest.mark.parametrize("way", WAYS)
 async def test_where_mixing_is_allowed_a_run_sends_no_more_than_its_budget(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str

@@ -75,7 +75,7 @@ def check_ways_out(state: ResearchState) -> None:
     assert isinstance(document, bytes) and external(document) <= links
 
 
-@pytest.mark.fault("R16")
+@pytest.mark.fault("R15", "R16")
 @pytest.mark.parametrize("number", range(len(INJECTIONS)))
 async def test_nothing_that_a_model_or_a_document_injects_acts_in_any_form_of_the_report(
     tmp_path: Path, number: int
@@ -134,6 +134,7 @@ PIECES = [
 TEXTS = st.lists(st.sampled_from(PIECES) | st.sampled_from(INJECTIONS) | st.text(max_size=3), max_size=14).map("".join)
 
 
+@pytest.mark.fault("R15")
 @given(TEXTS)
 def test_no_text_acts_when_it_is_sanitized_and_once_is_enough(text: str) -> None:
     inert = sanitized(text)
@@ -141,6 +142,7 @@ def test_no_text_acts_when_it_is_sanitized_and_once_is_enough(text: str) -> None
     assert sanitized(inert) == inert
 
 
+@pytest.mark.fault("R15")
 @given(TEXTS, TEXTS, TEXTS, TEXTS)
 def test_no_text_title_address_or_note_acts_in_a_document(text: str, title: str, rest: str, note: str) -> None:
     location = f"https://host.test/{rest}"

@@ -121,6 +121,7 @@ async def test_a_store_without_space_stops_the_run_and_names_the_database(tmp_pa
                 )
 
 
+@pytest.mark.fault(38)
 async def test_a_run_whose_database_is_locked_stops_and_goes_on_where_it_was(tmp_path: Path) -> None:
     async with open_database(tmp_path / "runs.sqlite") as database, impatient(database, tmp_path) as other:
 
@@ -141,6 +142,7 @@ async def test_a_run_whose_database_is_locked_stops_and_goes_on_where_it_was(tmp
     assert len(run.calls("planner")) == 1
 
 
+@pytest.mark.fault(37)
 @pytest.mark.parametrize("namespace", ["", "researcher:1"])
 async def test_what_cannot_be_saved_stops_the_run_and_locks_nobody_out(tmp_path: Path, namespace: str) -> None:
     place = {"thread_id": "t", "checkpoint_ns": namespace, "checkpoint_id": "c"}

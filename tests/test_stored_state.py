@@ -61,12 +61,14 @@ FOREIGN = {
 }
 
 
+@pytest.mark.fault(41, "R21")
 @pytest.mark.parametrize("stored", FOREIGN.values(), ids=FOREIGN)
 def test_whatever_is_not_ours_is_an_error_and_no_plain_value(stored: tuple[str, bytes]) -> None:
     with pytest.raises(StateUnreadable):
         StrictSerializer().loads_typed(stored)
 
 
+@pytest.mark.fault(40)
 def test_a_changed_bit_is_noticed_wherever_it_is() -> None:
     serializer = StrictSerializer(has_checksums=True)
     value = {"plan": Plan(text="1. a", steps=("a",)), "id": uuid.uuid4(), "said": [HumanMessage("light")]}
@@ -77,6 +79,7 @@ def test_a_changed_bit_is_noticed_wherever_it_is() -> None:
             serializer.loads_typed((kind, data[:place] + bytes([data[place] ^ 4]) + data[place + 1 :]))
 
 
+@pytest.mark.fault(44)
 def test_what_a_newer_version_has_written_is_refused_by_its_name() -> None:
     for version in ("9.9.9", "0.2.0"):
         stored = StrictSerializer().dumps_typed(Run(**{**RUN, "version": version}))
@@ -86,6 +89,7 @@ def test_what_a_newer_version_has_written_is_refused_by_its_name() -> None:
     assert StrictSerializer().loads_typed(mended).version == "0.1.7"
 
 
+@pytest.mark.fault(44)
 async def test_a_database_of_a_newer_layout_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
     path = tmp_path / FILE_NAME
     async with open_database(path):
@@ -100,6 +104,7 @@ async def test_a_database_of_a_newer_layout_is_refused_and_left_as_it_is(tmp_pat
         assert connection.execute("PRAGMA user_version").fetchone() == (LAYOUT + 1,)
 
 
+@pytest.mark.fault("R21")
 async def test_any_saver_keeps_our_records_without_warnings(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     saver = InMemorySaver()
     run = lab(tmp_path, graph=build_graph(checkpointer=saver))
@@ -122,6 +127,7 @@ def damage(path: Path, table: str, column: str, condition: str) -> None:
         connection.commit()
 
 
+@pytest.mark.fault(40)
 @pytest.mark.parametrize(
     "place", [("checkpoints", "checkpoint", "checkpoint_ns != ''"), ("writes", "value", "channel = 'notes'")]
 )
@@ -144,6 +150,7 @@ async def test_a_researcher_that_cannot_be_read_stops_the_run_and_makes_no_gap(
     assert state.run and state.run.status == "completed"
 
 
+@pytest.mark.fault(40)
 async def test_a_checkpoint_that_is_missing_empties_nothing_in_silence(tmp_path: Path) -> None:
     path = tmp_path / FILE_NAME
     decisions = [research("When was it lit?"), RateLimited("Wait."), REPORT]
@@ -163,6 +170,7 @@ async def test_a_checkpoint_that_is_missing_empties_nothing_in_silence(tmp_path:
     assert state.report and [finding.ended for finding in state.findings.values()] == ["done"]
 
 
+@pytest.mark.fault(40)
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_the_command_names_the_run_that_it_cannot_read_and_goes_back_to_the_last_good_state(
     tmp_path: Path, strategy: str
@@ -185,6 +193,7 @@ def test_the_command_names_the_run_that_it_cannot_read_and_goes_back_to_the_last
     assert (ended.code, "1844" in ended.out) == (0, True), ended
 
 
+@pytest.mark.fault(44)
 def test_the_command_refuses_a_run_of_a_newer_version(tmp_path: Path) -> None:
     desk = desk_in(tmp_path)
     given = ("--docs", str(desk.docs), "--model", "extractive", "--thread", "light", "--review-plan")
