@@ -98,6 +98,7 @@ def test_only_web_addresses_and_files_become_links(location: str, link: str) -> 
         ("<img src=x> &amp; `c` *e* _f_ ~g~ $h$ i|j k\\l m@n", None),
         ("See www.evil.example and WWW.evil.example", "See www\\.evil.example and WWW\\.evil.example"),
         ("See https://evil.example now", "See https\\://evil.example now"),
+        ("Write to me@evil.example", "Write to me`@`evil.example"),
         ("evil.example", "host.example"),
         ("www.evil.example/path", "host.example"),
         ("evil.example:80", "host.example"),
@@ -129,6 +130,11 @@ def test_a_title_does_no_harm(title: str, expected: str | None) -> None:
 )
 def test_without_a_title_the_place_is_named(location: str, expected: str) -> None:
     assert source_list([web("", location)], labels("en")).splitlines()[2] == f"- [1] {expected}"
+
+
+def test_what_looks_like_an_entity_in_an_address_is_none() -> None:
+    listed = source_list([web("Title", "https://host.example/?a=1&copy;=2&b")], labels("en"))
+    assert listed.endswith("[1]: <https://host.example/?a=1&amp;copy;=2&b>\n")
 
 
 def test_a_document_without_a_title_is_named_by_its_file() -> None:
