@@ -68,6 +68,7 @@ DEFAULTS = {
     "search_seconds": 20,
     "max_web_results": 20,
     "query_characters": 400,
+    "max_unseen_characters": 240,
     "max_pages": 60,
     "max_host_pages": 10,
     "max_redirects": 5,
@@ -93,6 +94,7 @@ LEAST |= {
     "retry_seconds": 0,
     "max_redirects": 0,
     "query_characters": 10,
+    "max_unseen_characters": 0,
     "max_page_bytes": 1000,
     "max_pdf_bytes": 1000,
 }

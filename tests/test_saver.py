@@ -160,7 +160,7 @@ async def impatient(database: Database, folder: Path) -> AsyncIterator[sqlite3.C
     """Another connection to the same file; those of the database do not wait for it."""
     await database.saver.conn.execute("PRAGMA busy_timeout = 1")
     database.store.conn.execute("PRAGMA busy_timeout = 1")
-    with closing(sqlite3.connect(folder / "runs.sqlite", timeout=0, isolation_level=None)) as other:
+    with closing(sqlite3.connect(folder / "runs.sqlite", timeout=30, isolation_level=None)) as other:
         yield other
 
 
