@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 import sqlite3
 import subprocess
@@ -126,7 +127,8 @@ async def test_a_run_whose_database_is_locked_stops_and_goes_on_where_it_was(tmp
     async with open_database(tmp_path / "runs.sqlite") as database, impatient(database, tmp_path) as other:
 
         async def lock_out(*_: Any) -> AIMessage:
-            other.execute("BEGIN IMMEDIATE")
+            # What is being written meanwhile needs the loop to come to its end.
+            await asyncio.to_thread(other.execute, "BEGIN IMMEDIATE")
             return REPORT
 
         graph = build_graph(checkpointer=database.saver, store=database.store)
@@ -160,7 +162,8 @@ async def impatient(database: Database, folder: Path) -> AsyncIterator[sqlite3.C
     """Another connection to the same file; those of the database do not wait for it."""
     await database.saver.conn.execute("PRAGMA busy_timeout = 1")
     database.store.conn.execute("PRAGMA busy_timeout = 1")
-    with closing(sqlite3.connect(folder / "runs.sqlite", timeout=30, isolation_level=None)) as other:
+    other = sqlite3.connect(folder / "runs.sqlite", timeout=30, isolation_level=None, check_same_thread=False)
+    with closing(other):
         yield other
 
 
