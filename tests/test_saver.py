@@ -7,8 +7,7 @@ import secrets
 import sqlite3
 import subprocess
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, closing
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -124,11 +123,14 @@ async def test_a_store_without_space_stops_the_run_and_names_the_database(tmp_pa
 
 @pytest.mark.fault(38)
 async def test_a_run_whose_database_is_locked_stops_and_goes_on_where_it_was(tmp_path: Path) -> None:
-    async with open_database(tmp_path / "runs.sqlite") as database, impatient(database, tmp_path) as other:
+    async with open_database(tmp_path / "runs.sqlite") as database:
+        other = connected(tmp_path)
+        await wait_for_others(database, 1000)
 
         async def lock_out(*_: Any) -> AIMessage:
             # What is being written meanwhile needs the loop to come to its end.
             await asyncio.to_thread(other.execute, "BEGIN IMMEDIATE")
+            await wait_for_others(database, 1)
             return REPORT
 
         graph = build_graph(checkpointer=database.saver, store=database.store)
@@ -139,7 +141,9 @@ async def test_a_run_whose_database_is_locked_stops_and_goes_on_where_it_was(tmp
         with pytest.raises((NotSaved, DatabaseUnusable), match="database is locked"):
             await run.ask()
         other.execute("ROLLBACK")
+        await wait_for_others(database, 1000)
         state = await run.ask(None)
+        other.close()
     assert state.report and state.run and state.run.status.startswith("completed")
     assert len(run.calls("planner")) == 1
 
@@ -148,23 +152,28 @@ async def test_a_run_whose_database_is_locked_stops_and_goes_on_where_it_was(tmp
 @pytest.mark.parametrize("namespace", ["", "researcher:1"])
 async def test_what_cannot_be_saved_stops_the_run_and_locks_nobody_out(tmp_path: Path, namespace: str) -> None:
     place = {"thread_id": "t", "checkpoint_ns": namespace, "checkpoint_id": "c"}
-    async with open_database(tmp_path / "runs.sqlite") as database, impatient(database, tmp_path) as other:
+    async with open_database(tmp_path / "runs.sqlite") as database:
+        other = connected(tmp_path)
         other.execute("BEGIN IMMEDIATE")
+        await wait_for_others(database, 1)
         with pytest.raises(NotSaved, match=r"could not be saved: database is locked \(setting data_dir\)") as caught:
             await database.saver.aput_writes({"configurable": place}, [("channel", 1)], "task")
         assert isinstance(caught.value, StopsTheRun) == bool(namespace), "a branch would take it for its own failure"
         other.execute("ROLLBACK")
         other.execute("BEGIN IMMEDIATE")
+        other.close()
 
 
-@asynccontextmanager
-async def impatient(database: Database, folder: Path) -> AsyncIterator[sqlite3.Connection]:
-    """Another connection to the same file; those of the database do not wait for it."""
-    await database.saver.conn.execute("PRAGMA busy_timeout = 1")
-    database.store.conn.execute("PRAGMA busy_timeout = 1")
-    other = sqlite3.connect(folder / "runs.sqlite", timeout=30, isolation_level=None, check_same_thread=False)
-    with closing(other):
-        yield other
+async def wait_for_others(database: Database, milliseconds: int) -> None:
+    """Let the connections of the database wait so long for another one."""
+    wait = f"PRAGMA busy_timeout = {milliseconds}"
+    await database.saver.conn.execute(wait)
+    database.store.conn.execute(wait)
+
+
+def connected(folder: Path) -> sqlite3.Connection:
+    """Another connection to the same file."""
+    return sqlite3.connect(folder / "runs.sqlite", timeout=30, isolation_level=None, check_same_thread=False)
 
 
 async def test_a_text_of_a_deleted_thread_is_kept_when_it_comes_again(tmp_path: Path) -> None:
