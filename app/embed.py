@@ -65,6 +65,11 @@ class LeasedGraph(CompiledStateGraph[Any, Any, Any, Any]):
         async with self._lease(config):
             return await super().abulk_update_state(config, *args, **settings)
 
+    def get_context_jsonschema(self) -> dict[str, Any] | None:
+        """The JSON schema of the settings, made once: the server asks for it at each run."""
+        kind = self.context_schema
+        return _json_schema(kind) if kind else None  # type: ignore[arg-type]  # mypy doubts that classes can be hashed
+
     def _lease(self, config: RunnableConfig | None) -> AbstractAsyncContextManager[Lease | None]:
         given = merge_configs(self.config, config).get("configurable", {})
         leases = getattr(given.get("__pregel_checkpointer", self.checkpointer), "leases", None)
@@ -207,6 +212,11 @@ def compile_graph(strategy: Strategy, **settings: Any) -> CompiledStateGraph[Any
     # Compiling always yields LangGraph's own class; a subclass without state of its own can take its place.
     compiled.__class__ = LeasedGraph
     return compiled.with_config({"recursion_limit": RECURSION_LIMIT, "metadata": {MARK: strategy}})
+
+
+@cache
+def _json_schema(settings: type[BaseModel]) -> dict[str, Any]:
+    return settings.model_json_schema()
 
 
 def thread_config(name: str) -> dict[str, Any]:

@@ -18,6 +18,16 @@ HIGHER_IS_NARROWER = frozenset({"min_window", "heartbeat_seconds"})
 """Limits that are narrowed by raising them."""
 
 
+@cache
+def _no_limits() -> Limits:
+    return Limits()
+
+
+@cache
+def _operator() -> Context:
+    return Context()
+
+
 class UserSettings(BaseModel):
     """Settings of a run on the server; what is left out is as its operator has set it."""
 
@@ -45,7 +55,7 @@ class UserSettings(BaseModel):
     """Domains, with their subdomains, that are neither searched nor read."""
     published_after: date | None = Field(default=None, title="Published after")
     """Web results that are known to be older are left out."""
-    limits: Limits = Field(default_factory=Limits, title="Limits")
+    limits: Limits = Field(default_factory=_no_limits, title="Limits")
     """Limits no wider than the operator's."""
 
     @property
@@ -78,11 +88,6 @@ class UserSettings(BaseModel):
                 "limits": _limits(self.limits, operator.limits),
             }
         )
-
-
-@cache
-def _operator() -> Context:
-    return Context()
 
 
 def _models(wanted: str | dict[Role, str] | None, operator: Context) -> Any:
