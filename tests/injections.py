@@ -82,6 +82,8 @@ INJECTIONS = (
     "1. a\n\n       <img src=x>\n\n   <img src=//evil.test>\n\n\t<img src=x>",
     "-\t![a](//evil.test)\n\n \t <img src=//evil.test>",
     "a  \n![b](//evil.test)\\\n<img src=x>\r\n![c](//evil.test)\r![d](//evil.test)",
+    "[[1], [2]](//evil.test) [a [1] b](//evil.test 't') [[1]]( <//evil.test> )",
+    "![a][x]\n\n[x]: https://evil.test/i(\n\n[y]: //evil.test)\n\n[y] ![b][y]",
 )
 """Texts of which a reader would load, open or hide something, in one dialect of Markdown or another."""
 

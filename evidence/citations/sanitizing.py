@@ -32,7 +32,9 @@ _TAG = re.compile(r"<(?=[a-z/!?])", re.IGNORECASE)
 # MathJax makes links in formulas, and knows no escapes either.
 _BARE = re.compile(
     rf"(?P<sign>{EMAIL_SIGN})|(?P<command>(?<!\\)\\+href\b)"
-    r"|(?<!\\):(?=//)|(?<![:\w/\\])/(?=/[\w\[])|(?<=www)\.|^[ \t]*\[(?=\^[^\]\n]+\]:)",
+    # GitHub's parser makes a link around a citation, and one whose brackets do not match, which the others do not.
+    r"|(?<!\\):(?=//)|(?<![:\w/\\])/(?=/[\w\[])|(?<=www)\."
+    r"|(?<=\])\((?=\s*(?:<|[^\s<]*\s*[)\"'(]))|^[ \t]*\[(?=\^[^\]\n]+\]:|[^\]]+\]:\s*\S*[()])",
     re.IGNORECASE | re.MULTILINE,
 )
 """What dialects of Markdown make a link or a footnote of: most is taken for text if the last character is escaped."""
