@@ -61,7 +61,7 @@ def _refused(scope: Scope, headers: Headers) -> tuple[int, str] | None:
     """The status and the reason with which a request is refused for its head; none if it is not."""
     settings, host, origin = server_settings(), headers.get("host", ""), headers.get("origin")
     name = urlsplit(f"//{host}").hostname or ""
-    if name not in {one.strip("[]") for one in LOOPBACK} and name not in settings.hosts and host not in settings.hosts:
+    if name not in LOOPBACK and name not in settings.hosts and host not in settings.hosts:
         return 421, f"The server is not reached as {host!r}; its operator can allow it: DEEP_RESEARCH_SERVER_HOSTS."
     is_own = origin is not None and urlsplit(origin).netloc == host
     if origin is not None and not is_own and origin not in settings.origins:

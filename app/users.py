@@ -21,7 +21,7 @@ LOCAL_USER = "local"
 """The user whose token is made at the first start, if no tokens are set."""
 TOKEN_FILE = "server-token"  # noqa: S105 - a name
 STUDIO = "https://smith.langchain.com"
-LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 SHORTEST = 16
 """Characters that a token has at least."""
 
@@ -58,7 +58,13 @@ def server_settings() -> ServerSettings:
 def users() -> dict[str, str]:
     """Users by their tokens; where none are set, one whose token is made at the first start and kept."""
     settings = server_settings()
-    pairs = [*settings.tokens, *(settings.tokens_file.read_text("utf-8").split() if settings.tokens_file else ())]
+    try:
+        filed = settings.tokens_file.read_text("utf-8").split() if settings.tokens_file else []
+    except OSError as error:
+        raise UnknownSetting(
+            f"DEEP_RESEARCH_SERVER_TOKENS_FILE: {str(settings.tokens_file)!r} cannot be read: {error.strerror}."
+        ) from error
+    pairs = [*settings.tokens, *filed]
     if not pairs:
         return {_local_token(): LOCAL_USER}
     return dict(map(_pair, pairs))
