@@ -92,6 +92,12 @@ async def test_a_timeout_of_the_tools_own_is_not_taken_for_a_limit() -> None:
     assert outcome.problems == ("The tool failed (TimeoutError).",)
 
 
+@pytest.mark.behaviour("O-51")
+async def test_whatever_a_tool_raises_is_told_by_its_kind_alone() -> None:
+    outcome = await carry_out(Tool(error=RuntimeError("key=secret")), {}, Time(600, "tool_seconds"))
+    assert outcome.problems == outcome.broken == ("The tool failed (RuntimeError).",)
+
+
 @pytest.mark.parametrize("seconds", [0, -3.2])
 async def test_a_tool_is_not_begun_without_time_for_it(seconds: float) -> None:
     tool = Tool()
