@@ -12,6 +12,7 @@ from typing import Any
 from judging_model import FigureJudge
 from langchain_core.language_models import ModelProfile
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 from packet_check import READER, Books, faults_before_stop
@@ -94,8 +95,11 @@ class WatchedSaver(InMemorySaver):
         self.is_written = asyncio.Event()
 
     @override
-    async def aput_writes(self, *args: Any, **settings: Any) -> None:
-        await super().aput_writes(*args, **settings)
+    async def aput_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        # LangGraph looks at the arguments: the path of a task is told to those alone who can take it.
+        await super().aput_writes(config, writes, task_id, task_path)
         self.is_written.set()
 
 
