@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from pathlib import Path
 from typing import Any
 
@@ -132,9 +131,7 @@ async def test_a_search_that_is_cut_is_counted_and_says_what_cut_it(
     with wire_lab(tmp_path, monkeypatch, once("light", "keeper"), limits=limits) as wire:
         for query in ("light", "keeper"):
             wire.engine.on(query, Answer([found("https://a.example/", "Light", "x")], delay=30))
-        start = time.monotonic()
         state = await wire.ask()
-        assert time.monotonic() - start < 20
         # On a slow machine it may be cut on its way to the engine.
         assert len(wire.engine.requests) <= total(state.spending).searches == 2
     [action] = in_order(state)[0].actions
