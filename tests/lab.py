@@ -12,9 +12,11 @@ from typing import Any
 from judging_model import FigureJudge
 from langchain_core.language_models import ModelProfile
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 from packet_check import READER, Books, faults_before_stop
+from typing_extensions import override
 
 from deep_research.app.embed import ResearchGraph, build_graph, thread_config
 from deep_research.models.scripted import Call, ScriptedChatModel, call, calls
@@ -83,6 +85,22 @@ class HandClock:
             return reply
 
         return wait
+
+
+class WatchedSaver(InMemorySaver):
+    """Lets others wait for what is stored next."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.is_written = asyncio.Event()
+
+    @override
+    async def aput_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        # LangGraph looks at the arguments: the path of a task is told to those alone who can take it.
+        await super().aput_writes(config, writes, task_id, task_path)
+        self.is_written.set()
 
 
 def research(*tasks: str, ids: tuple[str, ...] = ()) -> AIMessage:
@@ -181,6 +199,16 @@ class Lab:
         snapshot = await self.graph.aget_state(thread_config(self.thread))
         return sum(1 for task in snapshot.tasks if task.result)
 
+    async def until_finished(self, branches: int = 1) -> None:
+        """Wait until so many researchers of the present round have ended and are stored."""
+        saver = self.graph.checkpointer
+        assert isinstance(saver, WatchedSaver)
+        while True:
+            saver.is_written.clear()
+            if await self.finished_branches() >= branches:
+                return
+            await saver.is_written.wait()
+
     def calls(self, role: Role) -> list[Call]:
         return self.models[role].calls
 
@@ -220,7 +248,7 @@ def lab(
         for role, script in scripts.items()
     }
     models["verifier"] = verifier or FigureJudge(profile=profile or ModelProfile(max_input_tokens=100_000))
-    built = graph or build_graph(checkpointer=InMemorySaver())
+    built = graph or build_graph(checkpointer=WatchedSaver())
     folder = tmp_path.parent / "lab-documents"
     if not folder.exists():
         write_documents(folder)

@@ -12,12 +12,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lab import QUESTION, HandClock, Lab, write_documents
+from lab import QUESTION, HandClock, Lab, WatchedSaver, write_documents
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
 from langchain_core.language_models import ModelProfile
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.outputs import ChatGenerationChunk
-from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 from packet_check import merged
 from typing_extensions import override
@@ -36,8 +35,8 @@ _FENCED = re.compile(r"<(data-[0-9a-f]+)>\s*(\{.*?\})\s*</\1>", re.DOTALL)
 REPORT = "It was lit in 1844. [1]"
 CHUNK_CHARACTERS = 60
 """Characters of a chunk: putting many small ones together would take longer than all else in a run."""
-GATE_SECONDS = 5.0
-"""Seconds after which nobody else is expected at a gate."""
+GATE_SECONDS = 60.0
+"""Seconds after which whoever waits at a gate gives up."""
 
 
 class Asked(NamedTuple):
@@ -333,7 +332,7 @@ def planned_lab(
     folder = tmp_path.parent / "lab-documents"
     if not folder.exists():
         write_documents(folder)
-    own = {"checkpointer": InMemorySaver(serde=StrictSerializer()), "store": InMemoryStore()}
+    own = {"checkpointer": WatchedSaver(serde=StrictSerializer()), "store": InMemoryStore()}
     built = graph or _compiled().copy(own)
     given = {"data_dir": tmp_path.parent / "lab-data", **settings}
     return PlannedLab(folder, dict.fromkeys(ROLES, model), given, built, model=model)

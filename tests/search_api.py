@@ -8,11 +8,13 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
 KEY = "tvly-test-canary"
+HANGS_AFTER = 60.0
+"""Seconds after which nobody waits any more for what is to come first."""
 DETAILS = {
     400: "Query is too long. Max query length is 400 characters.",
     401: "Unauthorized: missing or invalid API key.",
@@ -48,6 +50,8 @@ class Answer:
     headers: Mapping[str, str] = field(default_factory=dict)
     body: str | bytes | None = None
     hangs_up: bool = False
+    until: threading.Event | None = None
+    """It comes only after this."""
 
 
 def found(address: str, title: str = "A page", content: str = "What it says.", **more: Any) -> dict[str, Any]:
@@ -100,6 +104,8 @@ class Loopback:
             self.most_at_once = max(self.most_at_once, self._now)
             answer = self._answer(request)
         self._closing.wait(answer.delay)
+        if answer.until:
+            answer.until.wait(HANGS_AFTER)
         with self._lock:
             self._now -= 1
         return answer
@@ -186,7 +192,7 @@ class SearchApi:
             "response_time": 0.01,
             "request_id": "123e4567-e89b-12d3-a456-426614174111",
         }
-        return Answer(status=answer.status, delay=answer.delay, headers=answer.headers, body=json.dumps(content))
+        return replace(answer, results=(), body=json.dumps(content))
 
 
 @contextmanager

@@ -19,7 +19,7 @@ def run(tmp_path: Path) -> Lab:
     """A run whose planner never answers."""
 
     async def never(*_: Any) -> str:
-        await asyncio.sleep(60)
+        await asyncio.Event().wait()
         return PLAN
 
     return lab(tmp_path, planner=[never])
@@ -31,7 +31,7 @@ async def cancelled(task: asyncio.Task[Any], run: Lab) -> None:
         await asyncio.sleep(0)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
-        await asyncio.wait_for(task, 5)
+        await asyncio.wait_for(task, 60)
 
 
 async def test_a_consumer_that_leaves_at_the_stop_is_cancelled_where_it_waits_next(run: Lab) -> None:

@@ -28,7 +28,7 @@ WORK: dict[str, Work] = {
 
 async def write_all(database: Database) -> None:
     """What a run that goes on would write, through both connections."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         await Pages(database.store, "t").note({"later": {"a": 1}})
         await database.saver.aput_writes(CONFIG, [("channel", 2)], "another task")
         await Pages(database.store, "t").note({"last": {"a": 1}})

@@ -96,8 +96,7 @@ async def test_a_message_during_research_is_seen_in_the_next_turn_and_nothing_ru
     )
     task = asyncio.create_task(run.ask())
     await started.wait()
-    while not await run.finished_branches():
-        await asyncio.sleep(0)
+    await run.until_finished()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

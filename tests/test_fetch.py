@@ -234,7 +234,7 @@ def certificate(tmp_path: Path) -> tuple[str, str]:
     wanted = ["-subj", f"/CN={NAME}", "-addext", f"subjectAltName=DNS:{NAME}", "-days", "2", "-nodes"]
     kind = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]
     command = ["openssl", *kind, "-keyout", str(key), "-out", str(place), *wanted]
-    subprocess.run(command, check=True, capture_output=True, timeout=30)
+    subprocess.run(command, check=True, capture_output=True, timeout=60)
     return str(place), str(key)
 
 

@@ -107,7 +107,7 @@ class Reader(NamedTuple):
 
 @pytest.fixture(scope="module")
 def reader() -> Iterator[Reader]:
-    with ThreadPoolExecutor(2) as threads, Parser(seconds=15, max_bytes=1_000_000) as parser:
+    with ThreadPoolExecutor(2) as threads, Parser(seconds=60, max_bytes=1_000_000) as parser:
         yield Reader(parser, threads)
 
 

@@ -73,7 +73,7 @@ async def test_children_that_nobody_needs_end() -> None:
     assert (await parsers.parse(page, "page")).text == "The lamp was lit in 1844."
     assert children() == before + 1
     parsers.close()
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while children() > before:
             await asyncio.sleep(0.01)
     parsers.open()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncGenerator
 from typing import Annotated
 
@@ -45,10 +44,9 @@ async def test_a_wait_takes_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.fault(2)
 async def test_a_wait_beyond_the_budget_is_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
-    caller, began = Caller(), time.monotonic()
+    caller = Caller()
     with openai_server([fail(429, retry_after=3600)]) as server, pytest.raises(APIStatusError):
         await caller(at(server.url, monkeypatch))
-    assert time.monotonic() - began < 5
     assert caller.nap.naps == []
     assert len(server.requests) == 1
 
@@ -95,7 +93,7 @@ async def test_calls_of_another_model_do_not_wait() -> None:
     async def slow() -> AsyncGenerator[AIMessage, None]:
         if not caller.nap.naps:
             raise AnswerBroken("", {"code": 429})
-        await asyncio.wait_for(other.wait(), 5)
+        await other.wait()
         yield AIMessageChunk(content="One.")
 
     async def quick() -> AsyncGenerator[AIMessage, None]:

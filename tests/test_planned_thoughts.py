@@ -176,8 +176,7 @@ async def test_a_run_that_is_stopped_in_a_step_comes_to_its_end_whatever_is_said
     run = planned_lab(tmp_path, rules)
     task = asyncio.create_task(run.ask(QUESTION))
     await started.wait()
-    while not await run.finished_branches():
-        await asyncio.sleep(0.01)
+    await run.until_finished()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

@@ -67,7 +67,7 @@ async def test_a_call_that_is_given_up_lets_the_others_pass() -> None:
     async def refused() -> AsyncGenerator[AIMessage, None]:
         if caller.nap.naps:
             waiting.set()
-            await asyncio.sleep(60)
+            await asyncio.Event().wait()
         raise AnswerBroken("", {"code": 429})
         yield AIMessage("")
 

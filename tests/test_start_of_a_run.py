@@ -10,7 +10,7 @@ from lab import PLAN, PLANNED, QUESTION, lab
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.types import Command
 
-from deep_research.app.embed import build_graph
+from deep_research.app.embed import build_graph, thread_config
 from deep_research.models.scripted import call, calls
 from deep_research.run.conversation import marked
 from deep_research.run.errors import NoPlan, NoSearchTool, QuestionRefused, WindowTooSmall
@@ -182,10 +182,24 @@ async def test_clarifier_and_orchestrator_see_the_last_five_messages_of_the_user
 
 
 @pytest.mark.behaviour("O-12")
-async def test_the_clarifier_hears_of_the_users_documents_where_there_are_some(tmp_path: Path) -> None:
-    run = lab(tmp_path)
-    await run.ask()
-    assert "documents are searched" in run.calls("clarifier")[0].messages[0].text
+@pytest.mark.parametrize(
+    ("has_documents", "engines", "words"),
+    [
+        (True, (), "- The user's own documents are searched."),
+        (True, ("wikipedia",), "- Both the user's own documents and the web can be searched."),
+        (False, ("wikipedia",), ""),
+    ],
+)
+async def test_the_clarifier_hears_of_the_users_documents_where_there_are_some(
+    tmp_path: Path, has_documents: bool, engines: tuple[str, ...], words: str
+) -> None:
+    run = lab(tmp_path, clarifier=[ASK])
+    docs = run.context.docs if has_documents else ()
+    context = run.context.model_copy(update={"docs": docs, "engines": engines})
+    await run.graph.ainvoke({"messages": [HumanMessage(QUESTION)]}, thread_config("x"), context=context)
+    [asked] = run.calls("clarifier")
+    assert words in asked.messages[0].text
+    assert ("documents" in asked.messages[0].text) is has_documents
 
 
 @pytest.mark.behaviour("O-13", "O-14", "O-15")

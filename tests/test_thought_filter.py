@@ -189,7 +189,7 @@ def test_calls_written_as_text_never_reach_a_report(text: str, visible: str) -> 
     "part", ["<", "`", "``` ", "` `` ", "x <think> ", "<think>", "</think> ", "<|channel|>anal", "\n"]
 )
 def test_hostile_streams_take_time_by_their_length(part: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     told(ThoughtFilter(begins_inside=True, hides_calls=True), *(part * (100_000 // len(part))))
-    # A tenth of this is usual; by the square of the length it would be minutes.
-    assert time.perf_counter() - start < 10
+    # A tenth of this is usual; by the square of the length it would be minutes. Others on the machine do not count.
+    assert time.process_time() - start < 10

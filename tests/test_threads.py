@@ -7,7 +7,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -23,7 +22,7 @@ from deep_research.run.threads import Threads, in_thread
 HANGING_SCRIPT = """
 import asyncio, socket, time
 from deep_research.reading.fetch import look_up
-socket.getaddrinfo = lambda *_, **__: time.sleep(30)
+socket.getaddrinfo = lambda *_, **__: time.sleep(600)
 async def main():
     try:
         await asyncio.wait_for(look_up("slow.example", 80), 0.1)
@@ -69,7 +68,8 @@ def slow_names(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     def answer(host: Any, *rest: Any, **options: Any) -> Any:
         if str(host).endswith(".example"):
             asked.append(host)
-            is_over.wait(20)
+            # Nobody may wait for it.
+            is_over.wait()
             raise OSError("no such name")
         return ask(host, *rest, **options)
 
@@ -89,44 +89,52 @@ async def test_names_that_are_never_found_are_given_up_in_time_and_hold_up_nobod
     web: Web, slow_names: list[str]
 ) -> None:
     address = web.publish("/page", "Deep water.")
-    limits = Limits(connect_seconds=0.3, page_seconds=10)
-    async with Fetcher(Context(limits=limits, robots=True, allow_private=(web.place,))) as fetcher:
-        begin = time.monotonic()
-        slow = [asyncio.create_task(fetcher.fetch(f"http://{number}.example/")) for number in range(LOOKUPS + 10)]
-        await asyncio.sleep(0.1)
-        assert await asyncio.wait_for(asyncio.to_thread(int), 10) == 0
+    patient, hurried = (
+        Context(limits=Limits(connect_seconds=seconds, page_seconds=600), robots=True, allow_private=(web.place,))
+        for seconds in (600, 0.1)
+    )
+    async with Fetcher(patient) as fetcher, Fetcher(hurried) as other:
+        with pytest.raises(Unread, match="leads nowhere"):
+            await other.fetch("http://early.example/")
+        slow = [asyncio.create_task(fetcher.fetch(f"http://{number}.example/")) for number in range(LOOKUPS)]
+        while len(slow_names) < LOOKUPS:
+            await asyncio.sleep(0.01)
+        late = (other.fetch(f"http://late-{number}.example/") for number in range(10))
+        results = await asyncio.gather(*late, return_exceptions=True)
+        assert await asyncio.to_thread(int) == 0
         assert (await fetcher.fetch(address)).data == b"Deep water."
-        results = await asyncio.gather(*slow, return_exceptions=True)
-        assert time.monotonic() - begin < 15
+        assert not any(task.done() for task in slow)
+        for task in slow:
+            task.cancel()
+        await asyncio.wait(slow)
     assert {result.code for result in results if isinstance(result, Unread)} == {"unreachable"}
     assert len(slow_names) == LOOKUPS
 
 
 async def test_a_reading_that_waits_for_a_name_is_cancelled_at_once(slow_names: list[str]) -> None:
-    async with WebReader(Context(robots=False, limits=Limits(connect_seconds=20, page_seconds=20))) as reader:
-        begin = time.monotonic()
+    async with WebReader(Context(robots=False, limits=Limits(connect_seconds=600, page_seconds=600))) as reader:
         task = asyncio.create_task(reader.read("http://cancelled.example/"))
-        await asyncio.sleep(0.2)
+        while not slow_names:
+            await asyncio.sleep(0.01)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-    assert time.monotonic() - begin < 15
 
 
 async def test_a_reader_closes_while_all_common_threads_are_busy(web: Web) -> None:
     is_over = threading.Event()
     address = web.publish("/page", "Deep water.", content_type="text/plain")
-    limits = Limits(page_seconds=5)
-    async with asyncio.timeout(8):
-        async with WebReader(Context(limits=limits, allow_private=(web.place,))) as reader:
-            busy = [asyncio.create_task(asyncio.to_thread(is_over.wait, 15)) for _ in range(40)]
-            await asyncio.sleep(0.05)
-            assert (await reader.read(address)).text == "Deep water."
-        assert not any(task.done() for task in busy)
-        is_over.set()
-        await asyncio.gather(*busy)
+    limits = Limits(page_seconds=30)
+    async with WebReader(Context(limits=limits, allow_private=(web.place,))) as reader:
+        busy = [asyncio.create_task(asyncio.to_thread(is_over.wait, 60)) for _ in range(40)]
+        # Each takes its place among the threads.
+        await asyncio.sleep(0)
+        assert (await reader.read(address)).text == "Deep water."
+    assert not any(task.done() for task in busy)
+    is_over.set()
+    await asyncio.gather(*busy)
 
 
 def test_a_name_that_is_never_found_does_not_keep_the_program_from_ending() -> None:
-    result = subprocess.run([sys.executable, "-c", HANGING_SCRIPT], capture_output=True, text=True, timeout=15)
+    result = subprocess.run([sys.executable, "-c", HANGING_SCRIPT], capture_output=True, text=True, timeout=60)
     assert (result.returncode, result.stdout) == (0, "given up\n")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from failing_store import HASH
-from lab import REPORT, HandClock, lab, search
+from lab import REPORT, HandClock, in_order, lab, research, search
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.base import GetOp
 from langgraph.store.memory import InMemoryStore
@@ -75,3 +75,32 @@ async def test_the_time_of_a_finding_that_fails_is_the_researchers_too(tmp_path:
     run = lab(tmp_path, clock=clock, researcher=[search("Skerry Light"), REPORT, clock.after(4, ValueError("x"))])
     [finding] = (await run.ask()).findings.values()
     assert (finding.ended, finding.seconds) == ("partial", 4)
+
+
+async def test_researchers_side_by_side_take_the_time_of_the_longest_and_rounds_add_up(tmp_path: Path) -> None:
+    clock, is_writing = HandClock(), asyncio.Event()
+
+    async def short(*_: Any) -> str:
+        await is_writing.wait()
+        clock.time += 4
+        return "Lit in 1844. [1]"
+
+    async def long(*_: Any) -> str:
+        is_writing.set()
+        await run.until_finished()
+        clock.time += 3
+        return "It stands 38 metres tall. [1]"
+
+    run = lab(
+        tmp_path,
+        clock=clock,
+        orchestrator=[research("short task.", "long task."), research("further task."), REPORT],
+        researcher={
+            "short task.": [search("Skerry Light"), REPORT, short],
+            "long task.": [search("Skerry Light"), REPORT, long],
+            "further task.": [search("Ada Moran"), REPORT, clock.after(2, "Kept by Ada Moran. [1]")],
+        },
+    )
+    state = await run.ask()
+    assert [finding.seconds for finding in in_order(state)] == [4, 7, 2]
+    assert state.run and state.run.active_seconds == clock.time == 9

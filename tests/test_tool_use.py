@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +91,12 @@ async def test_a_timeout_of_the_tools_own_is_not_taken_for_a_limit() -> None:
     assert outcome.problems == ("The tool failed (TimeoutError).",)
 
 
+@pytest.mark.behaviour("O-51")
+async def test_whatever_a_tool_raises_is_told_by_its_kind_alone() -> None:
+    outcome = await carry_out(Tool(error=RuntimeError("key=secret")), {}, Time(600, "tool_seconds"))
+    assert outcome.problems == outcome.broken == ("The tool failed (RuntimeError).",)
+
+
 @pytest.mark.parametrize("seconds", [0, -3.2])
 async def test_a_tool_is_not_begun_without_time_for_it(seconds: float) -> None:
     tool = Tool()
@@ -126,9 +131,7 @@ async def test_a_search_that_is_cut_is_counted_and_says_what_cut_it(
     with wire_lab(tmp_path, monkeypatch, once("light", "keeper"), limits=limits) as wire:
         for query in ("light", "keeper"):
             wire.engine.on(query, Answer([found("https://a.example/", "Light", "x")], delay=30))
-        start = time.monotonic()
         state = await wire.ask()
-        assert time.monotonic() - start < 20
         # On a slow machine it may be cut on its way to the engine.
         assert len(wire.engine.requests) <= total(state.spending).searches == 2
     [action] = in_order(state)[0].actions
