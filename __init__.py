@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .app.as_tool import deep_research_tool
     from .app.check_report import SourceDocument, check_report
-    from .app.embed import ResearchGraph, build_graph, thread_id
-    from .app.once import Answer, research
+    from .app.embed import Answer, ResearchGraph, build_graph, research, thread_id
     from .app.replay import areplay_thread, replay_thread
     from .app.stream import apackets, packets
     from .evidence.checking.score import check_claim, score_support
+    from .library.library import Library
     from .models.scripted import ScriptedChatModel
     from .run import errors
     from .run.context import Context
     from .run.limits import Limits
-    from .tools.library import Library
 
 __all__ = [
     "Answer",
@@ -42,9 +41,9 @@ __all__ = [
 ]
 
 _PLACES = {
-    "Answer": "app.once",
+    "Answer": "app.embed",
     "Context": "run.context",
-    "Library": "tools.library",
+    "Library": "library.library",
     "Limits": "run.limits",
     "ResearchGraph": "app.embed",
     "ScriptedChatModel": "models.scripted",
@@ -57,7 +56,7 @@ _PLACES = {
     "deep_research_tool": "app.as_tool",
     "packets": "app.stream",
     "replay_thread": "app.replay",
-    "research": "app.once",
+    "research": "app.embed",
     "score_support": "evidence.checking.score",
     "thread_id": "app.embed",
 }

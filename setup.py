@@ -10,7 +10,7 @@ class BuildPackage(build_py):
     def find_package_modules(self, package: str, package_dir: str) -> list[tuple[str, str, str]]:
         """The modules of a package, as setuptools finds them, less the root's strays."""
         modules = super().find_package_modules(package, package_dir)
-        ours = {"__init__", "audit", "channels", "knowledge", "state"}
+        ours = {"__init__", "state"}
         return [m for m in modules if package != "deep_research" or m[1] in ours]
 
 

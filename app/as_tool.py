@@ -2,22 +2,195 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextvars
+import uuid
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool, InjectedToolArg
 from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.config import get_stream_writer
 from pydantic import BaseModel, Field
-from typing_extensions import override
+from typing_extensions import TypedDict, override
 
+from ..records.report import Report
 from ..run.context import Context
+from ..run.errors import DeepResearchError
+from ..run.events.packets import AnyPacket, CallFinished, OverallStop, StopReason
 from ..run.limits import Limits
-from .background import wait_for
-from .embed import ResearchGraph, build_graph, read_context
-from .nested import Caller, Ended, NestedResearch, caller_writer
-from .strategies import Strategy
-from .tool_result import ToolResult
+from ..run.spending import total
+from .embed import ResearchGraph, build_graph, read_context, wait_for
+from .stream import apackets
+from .words import Strategy
+
+
+class CitedSource(TypedDict):
+    """A source of the report."""
+
+    n: int
+    """Its number in the report."""
+    title: str
+    location: str
+    """Where a reader opens it: a web address, or the URI of a file."""
+
+
+class RoleUsage(TypedDict):
+    """What the model of one role was used for, tries that failed included."""
+
+    role: str
+    calls: int
+    input_tokens: int
+    """Cached ones included."""
+    cached_tokens: int
+    output_tokens: int
+    usd: float
+    """Money in US dollars, as far as it is known."""
+
+
+class ToolResult(TypedDict):
+    """What a call of the tool came to."""
+
+    report: str
+    """The report as Markdown, or what was asked back; empty if the research failed or was stopped."""
+    sources: list[CitedSource]
+    tool_calls: int
+    """Calls of research tools."""
+    usage: list[RoleUsage]
+    status: StopReason
+    thread: str
+    """Id of the thread of the research."""
+
+
+def result_of(state: Mapping[str, Any], calls: list[CallFinished], status: StopReason, thread: str) -> ToolResult:
+    """The result, from the channels of a run and the calls of its models."""
+    has_report = status in ("completed", "completed_with_gaps")
+    report: Report | None = state["report"] if has_report else None
+    cited = [state["sources"][key] for key in report.sources] if report else []
+    return ToolResult(
+        report=state["messages"][-1].text if has_report or status == "waiting_for_user" else "",
+        sources=[CitedSource(n=n, title=source.title, location=source.location) for n, source in enumerate(cited, 1)],
+        tool_calls=total(state.get("spending", {})).tool_calls,
+        usage=[_usage(role, calls) for role in dict.fromkeys(call.role for call in calls)],
+        status=status,
+        thread=thread,
+    )
+
+
+def _usage(role: str, calls: list[CallFinished]) -> RoleUsage:
+    own = [call for call in calls if call.role == role]
+    return RoleUsage(
+        role=role,
+        calls=len(own),
+        input_tokens=sum(call.input_tokens for call in own),
+        cached_tokens=sum(call.cached_tokens for call in own),
+        output_tokens=sum(call.output_tokens for call in own),
+        usd=sum(call.usd for call in own),
+    )
+
+
+CHANNELS = ["run", "messages", "report", "sources", "spending"]
+"""What is needed of the state of a run."""
+
+
+class Caller(NamedTuple):
+    """Who called for a research, and how it is told what goes on."""
+
+    call_id: str
+    """Id of the tool call; empty where there is none."""
+    tool: str
+    """Name of the tool."""
+    write: Callable[[dict[str, Any]], object]
+    """Writes to the caller's custom stream."""
+
+    def hears(self, packet: AnyPacket) -> None:
+        """Tell a packet of the research."""
+        data = packet.model_dump(mode="json")
+        self.write({"type": "deep_research", "tool_call_id": self.call_id, "packet": data})
+
+    def hears_end(self, result: ToolResult) -> None:
+        """Tell that the call is over."""
+        told = {name: result[name] for name in ("tool_calls", "usage", "status")}
+        self.write({"type": "tool_done", "tool_call_id": self.call_id, "name": self.tool, **told})
+
+
+class Ended(NamedTuple):
+    """How a research ended."""
+
+    result: ToolResult
+    failure: str = ""
+    """What went wrong, in one line; empty if nothing did."""
+
+
+class NestedResearch:
+    """One research on behalf of a caller."""
+
+    def __init__(self, graph: ResearchGraph, context: Context, caller: Caller) -> None:
+        """Take a graph that nobody else uses."""
+        graph.__class__ = _WatchedGraph
+        assert isinstance(graph, _WatchedGraph)
+        graph.state = {}
+        self._graph, self._context, self._caller = graph, context, caller
+        self._calls: list[CallFinished] = []
+        self._stop: OverallStop | None = None
+        self._thread = str(uuid.uuid4())
+
+    async def run(self, question: str) -> Ended:
+        """Run it on a thread of its own; a cancellation stops it, and errors that are not ours are raised."""
+        # LangGraph looks up thread, checkpointer and callbacks in the context: in an empty one it finds none.
+        return await asyncio.create_task(self._run(question), context=contextvars.Context())
+
+    async def _run(self, question: str) -> Ended:
+        failure = ""
+        try:
+            async with aclosing(apackets(self._graph, question, self._thread, context=self._context)) as packets:
+                async for packet in packets:
+                    self._hear(packet)
+        except DeepResearchError:
+            failure = self._stop.message if self._stop else ""
+        finally:
+            self._caller.hears_end(self._result())
+        return Ended(self._result(), failure)
+
+    def _hear(self, packet: AnyPacket) -> None:
+        if isinstance(packet, OverallStop):
+            self._stop = packet
+        elif isinstance(packet, CallFinished):
+            self._calls.append(packet)
+        self._caller.hears(packet)
+
+    def _result(self) -> ToolResult:
+        status = self._stop.stop_reason if self._stop else "failed"
+        return result_of(self._graph.state, self._calls, status, self._thread)
+
+
+class _WatchedGraph(ResearchGraph):
+    """Remembers the state of its only run, which without a checkpointer is kept nowhere."""
+
+    state: Mapping[str, Any]
+
+    @override
+    async def astream(self, *args: Any, **settings: Any) -> AsyncGenerator[Any, None]:
+        async with aclosing(super().astream(*args, **{**settings, "output_keys": CHANNELS})) as parts:
+            async for part in parts:
+                if part["type"] == "values" and not part["ns"]:
+                    self.state = part["data"] or {}
+                yield part
+
+
+def caller_writer() -> Callable[[dict[str, Any]], object]:
+    """Writes to the custom stream of the graph within which this is called; to nobody where there is none."""
+    try:
+        writer = get_stream_writer()
+    except (RuntimeError, KeyError):
+        return lambda _: None
+    # The writer looks up in the context in which node it writes.
+    context = contextvars.copy_context()
+    return lambda data: context.run(writer, data)
+
 
 DESCRIPTION = (
     "Researches a question thoroughly, which takes minutes, and returns a report whose numbers in brackets are its "

@@ -10,9 +10,9 @@ from typing import Any
 
 from langgraph_sdk import Auth, get_client
 
-from ..run.checkpoints import FILE_NAME
 from ..run.context import Context
 from ..run.errors import UserMistake
+from ..run.store.database import FILE_NAME
 from ..run.user_settings import UserSettings
 from .embed import RECURSION_LIMIT, read_settings
 from .users import LOCAL_USER, server_settings, token_in, user_of

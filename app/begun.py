@@ -7,8 +7,8 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from ..run.checkpoints import FILE_NAME
 from ..run.errors import DeepResearchError
+from ..run.store.database import FILE_NAME
 from .embed import thread_id
 from .options import data_folder
 from .terminal import RunName

@@ -1,24 +1,39 @@
-"""Checks a finished report against texts that are given, as the last node of a run does."""
+"""Checks a finished report against given texts, as the last node of a run does, and again against those of its run."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import asyncio
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 
-from ..audit import Draft
+from ..evidence.checking.verification import Reaudit, Rechecked, compared, reaudit
 from ..evidence.citations.document import without_marks
-from ..evidence.text.language import language_of
-from ..knowledge import Source
-from ..reading.language_names import named_language
+from ..evidence.language import language_of
+from ..models.resolve import check_models, profile_of
+from ..records.report import Draft, Report
+from ..records.research import Run
+from ..records.sources import Source
 from ..run.context import Context
-from ..run.pages import Pages, text_hash
-from ..run.serializer import StrictSerializer
-from ..state import Report, ResearchState, Run
-from .embed import build_graph, thread_config
+from ..run.conversation import clean
+from ..run.store.pages import Pages, text_hash
+from ..run.store.serializer import StrictSerializer
+from ..state import ResearchState
+from ..writing.decide_language import named_language
+from .embed import build_graph, read_context, thread_config
+from .endings import reported, run_interruptibly, stopped
+from .export import no_report_yet
+from .output import calls_line
+from .runs import Standing
+from .stored import kept_run
+from .terminal import RunName, put_out, say
+from .words import DONE, FAILED, counted
 
 _QUESTION = "What do the sources say?"
 
@@ -110,3 +125,64 @@ def _source(number: int, source: SourceDocument) -> Source:
         content_hash=text_hash(source.text),
         number=number,
     )
+
+
+def audit_run(thread: str, model: str | None, data_dir: Path | None) -> int:
+    """Check the report of a run, by this model if one is given, and print what that found."""
+    name = RunName(clean(thread), data_dir)
+
+    def work() -> int:
+        standing, found, cost = run_interruptibly(_found(name, model), partial(stopped, RunName("", data_dir)))
+        put_out("\n".join(_page(standing, found, cost)))
+        return FAILED if found.unmarked or found.faults else DONE
+
+    return reported(RunName("", data_dir), work)
+
+
+async def _found(name: RunName, model: str | None) -> tuple[Standing, Reaudit, list[str]]:
+    async with kept_run(name) as (book, standing):
+        report = standing.state.report
+        if report is None:
+            raise no_report_yet(standing, name)
+        texts = await book.texts(standing, report)
+    if model is None:
+        return standing, await asyncio.to_thread(reaudit, report, texts), []
+    context = read_context({"models": model, "verify": "check"})
+    for notice in check_models(("verifier",), context):
+        say(f"Note: {notice}")
+    say(f"Checking by {profile_of('verifier', context).name} …")
+    kept = [one.text for some in texts.values() for one in some]
+    again = await check_again(standing.state, kept, context)
+    assert again.audit
+    cost = [f"Cost      {calls_line(again.audit)}", *(f"Failed    {one}" for one in again.audit.failures)]
+    return standing, compared(report, again, texts), cost
+
+
+def _page(standing: Standing, found: Reaudit, cost: Iterable[str]) -> Iterator[str]:
+    cited = [one for one in found.claims if one.check.passages]
+    counts = Counter(one.check.verdict for one in cited)
+    yield f"Run       {standing.thread}"
+    yield f"Question  {standing.question}"
+    yield (
+        f"Checked   {counted(len(cited), 'cited part')}: {counts['supported']} supported, {counts['unsupported']} not, "
+        f"{counts['unchecked']} not checked by a model"
+    )
+    yield f"Uncited   {counted(len(found.claims) - len(cited), 'part')} with figures and without a source"
+    yield f"Changed   {counted(sum(one.is_new for one in found.claims), 'verdict')} since the report was written"
+    yield from cost
+    yield from (f"Fault     {fault}" for fault in found.faults)
+    for one in found.claims:
+        if one.check.verdict == "unsupported" or one.is_new:
+            yield from _lines(standing, one)
+
+
+def _lines(standing: Standing, one: Rechecked) -> Iterator[str]:
+    """A part that is not supported, or of which something else was found than before, with what its sources say."""
+    yield ""
+    before = f" (before: {one.before})" if one.is_new else ""
+    mark = ", marked" if one.is_marked else ", not marked" if one.check.verdict == "unsupported" else ""
+    yield f"{one.check.verdict}{mark}{before}: {clean(one.words)}"
+    for passage in one.check.passages:
+        title = standing.state.sources[passage.source].title
+        yield f"  {clean(title)}: {' '.join(clean(passage.quote).split()) or 'no text'}"
+        yield from (f"    {clean(reason)}" for reason in passage.reasons)

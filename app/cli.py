@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from .exit_codes import INTERRUPTED, NOTHING_BEGAN
-from .formats import ExportFormat, Format
 from .setting_options import LIMIT, MODEL, with_settings
-from .strategies import STRATEGIES
+from .words import INTERRUPTED, NOTHING_BEGAN, STRATEGIES, ExportFormat, Format
 
 if TYPE_CHECKING:
     from .commands import Outlet
@@ -135,7 +133,7 @@ def show(thread: str, output_format: Format, replay: bool, as_json: bool, data_d
         raise click.UsageError("--json goes with --replay; the run as data is --format json.")
     if replay and output_format == "json":
         raise click.UsageError("--replay has no --format; its packets as JSON lines are --replay --json.")
-    from .packet_lines import PacketLines
+    from .progress import PacketLines
     from .stored import replay_run, show_run
 
     if replay:
@@ -173,7 +171,7 @@ def audit(thread: str, model: str | None, data_dir: Path | None) -> int:
 
     Exit codes: 0 each sentence is supported by its source, or marked; 1 one is not, or a text is not what was read.
     """
-    from .audit_run import audit_run
+    from .check_report import audit_run
 
     return audit_run(thread, model, data_dir)
 
@@ -207,7 +205,7 @@ def fix_draft(file: Path, out: Path | None) -> int:
 @cli.command()
 def limits() -> int:
     """List all limits with the values that hold now, and what they mean."""
-    from .listing import list_limits
+    from .doctor import list_limits
 
     return list_limits()
 
@@ -240,7 +238,7 @@ def _outlet(out: Path | None, output_format: Format | None, as_json: bool) -> Ou
         )
     if output_format == "json":
         raise click.UsageError("--json prints packets alone; leave out --format, or --json for the report as data.")
-    from .packet_lines import PacketLines
+    from .progress import PacketLines
 
     return PacketLines()
 

@@ -7,27 +7,38 @@ import uuid
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from pathlib import Path
+from pydoc_data.topics import topics
 from typing import Any
 
 from ..run.conversation import clean
 from ..run.errors import UnknownSetting
 from .begun import whole_name
 from .delivery import Output, check_output, deliver
-from .demo import QUESTION, write_documents
 from .embed import read_context, thread_id
-from .endings import reported, stopped
-from .exit_codes import DONE, FAILED, WAITING
+from .endings import reported, run_interruptibly, stopped
 from .export import answer_content, check_format, chosen_format
-from .interrupt import run_interruptibly
 from .live_view import progress_view
 from .options import data_folder, settings_of
 from .output import end_lines, report_text
-from .packet_lines import PacketLines
-from .progress import Progress
+from .progress import PacketLines, Progress
 from .replay import replay
 from .runs import RunBook, Standing, check_not_empty, open_runs
-from .strategies import Strategy
 from .terminal import RunName, ask, can_ask, is_terminal, put_out, say
+from .words import DONE, FAILED, WAITING, Strategy
+
+QUESTION = (
+    "When is a default parameter value evaluated, what does the global statement do, and how are class variables "
+    "shared by instances?"
+)
+
+
+def write_documents(folder: Path) -> int:
+    """Write each topic of the reference as a text file; returns how many there are."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in topics.items():
+        (folder / f"{name}.txt").write_text(text, encoding="utf-8")
+    return len(topics)
+
 
 Step = Callable[[RunBook, Progress], Awaitable[Standing]]
 Outlet = Output | PacketLines

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..run.errors import UserMistake
-from .formats import Format
 from .terminal import complain, put_out, say
+from .words import Format
 
 
 class OutputUnwritable(UserMistake):

@@ -3,37 +3,141 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from langchain_core.language_models import BaseChatModel
 
-from ..models.abilities import place_of
+from ..library.library import Library
+from ..models.abilities import Ability, place_of, recall, remember
+from ..models.caller import Caller
+from ..models.faults import as_ours
+from ..models.ladder.probe import Check, check_model
 from ..models.local import offers
-from ..models.memory import recall
+from ..models.patience import patience_of
 from ..models.providers import host_of
 from ..models.resolve import EXTRACTIVE, check_models, profile_of, resolve_model
-from ..run.checkpoints import FILE_NAME, open_database
 from ..run.context import ROLES, Context, Role
 from ..run.conversation import clean
 from ..run.errors import DeepResearchError
-from ..tools.decide_language import check_language
+from ..run.events.emit import Teller
+from ..run.events.packets import CallDelayed, Placement
+from ..run.limits import Limits
+from ..run.store.database import FILE_NAME, open_database
 from ..tools.engines.choose import choose_engines
-from ..tools.library import Library
+from ..tools.engines.engine import EngineFailed
+from ..tools.engines.tavily import Tavily
 from ..tools.offer import check_tools
+from ..writing.decide_language import check_language
 from .embed import read_context
-from .endings import reported, stopped
-from .exit_codes import DONE, REFUSED
-from .interrupt import run_interruptibly
-from .look import Look
+from .endings import reported, run_interruptibly, stopped
 from .options import settings_of
+from .progress import describe
 from .runs import has_runs
+from .stream import read_packet
 from .terminal import RunName, put_out, say
-from .trial import try_out
-from .words import counted
+from .words import DONE, REFUSED, counted
+
+
+def list_limits() -> int:
+    """Print a line a limit: its name, the value that holds by the environment or by default, and what it is."""
+
+    def work() -> int:
+        limits = read_context({}).limits
+        put_out("\n".join(_line(name, getattr(limits, name)) for name in Limits.model_fields))
+        return DONE
+
+    return reported(RunName("", None), work)
+
+
+def _line(name: str, value: float | None) -> str:
+    meaning = " ".join((Limits.model_fields[name].description or "").split())
+    return f"{name:24} {'-' if value is None else f'{value:.15g}':>10}  {meaning}"
+
+
+class Look(NamedTuple):
+    """How it stands with one thing."""
+
+    what: str
+    is_ok: bool
+    words: str
+    """What was found; where something is missing, which setting mends it."""
+    otherwise: Literal["missing", "failed", "note"] = "missing"
+    """What it is called where it is not well; a note stops no run."""
+
+    @property
+    def state(self) -> str:
+        """How it stands, in a word."""
+        return "ok" if self.is_ok else self.otherwise
+
+    @property
+    def stops_runs(self) -> bool:
+        """Whether no run can begin, or end well, before it is mended."""
+        return self.state in ("missing", "failed")
+
+
+NEEDLESS = ("schema", "reasoning leak")
+"""Checks of a model that a run gets along without."""
+QUERY = "lighthouse"
+
+
+async def try_out(context: Context) -> list[Look]:
+    """Call each model a few times, and search once where a key is needed; how models call tools is remembered."""
+    return [*await _try_models(context), *await _try_engines(context)]
+
+
+async def _try_models(context: Context) -> list[Look]:
+    looks: list[Look] = []
+    tried = set[str]()
+    for role in ROLES:
+        name = profile_of(role, context).name
+        if name in tried or name == EXTRACTIVE:
+            continue
+        tried.add(name)
+        looks += [
+            Look(f"{name}: {check.name}", check.is_ok, check.words, "note" if check.name in NEEDLESS else "failed")
+            for check in await _checks(role, context)
+        ]
+    return looks or [Look("models", is_ok=True, words="No language model is configured: there is nothing to try.")]
+
+
+async def _checks(role: Role, context: Context) -> list[Check]:
+    profile = profile_of(role, context)
+    window = profile.window if profile.is_window_known else None
+    teller = Teller(_tell_waits, Placement(turn_index=0))
+    caller = Caller(role, context, patience_of("doctor", context.limits), teller)
+    try:
+        examined = await check_model(resolve_model(role, context), window, caller.message)
+    except Exception as error:  # noqa: BLE001 - every provider has errors of its own
+        words = str(as_ours(error, role, profile.name))
+        return [Check("answer", is_ok=False, words=words)]
+    if examined.rung:
+        await remember(role, context, Ability(examined.rung, examined.begins_inside))
+    return examined.checks
+
+
+def _tell_waits(data: Mapping[str, Any]) -> None:
+    packet = read_packet(data)
+    if isinstance(packet, CallDelayed):
+        say(describe(packet))
+
+
+async def _try_engines(context: Context) -> list[Look]:
+    """Whether the engines that need a key take it."""
+    looks = []
+    for engine in choose_engines(context):
+        if engine.name != Tavily.name:
+            continue
+        try:
+            await engine.search(QUERY, 1)
+            looks.append(Look(f"key of {engine.title}", is_ok=True, words="it is taken"))
+        except EngineFailed as error:
+            looks.append(Look(f"key of {engine.title}", is_ok=False, words=error.words, otherwise="failed"))
+    return looks
+
 
 EVERY = 100
 """Documents at least that are read from one line of progress to the next."""

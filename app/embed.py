@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import contextvars
 import os
+import queue
 import re
+import threading
 import uuid
-from collections.abc import AsyncGenerator, Generator, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Generator, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, nullcontext
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
+from langchain_core.messages import HumanMessage
 from langchain_core.runnables.config import RunnableConfig, merge_configs
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
@@ -25,16 +29,105 @@ from pydantic_settings import SettingsError
 
 from ..graph.orchestrated import build_orchestrated_graph
 from ..graph.planned import build_planned_graph
-from ..run.checkpoints import Database, open_database
+from ..records.report import Report
+from ..records.sources import Source
 from ..run.context import ROLES, Context
 from ..run.errors import SyncOnlySaver, UnknownSetting
-from ..run.lease import TOKEN, Lease
 from ..run.limits import ENVIRONMENT_PREFIX, Limits
-from ..run.serializer import with_strict_serializer
-from ..run.version import code_version
-from .background import aiterate, background_loop, hand_over, iterate, wait_for
-from .strategies import GRAPHS, MARK, Strategy, check_strategy
-from .words import nearest
+from ..run.store.database import Database, open_database
+from ..run.store.lease import TOKEN, Lease
+from ..run.store.serializer import code_version, with_strict_serializer
+from .words import GRAPHS, MARK, Strategy, check_strategy, nearest
+
+Value = TypeVar("Value")
+Put = Callable[[tuple[Any, BaseException | None, bool]], object]
+
+CANCEL_SECONDS = 2.0
+"""Seconds to wait for a run to stop when its stream is left early."""
+
+
+@cache
+def background_loop() -> asyncio.AbstractEventLoop:
+    """The loop, which runs; started when it is first needed."""
+    loop, is_running = asyncio.new_event_loop(), threading.Event()
+    loop.call_soon(is_running.set)
+    threading.Thread(target=loop.run_forever, name="deep-research", daemon=True).start()
+    # A loop whose thread has not had its turn yet looks like one that has ended.
+    is_running.wait()
+    return loop
+
+
+def wait_for(coroutine: Coroutine[Any, Any, Value], loop: asyncio.AbstractEventLoop) -> Value:
+    """Run a coroutine on another thread's loop and wait for its result; an interruption cancels it."""
+    future = asyncio.run_coroutine_threadsafe(coroutine, loop)
+    try:
+        return future.result()
+    except BaseException:  # Ctrl-C as well has to stop what runs on the other thread
+        future.cancel()
+        raise
+
+
+async def hand_over(coroutine: Coroutine[Any, Any, Value], loop: asyncio.AbstractEventLoop) -> Value:
+    """Await a coroutine that has to run on another thread's loop."""
+    return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(coroutine, loop))
+
+
+def iterate(make: Callable[[], AsyncIterator[Value]], loop: asyncio.AbstractEventLoop) -> Iterator[Value]:
+    """Iterate over what another thread's loop produces; leaving early cancels it."""
+    items: queue.SimpleQueue[tuple[Any, BaseException | None, bool]] = queue.SimpleQueue()
+    stop = _start(make, items.put, loop)
+    try:
+        while True:
+            value, error, is_last = items.get()
+            if error:
+                raise error
+            if is_last:
+                return
+            yield value
+    finally:
+        stop()
+
+
+async def aiterate(make: Callable[[], AsyncIterator[Value]], loop: asyncio.AbstractEventLoop) -> AsyncIterator[Value]:
+    """Iterate asynchronously over what another thread's loop produces; leaving early cancels it."""
+    items: asyncio.Queue[tuple[Any, BaseException | None, bool]] = asyncio.Queue()
+    here = asyncio.get_running_loop()
+    stop = _start(make, lambda item: here.call_soon_threadsafe(items.put_nowait, item), loop)
+    try:
+        while True:
+            value, error, is_last = await items.get()
+            if error:
+                raise error
+            if is_last:
+                return
+            yield value
+    finally:
+        await asyncio.to_thread(stop)
+
+
+def _start(make: Callable[[], AsyncIterator[Value]], put: Put, loop: asyncio.AbstractEventLoop) -> Callable[[], object]:
+    ended = threading.Event()
+    tasks: list[asyncio.Task[None]] = []
+    context = contextvars.copy_context()
+
+    async def pump() -> None:
+        try:
+            async for value in make():
+                put((value, None, False))
+            put((None, None, True))
+        except BaseException as error:  # noqa: BLE001 - whatever ends the stream is raised where it is read
+            put((None, error, True))
+        finally:
+            ended.set()
+
+    loop.call_soon_threadsafe(lambda: tasks.append(loop.create_task(pump(), context=context)))
+
+    def stop() -> object:
+        loop.call_soon_threadsafe(lambda: [task.cancel() for task in tasks])
+        return ended.wait(CANCEL_SECONDS)
+
+    return stop
+
 
 Settings = TypeVar("Settings", bound=BaseModel)
 RECURSION_LIMIT = 500
@@ -307,3 +400,30 @@ def _in_words(fault: ErrorDetails) -> str:
 
 def _variable(name: str) -> str:
     return f"{ENVIRONMENT_PREFIX}{name.upper()}"
+
+
+class Answer(NamedTuple):
+    """What `research` returns."""
+
+    markdown: str
+    """The report with links and its list of sources."""
+    report: Report
+    """The report as data: text with markers, and the keys of its sources."""
+    sources: tuple[Source, ...]
+    """The cited sources; the first has the number 1."""
+
+
+def research(question: str, strategy: Strategy = "orchestrated", **settings: Any) -> Answer:
+    """Research a question and return the report; nothing is asked back and nothing is kept.
+
+    `settings` are the fields of `Context`, for example `docs=["folder"]` or `models="extractive"`. Raises
+    `UserMistake` if the question or a setting has to change, `RunFailed` if a model writes nothing or falls silent;
+    errors of a model's own client are raised as they are.
+    """
+    context = read_context({"clarify": "assume", **settings})
+    state = build_graph(strategy).invoke(
+        {"messages": [HumanMessage(question)]}, context=context, output_keys=["messages", "report", "sources"]
+    )
+    report: Report = state["report"]
+    sources = tuple(state["sources"][key] for key in report.sources)
+    return Answer(state["messages"][-1].text, report, sources)

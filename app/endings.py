@@ -1,17 +1,40 @@
-"""What a command says at its end, whatever ended it."""
+"""How a command ends, whatever ended it: its last words, its exit code, Ctrl-C."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+import asyncio
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
+from ..run.context import Context
 from ..run.errors import DeepResearchError, StateUnreadable, ThreadBusy, UserMistake
-from .exit_codes import BUSY, FAILED, INTERRUPTED, NOTHING_BEGAN, REFUSED
-from .terminal import ReaderGone, RunName, complain, say
-from .variables import unknown_variables
+from ..run.limits import ENVIRONMENT_PREFIX, Limits
+from .terminal import ReaderGone, RunName, complain, is_terminal, say
+from .users import ServerSettings
+from .words import BUSY, FAILED, INTERRUPTED, NOTHING_BEGAN, REFUSED, VARIABLE, nearest
 
 if TYPE_CHECKING:
-    from .packet_lines import PacketLines
+    from .progress import PacketLines
+
+
+def unknown_variables() -> str:
+    """What to say of them, in one line; empty if there are none."""
+    known = {name.upper() for name in (*Context.model_fields, *Limits.model_fields)}
+    known.add(VARIABLE.removeprefix(ENVIRONMENT_PREFIX))
+    known |= {f"SERVER_{name.upper()}" for name in ServerSettings.model_fields}
+    given = sorted(name for name in os.environ if name.upper().startswith(ENVIRONMENT_PREFIX))
+    unknown = [name for name in given if name.upper().removeprefix(ENVIRONMENT_PREFIX) not in known]
+    return "; ".join(f"{name} is no setting{_meant(name, known)}" for name in unknown)
+
+
+def _meant(name: str, known: set[str]) -> str:
+    # What all of them begin with makes none of them alike.
+    return nearest(name.removeprefix(ENVIRONMENT_PREFIX), known, ENVIRONMENT_PREFIX)
+
 
 KEPT = "kept"
 """Note on a mistake of the user that stopped a run which can be resumed."""
@@ -61,3 +84,59 @@ def _go_on(name: RunName) -> str:
     from .begun import has_begun
 
     return f" The run is kept; go on: {name.command('resume')}" if has_begun(name) else ""
+
+
+Value = TypeVar("Value")
+
+STOP_SECONDS = 1.2
+"""Seconds that a run has to end in order; checkpoints on disk are whole at any moment."""
+STOPPING = (signal.SIGINT, signal.SIGTERM)
+"""Ctrl-C, and what service managers and `kill` send."""
+SHOW_CURSOR = "\x1b[?25h"
+
+
+def run_interruptibly(work: Coroutine[Any, Any, Value], last_words: Callable[[], str]) -> Value:
+    """Run a coroutine on a loop of its own; Ctrl-C or SIGTERM cancels it and raises `KeyboardInterrupt`.
+
+    What does not stop by itself, such as a parser at work in a thread, is given up after `STOP_SECONDS` or a second
+    signal: the process ends with `last_words`, which are asked for then.
+    """
+    before, is_stopped = {each: signal.getsignal(each) for each in STOPPING}, threading.Event()
+    clock = threading.Timer(STOP_SECONDS, _end, (last_words,))
+    clock.daemon = True
+
+    async def main() -> Value:
+        task, loop = asyncio.current_task(), asyncio.get_running_loop()
+        assert task is not None
+
+        def stop(*_: object) -> None:
+            if is_stopped.is_set():
+                _end(last_words)
+            is_stopped.set()
+            clock.start()
+            loop.call_soon_threadsafe(task.cancel)
+
+        for each in STOPPING:
+            if before[each] is not signal.SIG_IGN:
+                signal.signal(each, stop)
+        return await work
+
+    try:
+        return asyncio.run(main())
+    except BaseException as error:
+        if is_stopped.is_set():
+            raise KeyboardInterrupt from error
+        raise
+    finally:
+        clock.cancel()
+        for each in STOPPING:
+            signal.signal(each, before[each])
+
+
+def _end(last_words: Callable[[], str]) -> NoReturn:
+    # Neither streams nor locks can be relied on here: the main thread may be in the middle of using them.
+    cursor = SHOW_CURSOR if is_terminal(sys.stderr) else ""
+    try:
+        os.write(2, f"{cursor}\n{last_words()}\n".encode(errors="replace"))
+    finally:
+        os._exit(INTERRUPTED)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..evidence.citations.bibliography import bibtex, csl_json
 from ..run.errors import UserMistake
+from .exports.bibliography import bibtex, csl_json
 from .exports.finished import Finished, finished_report
-from .formats import ExportFormat, Format
 from .output import report_text, run_json
 from .runs import Standing
 from .terminal import RunName
-from .words import counted
+from .words import ExportFormat, Format, counted
 
 _SUFFIXES: dict[str, ExportFormat] = {
     "": "md",
@@ -70,7 +69,7 @@ def export_content(standing: Standing, export_format: ExportFormat, name: RunNam
 def check_format(export_format: ExportFormat) -> None:
     """Raise `ExtraMissing` if a format cannot be written here, before a run is paid for."""
     if export_format == "pdf":
-        from .exports.pdf import check_pdf
+        from .exports.page import check_pdf
 
         check_pdf()
 
@@ -102,7 +101,7 @@ def _written(finished: Finished, export_format: ExportFormat) -> str | bytes:
 
             return report_docx(finished)
         case "pdf":
-            from .exports.pdf import report_pdf
+            from .exports.page import report_pdf
 
             return report_pdf(finished)
         case _:

@@ -9,9 +9,8 @@ from ..evidence.citations.drafts.fix import Counts, fix_citations
 from ..run.errors import UserMistake
 from .delivery import Output, check_output, deliver
 from .endings import reported
-from .exit_codes import DONE, FAILED
 from .terminal import RunName, say
-from .words import counted
+from .words import DONE, FAILED, counted
 
 MAX_BYTES = 5_000_000
 """Size of a draft; a thousand pages are less."""

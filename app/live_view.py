@@ -11,10 +11,10 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
 from rich.text import Text
 
-from ..run import packets, step_packets
+from ..run.branches import StepTask
 from ..run.conversation import clean
-from ..run.packets import AnyPacket
-from ..run.step_branch import StepTask
+from ..run.events import packets
+from ..run.events.packets import AnyPacket
 from ..state import ResearchState
 from .progress import PlainLines, Progress, describe, describe_index, is_completed, is_report_start, shorten
 from .words import counted
@@ -83,10 +83,10 @@ class LiveView(Progress):
                 self.indexing = f"{packet.done} of {packet.total} documents indexed"
             case packets.ResearchAgentStart():
                 self.researchers[branch] = Researcher(shorten(packet.research_task))
-            case step_packets.StepStarted():
+            case packets.StepStarted():
                 self.activity = ""
                 self.researchers[branch] = Researcher(shorten(f"{packet.step_id} {packet.title}"), is_step=True)
-            case step_packets.Activity() if branch not in self.researchers:
+            case packets.Activity() if branch not in self.researchers:
                 self.activity = describe(packet)
             case _ if is_report_start(packet):
                 self.is_writing, self.activity, self.written = True, "", ""
@@ -156,5 +156,5 @@ def _follow(researcher: Researcher, packet: AnyPacket) -> None:
     if isinstance(packet, packets.SearchToolDocuments | packets.OpenUrlDocuments):
         researcher.sources |= {document.document_id for document in packet.documents}
     # A step goes on after an error.
-    last = step_packets.StepDone if researcher.is_step else packets.FindingCitedDocuments | packets.PacketError
+    last = packets.StepDone if researcher.is_step else packets.FindingCitedDocuments | packets.PacketError
     researcher.is_done = researcher.is_done or isinstance(packet, last)

@@ -1,8 +1,9 @@
-"""Reports and runs as text and as JSON."""
+"""Reports, plans, audits and runs as text and as JSON."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
@@ -12,17 +13,142 @@ from ..evidence.citations.numbering import by_number
 from ..evidence.citations.rendering import source_place
 from ..evidence.citations.stream import cited_numbers
 from ..evidence.memory.notes import gaps_of, missing_of
-from ..knowledge import Source
-from ..run.conversation import clean
-from ..run.money import dollars
-from ..run.spending import total
-from ..state import Finding, ResearchState
-from .audit_lines import audit_data, audit_page
-from .formats import Format
+from ..evidence.memory.observations import contradictions, open_gaps
+from ..records.plan import FINAL_CHECK, Iteration, Observation, PlanStep, StepOutcome
+from ..records.report import Audit, Report
+from ..records.research import Finding
+from ..records.sources import Source
+from ..run.conversation import clean, cleaned
+from ..run.spending import dollars, total
+from ..state import ResearchState
 from .runs import Standing
-from .step_lines import step_data, step_page
 from .terminal import RunName
-from .words import counted, in_words
+from .words import Format, counted, in_words
+
+NOTHING = StepOutcome(step="")
+"""What a step came to that has not begun."""
+
+
+def step_page(state: ResearchState) -> list[str]:
+    """The steps, each follow-up below its parent, and the gaps that stayed open; empty without steps."""
+    if not state.steps:
+        return []
+    lines = ["", "Steps", *(line for step in state.steps for line in _step_lines(step, _outcome(state, step)))]
+    if gaps := open_gaps(_observed(state)):
+        lines += ["", "Not found", *(f"  - {gap.text}" for gap in gaps)]
+    return lines
+
+
+def step_data(state: ResearchState) -> dict[str, Any]:
+    """The steps with what they did, the gaps that are open, and the claims that cannot both hold."""
+    observed = _observed(state)
+    gaps = open_gaps(observed)
+    return cleaned(
+        {
+            "steps": [_step(step, _outcome(state, step)) for step in state.steps],
+            "gaps": [{"question": gap.text, "relevance": gap.score, "step": gap.step} for gap in gaps],
+            "contradictions": _contradictions(state, observed),
+        }
+    )
+
+
+def _outcome(state: ResearchState, step: PlanStep) -> StepOutcome:
+    return state.outcomes.get(step.id, NOTHING)
+
+
+def _observed(state: ResearchState) -> list[Observation]:
+    """What was noticed for the present question."""
+    question_id = state.run.id if state.run else ""
+    return [observation for observation in state.memory.values() if observation.question_id == question_id]
+
+
+def _step_lines(step: PlanStep, outcome: StepOutcome) -> Iterable[str]:
+    indent = "  " * (step.depth + 1)
+    facts = [step.status.replace("_", " "), step.kind]
+    if outcome.iterations:
+        facts += [counted(len(outcome.iterations), "iteration"), f"confidence {outcome.confidence:.2g}"]
+    yield f"{indent}{step.id} {step.title} – {', '.join(facts)}"
+    if step.reason:
+        yield f"{indent}    {step.reason}"
+
+
+def _step(step: PlanStep, outcome: StepOutcome) -> dict[str, Any]:
+    return {
+        **step.model_dump(mode="json", exclude={"description", "requires_search", "depth"}),
+        "kind": step.kind,
+        "iterations": [_iteration(iteration) for iteration in outcome.iterations],
+        "completeness": outcome.completeness,
+        "quality": outcome.quality,
+    }
+
+
+def _iteration(iteration: Iteration) -> dict[str, Any]:
+    fields = iteration.model_dump(mode="json", include={"number", "queries", "confidence", "verdicts"})
+    return {**fields, "learnings": len(iteration.learnings)}
+
+
+def _contradictions(state: ResearchState, observed: Sequence[Observation]) -> list[dict[str, Any]]:
+    confirmed = contradictions(one for one in observed if one.step == FINAL_CHECK)
+    return [
+        {
+            "claims": [
+                _learned_claim(state, one.text, one.learnings[:1]),
+                _learned_claim(state, one.other, one.learnings[1:]),
+            ],
+            "step": one.step,
+            # What says no more than those that are confirmed is one of them.
+            "is_confirmed": len(contradictions([*confirmed, one])) == len(confirmed),
+        }
+        for one in contradictions(observed)
+    ]
+
+
+def _learned_claim(state: ResearchState, text: str, learnings: Sequence[str]) -> dict[str, str]:
+    """A claim and where a reader finds it."""
+    known = [state.learnings[key] for key in learnings if key in state.learnings]
+    locations = [state.sources[one.source].location for one in known if one.source]
+    return {"text": text, "source": "".join(locations[:1])}
+
+
+def audit_page(state: ResearchState) -> list[str]:
+    """The figures in words; empty where nothing was checked."""
+    audit = state.report.audit if state.report else None
+    return ["", "Audit", *(f"  {line}" for line in _lines(audit))] if audit else []
+
+
+def audit_data(state: ResearchState) -> dict[str, Any]:
+    """The figures, and the sentences that were checked with the passages behind them; empty where nothing was."""
+    report = state.report
+    if report is None or report.audit is None:
+        return {}
+    claims = [_checked_claim(report, place) for place in range(len(report.claims))]
+    return cleaned({"audit": report.audit.model_dump(mode="json"), "claims": claims})
+
+
+def _checked_claim(report: Report, place: int) -> dict[str, Any]:
+    claim = report.claims[place]
+    return {"sentence": report.text[claim.start : claim.end], **claim.model_dump(mode="json")}
+
+
+def _lines(audit: Audit) -> list[str]:
+    return [
+        f"{counted(audit.sentences, 'sentence')}, {audit.cited} with a source: {audit.supported} supported, "
+        f"{audit.unsupported} not, {audit.unchecked} not checked by a model; {audit.uncited} with figures, no source",
+        f"{audit.repaired} repaired after a check, {audit.marked} marked as not verified, "
+        f"{counted(audit.removed_markers, 'citation')} removed that named no source",
+        f"{counted(audit.sources_read, 'source')} read, {audit.sources_cited} cited, "
+        f"{audit.independent_sources} of them independent, "
+        f"{audit.excerpts_cited} seen only as a search excerpt; {len(audit.not_read)} not readable",
+        f"{counted(len(audit.disagreements), 'contradiction')}, {counted(len(audit.open_gaps), 'gap')} left open",
+        *([calls_line(audit)] if audit.model_calls else []),
+    ]
+
+
+def calls_line(audit: Audit) -> str:
+    """What the models of a run, or of a check, have cost."""
+    money = f", {dollars(audit.usd)}" if audit.usd else ""
+    tokens = f"{audit.input_tokens} tokens read, {audit.output_tokens} written"
+    return f"{counted(audit.model_calls, 'model call')}, {tokens}{money}"
 
 
 def report_text(standing: Standing, output_format: Format) -> str:

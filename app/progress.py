@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import NamedTuple, Self
 
-from ..audit import Audit
-from ..run import packets, report_packets, step_packets
+from ..records.report import Audit
 from ..run.conversation import clean
-from ..run.money import dollars
-from ..run.packets import AnyPacket
+from ..run.events import packets
+from ..run.events.packets import AnyPacket, OverallStop, Placement
+from ..run.spending import dollars
 from ..state import ResearchState
-from .terminal import say
+from .terminal import ReaderGone, put_out, say
 from .words import counted
 
 WIDTH = 100
@@ -107,7 +109,7 @@ def describe(packet: AnyPacket) -> str:
             return f"going on where it broke off: {shorten(packet.reason)}"
         case packets.PacketError():
             return shorten(packet.message)
-        case report_packets.ReportAudited():
+        case packets.ReportAudited():
             return _describe_audit(packet.audit)
         case _:
             return _describe_step(packet)
@@ -135,22 +137,22 @@ def _describe_audit(audit: Audit) -> str:
 def _describe_step(packet: AnyPacket) -> str:
     """As `describe`, of what the planned strategy alone tells."""
     match packet:
-        case step_packets.Activity():
+        case packets.Activity():
             return shorten(packet.text)
-        case step_packets.StepStarted():
+        case packets.StepStarted():
             return f"step {packet.step_id} ({packet.kind}): {shorten(packet.title)}"
-        case step_packets.StepLearnings():
+        case packets.StepLearnings():
             learned = (
                 counted(len({one.text for one in packet.learnings}), "thing") if packet.learnings else "nothing new"
             )
             return f"learned {learned}, confidence {packet.confidence:.2g}"
-        case step_packets.StepAssessed():
+        case packets.StepAssessed():
             return "complete" if packet.is_complete else f"not complete: {shorten(packet.reasoning)}"
-        case step_packets.StepDone():
+        case packets.StepDone():
             return shorten(f"step {packet.step_id} {packet.status}{packet.reason and f': {packet.reason}'}")
-        case step_packets.ContradictionsFound():
+        case packets.ContradictionsFound():
             return f"found {counted(len(packet.contradictions), 'contradiction')} between sources"
-        case step_packets.ReportFraming():
+        case packets.ReportFraming():
             return f"the report will say: {shorten(packet.main_message)}"
     return ""
 
@@ -203,3 +205,34 @@ def shorten(words: str) -> str:
     """The words in one line of bearable length."""
     line = " ".join(clean(words).split())
     return line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…"
+
+
+class PacketLines(Progress):
+    """Every packet as a line of JSON on standard output; the last line is a stop, whatever happens."""
+
+    def __init__(self) -> None:
+        super().__init__("")
+        self.has_stopped = False
+        self.start = time.monotonic()
+
+    def take(self, packet: AnyPacket) -> None:
+        """Print a packet; raises `ReaderGone`, which stops the run: it is told to nobody."""
+        self.has_stopped = isinstance(packet, OverallStop)
+        # ASCII alone, so that no reader's encoding matters.
+        if not put_out(json.dumps(packet.model_dump(mode="json"))):
+            raise ReaderGone
+
+    def recall(self, state: ResearchState) -> None:
+        """Say nothing: packets tell of what happens now."""
+
+    def close(self, message: str, *, is_cancelled: bool) -> None:
+        """Print a stop, unless the stream ended with one: what went wrong may have done so before it began."""
+        if self.has_stopped:
+            return
+        stop = OverallStop(
+            placement=Placement(turn_index=0),
+            stop_reason="user_cancelled" if is_cancelled else "failed",
+            message=message,
+            elapsed_seconds=round(time.monotonic() - self.start, 3),
+        )
+        self.take(stop)

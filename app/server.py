@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from ..run.checkpoints import FILE_NAME, open_database
 from ..run.context import Context
 from ..run.imports import imported_for_good
-from ..run.page_store import PageStore
-from ..run.saver import RunSaver
+from ..run.store.database import FILE_NAME, open_database
+from ..run.store.saver import RunSaver
+from ..run.store.sqlite_store import PageStore
 from ..run.user_settings import UserSettings
 from .embed import compile_graph
 

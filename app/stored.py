@@ -7,22 +7,19 @@ from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 
-from ..evidence.checking.reaudit import faults_of
+from ..evidence.checking.verification import faults_of
 from ..run.conversation import clean, mark_of
 from .begun import whole_name
 from .delivery import check_output, deliver
-from .endings import reported, stopped
-from .exit_codes import DONE, FAILED
+from .endings import reported, run_interruptibly, stopped
 from .export import chosen_format, export_content
-from .formats import ExportFormat, Format
-from .interrupt import run_interruptibly
 from .options import data_folder
 from .output import report_text, run_json, run_line, run_page
-from .packet_lines import PacketLines
-from .progress import PlainLines
+from .progress import PacketLines, PlainLines
 from .replay import UNFINISHED, replay
 from .runs import RunBook, Standing, has_runs, open_runs, unknown_thread
 from .terminal import RunName, put_out, say
+from .words import DONE, FAILED, ExportFormat, Format
 
 
 def list_runs(data_dir: Path | None) -> int:

@@ -1,9 +1,30 @@
-"""Numbers and names in words."""
+"""The names that the ways in share: exit codes, formats, strategies; numbers and names in words."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from typing import Any, Literal, get_args
+
+DONE = 0
+FAILED = 1
+"""Exit code of a run that failed and can be resumed, if only with another setting."""
+REFUSED = 2
+"""Exit code of a call that has left everything as it was: the call or a setting has to change."""
+WAITING = 3
+"""Exit code of a run that waits for an answer."""
+BUSY = 4
+"""Exit code of a call about a run that is at work elsewhere."""
+INTERRUPTED = 130
+"""Exit code after Ctrl-C or SIGTERM."""
+NOTHING_BEGAN = "Stopped before anything began."
+
+
+Format = Literal["md", "json"]
+"""How a report is printed."""
+ExportFormat = Literal["md", "json", "html", "docx", "pdf", "bibtex", "csl-json"]
+"""How a finished report is written."""
 
 
 def counted(count: int, noun: str) -> str:
@@ -22,3 +43,35 @@ def nearest(name: str, known: Iterable[str], before: str = "") -> str:
     """The known name that is most like this one, in brackets, with what comes `before` it; empty if none is like it."""
     found = get_close_matches(name, list(known), n=1)
     return f" (did you mean {before}{found[0]}?)" if found else ""
+
+
+Strategy = Literal["orchestrated", "planned"]
+STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
+GRAPHS: Mapping[Strategy, str] = {"orchestrated": "deep_research", "planned": "planned_research"}
+"""Name of each strategy's graph."""
+VARIABLE = "DEEP_RESEARCH_STRATEGY"
+"""Variable of the environment that says by which strategy the command line begins a run."""
+MARK = "research_strategy"
+"""Where the checkpoints of a thread say by which strategy they were made, in their metadata."""
+
+
+def check_strategy(name: str, place: str = "strategy") -> Strategy:
+    """The strategy of this name; raises `UnknownSetting`, which names the place that the name comes from."""
+    for known in STRATEGIES:
+        if name == known:
+            return known
+    # Errors are LangGraph's, which would make the help of the command line slow.
+    from ..run.errors import UnknownSetting
+
+    there_are = " and ".join(map(repr, STRATEGIES))
+    raise UnknownSetting(f"{place}: there is no {name!r}{nearest(name, STRATEGIES)}; there are {there_are}.")
+
+
+def default_strategy() -> Strategy:
+    """By which strategy the command line begins a run where none is named; raises `UnknownSetting`."""
+    return check_strategy(os.environ.get(VARIABLE) or STRATEGIES[0], VARIABLE)
+
+
+def strategy_of(metadata: Mapping[str, Any]) -> Strategy:
+    """By which strategy a checkpoint with this metadata was made; one that says nothing is older than the choice."""
+    return "planned" if metadata.get(MARK) == "planned" else "orchestrated"

@@ -75,8 +75,7 @@ def closed_corpus(
     """
     # What researches takes long to import, and help does without it.
     from deep_research.evaluation.closed_corpus import Plan, evaluate
-    from deep_research.evaluation.mistakes import Mistake
-    from deep_research.evaluation.questions import Sample, choose, read_questions
+    from deep_research.evaluation.questions import Mistake, Sample, choose, read_questions
     from deep_research.evaluation.reports import Settings
 
     chosen = choose(read_questions(questions, unanswerable), Sample(sample, seed, rest, limit))
@@ -94,9 +93,9 @@ def closed_corpus(
 def compare(run_a: Path, run_b: Path, out: Path | None) -> int:
     """Compare two runs question by question: RUN_A and RUN_B are their --out folders."""
     from deep_research.evaluation.compare import comparison_page
-    from deep_research.evaluation.mistakes import Mistake
+    from deep_research.evaluation.questions import Mistake
     from deep_research.evaluation.reports import write_text
-    from deep_research.evaluation.rows import read_rows
+    from deep_research.evaluation.summary import read_rows
 
     page = comparison_page(read_rows(run_a), read_rows(run_b), (str(run_a), str(run_b)))
     if out:
@@ -145,7 +144,7 @@ def judge(folder: Path, port: int, noise: float, seed: int, strict: bool, by_pas
 
     Set OPENAI_BASE_URL to http://127.0.0.1:PORT/v1 and name the model openai:gpt-4o, which is not tried out first.
     """
-    from deep_research.evaluation.judge import load
+    from deep_research.evaluation.checks import load
 
     server = load(folder)
     server.serve(server.Judge([folder], noise, seed, strict, by_passage), port, None)

@@ -3,28 +3,103 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from types import TracebackType
+from typing import NamedTuple, Self
 
 import click
 from pydantic import ValidationError
 from pydantic_settings import SettingsError
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from deep_research import Context, Library, errors
-from deep_research.evaluation.asking import Outcome
+from deep_research.evaluation.asking import Outcome, outcomes
 from deep_research.evaluation.baseline import Baseline, markdown_of, open_baseline
-from deep_research.evaluation.gold import find_gold
 from deep_research.evaluation.measures import Figures, judge
-from deep_research.evaluation.mistakes import Mistake, first_fault
-from deep_research.evaluation.processes import outcomes
-from deep_research.evaluation.progress import Lines, progress_view
-from deep_research.evaluation.questions import Question
+from deep_research.evaluation.questions import Mistake, Question, find_gold, first_fault
 from deep_research.evaluation.reports import Report, Settings, Shelf, claim_folder, file_name, write_text
-from deep_research.evaluation.rows import Row, write_rows
-from deep_research.evaluation.summary import summarize
-from deep_research.evaluation.tables import cell, summary_page
+from deep_research.evaluation.summary import Row, cell, summarize, summary_page, write_rows
+
+STEPS = 10
+"""Lines that tell how far a long task is."""
+
+
+class Lines:
+    """Plain lines, for a pipe or a log."""
+
+    def __enter__(self) -> Self:
+        """Nothing has to be prepared."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Nothing has to be put away."""
+
+    def say(self, words: str) -> None:
+        """Tell something once."""
+        click.echo(words, err=True)
+
+    def indexed(self, done: int, total: int) -> None:
+        """So many documents are indexed."""
+        if done == total or done % max(1, total // STEPS) == 0:
+            self.say(f"documents indexed: {done} of {total}")
+
+    def asked(self, outcome: Outcome, done: int, total: int) -> None:
+        """A question is done."""
+        self.say(f"{done} of {total}: {cell(outcome.question.id)}: {_came_of(outcome)}")
+
+
+class Bar(Lines):
+    """A bar that moves; what failed is told above it."""
+
+    def __init__(self) -> None:
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        self._progress = Progress(*columns, console=Console(stderr=True), transient=True)
+        self._documents = self._progress.add_task("documents indexed", total=None, visible=False)
+        self._questions = self._progress.add_task("questions asked", total=None)
+
+    def __enter__(self) -> Self:
+        """Show the bar."""
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Take the bar away."""
+        self._progress.stop()
+
+    def say(self, words: str) -> None:
+        """Tell something once, above the bar."""
+        self._progress.console.print(escape(words), highlight=False)
+
+    def indexed(self, done: int, total: int) -> None:
+        """So many documents are indexed."""
+        self._progress.update(self._documents, completed=done, total=total, visible=done < total)
+
+    def asked(self, outcome: Outcome, done: int, total: int) -> None:
+        """A question is done."""
+        if outcome.error:
+            self.say(f"{cell(outcome.question.id)}: {_came_of(outcome)}")
+        self._progress.update(self._questions, completed=done, total=total)
+
+
+def progress_view() -> Lines:
+    """The view that fits standard error."""
+    return Bar() if sys.stderr.isatty() and os.environ.get("TERM") != "dumb" else Lines()
+
+
+def _came_of(outcome: Outcome) -> str:
+    if outcome.report is None:
+        return f"failed: {cell(outcome.error)}"
+    return f"{'answered' if outcome.report.answered else 'no answer'}, {outcome.report.seconds:.1f} s"
 
 
 class Plan(NamedTuple):

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from deep_research.evaluation.certainty import bootstrap, sign_test
 from deep_research.evaluation.measures import MEASURES, Measure
-from deep_research.evaluation.mistakes import Mistake
-from deep_research.evaluation.rows import Row
-from deep_research.evaluation.tables import cell, shown, table
+from deep_research.evaluation.questions import Mistake
+from deep_research.evaluation.summary import Row, bootstrap, cell, shown, sign_test, table
 
 
 class Change(NamedTuple):

@@ -9,8 +9,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError, computed_field
 
-from deep_research.evaluation.abstention import abstains
-from deep_research.evaluation.mistakes import Mistake
+from deep_research.evaluation.questions import Mistake
+from deep_research.evaluation.wording import abstains
 
 _PLAIN_ID = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,119}")
 _LONGEST_STEM = 60

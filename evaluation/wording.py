@@ -1,4 +1,4 @@
-"""The words of a report and of an answer, so that they can be found in each other."""
+"""The words of reports and answers, found in each other; whether a report says that there is no answer."""
 
 from __future__ import annotations
 
@@ -64,3 +64,97 @@ def lead(text: str) -> str:
 def passages(text: str) -> Iterator[str]:
     """Its paragraphs and list items."""
     return (passage for passage in _PASSAGE_END.split(text) if passage.strip())
+
+
+_DOCUMENTS = r"\b(?:documents?|sources?|corpus|material|files?|texts?|passages?|evidence|findings?|research)\b"
+_SAY = (
+    r"(?:answer|say|state|contain|mention|cover|tell|give|name|identify|provide|specify|establish|include|support|"
+    r"indicate|address|show|reveal)"
+)
+_NOT = r"(?:\s+not|n['’]t)"
+_NEAR = r"[^.!?]{0,60}?"
+# These speak of the documents, and may well cite one that says too little.
+_OF_DOCUMENTS = re.compile(
+    rf"{_DOCUMENTS}{_NEAR}\b(?:do|does|did){_NOT}\s+(?:\w+\s+){{0,2}}{_SAY}\b"
+    rf"|{_DOCUMENTS}{_NEAR}\b{_SAY}s?\s+(?:no|nothing|neither)\b"
+    rf"|\bnot\s+(?:be\s+)?(?:found|answered|stated|mentioned|given|covered)\s+(?:in|by)\s+(?:\w+\s+){{0,2}}{_DOCUMENTS}"
+    rf"|\b(?:no|none of the)\s+(?:\w+\s+)?{_DOCUMENTS}{_NEAR}\b(?:answer|say|state|contain|mention|name|give)s?\b",
+    re.IGNORECASE,
+)
+# These may as well be what a document says of its own subject, and then cite it.
+_OF_ANYTHING = re.compile(
+    r"\bno\s+(?:\w+\s+){0,2}(?:answer|information|evidence|record|mention)\b"
+    r"|\bnothing\b[^.!?]{0,40}\b(?:was|is|could be)\s+found\b"
+    rf"|\b(?:can|could)(?:{_NOT}|not)\s+be\s+(?:\w+\s+)?(?:found|answered|determined|established|confirmed|identified)\b"
+    r"|\b(?:unable|not possible)\s+to\s+(?:find|answer|determine|establish|identify)\b"
+    r"|\bunanswerable\b|\binsufficient\s+(?:information|evidence)\b",
+    re.IGNORECASE,
+)
+_ELSEWHERE = (
+    (
+        r"\b(?:dokumente?n?|quellen?|unterlagen|texte?n?)\b",
+        r"\bnichts?\b|\bkeine?\w*",
+        r"\b(?:be)?antwort|\bnenn|\bsag|\benthalt|\berwähn",
+    ),
+    (r"\b(?:documenten?|bronnen|teksten)\b", r"\bniets?\b|\bgeen\b", r"\b(?:be)?antwoord|\bnoem|\bzeg|\bvermeld"),
+    (
+        r"\b(?:documents?|sources?|textes?)\b",
+        r"\bne\b|\bn['’]|\baucun",
+        r"\brépon|\bmentionn|\bcontien|\bdi(?:t|sent)\b",
+    ),
+    (
+        r"\b(?:documentos?|fuentes?|textos?)\b",
+        r"\bno\b|\bning[uú]n|\bnada\b",
+        r"\brespond|\bmenciona|\bcontien|\bdicen?\b",
+    ),
+    (
+        r"\b(?:documentos?|fontes?|textos?)\b",
+        r"\bnão\b|\bnenhum|\bnada\b",
+        r"\brespond|\bmenciona|\bcont[eé]m|\bdizem?\b",
+    ),
+    (r"\b(?:documenti|documento|fonti|testi)\b", r"\bnon\b|\bnessun", r"\brispond|\bmenziona|\bconten|\bdic"),
+    (r"\b(?:dokument\w*|źródł\w*)\b", r"\bnie\b|\bżad", r"\bodpowiad|\bwspomina|\bzawiera|\bmówi"),
+    (r"\b(?:документ\w*|источник\w*)\b", r"\bне\b|\bнет\b|\bникак", r"\bотвеча|\bупомина|\bсодерж|\bговор"),
+    (r"مستندات|وثائق|مصادر", r"\b(?:لا|لم|ليس)\b", r"تجيب|تذكر|تحتوي"),
+    (r"文献|文档|资料|来源", r"没有|未|不", r"回答|提到|提及|说明"),
+    (r"文書|資料|出典", r"ません|ない|ず", r"答え|述べ|触れ|含ま"),
+    (r"문서|자료|출처", r"않|없", r"답|언급|포함"),
+)
+"""In other languages: what a document is called, a negation, what documents do. A sentence with all three abstains,
+unless it cites one."""
+_SENTENCE_END = re.compile(r"(?<=[.!?])(?:\s*\[\d[\d, ]*\])*\s+|(?<=[。！？])(?:\s*\[\d[\d, ]*\])*|\n+")
+
+
+def abstains(text: str) -> bool:
+    """Whether the beginning of a report says that there is no answer in the documents.
+
+    Said in English it may be worded in many ways; in the other languages of reports only as a plain statement.
+    """
+    return any(map(_says_so, _first_sentences(text)))
+
+
+def _says_so(sentence: str) -> bool:
+    if _OF_DOCUMENTS.search(sentence):
+        return True
+    if cited_numbers(sentence):
+        return False
+    return _OF_ANYTHING.search(sentence) is not None or any(_has_all(parts, sentence) for parts in _ELSEWHERE)
+
+
+def _has_all(parts: tuple[str, ...], sentence: str) -> bool:
+    return all(re.search(part, sentence, re.IGNORECASE) for part in parts)
+
+
+def _first_sentences(text: str) -> list[str]:
+    """The sentences that begin within the lead, with the citations behind them; no headings."""
+    found, begin, count = [], 0, 0
+    ends = [*(match.end() for match in _SENTENCE_END.finditer(text)), len(text)]
+    for end in ends:
+        sentence, begin = text[begin:end], end
+        if sentence.lstrip().startswith("#"):
+            continue
+        if count >= LEAD_WORDS:
+            break
+        found.append(sentence)
+        count += len(words_of(sentence))
+    return found

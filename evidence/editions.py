@@ -12,12 +12,10 @@ from functools import lru_cache
 from itertools import combinations
 from typing import NamedTuple
 
-from ..knowledge import Source
-from .citations.sources import DOCUMENT_SCHEME
+from ..records.sources import Source
+from .citations.numbering import DOCUMENT_SCHEME
 from .text.dates import dates_in
-from .text.months import all_month_names
-from .text.vocabulary import FUNCTION_WORDS
-from .text.words import stem, tokens
+from .text.words import FUNCTION_WORDS, all_month_names, stem, tokens
 
 HEAD = 500
 """Characters at the beginning of a text in which it tells its date."""

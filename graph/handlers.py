@@ -11,19 +11,19 @@ from langgraph.errors import NodeError
 from langgraph.graph import END
 from langgraph.types import Command
 
-from ..run.branch import ResearcherState
+from ..records.research import Action, Task
+from ..run.branches import ResearcherState, StepState, StepTask
 from ..run.calls import NOT_RUN
 from ..run.errors import failure_of
-from ..run.packet import Placement, emit
-from ..run.pages import pages_of
-from ..run.step_branch import StepState, StepTask
-from ..run.step_telling import step_failed
-from ..run.telling import researcher_failed
-from ..state import Action, ResearchState, Task
+from ..run.events.emit import researcher_failed
+from ..run.events.packets import Placement, emit
+from ..run.events.steps import step_failed
+from ..run.store.pages import pages_of
+from ..state import ResearchState
 from ..tools.excerpts import failed_finding, keep_excerpts, tell_failure
-from ..tools.hand_over import ended, report_message, unchecked
-from ..tools.report_told import end_told
-from ..tools.step_end import finding_of, not_found, outcome_of, tell_end
+from ..writing.conclude import ended, report_message, unchecked
+from ..writing.steps import finding_of, not_found, outcome_of, tell_end
+from ..writing.teller import end_told
 
 
 def write_what_there_is(state: ResearcherState, error: NodeError) -> Command[Literal["write_finding"]]:

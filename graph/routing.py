@@ -7,10 +7,9 @@ from typing import Literal
 
 from langgraph.types import Send
 
-from ..run.branch import ResearcherState
+from ..run.branches import ResearcherState, StepState
 from ..run.conversation import last_mark
 from ..run.schedule import plan_text
-from ..run.step_branch import StepState
 from ..state import ResearchState
 
 

@@ -10,15 +10,13 @@ from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from ..evidence.citations.document import read_body
 from ..run.context import Context
 from ..run.conversation import NUMBERS, mark_of
-from ..run.telling import Teller
+from ..run.events.emit import Teller
 from ..run.transcripts import CHARACTERS_PER_TOKEN, fit
-from .abilities import ability_of, other_ability
-from .attempt import stream_answer
+from .abilities import Ability, ability_of, other_ability
+from .attempt import Remedies, stream_answer
 from .caller import Caller
 from .faults import failed, in_our_words, kind_of
-from .memory import Ability
 from .patience import patience_of
-from .remedies import Remedies
 from .request import Request, output_tokens
 from .resolve import is_named, profile_of
 

@@ -1,13 +1,28 @@
-"""The HTTP client that all calls of an event loop share."""
+"""The HTTP client that all calls of an event loop share, and the authorities it trusts."""
 
 from __future__ import annotations
 
+import os
+import ssl
 from collections.abc import AsyncGenerator
+from functools import cache
 from typing import Any
 
 from openai import DefaultAsyncHttpxClient, Timeout
 
-from .certificates import trusted_certificates
+
+def trusted_certificates() -> ssl.SSLContext:
+    """What the environment names now, else the authorities of browsers. Reading them blocks for a moment."""
+    return _read(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+
+
+@cache
+def _read(_file: str | None, _folder: str | None) -> ssl.SSLContext:
+    # It takes long to import, and whoever needs no server needs none of it.
+    import httpx
+
+    return httpx.create_ssl_context()
+
 
 CONNECT_SECONDS = 10.0
 """Seconds until a model's server must have taken the connection."""

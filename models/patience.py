@@ -11,10 +11,10 @@ from contextlib import aclosing
 from langchain_core.messages import AIMessage, AIMessageChunk
 from langgraph.runtime import RunControl, get_runtime
 
+from ..run.concurrency import PerLoop
 from ..run.limits import Limits
-from ..run.loops import PerLoop
+from .deltas import reasoning_of
 from .faults import is_told_to_wait, is_transient, kind_of, reason_of, retry_after
-from .reasoning import reasoning_of
 
 FIRST_WAIT = 0.5
 """Seconds before the second try of a call, or up to half as many more; each further wait is twice as long."""

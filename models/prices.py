@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from ..records.research import Spent
 from ..run.context import Price
-from ..state import Spent
 
 TOKENS = 1_000_000
 """Tokens that a price is for."""

@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 from langchain_core.language_models import BaseChatModel
 from pydantic import SecretStr
 
+from ..run.concurrency import PerLoop
 from ..run.context import Context, Role
 from ..run.errors import KeyRefused, UnknownModel, UnknownSetting
-from ..run.loops import PerLoop
 from .faults import host_in
 
 OPENAI = "openai:"

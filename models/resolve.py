@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from langchain_core.language_models import BaseChatModel
 
+from ..run.concurrency import in_thread
 from ..run.context import ROLES, Context, Model, Role
 from ..run.errors import DeepResearchError, WindowTooSmall
 from ..run.imports import imported_for_good
-from ..run.threads import in_thread
 from .extractive import ExtractiveChatModel
 from .prices import price_of
 from .providers import default_model, make_model

@@ -10,9 +10,10 @@ from langgraph.types import interrupt
 from typing_extensions import TypedDict
 
 from ..models.settings import settings_of
+from ..records.research import Run
 from ..run.context import Context
 from ..run.conversation import clean, fault_in, latest_of
-from ..state import ResearchState, Run
+from ..state import ResearchState
 
 
 class AskUserUpdate(TypedDict):

@@ -13,30 +13,30 @@ from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
 from typing_extensions import TypedDict
 
-from ..audit import Draft, NotRead
 from ..evidence.citations.labels import labels
-from ..knowledge import PlanStep
+from ..library.catalogue import catalogue
+from ..library.folder import LeftOut
+from ..library.library import Library, LibraryStatus
 from ..models.resolve import ONLY_QUOTES, check_models, load_models
 from ..models.settings import settings_of
-from ..reading.folder import LeftOut
 from ..reading.web_page import start_parsers
+from ..records.plan import PlanStep
+from ..records.report import Brief, Draft, Report
+from ..records.research import Entry, Plan, Progress, Run, Scope, Task
+from ..records.sources import NotRead
 from ..run.context import ROLES, Context, bound
-from ..run.conversation import check_question, clean, entry_of, question_of, refused
+from ..run.conversation import check_question, clean, entry_of, question_of, read_review, refused
+from ..run.events.packets import ChatHeartbeat, DocumentsIndexed, Placement, emit
 from ..run.ledger import check_account
-from ..run.packet import Placement, emit
-from ..run.packets import ChatHeartbeat, DocumentsIndexed
-from ..run.pages import pages_of
-from ..run.plans import read_review
-from ..run.version import code_version
-from ..state import Brief, Entry, Plan, Progress, Report, ResearchState, Run, Scope, Task
+from ..run.store.pages import pages_of
+from ..run.store.serializer import code_version
+from ..state import ResearchState
 from ..tools.addresses import Addresses, addresses_in
-from ..tools.catalogue import catalogue
-from ..tools.decide_language import check_language, decide_language
 from ..tools.engines.choose import choose_engines
-from ..tools.library import Library, LibraryStatus
 from ..tools.offer import check_tools
 from ..tools.read_documents import read_whole
 from ..tools.redaction import note_user
+from ..writing.decide_language import check_language, decide_language
 
 TOLD = 100
 """Times at most that the progress of indexing is told."""

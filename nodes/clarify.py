@@ -10,18 +10,18 @@ from ..models.ask import ask_model
 from ..models.request import Request
 from ..models.settings import settings_of
 from ..prompts import render
-from ..run.activities import activity
+from ..records.research import Run, Spent
 from ..run.context import Context, bound
 from ..run.conversation import latest, marked
+from ..run.events.activities import activity
+from ..run.events.emit import QuietTeller, stop_told
+from ..run.events.packets import MessageDelta, MessageStart, Placement, emit
 from ..run.ledger import booked
-from ..run.packet import Placement, emit
-from ..run.packets import MessageDelta, MessageStart
-from ..run.pages import pages_of
-from ..run.telling import QuietTeller, stop_told
-from ..state import ResearchState, Run, Spent
+from ..run.store.pages import pages_of
+from ..state import ResearchState
 from ..tools.control import GENERATE_PLAN
 from ..tools.offer import offered_tools
-from ..tools.request_facts import facts_of_run
+from ..writing.facts import facts_of_run
 
 
 class ClarifyUpdate(TypedDict, total=False):

@@ -7,9 +7,11 @@ import asyncio
 from typing_extensions import TypedDict
 
 from ..evidence.citations.numbering import number_findings
-from ..evidence.memory.noticing import notice_contradictions, notice_findings
-from ..knowledge import Learning, Observation, Source
-from ..state import Finding, ResearchState, Run, Task
+from ..evidence.memory.learned import notice_contradictions, notice_findings
+from ..records.plan import Learning, Observation
+from ..records.research import Finding, Run, Task
+from ..records.sources import Source
+from ..state import ResearchState
 
 
 class CollectUpdate(TypedDict):

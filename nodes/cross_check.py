@@ -11,21 +11,22 @@ from typing_extensions import TypedDict
 
 from ..evidence.memory.learned import facts_of, in_view
 from ..evidence.memory.observations import answers, contradictions, insights, open_gaps
-from ..knowledge import FINAL_CHECK, Fact, Learning, Observation
 from ..models.settings import settings_of
-from ..run.activities import activity, told
+from ..records.plan import FINAL_CHECK, Fact, Learning, Observation
+from ..records.research import Progress, Run, Spent
 from ..run.context import Context
-from ..run.knowing import as_gaps, known
+from ..run.events.activities import activity, told
+from ..run.events.emit import QuietTeller
+from ..run.events.packets import Placement, emit
+from ..run.fencing import as_gaps, known
 from ..run.ledger import booked
-from ..run.packet import Placement, emit
-from ..run.pages import pages_of
-from ..run.telling import QuietTeller
-from ..state import Progress, ResearchState, Run, Spent
-from ..tools.disagreement import disagreement, disagreement_told
-from ..tools.fill_in import Filler
-from ..tools.forms import RecordInconsistencies
-from ..tools.request_facts import facts_of_run
-from ..tools.run_context import own_learnings, own_observations, sources_of, with_numbers
+from ..run.store.pages import pages_of
+from ..state import ResearchState
+from ..writing.basis import disagreement, disagreement_told
+from ..writing.facts import facts_of_run
+from ..writing.fill_in import Filler
+from ..writing.forms import RecordInconsistencies
+from ..writing.steps import own_learnings, own_observations, sources_of, with_numbers
 
 
 class CrossCheckUpdate(TypedDict, total=False):

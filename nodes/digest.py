@@ -6,27 +6,26 @@ from langchain_core.messages import AnyMessage, HumanMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ..evidence.memory.confidence import is_confident
-from ..evidence.memory.learned import in_view
+from ..evidence.memory.learned import in_view, is_confident
 from ..evidence.memory.observations import insights, open_gaps
-from ..knowledge import PlanStep, StepOutcome
 from ..models.settings import settings_of
-from ..run.activities import activity, told
+from ..records.plan import PlanStep, StepOutcome
+from ..records.research import Progress, Run, Spent
 from ..run.context import Context
 from ..run.conversation import clean, mark_of
-from ..run.knowing import as_plan, known
+from ..run.events.activities import activity, told
+from ..run.events.emit import QuietTeller
+from ..run.events.packets import Placement, emit
+from ..run.fencing import as_plan, known
 from ..run.ledger import booked
-from ..run.packet import Placement, emit
-from ..run.pages import pages_of
 from ..run.schedule import adapted, set_status, with_follow_up
-from ..run.telling import QuietTeller
-from ..state import Progress, ResearchState, Run, Spent
+from ..run.store.pages import pages_of
+from ..state import ResearchState
 from ..tools.addresses import Addresses, addresses_in
-from ..tools.fill_in import Filler
-from ..tools.forms import UpdatePlan
-from ..tools.request_facts import facts_of_run
-from ..tools.run_context import own_learnings, own_observations, with_numbers
-from ..tools.step_end import ended_step
+from ..writing.facts import facts_of_run
+from ..writing.fill_in import Filler
+from ..writing.forms import UpdatePlan
+from ..writing.steps import ended_step, own_learnings, own_observations, with_numbers
 
 
 class DigestUpdate(TypedDict, total=False):

@@ -5,11 +5,12 @@ from __future__ import annotations
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ..run.activities import activity, told
+from ..records.research import Progress
 from ..run.context import Context
-from ..run.packet import Placement, emit
-from ..state import Progress, ResearchState
-from ..tools.framing import framing_told
+from ..run.events.activities import activity, told
+from ..run.events.packets import Placement, emit
+from ..state import ResearchState
+from ..writing.basis import framing_told
 
 
 class FrameReportUpdate(TypedDict):

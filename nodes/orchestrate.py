@@ -11,33 +11,33 @@ from typing_extensions import TypedDict
 
 from ..evidence.memory.observations import contradictions, declared, open_gaps
 from ..evidence.text.shrink import cited_sentences
-from ..knowledge import Observation
 from ..models.ask import Reply, ask_model
 from ..models.request import Request
 from ..models.resolve import profile_of
 from ..models.settings import settings_of
 from ..prompts import render
+from ..records.plan import Observation
+from ..records.research import Finding, Progress, Run, Spent, Task
 from ..run import tool_names
 from ..run.calls import answer, call_ids, read_calls
 from ..run.context import Context, bound
 from ..run.conversation import clean, latest
 from ..run.decisions import PENDING, Order, decide
-from ..run.knowing import known
+from ..run.events.emit import Teller
+from ..run.events.packets import Placement, TopLevelBranching
+from ..run.fencing import known
 from ..run.ledger import booked, owed
 from ..run.limits import Limits
-from ..run.packet import Placement
-from ..run.packets import TopLevelBranching
-from ..run.pages import pages_of
 from ..run.spending import allowance, for_round, limit_reached
-from ..run.telling import Teller
+from ..run.store.pages import pages_of
 from ..run.transcripts import earlier_findings, with_findings, withheld
-from ..state import Finding, Progress, ResearchState, Run, Spent, Task
+from ..state import ResearchState
 from ..tools.addresses import Addresses, addresses_in
 from ..tools.control import GENERATE_REPORT, RESEARCH_AGENT, THINK_TOOL
 from ..tools.offer import offered_tools
 from ..tools.redaction import note_user
-from ..tools.request_facts import facts_of_run
-from ..tools.run_context import own_observations
+from ..writing.facts import facts_of_run
+from ..writing.steps import own_observations
 
 OF_PLAN = "plan-"
 """What the ids of tasks begin with that are the plan's own steps."""

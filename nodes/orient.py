@@ -7,24 +7,23 @@ from langgraph.types import StreamWriter
 from typing_extensions import TypedDict
 
 from ..evidence.text.mixing import in_turn
-from ..knowledge import Source
 from ..models.settings import settings_of
+from ..records.report import Brief
+from ..records.research import Action, Progress, Run, Spent
+from ..records.sources import Source
 from ..run import tool_names
-from ..run.activities import activity, told
 from ..run.context import Context, bound
 from ..run.conversation import subject_of
+from ..run.events.activities import activity, told
+from ..run.events.packets import Placement, SectionEnd, emit
+from ..run.events.steps import step_failed
 from ..run.ledger import Bill, booked
-from ..run.packet import Placement, emit
-from ..run.packets import SectionEnd
-from ..run.pages import Pages, pages_of
-from ..run.step_telling import step_failed
-from ..state import Action, Brief, Progress, ResearchState, Run, Spent
+from ..run.store.pages import Pages, pages_of
+from ..state import ResearchState
 from ..tools import shown
-from ..tools.carry_out import Time
-from ..tools.desk import Desk
 from ..tools.offer import offered_tools
-from ..tools.outcome import Outcome
-from ..tools.use import found_in, keep, meter_for_run, use_tool
+from ..tools.tool import Desk, Outcome
+from ..tools.use import Time, found_in, keep, meter_for_run, use_tool
 
 SHOWN = 10
 """Results that the clarifier and the planner are shown."""

@@ -10,17 +10,16 @@ from ..models.ask import Reply, ask_model
 from ..models.request import Request
 from ..models.settings import settings_of
 from ..prompts import render
+from ..records.research import Plan, Progress, Run, Spent
 from ..run.context import Context
-from ..run.conversation import latest, marked
+from ..run.conversation import latest, marked, read_plan
 from ..run.errors import NoPlan
+from ..run.events.emit import ProseTeller, Teller, stop_told
+from ..run.events.packets import Placement, PlanDelta, PlanStart, SectionEnd
 from ..run.ledger import booked
-from ..run.packet import Placement
-from ..run.packets import PlanDelta, PlanStart, SectionEnd
-from ..run.pages import pages_of
-from ..run.plans import read_plan
-from ..run.telling import ProseTeller, Teller, stop_told
-from ..state import Plan, Progress, ResearchState, Run, Spent
-from ..tools.request_facts import facts_of_run
+from ..run.store.pages import pages_of
+from ..state import ResearchState
+from ..writing.facts import facts_of_run
 
 
 class PlanUpdate(TypedDict, total=False):

@@ -10,24 +10,24 @@ from typing_extensions import TypedDict
 
 from ..evidence.memory.learned import in_view
 from ..evidence.memory.observations import open_gaps
-from ..knowledge import PlanStep
 from ..models.settings import settings_of
-from ..run.activities import activity, told
+from ..records.plan import PlanStep
+from ..records.research import Plan, Progress, Run, Spent
 from ..run.context import Context
 from ..run.conversation import latest, marked
 from ..run.errors import ModelFailed, NoPlan
-from ..run.knowing import known
+from ..run.events.activities import activity, told
+from ..run.events.emit import QuietTeller, stop_told
+from ..run.events.packets import Placement, PlanDelta, PlanStart, SectionEnd, emit
+from ..run.fencing import known
 from ..run.ledger import booked
-from ..run.packet import Placement, emit
-from ..run.packets import PlanDelta, PlanStart, SectionEnd
-from ..run.pages import Pages, pages_of
 from ..run.schedule import plan_text, read_steps
-from ..run.telling import QuietTeller, stop_told
-from ..state import Plan, Progress, ResearchState, Run, Spent
-from ..tools.fill_in import Filler
-from ..tools.forms import MakePlan, PlannedStep
-from ..tools.request_facts import facts_of_run
-from ..tools.run_context import own_learnings, sources_of, with_numbers
+from ..run.store.pages import Pages, pages_of
+from ..state import ResearchState
+from ..writing.facts import facts_of_run
+from ..writing.fill_in import Filler
+from ..writing.forms import MakePlan, PlannedStep
+from ..writing.steps import own_learnings, sources_of, with_numbers
 
 
 class PlanStepsUpdate(TypedDict, total=False):

@@ -8,10 +8,10 @@ from langgraph.types import interrupt
 from typing_extensions import TypedDict
 
 from ..models.settings import settings_of
+from ..records.research import Plan, Run
 from ..run.context import Context
-from ..run.conversation import fault_in
-from ..run.plans import read_review
-from ..state import Plan, ResearchState, Run
+from ..run.conversation import fault_in, read_review
+from ..state import ResearchState
 
 
 class ReviewPlanUpdate(TypedDict):

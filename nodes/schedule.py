@@ -10,21 +10,21 @@ from typing_extensions import TypedDict
 
 from ..evidence.memory.learned import in_view
 from ..evidence.memory.observations import contradictions, elements_for, open_gaps, relevance
-from ..knowledge import Learning, PlanStep, StepOutcome
 from ..models.settings import settings_of
+from ..records.plan import Learning, PlanStep, StepOutcome
+from ..records.research import Progress, Run, Spent, Task
+from ..run.branches import StepTask
 from ..run.context import Context
+from ..run.events.packets import Placement, SectionEnd, TopLevelBranching, emit
+from ..run.events.steps import step_done, step_started
 from ..run.ledger import owed
 from ..run.limits import Limits
-from ..run.packet import Placement, emit
-from ..run.packets import SectionEnd, TopLevelBranching
-from ..run.pages import pages_of
 from ..run.schedule import NOTHING_TO_THINK_OVER, due, left_undone, set_status, undone_again
 from ..run.spending import allowance, for_round, limit_reached
-from ..run.step_branch import StepTask
-from ..run.step_telling import step_done, step_started
-from ..state import Progress, ResearchState, Run, Spent, Task
+from ..run.store.pages import pages_of
+from ..state import ResearchState
 from ..tools.redaction import note_user
-from ..tools.run_context import own_learnings, own_observations
+from ..writing.steps import own_learnings, own_observations
 
 THINKING_SHARE = 0.2
 """Share of the time that is kept for thought, where thought is planned: at 15 s a call, it still concludes."""

@@ -6,22 +6,24 @@ from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
 from ..evidence.citations.numbering import number_findings
-from ..knowledge import Learning, Source
 from ..models.settings import settings_of
-from ..run.activities import activity, told
+from ..records.plan import Learning
+from ..records.report import Brief
+from ..records.research import Finding, Progress, Run, Spent
+from ..records.sources import Source
+from ..run.concurrency import together
 from ..run.context import Context, bound
 from ..run.conversation import latest, question_of
+from ..run.events.activities import activity, told
+from ..run.events.emit import QuietTeller
+from ..run.events.packets import Placement, Summary, emit
 from ..run.ledger import booked
-from ..run.packet import Placement, emit
-from ..run.pages import pages_of
-from ..run.step_packets import Summary
-from ..run.telling import QuietTeller
-from ..state import Brief, Finding, Progress, ResearchState, Run, Spent
-from ..tools.fill_in import Filler
-from ..tools.forms import RecordSummary
-from ..tools.named_pages import NamedPages, Read
-from ..tools.request_facts import facts_of_run
-from ..tools.together import together
+from ..run.store.pages import pages_of
+from ..state import ResearchState
+from ..writing.facts import facts_of_run
+from ..writing.fill_in import Filler
+from ..writing.forms import RecordSummary
+from ..writing.named_pages import NamedPages, Read
 
 
 class SummarizeUpdate(TypedDict):

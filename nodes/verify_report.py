@@ -10,26 +10,26 @@ from langchain_core.messages import AnyMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ..audit import Draft
-from ..evidence.checking.accounting import with_independence
 from ..evidence.checking.source_text import SourceText
+from ..evidence.checking.verification import with_independence
 from ..evidence.citations.labels import labels
-from ..evidence.citations.marks import with_marks
+from ..evidence.citations.rendering import with_marks
 from ..models.settings import settings_of
+from ..records.report import Draft, Report
+from ..records.research import Run, Spent
 from ..run.context import Context
+from ..run.events.emit import QuietTeller
+from ..run.events.packets import emit
 from ..run.ledger import booked, owed
-from ..run.packet import emit
-from ..run.pages import pages_of
-from ..run.telling import QuietTeller
-from ..state import Report, ResearchState, Run, Spent
-from ..tools.fill_in import Filler
-from ..tools.hand_over import ended, report_message, unchecked
-from ..tools.one_language import in_one_language
-from ..tools.report_told import check_begun, check_place, end_told
-from ..tools.source_texts import source_texts
-from ..writing.checker import Checker
-from ..writing.examination import Examination, Examined
-from ..writing.report_audit import audit_of
+from ..run.store.pages import pages_of
+from ..state import ResearchState
+from ..writing.basis import source_texts
+from ..writing.conclude import audit_of, ended, report_message, unchecked
+from ..writing.fill_in import Filler
+from ..writing.judging import Checker
+from ..writing.one_language import in_one_language
+from ..writing.rewriting import Examination, Examined
+from ..writing.teller import check_begun, check_place, end_told
 
 
 class VerifyReportUpdate(TypedDict):

@@ -8,26 +8,27 @@ from collections.abc import Collection, Iterator
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ..audit import Draft
 from ..evidence.citations.citing import numbered_draft
 from ..evidence.citations.document import without_marks
 from ..evidence.citations.drafts.clean import clean_draft
+from ..evidence.citations.markers import settle_fences, unwrapped
 from ..evidence.citations.numbering import by_number
-from ..evidence.citations.protected import settle_fences, unwrapped
 from ..evidence.citations.sanitizing import sanitized
 from ..evidence.memory.notes import gaps_of, missing_of
 from ..evidence.text.seams import words_in
 from ..models.settings import settings_of
+from ..records.report import Draft
+from ..records.research import Finding, Run, Spent
 from ..run.context import Context
 from ..run.errors import NoReport
 from ..run.ledger import booked, owed
-from ..run.pages import pages_of
 from ..run.schedule import NOTHING_TO_THINK_OVER
+from ..run.store.pages import pages_of
 from ..run.transcripts import withheld
-from ..state import Finding, ResearchState, Run, Spent
-from ..tools.report_basis import left_out as left_out_of_basis
-from ..tools.report_teller import ReportTeller
-from ..tools.write_text import TextWriter
+from ..state import ResearchState
+from ..writing.basis import left_out as left_out_of_basis
+from ..writing.teller import ReportTeller
+from ..writing.write import TextWriter
 
 
 class WriteReportUpdate(TypedDict):

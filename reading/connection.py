@@ -6,21 +6,130 @@ are checked against the system's authorities, or those of `SSL_CERT_FILE`.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import ssl
-from collections.abc import AsyncIterator, Iterator, Sequence
+import zlib
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from functools import cache, partial
 from importlib.metadata import version
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from ..run.threads import in_thread
+import httpcore2
+
+from ..run.concurrency import in_thread
 from .addresses import Address, IPAddress
-from .body import ENCODINGS, Body
 from .records import Unread
 
 if TYPE_CHECKING:
     import httpcore2
+
+
+READ_BYTES = 16_384
+
+
+class SmallReads(httpcore2.AsyncNetworkBackend):
+    """Opens connections of this kind; its callers must give IP addresses."""
+
+    def __init__(self) -> None:
+        self._backend = httpcore2.AnyIOBackend()
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
+    ) -> httpcore2.AsyncNetworkStream:
+        """Connect within `timeout` seconds."""
+        return _Stream(await self._backend.connect_tcp(host, port, timeout, local_address, socket_options))
+
+
+class _Stream(httpcore2.AsyncNetworkStream):
+    def __init__(self, stream: httpcore2.AsyncNetworkStream) -> None:
+        self._stream = stream
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        # Parsing thousands of interim answers or chunks in one go would hold up everybody else.
+        return await self._stream.read(min(max_bytes, READ_BYTES), timeout)
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        await self._stream.write(buffer, timeout)
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    async def start_tls(
+        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
+    ) -> httpcore2.AsyncNetworkStream:
+        return _Stream(await self._stream.start_tls(ssl_context, server_hostname, timeout))
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.get_extra_info(info)
+
+
+SLICE_BYTES = 262_144
+ENCODINGS = ("gzip", "deflate")
+"""What servers are asked for; the standard library decompresses both in slices."""
+
+_GZIP = 16 + zlib.MAX_WBITS
+
+
+class Body:
+    """The bytes of one answer, read as far as they are asked for."""
+
+    def __init__(self, chunks: AsyncIterator[bytes], encoding: str) -> None:
+        """Take note; nothing is read yet. Raises `Unread` if the encoding is none that was asked for."""
+        self._encoding = encoding.strip().lower().removeprefix("x-")
+        # Several encodings, one inside the other, multiply what one hides.
+        if self._encoding not in ("", "identity", *ENCODINGS):
+            raise Unread("broken", "its content is encoded in a way that was not asked for")
+        self._chunks = chunks
+        self._data = bytearray()
+        self._decoder: zlib._Decompress | None = None
+        self._is_full = False
+        self._is_done = False
+
+    async def upto(self, most: int) -> bytes:
+        """The first `most` bytes, or all if there are fewer. Raises `Unread`."""
+        while len(self._data) < most and not self._is_done:
+            # A server may send millions of tiny chunks, and others want their turn.
+            await asyncio.sleep(0)
+            self._data += await self._piece()
+        return bytes(self._data[:most])
+
+    async def _piece(self) -> bytes:
+        decoder = self._decoder
+        if decoder is not None and self._is_full:
+            return self._decoded(decoder, decoder.unconsumed_tail)
+        chunk = await anext(self._chunks, None)
+        if chunk is None:
+            self._is_done = True
+            return b""
+        if self._encoding not in ENCODINGS or not chunk:
+            return chunk
+        self._decoder = decoder or zlib.decompressobj(self._window(chunk))
+        return self._decoded(self._decoder, chunk)
+
+    def _decoded(self, decoder: zlib._Decompress, data: bytes) -> bytes:
+        try:
+            piece = decoder.decompress(data, SLICE_BYTES)
+        except zlib.error:
+            raise Unread("broken", "its compressed content is damaged") from None
+        # A full slice may have left input or output behind, unless it was the last.
+        self._is_full = len(piece) == SLICE_BYTES and not decoder.eof
+        # What follows the end is kept by the decoder, without end if the server likes.
+        self._is_done = decoder.eof
+        return piece
+
+    def _window(self, chunk: bytes) -> int:
+        if self._encoding == "gzip":
+            return _GZIP
+        # Half of all servers leave out the frame that the standard asks for.
+        return zlib.MAX_WBITS if chunk[0] & 0x0F == 8 else -zlib.MAX_WBITS
+
 
 AGENT = "deep-research"
 HEADER_BYTES = 65_536
@@ -100,8 +209,6 @@ class Connections:
 
 def _pool() -> httpcore2.AsyncConnectionPool:
     import httpcore2
-
-    from .small_reads import SmallReads
 
     return httpcore2.AsyncConnectionPool(
         ssl_context=_certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")),

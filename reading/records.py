@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from typing import Literal, NamedTuple
+from zlib import crc32
 
 TEXT_CHARACTERS = 200_000
 
@@ -109,3 +112,23 @@ class Unread(Exception):
     def __init__(self, code: RefusalCode, words: str) -> None:
         super().__init__(words)
         self.code = code
+
+
+OURS = 3
+"""To be raised with every change by which a file may have another text, title or date: all files are then read anew."""
+THEIRS = ("charset-normalizer", "lxml", "openpyxl", "pypdf", "python-docx", "python-pptx", "trafilatura")
+"""Libraries whose other versions may read a file otherwise."""
+
+
+@cache
+def readers() -> int:
+    """A number that is another one if the same file may have another text than before."""
+    return crc32(" ".join([str(OURS), *map(_version, THEIRS)]).encode())
+
+
+def _version(library: str) -> str:
+    try:
+        return version(library)
+    except PackageNotFoundError:
+        # It is there, but without the notes of an installer.
+        return ""

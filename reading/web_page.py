@@ -8,8 +8,8 @@ from urllib.parse import unquote
 from ..run.context import Context
 from ..run.limits import Limits
 from .addresses import parse_address
+from .documents.pool import Parsers
 from .fetch import Fetcher, Resolver
-from .parsers import Parsers
 from .records import Extract, Link, Reason, RefusalCode, Unread, Unreadable
 
 EMPTY_CHARACTERS = 50

@@ -14,7 +14,7 @@ from pydantic import Field, InstanceOf, WithJsonSchema, field_validator
 from pydantic.json_schema import SkipJsonSchema
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from ..state import Scope
+from ..records.research import Scope
 from .clock import Clock, SystemClock
 from .limits import ENVIRONMENT_PREFIX, Limits
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from ..knowledge import PlanStep, StepOutcome, Suggestion
+from ..records.plan import PlanStep, StepOutcome, Suggestion
 from .limits import Limits
 
 _ENTRY = re.compile(r"^\s*(?:\*\*)?(\d{1,2})[.)](?:\*\*)?\s*")

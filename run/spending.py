@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ..state import Spent
+from ..records.research import Spent
 from .limits import Limits
-from .money import dollars
 
 
 class Total(NamedTuple):
@@ -110,3 +110,14 @@ def _usd_for_research(limits: Limits) -> float:
 
 def _for_research(limits: Limits) -> int | None:
     return None if limits.max_tokens is None else int(limits.max_tokens * (1 - limits.writing_share))
+
+
+CENT = 0.01
+
+
+def dollars(usd: float) -> str:
+    """US dollars to the cent; less than a cent to two digits that count, so that little is not taken for nothing."""
+    if usd >= CENT or usd <= 0:
+        return f"${usd:.2f}"
+    digits = 1 - math.floor(math.log10(usd))
+    return f"${usd:.{digits}f}".rstrip("0")

@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMes
 from langchain_core.messages.tool import tool_call
 from langchain_core.messages.utils import count_tokens_approximately
 
-from ..state import Finding
+from ..records.research import Finding
 from . import tool_names
 from .calls import NOT_RUN, is_word_of_ours
 from .fencing import fence

@@ -9,22 +9,21 @@ from typing import NamedTuple
 
 PACKAGE = "deep_research"
 LEVELS = {
-    "audit": -1,
-    "channels": -2,
-    "knowledge": -2,
+    "records": -1,
     "state": 0,
     "evidence": 1,
     "run": 1,
     "models": 2,
     "reading": 2,
     "prompts": 2,
-    "tools": 3,
-    "writing": 4,
-    "nodes": 5,
-    "graph": 6,
-    "app": 7,
-    "evaluation": 8,
-    "bench": 8,
+    "library": 3,
+    "tools": 4,
+    "writing": 5,
+    "nodes": 6,
+    "graph": 7,
+    "app": 8,
+    "evaluation": 9,
+    "bench": 9,
 }
 OUTSIDE = {"evaluation", "bench"}
 """Folders that use the public face only, as a user would."""
@@ -47,7 +46,7 @@ CLIENTS = (
     "urllib3",
     "websockets",
 )
-FOR_OUTSIDE = "deep_research.run.checkpoints."
+FOR_OUTSIDE = "deep_research.run.store.database."
 """What measurements may use beside the public names: the saver as the server opens it."""
 MAY_CONNECT = {"models", "reading", "tools", "app", "bench"}
 VAGUE = {"common", "helper", "helpers", "misc", "util", "utils"}

@@ -7,11 +7,20 @@ from typing import Any
 
 from deep_research.app.exports.finished import Finished
 from deep_research.app.runs import Standing
-from deep_research.audit import Audit, CitedPassage, ClaimCheck, ClaimVerdict, Disagreement, NotRead, SupportVerdict
-from deep_research.evidence.memory.comparison import Compared
-from deep_research.knowledge import Source
+from deep_research.evidence.memory.observations import Compared
+from deep_research.records.report import (
+    Audit,
+    CitedPassage,
+    ClaimCheck,
+    ClaimVerdict,
+    Disagreement,
+    Report,
+    SupportVerdict,
+)
+from deep_research.records.research import Run
+from deep_research.records.sources import NotRead, Source
 from deep_research.run.conversation import marked
-from deep_research.state import Report, ResearchState, Run
+from deep_research.state import ResearchState
 
 TEXT = """# The Skerry Light
 

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from deep_research import Answer, research
-from deep_research.app.strategies import Strategy
+from deep_research.app.words import Strategy
 
 CITED = re.compile(r"\[(\d+)\]")
 

@@ -29,7 +29,7 @@ from deep_research.app.embed import thread_config
 from deep_research.app.replay import replay
 from deep_research.app.stream import read_packet
 from deep_research.run.errors import DeepResearchError
-from deep_research.run.packets import AnyPacket, OverallStop
+from deep_research.run.events.packets import AnyPacket, OverallStop
 from deep_research.state import ResearchState
 
 GOLDEN = Path(__file__).parent / "golden" / "runs"

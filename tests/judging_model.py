@@ -9,7 +9,7 @@ from typing import Any
 from langchain_core.messages import AIMessage
 from typing_extensions import override
 
-from deep_research.evidence.checking.windows import figures_of
+from deep_research.evidence.checking.source_text import figures_of
 from deep_research.models.scripted import ScriptedChatModel, call, calls
 
 

@@ -20,9 +20,10 @@ from typing_extensions import override
 
 from deep_research.app.embed import ResearchGraph, build_graph, thread_config
 from deep_research.models.scripted import Call, ScriptedChatModel, call, calls
+from deep_research.records.research import Finding
 from deep_research.run.context import Context, Role
 from deep_research.run.limits import Limits
-from deep_research.state import Finding, ResearchState
+from deep_research.state import ResearchState
 
 DOCUMENTS = {
     "lighthouse.md": "# Skerry Light\n\nThe Skerry Light was lit for the first time in 1844. "

@@ -8,14 +8,12 @@ from typing import Any
 from langgraph.store.memory import InMemoryStore
 from web import Web
 
+from deep_research.library.library import Library
 from deep_research.run.context import Context
-from deep_research.run.pages import Pages
+from deep_research.run.store.pages import Pages
 from deep_research.tools.addresses import Addresses
-from deep_research.tools.desk import Desk
-from deep_research.tools.library import Library
-from deep_research.tools.meter import Meter
 from deep_research.tools.open_url import OpenUrl, OpenUrlArguments
-from deep_research.tools.outcome import Outcome
+from deep_research.tools.tool import Desk, Meter, Outcome
 
 ARTICLE = "<html><head><title>{title}</title></head><body><main><p>{words}</p></main></body></html>"
 WORDS = "The Skerry Light was lit for the first time in 1844, and its lamp was seen from twenty miles away. "

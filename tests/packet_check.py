@@ -8,9 +8,9 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from deep_research.run import packets as p
-from deep_research.run import step_packets as s
-from deep_research.run.packets import AnyPacket
+from deep_research.run.events import packets as p
+from deep_research.run.events import packets as s
+from deep_research.run.events.packets import AnyPacket
 from deep_research.run.spending import total
 from deep_research.state import ResearchState
 

@@ -9,10 +9,9 @@ from langgraph.store.memory import InMemoryStore
 
 from deep_research.run.context import Context
 from deep_research.run.limits import Limits
-from deep_research.run.pages import Pages
-from deep_research.tools.desk import Desk
+from deep_research.run.store.pages import Pages
 from deep_research.tools.engines.engine import Found
-from deep_research.tools.meter import Meter
+from deep_research.tools.tool import Desk, Meter
 
 
 class Shelf:

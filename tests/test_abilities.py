@@ -11,14 +11,13 @@ import pytest
 from openai_replies import Reply, fail, say, use
 from openai_server import OpenAIServer, Received, openai_server
 
-from deep_research.models.abilities import ability_of, other_ability, remember
+from deep_research.models.abilities import Ability, Place, ability_of, other_ability, recall, remember, write_down
 from deep_research.models.caller import Caller
-from deep_research.models.memory import Ability, Place, recall, write_down
 from deep_research.models.patience import patience_of
 from deep_research.models.scripted import ScriptedChatModel
 from deep_research.run.context import Context
-from deep_research.run.packet import Placement
-from deep_research.run.telling import Teller
+from deep_research.run.events.emit import Teller
+from deep_research.run.events.packets import Placement
 
 Patch = pytest.MonkeyPatch
 CALL = use(("save_word", {"word": "amber"}))

@@ -7,8 +7,7 @@ import ipaddress
 import pytest
 
 from deep_research.reading.addresses import join_address, parse_address
-from deep_research.reading.networks import NEVER, NOT_PUBLIC, is_never_open, is_public
-from deep_research.reading.policy import Policy
+from deep_research.reading.policy import NEVER, NOT_PUBLIC, Policy, is_never_open, is_public
 from deep_research.reading.records import Unread
 from deep_research.run.context import Context
 from deep_research.run.errors import UnknownSetting

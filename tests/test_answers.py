@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from extracting import answer, ask, cited_titles
 
-from deep_research.app.strategies import Strategy
+from deep_research.app.words import Strategy
 from deep_research.evidence.citations.labels import labels
 
 BOTH = pytest.mark.parametrize("strategy", ["orchestrated", "planned"])

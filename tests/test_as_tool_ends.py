@@ -13,7 +13,7 @@ from lab import QUESTION, lab
 from langgraph.checkpoint.memory import InMemorySaver
 
 from deep_research import build_graph, deep_research_tool
-from deep_research.app.nested import Caller, NestedResearch
+from deep_research.app.as_tool import Caller, NestedResearch
 from deep_research.run.errors import UserMistake
 
 HANGS_AFTER = 60.0

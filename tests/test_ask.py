@@ -19,9 +19,9 @@ from deep_research.models.request import Request
 from deep_research.models.scripted import ScriptedChatModel, call, calls
 from deep_research.run.context import Context
 from deep_research.run.errors import ContentRefused, ModelFailed, PromptTooLong
+from deep_research.run.events.emit import Teller
+from deep_research.run.events.packets import Placement
 from deep_research.run.limits import Limits
-from deep_research.run.packet import Placement
-from deep_research.run.telling import Teller
 from deep_research.run.transcripts import tokens_of
 
 Patch = pytest.MonkeyPatch

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from deep_research.bench.documents import write
-from deep_research.bench.queries import KINDS, queries, questions
+from deep_research.bench.measure import KINDS, queries, questions
 from deep_research.bench.wire.figures import Entry, ideal
 from deep_research.bench.wire.model_server import Cache
 

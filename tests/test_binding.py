@@ -14,7 +14,7 @@ from langchain_core.tools import BaseTool
 from openai_server import openai_server, say, use
 from wired import PROMPT, TOOL, Wire
 
-from deep_research.models.binding import bind_call
+from deep_research.models.caller import bind_call
 from deep_research.models.resolve import resolve_model
 from deep_research.models.scripted import ScriptedChatModel
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from lab import REPORT, lab, research
 
 from deep_research import Context
-from deep_research.tools.catalogue import LISTED, catalogue
-from deep_research.tools.library import Library
+from deep_research.library.catalogue import LISTED, catalogue
+from deep_research.library.library import Library
 
 LIGHT = "- Skerry Light (docs:lab-documents/lighthouse.md, 94 characters)"
 

@@ -11,15 +11,14 @@ from langchain_core.messages import AIMessage
 from langgraph.store.memory import InMemoryStore
 from verified import audited, claim, rewritten
 
-from deep_research.audit import ClaimCheck
-from deep_research.evidence.checking.reaudit import reaudit
 from deep_research.evidence.checking.source_text import SourceText
+from deep_research.evidence.checking.verification import reaudit
 from deep_research.evidence.citations.labels import labels
-from deep_research.evidence.citations.marks import with_marks
-from deep_research.evidence.citations.protected import unwrapped
-from deep_research.run.pages import DAMAGED, Pages, text_hash
-from deep_research.state import Report
-from deep_research.tools.write_unheard import LAST_CHARACTERS, last_words
+from deep_research.evidence.citations.markers import unwrapped
+from deep_research.evidence.citations.rendering import with_marks
+from deep_research.records.report import ClaimCheck, Report
+from deep_research.run.store.pages import DAMAGED, Pages, text_hash
+from deep_research.writing.write import LAST_CHARACTERS, last_words
 
 FALSE = "It stands 83 metres tall. [1]"
 MARKED = f"{FALSE} *(not verified)*"

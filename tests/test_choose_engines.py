@@ -8,9 +8,9 @@ from typing import Any, get_args
 import pytest
 from search_api import KEY
 
+from deep_research.records.research import Scope
 from deep_research.run.context import Context, Engine, bound
 from deep_research.run.errors import SearchRefused
-from deep_research.state import Scope
 from deep_research.tools.engines.choose import choose_engines
 from deep_research.tools.offer import check_tools
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import pytest
 from renumbering import Renumbered, renumber
 
+from deep_research.evidence.citations.markers import settle_fences
 from deep_research.evidence.citations.numbering import number_finding
-from deep_research.evidence.citations.protected import settle_fences
 from deep_research.evidence.citations.rendering import plain_citations
 from deep_research.evidence.citations.stream import CitationStream, Cited, Text, cited_numbers
 

@@ -6,7 +6,7 @@ import pytest
 
 from deep_research.evidence.citations.citing import without_unknown
 from deep_research.evidence.citations.drafts.clean import clean_draft
-from deep_research.knowledge import Source
+from deep_research.records.sources import Source
 
 
 def source(number: int, title: str, location: str) -> Source:

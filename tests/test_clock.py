@@ -10,7 +10,7 @@ from command import Ended, desk_in
 from lab import QUESTION
 from server import WATCH
 
-from deep_research.app.strategies import STRATEGIES
+from deep_research.app.words import STRATEGIES
 
 HOUR = 3600
 

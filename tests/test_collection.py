@@ -15,7 +15,7 @@ from shelf import Place
 from deep_research import Answer, research
 from deep_research.evaluation.wording import cited_numbers, holds, lead
 from deep_research.evidence.citations.labels import all_labels
-from deep_research.evidence.text.language import language_of
+from deep_research.evidence.language import language_of
 
 ASKED: list[dict[str, Any]] = [json.loads(line) for line in QUESTIONS.read_text("utf-8").splitlines()]
 CONFLICT = re.compile("|".join(f"## {re.escape(words.contradictions)}\n" for words in all_labels().values()))

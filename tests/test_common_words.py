@@ -4,14 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from deep_research.evidence.text.inflection.common_words import (
-    IN_QUESTION,
-    IN_TEXT,
-    evident,
-    evident_language,
-    is_evidently,
-)
-from deep_research.evidence.text.inflection.wording import sought_words
+from deep_research.evidence.language import IN_QUESTION, IN_TEXT, evident, evident_language, is_evidently
+from deep_research.evidence.text.stems import sought_words
 
 
 @pytest.mark.parametrize(

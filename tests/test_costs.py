@@ -14,10 +14,11 @@ from langgraph.store.memory import InMemoryStore
 
 from deep_research.app.embed import build_graph
 from deep_research.models.scripted import ScriptedChatModel, call, calls
+from deep_research.records.research import Spent
 from deep_research.run.errors import DailyLimitReached, ModelFailed
 from deep_research.run.limits import Limits
 from deep_research.run.spending import for_round, seconds_left, total
-from deep_research.state import ResearchState, Spent
+from deep_research.state import ResearchState
 
 
 async def hang(*_: Any) -> str:

@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 from shelf import LONG, Place
 
+from deep_research.library.index_file import PAGE_BYTES, alone, used
+from deep_research.library.library import Library
 from deep_research.run.errors import DatabaseUnusable
-from deep_research.tools.index_file import PAGE_BYTES
-from deep_research.tools.index_lock import alone, used
-from deep_research.tools.library import Library
 
 AT_ONCE = 6
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deep_research.evidence.text.dates import dates_in
-from deep_research.evidence.text.months import all_month_names
-from deep_research.reading.dates import iso_date
-from deep_research.reading.parse import parse
+from deep_research.evidence.text.words import all_month_names
+from deep_research.reading.documents.parse_text import iso_date
+from deep_research.reading.documents.worker import parse
 
 DAYS = st.dates(date(1900, 1, 1), date(2100, 12, 31))
 FORMS = (

@@ -6,10 +6,10 @@ import pytest
 
 from deep_research.evidence.citations.document import read_body, write_document
 from deep_research.evidence.citations.labels import labels
-from deep_research.evidence.citations.protected import settle_fences
+from deep_research.evidence.citations.markers import settle_fences
 from deep_research.evidence.text.shrink import cited_sentences
-from deep_research.knowledge import Source
-from deep_research.state import Report
+from deep_research.records.report import Report
+from deep_research.records.sources import Source
 
 ENGLISH = labels("en")
 SOURCE = Source(

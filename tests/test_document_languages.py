@@ -10,12 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from shelf import Place
 
-from deep_research.evidence.text.inflection.common_words import IN_TEXT, evident
-from deep_research.evidence.text.inflection.stems import TAG, forms_of, tokens_of
-from deep_research.evidence.text.inflection.wording import words_and_pieces, words_of
-from deep_research.tools.document_language import stemmed_in
-from deep_research.tools.library import Library
-from deep_research.tools.questions import terms_of
+from deep_research.evidence.language import IN_TEXT, evident
+from deep_research.evidence.text.stems import TAG, forms_of, tokens_of, words_and_pieces, words_of
+from deep_research.library.index_texts import stemmed_in
+from deep_research.library.library import Library
+from deep_research.library.near_words import terms_of
 
 TEXTS = {
     "en": "The fishermen were counting their boats. The lighthouses of the coast are older than the harbours.",

@@ -11,12 +11,10 @@ from hypothesis import strategies as st
 from searching import new_desk
 from shelf import BRIDGE, HARBOUR, LONG, Place
 
-from deep_research.tools.desk import Desk
+from deep_research.library.library import Library
 from deep_research.tools.internal_search import InternalSearch, InternalSearchArguments
-from deep_research.tools.library import Library
-from deep_research.tools.meter import Meter
 from deep_research.tools.open_url import OpenUrl, OpenUrlArguments
-from deep_research.tools.outcome import ToolFailed
+from deep_research.tools.tool import Desk, Meter, ToolFailed
 from deep_research.tools.window import window
 
 

@@ -10,11 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from shelf import BRIDGE, HARBOUR, Place
 
-from deep_research.reading.first import First
-from deep_research.reading.folder import MOST_NAMED, LeftOut, read_file, scan_folder
+from deep_research.library.folder import MOST_NAMED, First, LeftOut, read_file, scan_folder
+from deep_research.library.library import Library, LibraryStatus
 from deep_research.reading.records import Unreadable
 from deep_research.run.errors import DocumentsUnreadable
-from deep_research.tools.library import Library, LibraryStatus
 
 
 @pytest.fixture

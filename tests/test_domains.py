@@ -7,8 +7,7 @@ import re
 import pytest
 
 from deep_research.reading.addresses import parse_address
-from deep_research.reading.domains import domains_of
-from deep_research.reading.policy import Policy, check_policy
+from deep_research.reading.policy import Policy, check_policy, domains_of
 from deep_research.reading.records import Unread
 from deep_research.run.context import Context
 from deep_research.run.errors import UnknownSetting

@@ -13,7 +13,7 @@ from deep_research.evidence.citations.drafts.clean import clean_draft
 from deep_research.evidence.citations.drafts.fix import Fixed, fix_citations
 from deep_research.evidence.citations.markers import Marker
 from deep_research.evidence.citations.scanner import scan
-from deep_research.knowledge import Source
+from deep_research.records.sources import Source
 
 MARKERS = ["[1]", "[2]", "[3]", "[9]", "[^1]", "【2】", "【3†L1-L5】", "[1-3]", "[2, 3]", "[0, 1]", "[2016]", "[[1]]"]
 LINKS = [

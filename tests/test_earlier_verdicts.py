@@ -6,8 +6,7 @@ import pytest
 from exported import AUDIT, CLAIMS, finished
 from shown_page import at, tree
 
-from deep_research.audit import Audit, ClaimCheck
-from deep_research.state import Report
+from deep_research.records.report import Audit, ClaimCheck, Report
 
 
 @pytest.mark.fault(44)

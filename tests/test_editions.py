@@ -19,12 +19,13 @@ from deep_research.evidence.editions import (
     series_of,
     superseded,
 )
-from deep_research.evidence.memory.noticing import notice_contradictions
-from deep_research.evidence.text.repeated import without_repeated
-from deep_research.knowledge import Learning, Source, merge_sources
-from deep_research.tools.library import Library
-from deep_research.tools.outcome import Hit, Outcome
+from deep_research.evidence.memory.learned import notice_contradictions
+from deep_research.evidence.text.reprints import without_repeated
+from deep_research.library.library import Library
+from deep_research.records.plan import Learning
+from deep_research.records.sources import Source, merge_sources
 from deep_research.tools.results import read_results, write_results
+from deep_research.tools.tool import Hit, Outcome
 
 TODAY = "2026-11-23"
 

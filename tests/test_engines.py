@@ -24,9 +24,9 @@ from deep_research.run.limits import Limits
 from deep_research.tools.engines.arxiv import Arxiv
 from deep_research.tools.engines.duckduckgo import DuckDuckGo
 from deep_research.tools.engines.engine import EngineBusy, EngineFailed, Found, SearchEngine
-from deep_research.tools.engines.pace import ask
+from deep_research.tools.engines.remembered import ask
 from deep_research.tools.engines.wikipedia import Wikipedia
-from deep_research.tools.meter import Meter
+from deep_research.tools.tool import Meter
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -224,9 +224,9 @@ import asyncio, sys, threading
 from blockbuster import blockbuster_ctx
 from langgraph.store.memory import InMemoryStore
 from deep_research.run.context import Context
-from deep_research.run.pages import Pages
-from deep_research.tools.desk import Desk
-from deep_research.tools.meter import Meter
+from deep_research.run.store.pages import Pages
+from deep_research.tools.tool import Desk
+from deep_research.tools.tool import Meter
 from deep_research.tools.engines.arxiv import Arxiv
 from deep_research.tools.engines.tavily import Tavily
 from deep_research.tools.engines.wikipedia import Wikipedia

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from deep_research.evaluation.__main__ import cli
 from deep_research.evaluation.compare import changes
-from deep_research.evaluation.rows import Row, read_rows, write_rows
+from deep_research.evaluation.summary import Row, read_rows, write_rows
 
 FIGURES = st.dictionaries(
     st.sampled_from(["answer", "gold_recall", "abstained_wrongly", "cited"]), st.sampled_from([0.0, 0.5, 1.0])

@@ -16,11 +16,9 @@ from hypothesis import strategies as st
 from search_api import Answer, serving
 
 from deep_research.evaluation.__main__ import cli
-from deep_research.evaluation.gold import Named, find_gold
+from deep_research.evaluation.asking import outcomes
 from deep_research.evaluation.measures import judge
-from deep_research.evaluation.mistakes import Mistake
-from deep_research.evaluation.processes import outcomes
-from deep_research.evaluation.questions import Question, Sample, choose
+from deep_research.evaluation.questions import Mistake, Named, Question, Sample, choose, find_gold
 from deep_research.evaluation.reports import Cited, Report, Settings, Shelf, claim_folder, file_name
 
 REPORT = Report(id="a/b", question="Who?", seconds=1.5, text="Ada [1].", sources=(Cited(n=1, path="a", title="A"),))

@@ -9,12 +9,11 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from deep_research.evaluation.abstention import abstains
-from deep_research.evaluation.certainty import bootstrap, estimate, quantile, sign_test, wilson
 from deep_research.evaluation.measures import judge
 from deep_research.evaluation.questions import Question
 from deep_research.evaluation.reports import Cited, Report
-from deep_research.evaluation.wording import LEAD_WORDS, holds, lead, normalized, without_question, words_of
+from deep_research.evaluation.summary import bootstrap, estimate, quantile, sign_test, wilson
+from deep_research.evaluation.wording import LEAD_WORDS, abstains, holds, lead, normalized, without_question, words_of
 from deep_research.evidence.citations.labels import Labels, all_labels
 
 WORDS = st.text(st.sampled_from("abcéßİ the-東京ŁㅎÅ.,' 12"), min_size=1, max_size=12)

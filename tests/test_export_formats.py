@@ -11,9 +11,9 @@ from lab import QUESTION
 
 from deep_research.app.export import FileNeeded, NoReportYet, chosen_format, export_content
 from deep_research.app.exports.finished import finished_report
-from deep_research.app.formats import ExportFormat
 from deep_research.app.output import run_json, run_page
 from deep_research.app.terminal import RunName
+from deep_research.app.words import ExportFormat
 
 NAME = RunName("light", None)
 

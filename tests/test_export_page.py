@@ -11,13 +11,11 @@ import pytest
 from exported import AUDIT, QUESTION, QUOTE, REPORT, SOURCES, TEXT, UNCHECKED, claim, finished, passage, written
 from shown_page import at, tree, words
 
-from deep_research.app.exports.account import figures_of
-from deep_research.app.exports.marking import MARK, mark_report
-from deep_research.app.exports.page import report_page
-from deep_research.app.exports.picture import MOST_BARS, WIDTH, bars_of
-from deep_research.app.exports.quotes import Quote, quotes_of
+from deep_research.app.exports.body import MARK, mark_report
+from deep_research.app.exports.finished import Quote, figures_of, quotes_of
+from deep_research.app.exports.page import MOST_BARS, WIDTH, bars_of, report_page
 from deep_research.evidence.citations.labels import all_labels, labels
-from deep_research.state import Report
+from deep_research.records.report import Report
 
 
 def test_the_page_has_question_date_language_and_one_heading_of_the_first_level() -> None:

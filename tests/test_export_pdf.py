@@ -14,7 +14,7 @@ from injections import INJECTIONS
 from pypdf import PdfReader
 
 from deep_research.app.export import check_format
-from deep_research.app.exports.pdf import report_pdf
+from deep_research.app.exports.page import report_pdf
 from deep_research.run.errors import ExtraMissing
 
 try:

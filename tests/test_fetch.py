@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from web import Web, hostile_web
 
 from deep_research.reading.addresses import parse_address
-from deep_research.reading.fetch import Fetcher, Resolver, Unread, look_up
+from deep_research.reading.fetch import Fetcher, Resolver, look_up
+from deep_research.reading.records import Unread
 from deep_research.run.context import Context
 from deep_research.run.limits import Limits
 

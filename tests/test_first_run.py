@@ -9,7 +9,7 @@ from lab import QUESTION, REPORT, HandClock, Lab, in_order, lab, research, searc
 
 from deep_research.app.embed import thread_id
 from deep_research.run.conversation import mark_of
-from deep_research.run.pages import page_namespace
+from deep_research.run.store.pages import page_namespace
 
 
 async def test_a_question_becomes_a_report_with_numbered_sources(tmp_path: Path) -> None:

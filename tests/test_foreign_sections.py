@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep_research.evidence.text.language import foreign_sections, is_written_in
+from deep_research.evidence.language import foreign_sections, is_written_in
 from deep_research.evidence.text.prose import paragraphs_of, prose_of, sections_of, without_names
 from deep_research.models.extractive import ExtractiveChatModel
 from deep_research.models.scripted import ScriptedChatModel, calls
+from deep_research.records.research import Run
 from deep_research.run.context import Context
 from deep_research.run.errors import ModelFailed
+from deep_research.run.events.emit import Teller
+from deep_research.run.events.packets import Placement
 from deep_research.run.limits import Limits
-from deep_research.run.packet import Placement
-from deep_research.run.telling import Teller
-from deep_research.state import Run
-from deep_research.tools.rewrite_section import rewrite_section
+from deep_research.writing.one_language import rewrite_section
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "multihop" / "docs.jsonl"
 GERMAN = (

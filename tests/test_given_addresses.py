@@ -11,7 +11,7 @@ from opened import WORDS, Reading, article
 from web import Web, hostile_web
 
 from deep_research.tools.addresses import addresses_in
-from deep_research.tools.outcome import ToolFailed
+from deep_research.tools.tool import ToolFailed
 
 
 @pytest.fixture(scope="module")

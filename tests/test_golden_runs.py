@@ -10,8 +10,8 @@ from golden_runs import GOLDEN, golden_lab
 from planned_lab import PlannedLab
 
 from deep_research.app.embed import thread_id
-from deep_research.app.strategies import STRATEGIES, Strategy
-from deep_research.run.checkpoints import FILE_NAME, LAYOUT, open_database
+from deep_research.app.words import STRATEGIES, Strategy
+from deep_research.run.store.database import FILE_NAME, LAYOUT, open_database
 
 STORED = sorted(GOLDEN.glob("layout-*.db"))
 

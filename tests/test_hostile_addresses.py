@@ -14,7 +14,7 @@ from web import Exchange, Web, hostile_web
 from deep_research.run.errors import DocumentsUnreadable
 from deep_research.tools.addresses import Addresses
 from deep_research.tools.engines.engine import Found
-from deep_research.tools.outcome import Outcome, ToolFailed
+from deep_research.tools.tool import Outcome, ToolFailed
 from deep_research.tools.web_search import WebSearch, WebSearchArguments
 
 BAD = "http://a\u2100b.example/x"

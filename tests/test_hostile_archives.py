@@ -7,8 +7,8 @@ import zipfile
 import pytest
 from office_files import TEXT, book, edited, replacing, sheet, slides, word
 
-from deep_research.reading.archives import UNPACKED_BYTES
-from deep_research.reading.parse import parse
+from deep_research.reading.documents.office import UNPACKED_BYTES
+from deep_research.reading.documents.worker import parse
 from deep_research.reading.records import Unreadable
 
 BODY = "word/document.xml"

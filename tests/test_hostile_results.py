@@ -9,9 +9,8 @@ import pytest
 from searching import Shelf, new_desk, settings
 
 from deep_research.tools.engines import tavily
-from deep_research.tools.engines.engine import EngineBusy, Found
-from deep_research.tools.engines.failures import seconds_to_wait
-from deep_research.tools.outcome import Outcome
+from deep_research.tools.engines.engine import EngineBusy, Found, seconds_to_wait
+from deep_research.tools.tool import Outcome
 from deep_research.tools.web_search import WebSearch, WebSearchArguments
 
 GOOD = Found("Good", "https://good.example/", "x")

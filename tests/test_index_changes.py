@@ -15,14 +15,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from shelf import Place
 
-from deep_research.reading.extract import Parser
+from deep_research.library.index import Index
+from deep_research.library.library import LibraryStatus
+from deep_research.library.near_words import mentions, terms_of
+from deep_research.library.refresh import MOST_TRIES, compare, update
+from deep_research.reading.documents.pool import Parser
 from deep_research.reading.records import Extract, Unreadable
 from deep_research.run.errors import DocumentsUnreadable
 from deep_research.run.limits import Limits
-from deep_research.tools.index import Index
-from deep_research.tools.library import LibraryStatus
-from deep_research.tools.questions import mentions, terms_of
-from deep_research.tools.refresh import MOST_TRIES, compare, update
 
 PATHS = ("a.md", "b.txt", "sub/a.md", "sub/c.txt")
 TEXTS = (

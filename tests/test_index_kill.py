@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from command import Desk
 
+from deep_research.library.index import Index
+from deep_research.library.library import Library
+from deep_research.library.refresh import BATCH_FILES
 from deep_research.run.context import Context
-from deep_research.tools.grouping import BATCH_FILES
-from deep_research.tools.index import Index
-from deep_research.tools.library import Library
 
 FILES = 900
 QUESTION = "How many gannets were counted on day 7?"

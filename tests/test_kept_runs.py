@@ -17,13 +17,12 @@ from wire import QUESTION
 from wire_desk import wire_desk
 
 from deep_research.app.embed import build_graph, thread_id
-from deep_research.app.kept import KEY, Kept
 from deep_research.app.progress import PlainLines
-from deep_research.app.runs import open_runs
+from deep_research.app.runs import KEY, Kept, open_runs
 from deep_research.app.stream import packets
 from deep_research.run.errors import KeyRefused
-from deep_research.run.packets import AnyPacket
-from deep_research.run.pages import page_namespace
+from deep_research.run.events.packets import AnyPacket
+from deep_research.run.store.pages import page_namespace
 
 
 @pytest.mark.fault(24)

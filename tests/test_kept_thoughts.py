@@ -17,7 +17,7 @@ from openai_server import Received
 from wire import is_right, wire_lab
 
 from deep_research.app.replay import replay
-from deep_research.channels import merge_texts
+from deep_research.records.channels import merge_texts
 from deep_research.run.calls import REASONING, read_calls
 
 Texts = dict[str, str]

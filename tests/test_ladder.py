@@ -16,7 +16,7 @@ from deep_research.models.ladder import read_reply
 from deep_research.models.scripted import call, calls
 from deep_research.run.calls import read_calls
 from deep_research.tools.control import GENERATE_PLAN
-from deep_research.tools.forms import SCHEMAS, MakePlan, RecordRound
+from deep_research.writing.forms import SCHEMAS, MakePlan, RecordRound
 
 NAMES = [tool["function"]["name"] for tool in TOOLS]
 

@@ -14,11 +14,11 @@ from lab import PLANNED, QUESTION, REPORT, lab, research, simple_research
 from langchain_core.messages import AIMessage
 from openai_server import openai_server
 
-from deep_research.evidence.text.language import COMMON, OTHERS, language_of
+from deep_research.evidence.language import COMMON, OTHERS, language_of
 from deep_research.models.scripted import calls
-from deep_research.reading.language_names import named_language
+from deep_research.records.research import Run
 from deep_research.run.errors import UnknownSetting
-from deep_research.state import Run
+from deep_research.writing.decide_language import named_language
 
 QUESTIONS = Path(__file__).parents[2] / "shared" / "data" / "multihop" / "questions.jsonl"
 ASKED = {

@@ -8,12 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep_research.evidence.memory.learned import facts_of, learnings_of, merged_by_source, thoughts
-from deep_research.evidence.memory.noticing import notice_findings
+from deep_research.evidence.memory.learned import facts_of, learnings_of, merged_by_source, notice_findings, thoughts
 from deep_research.evidence.text.sentences import sentences_of
 from deep_research.evidence.text.shrink import cited_sentences
-from deep_research.knowledge import Learning
-from deep_research.state import Finding
+from deep_research.records.plan import Learning
+from deep_research.records.research import Finding
 
 TASK = "Who built the light?"
 SOURCES = ("https://a.example/", "https://b.example/", "file:///c.md")

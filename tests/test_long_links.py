@@ -6,7 +6,7 @@ import pytest
 import web_pages
 
 from deep_research.reading.addresses import ADDRESS_CHARACTERS, parse_address
-from deep_research.reading.parse import parse
+from deep_research.reading.documents.worker import parse
 from deep_research.reading.records import Unread
 
 

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep_research.channels import merge_by_id
 from deep_research.evidence.memory.observations import (
     answers,
     contradictions,
@@ -18,7 +17,8 @@ from deep_research.evidence.memory.observations import (
     relevance,
 )
 from deep_research.evidence.text.likeness import components
-from deep_research.knowledge import Element, Observation
+from deep_research.records.channels import merge_by_id
+from deep_research.records.plan import Element, Observation
 
 LIT = "The light at Harbour Point was lit in 1844 by Ada Moran"
 TALL = "The granite tower of Harbour Point is 38 metres tall"

@@ -13,6 +13,7 @@ from langchain_core.messages import HumanMessage
 from openai_server import Received, Reply, fail, openai_server, say, send
 from wired import KEY, Wire, error_at, error_of, told
 
+from deep_research.models.caller import timed_parts
 from deep_research.models.faults import (
     AnswerSilent,
     in_our_words,
@@ -22,7 +23,6 @@ from deep_research.models.faults import (
     retry_after,
 )
 from deep_research.models.resolve import resolve_model
-from deep_research.models.timed import timed_parts
 from deep_research.run.errors import (
     ContentRefused,
     DeepResearchError,

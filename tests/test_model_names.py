@@ -16,10 +16,10 @@ from deep_research.models.prices import cost_of
 from deep_research.models.providers import host_of
 from deep_research.models.resolve import check_models, profile_of, resolve_model
 from deep_research.models.scripted import ScriptedChatModel
+from deep_research.records.research import Spent
 from deep_research.run.context import Context, Price
 from deep_research.run.errors import KeyRefused, UnknownModel, UnknownSetting, WindowTooSmall
 from deep_research.run.limits import Limits
-from deep_research.state import Spent
 
 LOCAL = "http://127.0.0.1:1/v1"
 

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import pytest
 from mutations import KINDS, Kind, mutate, names_in
 
-from deep_research.evidence.checking.reading import Evidence
 from deep_research.evidence.checking.score import best_passage
+from deep_research.evidence.checking.source_text import Evidence
 from deep_research.evidence.text.sentences import spans_of
 
 CORPUS = Path(__file__).parents[2] / "shared" / "data" / "multihop" / "corpus"

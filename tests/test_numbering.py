@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from renumbering import renumber
 
-from deep_research.channels import merge_by_id
 from deep_research.evidence.citations.numbering import next_number, number_finding
-from deep_research.knowledge import Source, merge_sources
-from deep_research.state import Finding, merge_findings
+from deep_research.records.channels import merge_by_id
+from deep_research.records.research import Finding, merge_findings
+from deep_research.records.sources import Source, merge_sources
 
 KEYS = ["a", "b", "c", "d", "e"]
 Told = tuple[str, dict[int, str]]

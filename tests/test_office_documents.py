@@ -16,7 +16,7 @@ from pptx.chart.data import CategoryChartData
 from pptx.enum.chart import XL_CHART_TYPE
 from pptx.util import Inches
 
-from deep_research.reading.parse import parse
+from deep_research.reading.documents.worker import parse
 from deep_research.reading.records import TEXT_CHARACTERS, Extract
 
 BODY = "word/document.xml"

@@ -10,7 +10,7 @@ import pytest
 from openai_server import Reply, fail, openai_server, say, send
 from wired import PROMPT, TOOL
 
-from deep_research.models.binding import bind_call
+from deep_research.models.caller import bind_call
 from deep_research.models.faults import is_transient
 from deep_research.models.providers import host_of
 from deep_research.models.resolve import resolve_model

@@ -37,7 +37,14 @@ def wanted_files() -> set[str]:
     """The package as it should be installed, by the tree."""
     files = {
         f"deep_research/{name}"
-        for name in ("__init__.py", "audit.py", "channels.py", "knowledge.py", "state.py", "py.typed")
+        for name in (
+            "__init__.py",
+            "records/report.py",
+            "records/channels.py",
+            "records/plan.py",
+            "state.py",
+            "py.typed",
+        )
     }
     for package in PACKAGES[1:]:
         files |= {f"{package.replace('.', '/')}/{path.name}" for path in folder_of(package).glob("*.py")}

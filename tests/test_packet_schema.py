@@ -13,7 +13,7 @@ import packet_schema
 from lab import write_documents
 from packet_schema import PAGE, SCHEMA
 
-from deep_research.run.packet import Packet
+from deep_research.run.events.packets import Packet
 
 KEPT = {
     "deep_research_plan_start": {},

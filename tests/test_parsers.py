@@ -12,8 +12,8 @@ import pytest
 import web_pages
 from web import Web, hostile_web
 
+from deep_research.reading.documents.pool import CHILDREN, Parsers
 from deep_research.reading.fetch import Fetched
-from deep_research.reading.parsers import CHILDREN, Parsers
 from deep_research.reading.web_page import WebReader
 from deep_research.run.context import Context
 from deep_research.run.limits import Limits
@@ -37,7 +37,7 @@ def children() -> int:
     tasks = Path("/proc/self/task").iterdir()
     pids = [pid for task in tasks for pid in _children_of(task)]
     places = [Path("/proc", pid, "cmdline") for pid in pids]
-    return sum("deep_research.reading.worker" in place.read_text() for place in places if place.exists())
+    return sum("deep_research.reading.documents.worker" in place.read_text() for place in places if place.exists())
 
 
 def _children_of(task: Path) -> list[str]:

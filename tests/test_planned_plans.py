@@ -8,7 +8,7 @@ import pytest
 from lab import QUESTION
 from planned_lab import Asked, finished, first_sentences, plan, planned_lab, step, verdict
 
-from deep_research.knowledge import PlanStep
+from deep_research.records.plan import PlanStep
 from deep_research.run.schedule import adapted, left_undone, plan_text, read_steps, undone_again
 
 STEPS = [

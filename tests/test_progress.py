@@ -10,15 +10,15 @@ from rich.console import Console
 from deep_research.app.live_view import LiveView
 from deep_research.app.progress import Costs, PlainLines, Progress
 from deep_research.app.words import counted
-from deep_research.audit import NotRead
-from deep_research.knowledge import PlanStep
-from deep_research.run import packets as p
-from deep_research.run import step_packets as sp
-from deep_research.run.money import dollars
-from deep_research.run.packet import Document, Placement
-from deep_research.run.packets import AnyPacket
-from deep_research.run.step_branch import StepTask
-from deep_research.state import ResearchState, Scope
+from deep_research.records.plan import PlanStep
+from deep_research.records.research import Scope
+from deep_research.records.sources import NotRead
+from deep_research.run.branches import StepTask
+from deep_research.run.events import packets as p
+from deep_research.run.events import packets as sp
+from deep_research.run.events.packets import AnyPacket, Document, Placement
+from deep_research.run.spending import dollars
+from deep_research.state import ResearchState
 
 TOP = Placement(turn_index=0)
 AGENT = Placement(turn_index=1, tab_index=1)

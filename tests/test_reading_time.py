@@ -9,11 +9,11 @@ from collections.abc import Callable
 import pytest
 
 from deep_research.reading.addresses import join_address, parse_address
-from deep_research.reading.page_signs import signs_of
-from deep_research.reading.parse import parse
+from deep_research.reading.documents.parse_html import signs_of
+from deep_research.reading.documents.worker import parse
+from deep_research.reading.fetch import charset_of, kind_of, refuse_label
 from deep_research.reading.records import Unread, Unreadable
 from deep_research.reading.robots import Robots
-from deep_research.reading.sniff import charset_of, kind_of, refuse_label
 
 SECONDS = 2.0
 """Far more than any of this takes, and far less than it would take if each character cost more than the last."""

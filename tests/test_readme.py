@@ -74,7 +74,7 @@ def test_each_script_of_the_readme_runs_inside_a_running_loop(tmp_path: Path) ->
 
 def test_the_excerpt_is_a_real_one(tmp_path: Path) -> None:
     from deep_research import research
-    from deep_research.app.demo import QUESTION, write_documents
+    from deep_research.app.commands import QUESTION, write_documents
 
     folder = tmp_path / "reference"
     folder.mkdir()

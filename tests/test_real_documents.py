@@ -9,7 +9,7 @@ import pytest
 from traceable import Quotation, quotations, stands_in_its_file
 
 from deep_research import Context, build_graph
-from deep_research.app.demo import QUESTION, write_documents
+from deep_research.app.commands import QUESTION, write_documents
 
 QUESTIONS = 3
 

@@ -25,15 +25,15 @@ from web import hostile_web
 from wire import END, Script, hand_out, open_pages, search_for, tool_results, wire_lab
 
 from deep_research.evidence.memory.notes import notes_of
+from deep_research.library.library import Library
 from deep_research.nodes.begin import MIXED
+from deep_research.records.research import Run
 from deep_research.run.context import Context
 from deep_research.run.conversation import marked, words_of_user
-from deep_research.state import Run
 from deep_research.tools.engines.engine import Found
-from deep_research.tools.library import Library
-from deep_research.tools.outcome import ToolFailed
 from deep_research.tools.read_documents import OPENING
 from deep_research.tools.redaction import note_user
+from deep_research.tools.tool import ToolFailed
 from deep_research.tools.use import keep
 from deep_research.tools.web_search import WebSearch, WebSearchArguments
 

@@ -9,13 +9,12 @@ from command import desk_in
 from langchain_core.messages import HumanMessage
 
 from deep_research.evidence.checking.units import units_of
-from deep_research.evidence.citations.document import said_above
+from deep_research.evidence.citations.document import is_refusal, said_above
 from deep_research.evidence.citations.labels import labels
-from deep_research.evidence.citations.refusal import is_refusal
 from deep_research.models.extractive import ExtractiveChatModel
 from deep_research.models.facts import Facts
-from deep_research.reading.language_names import named_language
-from deep_research.state import Report
+from deep_research.records.report import Report
+from deep_research.writing.decide_language import named_language
 
 LANGUAGES = ("ar", "de", "en", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "zh")
 

@@ -12,8 +12,7 @@ from searching import Shelf, new_desk, settings
 
 from deep_research.tools.engines import remembered
 from deep_research.tools.engines.engine import EngineFailed, Found
-from deep_research.tools.meter import Meter
-from deep_research.tools.outcome import Outcome
+from deep_research.tools.tool import Meter, Outcome
 from deep_research.tools.web_search import WebSearch, WebSearchArguments
 
 LIGHT = Found("Light", "https://a.example/light", "Lit in 1844.")

@@ -16,9 +16,9 @@ from random_runs import Script, reasoned, scripts
 from deep_research.app.embed import build_graph
 from deep_research.app.replay import areplay_thread, replay, replay_thread
 from deep_research.app.stream import apackets, packets
-from deep_research.run import packets as p
 from deep_research.run.errors import UnknownThread
-from deep_research.run.packets import AnyPacket
+from deep_research.run.events import packets as p
+from deep_research.run.events.packets import AnyPacket
 from deep_research.state import ResearchState
 
 THOUGHT = "reasoning_start reasoning_delta reasoning_done"

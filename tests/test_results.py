@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from deep_research.knowledge import Source
+from deep_research.records.sources import Source
 from deep_research.tools.control import RESEARCH_AGENT
-from deep_research.tools.outcome import Hit, Outcome
 from deep_research.tools.results import Result, read_results, shorten_results, write_results
+from deep_research.tools.tool import Hit, Outcome
 
 TEXT = "The Skerry Light was lit in 1844.\n\nIt stands 38 metres tall."
 LINKS = (("its keeper", "https://light.example/keeper"), ("", "https://light.example/plan"))

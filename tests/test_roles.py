@@ -14,8 +14,8 @@ from deep_research.models.extractive import ExtractiveChatModel
 from deep_research.models.facts import Document, Facts, Found, Learned
 from deep_research.run import tool_names
 from deep_research.run.context import Role
-from deep_research.tools import check_forms, forms
 from deep_research.tools.control import tool_schema
+from deep_research.writing import check_forms, forms
 
 QUESTION = "Where was the captain of the Silver Heron born?"
 SHIP = Document(1, "Silver Heron", "docs:ship.md", texts=("The Silver Heron had one captain, Mara Ellingsen.",))

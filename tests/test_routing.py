@@ -9,9 +9,10 @@ from langchain_core.messages import AnyMessage, HumanMessage
 from langgraph.types import Send
 
 from deep_research.graph import routing
-from deep_research.run.branch import ResearcherState, ToolRequest
+from deep_research.records.research import Plan, Progress, Run, Scope, Task
+from deep_research.run.branches import ResearcherState, ToolRequest
 from deep_research.run.conversation import marked
-from deep_research.state import Plan, Progress, ResearchState, Run, Scope, Task
+from deep_research.state import ResearchState
 
 PLAN = Plan(text="1. a", steps=("a",))
 

@@ -11,15 +11,15 @@ from lab import every_call_has_one_result
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 
 from deep_research.models.scripted import broken_call, call, calls
+from deep_research.records.research import Plan, Progress, Run
 from deep_research.run.calls import answer, read_calls
 from deep_research.run.context import Context
-from deep_research.run.conversation import clean, entry_of, latest, marked, question_of
+from deep_research.run.conversation import clean, entry_of, latest, marked, question_of, read_plan, read_review
 from deep_research.run.decisions import decide
 from deep_research.run.limits import Limits
-from deep_research.run.plans import read_plan, read_review
 from deep_research.run.transcripts import fit, tokens_of
-from deep_research.state import Plan, Progress, ResearchState, Run
-from deep_research.tools.request_facts import facts_of_run
+from deep_research.state import ResearchState
+from deep_research.writing.facts import facts_of_run
 
 TOOLS = {"research_agent", "generate_report", "think_tool"}
 NAMES = st.sampled_from([*sorted(TOOLS), "browse", ""])

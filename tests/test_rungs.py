@@ -16,9 +16,9 @@ from deep_research.models.scripted import ScriptedChatModel, call, calls
 from deep_research.run.calls import read_calls
 from deep_research.run.conversation import cleaned
 from deep_research.tools.control import GENERATE_PLAN
-from deep_research.tools.forms import FORMS as PAPERS
-from deep_research.tools.forms import NAMES as PAPER_NAMES
-from deep_research.tools.forms import SCHEMAS, Form, MakePlan, RecordAnalysis
+from deep_research.writing.forms import FORMS as PAPERS
+from deep_research.writing.forms import NAMES as PAPER_NAMES
+from deep_research.writing.forms import SCHEMAS, Form, MakePlan, RecordAnalysis
 
 NAMES = [tool["function"]["name"] for tool in TOOLS]
 TEXT_RUNGS: tuple[RungName, ...] = ("schema", "json", "tags")

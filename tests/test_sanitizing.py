@@ -22,8 +22,9 @@ from deep_research.evidence.citations.document import write_document
 from deep_research.evidence.citations.labels import labels
 from deep_research.evidence.citations.rendering import plain_citations, safe_link
 from deep_research.evidence.citations.sanitizing import sanitized, sanitized_at
-from deep_research.knowledge import Source
-from deep_research.state import Report, ResearchState
+from deep_research.records.report import Report
+from deep_research.records.sources import Source
+from deep_research.state import ResearchState
 
 NAME = RunName("0", None)
 PLACES = (

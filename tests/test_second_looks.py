@@ -15,9 +15,9 @@ from langgraph.types import Command
 
 from deep_research.app.embed import ResearchGraph, build_graph, thread_config
 from deep_research.models.scripted import call, calls
+from deep_research.records.research import Finding
 from deep_research.run.errors import QuestionRefused
 from deep_research.run.transcripts import earlier_findings, fit, tokens_of
-from deep_research.state import Finding
 
 SAVING = ("stream", "invoke", "get_state", "get_state_history", "update_state", "bulk_update_state")
 

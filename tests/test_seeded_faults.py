@@ -10,21 +10,21 @@ import pytest
 from langgraph.store.memory import InMemoryStore
 from mutations import Kind, mutate, names_in
 
-from deep_research.audit import ClaimCheck, Draft
 from deep_research.evidence.checking.source_text import SourceText
 from deep_research.evidence.citations.citing import numbered_draft
 from deep_research.evidence.citations.drafts.clean import clean_draft
 from deep_research.evidence.citations.labels import labels
-from deep_research.evidence.citations.marks import with_marks
-from deep_research.knowledge import Source
+from deep_research.evidence.citations.rendering import with_marks
+from deep_research.records.report import ClaimCheck, Draft
+from deep_research.records.research import Run
+from deep_research.records.sources import Source
 from deep_research.run.context import Context
-from deep_research.run.packet import Placement
-from deep_research.run.pages import Pages
-from deep_research.run.telling import QuietTeller
-from deep_research.state import Run
-from deep_research.tools.fill_in import Filler
-from deep_research.writing.checker import Checker
-from deep_research.writing.examination import Examination
+from deep_research.run.events.emit import QuietTeller
+from deep_research.run.events.packets import Placement
+from deep_research.run.store.pages import Pages
+from deep_research.writing.fill_in import Filler
+from deep_research.writing.judging import Checker
+from deep_research.writing.rewriting import Examination
 
 TEXTS = {
     "light": "The Skerry Light was lit for the first time on 3 May 1844. The tower stands 38 metres above the rock. "

@@ -23,9 +23,9 @@ from planned_rules import (
     queries,
 )
 
-from deep_research.evidence.memory.confidence import confidence
-from deep_research.knowledge import StepOutcome
-from deep_research.run.activities import WORDINGS
+from deep_research.evidence.memory.learned import confidence
+from deep_research.records.plan import StepOutcome
+from deep_research.run.events.activities import WORDINGS
 from deep_research.state import ResearchState
 
 THREE = ("Skerry Light", "Ada Moran", "Port Anlow")

@@ -18,12 +18,12 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from deep_research import research
 from deep_research.app.embed import ResearchGraph, build_graph
-from deep_research.app.strategies import GRAPHS, STRATEGIES, Strategy
 from deep_research.app.stream import apackets, packets
+from deep_research.app.words import GRAPHS, STRATEGIES, Strategy
 from deep_research.models.scripted import ScriptedChatModel, call, calls
 from deep_research.run.context import ROLES, Context, Role
 from deep_research.run.errors import UnknownSetting
-from deep_research.run.packets import AnyPacket, ElapsedTime, OverallStop
+from deep_research.run.events.packets import AnyPacket, ElapsedTime, OverallStop
 
 FOLLOW_UP = "How tall is the Skerry Light?"
 PLANNED = {"DEEP_RESEARCH_STRATEGY": "planned"}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from deep_research.evidence.checking.opposites import are_opposite
-from deep_research.evidence.checking.reading import Evidence, unwrap
 from deep_research.evidence.checking.score import Check, best_passage, score_support
+from deep_research.evidence.checking.source_text import Evidence, unwrap
+from deep_research.evidence.checking.terms import are_opposite
 
 TOWER = (
     "# Skerry lighthouse\n\n"

@@ -6,10 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep_research.evidence.checking.amounts import amounts_of, says
-from deep_research.evidence.checking.measures import MEASURES
+from deep_research.evidence.checking.amounts import MEASURES, amounts_of, pieces_of, says
 from deep_research.evidence.checking.score import best_passage
-from deep_research.evidence.checking.spelling import pieces_of
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,10 @@ from search_api import KEY, Answer, SearchApi, closed_port, found, refused
 
 from deep_research.run.context import Context
 from deep_research.run.limits import Limits
-from deep_research.tools.engines.engine import EngineBusy, EngineFailed, Found
-from deep_research.tools.engines.failures import seconds_to_wait
-from deep_research.tools.engines.pace import ask
+from deep_research.tools.engines.engine import EngineBusy, EngineFailed, Found, seconds_to_wait
+from deep_research.tools.engines.remembered import ask
 from deep_research.tools.engines.tavily import Tavily
-from deep_research.tools.meter import Meter
+from deep_research.tools.tool import Meter
 
 
 async def failure(answer: Answer, api: SearchApi) -> EngineFailed:

@@ -13,11 +13,12 @@ from typing import Any
 import pytest
 from web import Web, hostile_web
 
-from deep_research.reading.fetch import LOOKUPS, Fetcher, Unread
+from deep_research.reading.fetch import LOOKUPS, Fetcher
+from deep_research.reading.records import Unread
 from deep_research.reading.web_page import WebReader
+from deep_research.run.concurrency import Threads, in_thread
 from deep_research.run.context import Context
 from deep_research.run.limits import Limits
-from deep_research.run.threads import Threads, in_thread
 
 HANGING_SCRIPT = """
 import asyncio, socket, time

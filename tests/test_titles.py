@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep_research.evidence.text.inflection.wording import sought_words
+from deep_research.evidence.text.stems import sought_words
 from deep_research.evidence.text.titles import SUBJECT_ONLY, WHOLE_TITLE, mentions, naming, subject_of
 from deep_research.evidence.text.words import stem_run, tokens
+from deep_research.library.near_words import mentions as mentions_in
 from deep_research.models.extractive.pool import Pool
 from deep_research.models.facts import Document
-from deep_research.tools.questions import mentions as mentions_in
 
 
 @pytest.mark.parametrize(

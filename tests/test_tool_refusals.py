@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from searching import new_desk
 
+from deep_research.library.library import Library
 from deep_research.run.context import Context
 from deep_research.run.errors import DocumentsUnreadable, UnknownSetting
-from deep_research.tools.carry_out import Time, carry_out
-from deep_research.tools.library import Library
 from deep_research.tools.offer import check_tools
 from deep_research.tools.open_url import OpenUrl
+from deep_research.tools.use import Time, carry_out
 
 
 @pytest.mark.parametrize(

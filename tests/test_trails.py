@@ -12,14 +12,10 @@ from hypothesis import strategies as st
 from trail_world import LINKED, NAMESAKES, QUESTION, SHARING, Folder, MemoryShelf, memory_shelf
 
 from deep_research.evidence.text.words import plain_run
-from deep_research.evidence.trails.beam import Trail
-from deep_research.evidence.trails.candidate import Candidate
-from deep_research.evidence.trails.links import FIRMEST, Links, telling
-from deep_research.evidence.trails.query import read_query
-from deep_research.evidence.trails.trails import LONGEST, find_trails, passages_of
-from deep_research.tools.index import Index
-from deep_research.tools.index_shelf import IndexShelf, OpenIndex
-from deep_research.tools.ranking import Passage
+from deep_research.library.candidates import Candidate, read_query
+from deep_research.library.index import Index
+from deep_research.library.shelf import IndexShelf, OpenIndex, Passage
+from deep_research.library.trails import FIRMEST, LONGEST, Links, Trail, find_trails, passages_of, telling
 
 THE_TRAIL = ["Velm Observatory", "Ada Lindqvist", "Porto Alto"]
 WORLDS = {

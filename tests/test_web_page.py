@@ -10,8 +10,7 @@ import pytest_asyncio
 import web_pages
 from web import Web, hostile_web
 
-from deep_research.reading.fetch import Unread
-from deep_research.reading.records import Link
+from deep_research.reading.records import Link, Unread
 from deep_research.reading.web_page import WebReader
 from deep_research.run.context import Context
 from deep_research.run.errors import UnknownSetting

@@ -23,9 +23,10 @@ from web import Web, hostile_web
 
 from deep_research.app.embed import ResearchGraph, build_graph, thread_config
 from deep_research.app.stream import apackets
+from deep_research.records.research import Finding
 from deep_research.run.context import Role
-from deep_research.run.packets import AnyPacket
-from deep_research.state import Finding, ResearchState
+from deep_research.run.events.packets import AnyPacket
+from deep_research.state import ResearchState
 
 QUESTION = "When was the Skerry Light lit, and who kept it?"
 FACTS = {

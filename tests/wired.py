@@ -9,7 +9,7 @@ import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, SystemMessage
 from openai_server import OpenAIServer, Reply, openai_server
 
-from deep_research.models.arguments import whole_message
+from deep_research.models.deltas import whole_message
 from deep_research.models.faults import in_our_words
 from deep_research.models.resolve import resolve_model
 from deep_research.run.context import Context

@@ -7,12 +7,12 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-from ..audit import NotRead
-from ..evidence.citations.sources import source_key
+from ..evidence.citations.numbering import source_key
 from ..reading.addresses import parse_address
 from ..reading.records import Unread
+from ..records.sources import NotRead
 from ..run.limits import Limits
-from ..run.pages import Pages
+from ..run.store.pages import Pages
 
 _ADDRESS = re.compile(r"https?://[^\s<>\"'`\\\]\[{}|^]+", re.IGNORECASE)
 _TRAILING = ".,;:!?*_…"

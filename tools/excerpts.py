@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from langgraph.types import StreamWriter
 
-from ..run.branch import ResearcherState, assignment_of
+from ..records.research import Ending, Finding, Task
+from ..run.branches import ResearcherState, assignment_of
 from ..run.calls import in_order
-from ..run.packet import Document, Packet, Placement, document, emit
-from ..run.packets import FindingCitedDocuments, FindingDelta, FindingStart, SectionEnd
-from ..run.pages import Pages
-from ..run.telling import researcher_failed
+from ..run.events.emit import researcher_failed
+from ..run.events.packets import (
+    Document,
+    FindingCitedDocuments,
+    FindingDelta,
+    FindingStart,
+    Packet,
+    Placement,
+    SectionEnd,
+    document,
+    emit,
+)
+from ..run.store.pages import Pages
 from ..run.transcripts import count_withheld
-from ..state import Ending, Finding, Task
 from .results import results_in
 
 EXCERPT_CHARACTERS = 600

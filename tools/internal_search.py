@@ -9,13 +9,11 @@ from collections.abc import Iterable
 from pydantic import BaseModel, ConfigDict
 
 from ..evidence.text.mixing import distinct, in_turn
+from ..library.library import Library
+from ..library.shelf import Passage
 from ..run import tool_names
 from ..run.context import Context
-from .arguments import Lines, queries_of, take
-from .desk import Desk
-from .library import Library
-from .outcome import Hit, Outcome
-from .ranking import Passage
+from .tool import Desk, Hit, Lines, Outcome, queries_of, take
 
 
 class InternalSearchArguments(BaseModel):

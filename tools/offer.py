@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from pydantic import BaseModel
 
+from ..library.library import Library
 from ..reading.policy import check_policy
 from ..run.context import Context
 from ..run.errors import NoSearchTool
-from .desk import Desk
 from .engines.choose import choose_engines
 from .internal_search import InternalSearch, InternalSearchArguments
-from .library import Library
 from .open_url import OpenUrl, OpenUrlArguments
-from .outcome import ResearchTool
 from .read_documents import ReadDocuments
+from .tool import Desk, ResearchTool
 from .web_search import WebSearch, WebSearchArguments
 
 

@@ -8,13 +8,12 @@ from collections.abc import Sequence
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from pydantic import BaseModel
 
+from ..library.catalogue import LISTED
+from ..library.library import Library
 from ..models.resolve import is_extractive, profile_of
 from ..run import tool_names
 from ..run.context import Context
-from .arguments import Lines
-from .catalogue import LISTED
-from .library import Library
-from .outcome import Hit, Outcome
+from .tool import Hit, Lines, Outcome
 
 CALL_ID = "documents"
 """Id of the call by which a researcher begins; the same in each, as all that stands before its task."""

@@ -13,7 +13,7 @@ from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
 from ..run import tool_names
 from ..run.calls import is_word_of_ours
 from ..run.fencing import fence
-from .outcome import Hit, Outcome
+from .tool import Hit, Outcome
 from .window import passages
 
 LEAST_SHOWN = 200

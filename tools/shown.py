@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ..knowledge import Source
-from ..run import packets, tool_names
-from ..run.packet import Placement, document
-from ..run.packets import AnyPacket
-from ..state import Scope
+from ..records.research import Scope
+from ..records.sources import Source
+from ..run import tool_names
+from ..run.events import packets
+from ..run.events.packets import AnyPacket, Placement, document
 
 _READING = (tool_names.OPEN_URL, tool_names.READ_DOCUMENTS)
 

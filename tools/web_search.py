@@ -7,22 +7,19 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
-from ..evidence.citations.sources import source_key
+from ..evidence.citations.numbering import source_key
 from ..evidence.text.mixing import distinct, in_turn
-from ..knowledge import Source
+from ..records.sources import Source
 from ..run import tool_names
+from ..run.concurrency import together
 from ..run.context import Context
 from ..run.errors import DeepResearchError
-from ..run.pages import text_hash
+from ..run.store.pages import text_hash
 from .addresses import Addresses
-from .arguments import Lines, queries_of, take
-from .desk import Desk
 from .engines import remembered
-from .engines.engine import EngineFailed, Found, SearchEngine
-from .outcome import Hit, Outcome, ToolFailed
+from .engines.engine import EngineFailed, Found, SearchEngine, usable
 from .redaction import Redacted, Redactor
-from .together import together
-from .usable import usable
+from .tool import Desk, Hit, Lines, Outcome, ToolFailed, queries_of, take
 
 ONLY_PRIVATE = "stand only in the user's documents, which are not told to search engines"
 RATIONED = "are known neither from the user nor from the web, and no more of these are sent (max_unseen_characters)"

@@ -3,18 +3,55 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from ..evidence.checking.figures import Figures
-from ..evidence.checking.source_text import SourceText
+from ..evidence.checking.source_text import SourceText, Windows
 from ..evidence.checking.units import Unit
-from ..evidence.checking.windows import Windows
-from ..knowledge import Extent, Source
-from ..tools.check_forms import JudgedUnit, JudgeUnits, UnitVerdict
-from .checker import Checker
+from ..models.resolve import profile_of
+from ..records.sources import Extent, Source
+from ..run.context import Context, Role
+from ..run.fencing import known
+from ..run.store.pages import Pages, text_hash
+from .check_forms import NAMES, JudgedUnit, JudgeUnits, UnitVerdict
+from .fill_in import Filler
+from .forms import Form
+
+Filled = TypeVar("Filled", bound=Form)
+
+
+class Checker:
+    """Asks the models that check a report; what they have handed in is kept beside the texts of the thread."""
+
+    def __init__(self, filler: Filler, pages: Pages, context: Context) -> None:
+        self._filler, self._pages, self._context = filler, pages, context
+        self.asked = 0
+        """How many forms were asked for."""
+
+    async def ask(self, form: type[Filled], role: Role, asked: str, **shown: Any) -> Filled | None:
+        """The form as the role's model fills it in, shown this, or has done so before; none if it cannot be had.
+
+        `asked` names the part of the prompt. Raises what stops the whole run.
+        """
+        self.asked += 1
+        name = self._name(NAMES[form], role, shown)
+        if noted := await self._pages.noted(name):
+            return form.model_validate(noted)
+        filled = await self._filler.ask_if_possible(
+            form, role, "verify_report", (), asked=asked, knowledge=known(**shown)
+        )
+        if filled:
+            await self._pages.note({name: filled.model_dump(mode="json")})
+        return filled
+
+    def _name(self, form: str, role: Role, shown: Any) -> str:
+        asked_for = json.dumps([profile_of(role, self._context).name, shown], ensure_ascii=False)
+        return f"{form} {text_hash(asked_for)}"
+
 
 UNITS = 24
 """Units of one call."""

@@ -2,15 +2,175 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
-from ...evidence.memory.comparison import Compared
+import lxml.html
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from ...evidence.citations.labels import Labels
+from ...evidence.citations.rendering import link_to, shown_title
+from ...evidence.citations.sanitizing import commonmark, sanitized
 from ...evidence.memory.notes import notes_of
-from ...knowledge import Source
-from ...state import Report
-from ...tools.disagreement import disagreement_of
+from ...evidence.memory.observations import Compared
+from ...evidence.text.sentences import sentences_of
+from ...records.report import Audit, CitedPassage, ClaimCheck, ClaimVerdict, Report
+from ...records.sources import Source
+from ...run.spending import dollars
+from ...writing.basis import disagreement_of
 from ..runs import Standing
+
+_UNREADABLE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\ufffe\uffff\ud800-\udfff\U000e0000-\U000e0fff]"
+)
+
+
+def readable(text: str) -> str:
+    """The text without control characters and without those that turn its direction or that nobody sees."""
+    return _UNREADABLE.sub("", text)
+
+
+def safe_tree(markdown: str) -> lxml.html.HtmlElement:
+    """The text as a tree of harmless elements under one `div`: raw HTML is text, of links and images the words stay."""
+    html = _markdown().render(sanitized(readable(markdown)))
+    # Once more, for what was written as an entity.
+    tree = lxml.html.fragment_fromstring(readable(html), create_parent="div")
+    for element in tree.iter():
+        for name in {*element.keys()} - {"start"}:
+            del element.attrib[name]
+    return tree
+
+
+def plain_words(markdown: str) -> str:
+    """The words of a piece of a line, without its markup."""
+    tokens = [child for token in _markdown().parseInline(markdown) for child in token.children or ()]
+    return " ".join(readable(_words(tokens)).split())
+
+
+def _words(tokens: Sequence[Token]) -> str:
+    return "".join(_words(t.children) if t.children else " " if "break" in t.type else t.content for t in tokens)
+
+
+@cache
+def _markdown() -> MarkdownIt:
+    parser = commonmark("table", "strikethrough").disable(["link", "image", "autolink"])
+    parser.options["html"] = False
+    return parser
+
+
+class Figure(NamedTuple):
+    """One figure and what it says."""
+
+    name: str
+    value: str
+
+
+def figures_of(audit: Audit, labels: Labels) -> list[Figure]:
+    """The figures of an audit; calls and tokens only where a model was at work, money only where some was spent."""
+    counts = [
+        (labels.sentences, audit.sentences),
+        (labels.cited, audit.cited),
+        (labels.supported, audit.supported),
+        (labels.unchecked, audit.unchecked),
+        (labels.unsupported, audit.unsupported),
+        (labels.without_source, audit.uncited),
+        (labels.repaired, audit.repaired),
+        (labels.marked, audit.marked),
+        (labels.removed_markers, audit.removed_markers),
+        (labels.sources_read, audit.sources_read),
+        (labels.sources_cited, audit.sources_cited),
+        (labels.independent_sources, audit.independent_sources),
+        (labels.excerpt_only, audit.excerpts_cited),
+    ]
+    figures = [Figure(name, _grouped(count)) for name, count in counts]
+    if audit.model_calls:
+        figures.append(Figure(labels.model_calls, _grouped(audit.model_calls)))
+        figures.append(Figure(labels.tokens, f"{_grouped(audit.input_tokens)} / {_grouped(audit.output_tokens)}"))
+    if audit.usd:
+        figures.append(Figure(labels.cost, dollars(audit.usd)))
+    return [*figures, Figure(labels.time, _duration(audit.seconds))]
+
+
+def _grouped(count: int) -> str:
+    # A narrow space between the thousands is read alike in every language.
+    return f"{count:,}".replace(",", "\u202f")
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+class Quote(NamedTuple):
+    """A sentence of the report and what one source says of it."""
+
+    claim: int
+    """Number of the sentence among those that were checked, from 0."""
+    sentence: str
+    """Its words."""
+    number: int
+    """Number of the source; 0 if the sentence cites none."""
+    title: str
+    """Title of the source."""
+    link: str
+    """Where the source opens, at the quote if possible; empty if nowhere."""
+    read_at: str
+    """Day on which the source was read (ISO 8601); empty if it was not."""
+    verdict: ClaimVerdict
+    """That of the sentence, by all its sources together."""
+    passage: CitedPassage | None
+    """The passage; none if the sentence cites none."""
+
+    @property
+    def words(self) -> str:
+        """The passage; empty if there is none."""
+        return self.passage.quote if self.passage else ""
+
+    @property
+    def page(self) -> int:
+        """Page of the source on which the passage begins; 0 if that is not known."""
+        return self.passage.page if self.passage else 0
+
+    @property
+    def judge(self) -> str:
+        """The model that gave the verdict; empty if rules did, or if there is no passage."""
+        return self.passage.judge if self.passage else ""
+
+
+def quotes_of(finished: Finished) -> list[Quote]:
+    """All sentences that were checked with their passages, in the order of the report."""
+    report = finished.report
+    numbers = {key: number for number, key in enumerate(report.sources, 1)}
+    quotes: list[Quote] = []
+    for place, claim in enumerate(report.claims):
+        words = sentence_words(report.text[claim.start : claim.end])
+        known = [passage for passage in claim.passages if passage.source in numbers]
+        for passage in known:
+            number = numbers[passage.source]
+            quotes.append(_quote(place, words, number, finished.cited[number - 1], claim, passage))
+        if not known:
+            quotes.append(Quote(place, words, 0, "", "", "", claim.verdict, None))
+    return quotes
+
+
+def sentence_words(markdown: str) -> str:
+    """The words of a sentence of the report, also of a row of a table: no markers, no markup."""
+    words = " ".join(plain_words(sentence.text) for sentence in sentences_of(markdown))
+    return " · ".join(cell.strip() for cell in words.split("|") if cell.strip())
+
+
+def places_of(quotes: Sequence[Quote]) -> Mapping[tuple[int, int], int]:
+    """Where the quote of a source (its number) for a sentence (its number) stands among the quotes."""
+    return {(quote.number, quote.claim): place for place, quote in enumerate(quotes)}
+
+
+def _quote(place: int, words: str, number: int, source: Source, claim: ClaimCheck, passage: CitedPassage) -> Quote:
+    link = link_to(source, passage.quote, passage.page)
+    return Quote(place, words, number, shown_title(source), link, source.read_at[:10], claim.verdict, passage)
 
 
 class Finished(NamedTuple):

@@ -1,26 +1,91 @@
-"""A report as one HTML page that needs nothing from outside and lets nothing act."""
+"""A report as one HTML page that needs nothing from outside and lets nothing act; laid out for paper, as PDF."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+from collections import Counter
+from collections.abc import Sequence
 from functools import cache
 from importlib import resources
+from typing import NamedTuple
 
 import lxml.html
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from ...evidence.citations.document import said_above
-from ...evidence.citations.fragments import link_to
 from ...evidence.citations.labels import is_right_to_left, labels
-from ...evidence.citations.rendering import shown_title, source_place
-from .account import figures_of
+from ...evidence.citations.rendering import link_to, shown_title, source_place
+from ...run.errors import ExtraMissing
 from .body import report_body
-from .finished import Finished
-from .markup import readable
-from .picture import ROW, WIDTH, bars_of
-from .quotes import quotes_of
+from .finished import Finished, Quote, figures_of, quotes_of, readable
+
+WIDTH = 400
+"""Width of the picture in its own units; it grows and shrinks with the page."""
+ROW = 30
+"""Height of a row in the same units."""
+MOST_BARS = 20
+"""Bars at most: the sources that are cited most."""
+_LONGEST = 360
+_TITLE_CHARACTERS = 56
+_PAINTS = {"supported": ("#1d6b45", "none"), "unchecked": ("url(#hatched)", "none"), "unsupported": ("none", "#a01b14")}
+"""Fill and stroke by verdict, for what does not read the page's style in a picture: each can be told without colour."""
+
+
+class Segment(NamedTuple):
+    """The passages of one verdict in a bar."""
+
+    verdict: str
+    passages: int
+    start: float
+    width: float
+    fill: str
+    stroke: str
+
+
+class Bar(NamedTuple):
+    """The passages of one source."""
+
+    number: int
+    title: str
+    total: int
+    top: int
+    segments: Sequence[Segment]
+
+
+def bars_of(quotes: Sequence[Quote]) -> list[Bar]:
+    """The bars in the order of the sources' numbers, the longest as wide as there is room; empty without passages."""
+    cited = [quote for quote in quotes if quote.number]
+    totals = Counter(quote.number for quote in cited)
+    shown = sorted(number for number, _ in totals.most_common(MOST_BARS))
+    titles = {quote.number: quote.title for quote in cited}
+    unit = _LONGEST / max(totals.values(), default=1)
+    counts = Counter[tuple[int, str]]((quote.number, quote.verdict) for quote in cited)
+    return [
+        Bar(
+            number,
+            _short(titles[number]),
+            totals[number],
+            place * ROW,
+            _segments([counts[number, verdict] for verdict in _PAINTS], unit),
+        )
+        for place, number in enumerate(shown)
+    ]
+
+
+def _segments(counts: Sequence[int], unit: float) -> list[Segment]:
+    segments, start = list[Segment](), 0.0
+    for (verdict, paint), count in zip(_PAINTS.items(), counts, strict=True):
+        if count:
+            segments.append(Segment(verdict, count, round(start, 2), round(count * unit, 2), *paint))
+        start += count * unit
+    return segments
+
+
+def _short(title: str) -> str:
+    return title if len(title) <= _TITLE_CHARACTERS else title[: _TITLE_CHARACTERS - 1].rstrip() + "…"
+
 
 _DEEPEST = 3
 """Level of the report's headings down to which the contents list them."""
@@ -86,3 +151,31 @@ def _environment() -> Environment:
 
 def _readable(value: object) -> object:
     return readable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def check_pdf() -> None:
+    """Raise `ExtraMissing` without WeasyPrint or its library."""
+    try:
+        import weasyprint  # noqa: F401
+        from weasyprint.urls import URLFetcher  # noqa: F401
+    except ImportError:
+        raise ExtraMissing('--format pdf needs WeasyPrint: pip install "deep-research[pdf]"') from None
+    except OSError:
+        raise ExtraMissing(
+            "--format pdf needs the library Pango 1.44 or newer (Debian, Ubuntu: apt install libpango-1.0-0 "
+            "libpangoft2-1.0-0 libharfbuzz-subset0; macOS: brew install pango); --format html can be printed from any "
+            "browser."
+        ) from None
+
+
+def report_pdf(finished: Finished) -> bytes:
+    """The PDF, tagged for screen readers; raises `ExtraMissing` as `check_pdf` does."""
+    check_pdf()
+    import weasyprint
+    from weasyprint.urls import URLFetcher
+
+    # The page needs nothing from outside, and so nothing may be asked for.
+    nothing = URLFetcher(allowed_protocols=())
+    page = weasyprint.HTML(string=report_page(finished, is_on_paper=True), url_fetcher=nothing)
+    data: bytes = page.write_pdf(pdf_tags=True)
+    return data

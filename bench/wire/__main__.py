@@ -26,8 +26,8 @@ from typing import Any
 
 import click
 
-from .figures import figures
-from .policy import Load
+from deep_research.bench.wire.figures import figures
+from deep_research.bench.wire.policy import Load
 
 HERE = Path(__file__).parent
 QUESTION = "Compare three ways to store surplus solar energy for a small town, with costs."

@@ -17,7 +17,7 @@ from typing import Any
 
 from aiohttp import web
 
-from .policy import CHARACTERS_A_TOKEN, MARKER, Answer, Json, Load, answer, text_of
+from deep_research.bench.wire.policy import CHARACTERS_A_TOKEN, MARKER, Answer, Json, Load, answer, text_of
 
 LEAST_CACHED = 1024
 """Tokens from which on providers keep a prompt's prefix."""

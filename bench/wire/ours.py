@@ -10,7 +10,7 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from deep_research import Context, ResearchGraph, build_graph
-from deep_research.run.checkpoints import Database, open_database
+from deep_research.run.store.database import Database, open_database
 
 MODEL = "openai:gpt-4.1"
 SECONDS = 1800

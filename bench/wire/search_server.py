@@ -17,7 +17,7 @@ from pathlib import Path
 
 from aiohttp import web
 
-from .policy import MARKER, Json, filler
+from deep_research.bench.wire.policy import MARKER, Json, filler
 
 PAGES = 100_000
 SHOWN = 400

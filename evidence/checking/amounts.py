@@ -1,16 +1,123 @@
-"""The numbers and dates of a sentence in all their readings."""
+"""The numbers, measures and dates of a sentence, in all their readings."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
 
-from ..text.cues import VAGUE
-from .measures import MEASURES, UNIT_SIGNS, unit_of
-from .number_words import MONTHS, ORDINAL_ENDINGS, ORDINALS, POWERS, SMALL
-from .spelling import NOTHING, Piece
+from ..text.cues import SIGNS, UNITS, VAGUE
+from ..text.words import UNSPACED, month_names, root, tokens, word_tables
+
+_PIECE = re.compile(
+    r"(?P<date>\b\d{4}-\d\d?-\d\d?\b|\b\d\d?[./]\d\d?[./]\d{4}\b)"
+    r"|(?P<number>\d{1,3}(?:[,.'’\u00a0\u202f ]\d{3})+(?!\d)(?:[.,]\d+)?|\d+(?:[.,]\d+)?)"
+    rf"|(?P<wide>[{UNSPACED}]+)"
+    rf"|(?P<word>[^\W\d_{UNSPACED}](?:[^\W_{UNSPACED}]+(?:['’]t\b)?)?)"
+    r"|(?P<sign>[%‰$€£¥°~≈<>≥≤±+-])"
+)
+
+
+class Piece(NamedTuple):
+    """A number, a word or a sign."""
+
+    kind: str
+    """`date`, `number`, `wide` (writing without spaces), `word` or `sign`."""
+    raw: str
+    """As it was written."""
+    start: int
+    """Place of its first character."""
+    word: str
+    """It without case and accents."""
+
+    @property
+    def end(self) -> int:
+        """Place behind its last character."""
+        return self.start + len(self.raw)
+
+
+NOTHING = Piece("", "", -9, "")
+"""What stands before the first piece and behind the last."""
+
+
+def pieces_of(text: str) -> list[Piece]:
+    """The pieces of a text in order."""
+    found = _PIECE.finditer(text)
+    return [Piece(match.lastgroup or "", raw, match.start(), plain(raw)) for match in found if (raw := match.group())]
+
+
+@lru_cache(maxsize=1 << 16)
+def plain(raw: str) -> str:
+    """A word without case and accents."""
+    raw = raw.replace("’", "'")
+    return raw.lower() if raw.isascii() else "".join(tokens(raw)) or raw.lower()
+
+
+@lru_cache(maxsize=1 << 16)
+def key_of(word: str) -> str:
+    """What a word is compared by: itself without its commonest endings."""
+    return root(word)
+
+
+_WORDS = word_tables(__package__)
+
+_SMALL = _WORDS["small"]
+SMALL = {word: int(line.split()[0]) for line in _SMALL.strip().splitlines() for word in line.split()[1:]}
+"""Small numbers in words; some words mean something else as well and count only in lower case."""
+_POWERS = _WORDS["powers"]
+POWERS = {word: int(line.split()[0]) for line in _POWERS.strip().splitlines() for word in line.split()[1:]}
+"""Words behind a number that multiply it, each with its power of ten."""
+
+MONTHS = month_names(("en", "de", "fr", "es"), ("en", "de"))
+"""Names of months that a claim may write: short ones of other languages are words of these, as the Spanish "ago"."""
+
+_ORDINALS = "third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
+ORDINALS = {word: number for number, word in enumerate(_ORDINALS.split(), 3)}
+"""Places in an order, in words; the second one is also a measure of time, and the first one often none."""
+ORDINAL_ENDINGS = frozenset({"st", "nd", "rd", "th"})
+"""What makes a place in an order of a number."""
+
+
+def _listed(lines: str) -> dict[str, str]:
+    return {word: line.split()[0] for line in lines.strip().splitlines() for word in line.split()}
+
+
+_MORE_UNITS = _WORDS["more_units"]
+_MONEY = _WORDS["money"]
+MONEY = _listed(_MONEY)
+"""Currencies as they are written, each with the word that stands for it; crowns are those of all countries."""
+_PLAIN = UNITS | _listed(_MORE_UNITS) | MONEY | {"fahrenheit": "fahrenheit"}
+
+_DIMENSIONS = _listed(_WORDS["dimensions"])
+_LENGTHS = {"metre", "kilometre", "centimetre", "millimetre", "decimetre", "mile", "foot", "inch", "yard"}
+
+
+def _with_dimensions() -> dict[str, str]:
+    """Areas and volumes in one word: km2, Quadratmeter, Kubikmeter."""
+    lengths = {word: unit for word, unit in _PLAIN.items() if unit in _LENGTHS}
+    areas = {form: f"square {unit}" for word, unit in lengths.items() for form in (f"{word}2", f"quadrat{word}")}
+    volumes = {form: f"cubic {unit}" for word, unit in lengths.items() for form in (f"{word}3", f"kubik{word}")}
+    return areas | volumes
+
+
+MEASURES = _PLAIN | _with_dimensions()
+"""Units as they are written, each with the one that stands for it."""
+UNIT_SIGNS = SIGNS | {"‰": "per mille"}
+"""Signs of units; ¥ is that of two."""
+
+
+def unit_of(piece: Piece, following: Piece) -> str:
+    """What is measured by a number before these two pieces; empty if it is no known unit."""
+    if unit := UNIT_SIGNS.get(piece.raw) or MEASURES.get(piece.word):
+        dimension = _DIMENSIONS.get(following.word)
+        return f"{dimension} {unit}" if dimension else unit
+    if (dimension := _DIMENSIONS.get(piece.word)) and following.word in MEASURES:
+        return f"{dimension} {MEASURES[following.word]}"
+    # Money goes by the name of its country: 300 Swedish kronor.
+    return MONEY.get(following.word, "") if piece.raw[:1].isupper() else ""
+
 
 _YEAR = re.compile(r"1\d{3}|20\d{2}|2100")
 _GROUPED = re.compile(r"\d{1,3}(?:\D\d{3})+(?:[.,]\d+)?")

@@ -6,13 +6,21 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, permutations
 
-from ..text.tables import word_tables
-from ..text.vocabulary import STOP_WORDS
-from ..text.words import tokens
-from .amounts import Amount, amounts_of, counts_as, says
-from .measures import MEASURES, UNIT_SIGNS, unit_of
-from .reading import Evidence
-from .spelling import NOTHING, Piece, key_of, pieces_of
+from ..text.words import STOP_WORDS, tokens, word_tables
+from .amounts import (
+    MEASURES,
+    NOTHING,
+    UNIT_SIGNS,
+    Amount,
+    Piece,
+    amounts_of,
+    counts_as,
+    key_of,
+    pieces_of,
+    says,
+    unit_of,
+)
+from .source_text import Evidence
 
 NEAREST = 2
 """Windows of each source whose figures a statement may be reckoned from."""

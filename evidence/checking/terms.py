@@ -1,18 +1,58 @@
-"""The words and amounts of a sentence, each with what it weighs."""
+"""The words and amounts of a sentence, each at its place and with its weight."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import combinations
 from typing import NamedTuple
 
-from ..text.tables import word_tables
-from ..text.vocabulary import STOP_WORDS
-from ..text.words import tokens
-from .amounts import Amount, amounts_of
-from .number_words import MONTHS
-from .opposites import CJK_NEGATIONS, NEGATIONS
-from .spelling import key_of, pieces_of
+from ..text.cues import NEGATIONS as _COUNTED
+from ..text.words import STOP_WORDS, tokens, word_tables
+from .amounts import MONTHS, Amount, amounts_of, key_of, pieces_of, plain
+
+_WORDS = word_tables(__package__)
+
+_DENYING = _WORDS["denying"]
+DENYING = {word: line.split()[0] for line in _DENYING.strip().splitlines() for word in line.split()}
+"""Words that negate and can be negated themselves, each with the one that stands for its forms."""
+_MORE = _WORDS["more"]
+NEGATIONS = _COUNTED | frozenset(tokens(_MORE)) | DENYING.keys()
+"""Words that negate."""
+CJK_NEGATIONS = ("不", "没", "沒", "未", "无", "無", "非", "ない", "않", "아니")
+"""Signs that negate in writing without spaces."""
+
+_EXCLUSIVE = _WORDS["exclusive"]
+
+
+def _pairs() -> frozenset[tuple[str, str]]:
+    found = set[tuple[str, str]]()
+    for line in _EXCLUSIVE.strip().splitlines():
+        sides = [{key_of(word) for word in side.split("|")} for side in line.split()]
+        for one, other in combinations(sides, 2):
+            found |= {pair for mine in one for theirs in other for pair in ((mine, theirs), (theirs, mine))}
+    return frozenset((one, other) for one, other in found if one != other)
+
+
+OPPOSITES = _pairs()
+"""Stems of words that exclude each other, in both orders."""
+_PREFIXES = ("un", "in", "im", "il", "ir", "dis", "non", "anti", "mis")
+
+_LOOKING_ALIKE = _WORDS["looking_alike"]
+_ALONE = frozenset(map(key_of, _LOOKING_ALIKE.split()))
+"""Words that only look like the denial of another."""
+
+
+def are_opposite(one: str, other: str) -> bool:
+    """Whether two words exclude each other, by what they mean or by how they are made (possible, impossible)."""
+    one, other = key_of(plain(one)), key_of(plain(other))
+    if (one, other) in OPPOSITES:
+        return True
+    short, long = sorted((one, other), key=len)
+    if len(short) >= 4 and long.endswith(short) and long.removesuffix(short) in _PREFIXES:
+        return long not in _ALONE
+    return long.endswith("less") and long.removesuffix("less") in {short, short.removesuffix("ful")}
+
 
 _ENDS = frozenset(".!?")
 COMMON = frozenset(map(key_of, word_tables(__package__)["common"].split()))
@@ -45,7 +85,7 @@ def terms_of(sentence: str) -> list[Term]:
             terms.append(Term(f"#{raw.lower()} {amount.unit}", raw, "amount", amount))
             place = amount.last
         elif piece.kind == "wide":
-            terms += _pairs(piece.raw)
+            terms += _pairs_terms(piece.raw)
         elif piece.kind == "word":
             is_first = not terms or sentence[max(0, piece.start - 2) : piece.start].rstrip()[-1:] in _ENDS
             terms.append(_word(piece.raw, piece.word, is_first))
@@ -87,7 +127,7 @@ def _known(word: str) -> tuple[str, str]:
     return key_of(word), "word"
 
 
-def _pairs(run: str) -> Iterator[Term]:
+def _pairs_terms(run: str) -> Iterator[Term]:
     for pair in tokens(run):
         is_negation = pair.startswith(CJK_NEGATIONS)
         yield Term(pair, pair, "negation" if is_negation else "word")

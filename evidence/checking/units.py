@@ -8,9 +8,8 @@ from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from ..citations.citing import UNKNOWN
-from ..citations.markers import Marker
-from ..citations.protected import code_lines, settle_fences
-from ..citations.refusal import refusals_in
+from ..citations.document import refusals_in
+from ..citations.markers import Marker, code_lines, settle_fences
 from ..citations.scanner import scan
 from ..memory.learned import plain_fact
 from ..text.sentences import LINE_MARK, Sentence, sentences_of

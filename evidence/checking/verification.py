@@ -1,21 +1,57 @@
-"""Checks the units of a report against the texts of the sources that they cite, without a model."""
+"""Checks the units of a report against the sources that they cite, without a model, and draws up the audit."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
+from typing import NamedTuple
 
-from ...audit import CitedPassage, ClaimCheck, ClaimVerdict
-from ..text.pages import page_of
-from ..text.vocabulary import STOP_WORDS
-from ..text.words import tokens
+from ...records.plan import Learning
+from ...records.report import CitedPassage, ClaimCheck, ClaimVerdict, Disagreement, Report
+from ...records.sources import Source
+from ..citations.document import without_marks
+from ..text.passages import page_of
+from ..text.reprints import independent
+from ..text.words import STOP_WORDS, tokens
+from .contradictions import contradicting
 from .figures import Figures
-from .reading import Evidence
 from .score import best_passage, stands_in
-from .source_text import SourceText
+from .source_text import Evidence, SourceText, words_and_figures
 from .terms import terms_of
-from .units import Unit
-from .windows import words_and_figures
+from .units import Unit, units_of
+
+MOST_DISAGREEMENTS = 10
+"""Contradictions that are shown."""
+
+
+def with_independence(claims: Iterable[ClaimCheck], groups: Sequence[Collection[str]]) -> tuple[ClaimCheck, ...]:
+    """The claims with the number of independent sources that support each; `groups`: sources of the same text."""
+    return tuple(claim.model_copy(update={"independent": independent(_supporting(claim), groups)}) for claim in claims)
+
+
+def disagreements(claims: Iterable[ClaimCheck], question_id: str) -> list[Disagreement]:
+    """Where the passages behind the report contradict each other, at most `MOST_DISAGREEMENTS`."""
+    passages = {(one.source, one.quote): one for claim in claims for one in claim.passages if one.quote}
+    learnings = [
+        Learning(text=one.quote, source=one.source, step="", question_id=question_id) for one in passages.values()
+    ]
+    found = [
+        Disagreement(claims=(one.text, other.text), sources=(one.source, other.source))
+        for one, other in contradicting(learnings)
+    ]
+    return found[:MOST_DISAGREEMENTS]
+
+
+def read_sources(sources: Mapping[str, Source], found: Iterable[str]) -> int:
+    """How many of the sources that were found have been read."""
+    return sum(1 for key in {*found} if key in sources and sources[key].content_hash)
+
+
+def _supporting(claim: ClaimCheck) -> list[str]:
+    return [one.source for one in claim.passages if one.verdict == "supported"]
+
 
 FEW, MOST = 0.34, 0.66
 """Shares of a part's words: what a passage of the sources cited holds at most, and one of another source at least."""
@@ -141,3 +177,95 @@ def _share_a_language(unit: Unit, texts: Sequence[SourceText]) -> bool:
     idle = {word for word in tokens(unit.within) if word in STOP_WORDS}
     held = {word for one in texts for word in tokens(one.text[:SAMPLE])}
     return len(idle & held) >= len(idle) / 2
+
+
+class Rechecked(NamedTuple):
+    """A part of a report, checked again."""
+
+    words: str
+    """As it stands in the report, without a mark."""
+    check: ClaimCheck
+    """What was found this time."""
+    before: ClaimVerdict | None
+    """What was found the first time; none if that was not told apart then."""
+    is_marked: bool
+    """Whether the report says that it is not verified."""
+
+    @property
+    def is_new(self) -> bool:
+        """Whether the first check came to something else."""
+        return self.before not in (None, self.check.verdict)
+
+
+class Reaudit(NamedTuple):
+    """What a second look at a report has found."""
+
+    claims: tuple[Rechecked, ...]
+    """Its parts, in order."""
+    faults: tuple[str, ...]
+    """Where texts or quotes are not what they were, in words."""
+
+    @property
+    def unmarked(self) -> list[Rechecked]:
+        """The parts that are not supported although the report does not say so."""
+        return [one for one in self.claims if one.check.verdict == "unsupported" and not one.is_marked]
+
+
+def reaudit(report: Report, texts: Mapping[str, Sequence[SourceText]]) -> Reaudit:
+    """Check each part of a report again by rules; what a model has said of it counts on.
+
+    `texts` by the key of the source.
+    """
+    verifier, said = Verifier(texts), dict(_said(report))
+    judged = {(words, one.source): one for words, check in said.items() for one in check.passages if one.judge}
+    checks = list[tuple[str, ClaimCheck]]()
+    for unit in units_of(without_marks(report.text), report.sources):
+        known = said.get(unit.raw)
+        if judged and known is None:
+            # A model has said that it needs no source.
+            continue
+        for source in unit.sources:
+            if opinion := judged.get((unit.raw, source)):
+                verifier.put(unit.text, opinion)
+        # Only a model can say something of what cites nothing.
+        is_told = known is not None and bool(judged) and not unit.sources
+        checks.append((unit.raw, known if known and is_told else verifier.check(unit)))
+    return Reaudit(tuple(_beside(report, checks)), faults_of(report, texts))
+
+
+def compared(report: Report, again: Report, texts: Mapping[str, Sequence[SourceText]]) -> Reaudit:
+    """Lay a report beside the same one that was checked anew; `texts` by the key of the source."""
+    return Reaudit(tuple(_beside(report, _said(again))), faults_of(report, texts))
+
+
+def _said(report: Report) -> list[tuple[str, ClaimCheck]]:
+    """What was found about each part of a report, with its words."""
+    return [(without_marks(report.text[one.start : one.end]), one) for one in report.claims]
+
+
+def _beside(report: Report, checks: Iterable[tuple[str, ClaimCheck]]) -> Iterator[Rechecked]:
+    """Checks beside those of the report; of several parts in the same words, the first is laid beside the first."""
+    before = defaultdict[str, list[ClaimCheck]](list)
+    for words, one in _said(report):
+        before[words].append(one)
+    for words, check in checks:
+        known = before[words].pop(0) if before[words] else None
+        yield Rechecked(words, check, known.verdict if known else None, bool(known and known.is_marked))
+
+
+def faults_of(report: Report, texts: Mapping[str, Sequence[SourceText]]) -> tuple[str, ...]:
+    """Where the texts behind a report, or its quotes, are not what they were when it was checked, in words."""
+    passages = [one for claim in report.claims for one in claim.passages if one.content_hash]
+    found = (_fault(one, texts.get(one.source, ())) for one in passages)
+    return tuple(dict.fromkeys(fault for fault in found if fault))
+
+
+def _fault(passage: CitedPassage, texts: Sequence[SourceText]) -> str:
+    text = next((one.text for one in texts if one.content_hash == passage.content_hash), None)
+    if text is None:
+        return f"The text of {passage.source} is no longer kept, or cannot be read."
+    if hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() != passage.content_hash:
+        return f"The text of {passage.source} is not the one that was read."
+    if text[passage.start : passage.end] != passage.quote:
+        return f"A quote does not stand in {passage.source} where it should: {passage.quote[:80]!r}."
+    return ""

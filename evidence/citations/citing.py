@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from .known import KnownMarkers
 from .markers import Marker
-from .scanner import scan
+from .scanner import KnownMarkers, scan
 from .stream import CitationStream, Cited
 
 UNKNOWN = 0

@@ -1,17 +1,21 @@
-"""The report as a document: text with citations, list of sources, notes."""
+"""The report as a document: text with citations, list of sources, notes, and the outline it was written to."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cache
+from typing import NamedTuple
 
-from ...knowledge import Source
-from ...state import Report
+from ...records.report import Report
+from ...records.sources import Source
+from ..text.sentences import Sentence
 from .labels import Labels, all_labels
-from .refusal import is_refusal
+from .markers import Marker
 from .rendering import links_of, plain_citations, plain_line, source_list
 from .sanitizing import sanitized
+from .scanner import scan
+from .stream import cited_numbers
 
 _SECTION = re.compile(r"^## .*$", re.MULTILINE)
 _CITATION = re.compile(r",? ?\[(\d+)\]")
@@ -91,3 +95,70 @@ def _marks() -> re.Pattern[str]:
     every = ((own.not_verified, own.outdated, own.draft, own.to_come) for own in all_labels().values())
     marks = {words for own in every for words in own}
     return re.compile(rf" \*\((?:{'|'.join(map(re.escape, sorted(marks)))})\)\*")
+
+
+_QUOTED = "“[^”]+”"
+
+
+class Refusals(NamedTuple):
+    """Where such paragraphs stand in a text."""
+
+    spans: tuple[tuple[int, int], ...]
+
+    def hold(self, sentence: Sentence) -> bool:
+        """Whether the sentence is a part of one: what was sought in vain is told there, and nothing is claimed."""
+        return any(start <= sentence.start and sentence.end <= end for start, end in self.spans)
+
+
+def refusals_in(text: str) -> Refusals:
+    """The refusals of a text, in whatever language."""
+    return Refusals(tuple(match.span() for match in _refusal().finditer(text)))
+
+
+def is_refusal(text: str) -> bool:
+    """Whether a report says this alone."""
+    return bool(_refusal().fullmatch(text.strip()))
+
+
+@cache
+def _refusal() -> re.Pattern[str]:
+    # Only the whole line counts, so that nothing else is passed by which a writer says in the same breath.
+    return re.compile(rf"^(?:{'|'.join(map(_line, all_labels().values()))})$", re.MULTILINE)
+
+
+def _line(labels: Labels) -> str:
+    before, _, behind = labels.nothing_on.partition("{names}")
+    nothing = rf"{re.escape(before)}{_QUOTED}(?:, {_QUOTED})*{re.escape(behind)}"
+    return rf"(?:{re.escape(labels.unanswered)}\s?)?{nothing}(?:\s?{nothing})*"
+
+
+_ITEM = re.compile(r"\s*(?:[-*+•]|\d{1,2}[.)]|#{1,6})\s+")
+_DECORATION = " \t*_`:–—-"
+NOTHING = "none"
+"""What stands for an empty outline."""
+
+
+class PlannedSection(NamedTuple):
+    """A section that is to be written."""
+
+    heading: str
+    """Its heading; empty for a passage without one."""
+    numbers: tuple[int, ...] = ()
+    """The sources that it rests on."""
+
+
+def read_outline(text: str, known: Collection[int], most: int) -> list[PlannedSection]:
+    """The sections of an outline in their order, each once, at most so many; `known` are the numbers of sources.
+
+    Where some lines are entries of a list, or headings, the others are words around it.
+    """
+    lines = [line for line in text.split("\n") if line.strip()]
+    entries = [line for line in lines if _ITEM.match(line)] or lines
+    sections = (PlannedSection(_heading(line), cited_numbers(line, known)) for line in entries)
+    by_heading = {section.heading.casefold(): section for section in sections}
+    return [section for heading, section in by_heading.items() if heading.strip(".") not in ("", NOTHING)][:most]
+
+
+def _heading(line: str) -> str:
+    words = "".join("" if isinstance(part, Marker) else part for part in scan(_ITEM.sub("", line, count=1)))
+    return " ".join(words.split()).strip(_DECORATION)

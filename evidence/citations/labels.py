@@ -9,7 +9,7 @@ from importlib import resources
 from types import MappingProxyType
 from typing import NamedTuple
 
-from ...knowledge import Source
+from ...records.sources import Source
 
 _RIGHT_TO_LEFT = {"ar", "fa", "he"}
 

@@ -1,18 +1,66 @@
-"""Shows citations to a reader: numbers in the text, and the list of sources with their addresses."""
+"""Renders citations for a reader: numbers and marks in the text, the list of sources, links to quoted words."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
-from urllib.parse import quote, unquote
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote as percent_encoded
 
-from ...knowledge import Source
+from ...records.report import ClaimCheck
+from ...records.sources import Source
+from ..text.words import UNSPACED
+from .citing import end_of_words, without_unknown
 from .labels import Labels
 from .markers import Marker
-from .sanitizing import EMAIL_SIGN
+from .numbering import DOCUMENT_SCHEME
+from .sanitizing import EMAIL_SIGN, sanitized_at
 from .scanner import scan
-from .sources import DOCUMENT_SCHEME
+
+WHOLE = 60
+"""Characters up to which a quote is named as a whole; of a longer one its beginning and its end."""
+_WORDS = 5
+_CHARACTERS = 12
+_UNSPACED = re.compile(f"[{UNSPACED}]")
+
+
+def link_to(source: Source, quote: str = "", page: int = 0) -> str:
+    """Where a reader opens a source, if that can be told in the address at the quote; empty if it cannot be opened.
+
+    A document with pages opens at the `page` (from 1; 0: not known), by the parameter of RFC 8118 for PDF files.
+    The quote goes into the address of a web page as a text fragment (WICG draft, "Scroll to Text Fragment"); a browser
+    that does not know it, or a page that has changed, shows the page from its beginning.
+    """
+    link = safe_link(source.location)
+    is_file = link.lower().startswith("file:")
+    if is_file != (source.kind == "document"):
+        return ""
+    if page:
+        return f"{link.partition('#')[0]}#page={page}" if link else ""
+    directive = "" if is_file or not link or urlsplit(link).path.lower().endswith(".pdf") else _directive(quote)
+    if not directive:
+        return link
+    return f"{link}{'' if '#' in link else '#'}:~:text={directive}"
+
+
+def _directive(quote: str) -> str:
+    # What extraction adds to the words of a page, marks of headings and bounds of cells, is not found there.
+    words = max(re.split(r"\n|^#+ | \| ", quote.strip()), key=len).split()
+    text = " ".join(words)
+    if len(text) <= WHOLE:
+        return _encoded(text)
+    if _UNSPACED.search(text):
+        return f"{_encoded(text[:_CHARACTERS])},{_encoded(text[-_CHARACTERS:])}"
+    begin, end = words[:_WORDS], words[max(_WORDS, len(words) - _WORDS) :]
+    return ",".join(_encoded(" ".join(part)) for part in (begin, end) if part)
+
+
+def _encoded(text: str) -> str:
+    # A hyphen and a comma separate the parts of the directive.
+    return percent_encoded(text.strip(), safe="", errors="replace").replace("-", "%2D")
+
 
 _ALLOWED = re.compile(r"https?://[^/?#]|file:/", re.IGNORECASE)
 # Only here brackets belong to an address as they are.
@@ -94,7 +142,7 @@ def source_place(source: Source) -> str:
     if source.kind == "document":
         folder, _, path = source.address.removeprefix(DOCUMENT_SCHEME).partition("/")
         return _visible(path or folder)
-    return _visible(_place(source.location).removeprefix("www.")) if safe_link(source.location) else ""
+    return _visible(_site(source.location).removeprefix("www.")) if safe_link(source.location) else ""
 
 
 def plain_line(text: str) -> str:
@@ -118,7 +166,7 @@ def shown_title(source: Source) -> str:
     title = _visible(source.title)
     if not title or _ADDRESS.fullmatch(title):
         # A title that reads like an address could name another place than the one that is linked.
-        title = _visible(_place(source.location) or source.location)
+        title = _visible(_site(source.location) or source.location)
     if len(title) > _LONGEST_TITLE:
         title = title[: _LONGEST_TITLE - 1].rstrip() + "…"
     return title
@@ -133,8 +181,57 @@ def _visible(text: str) -> str:
     return " ".join("".join(kept).split())
 
 
-def _place(location: str) -> str:
+def _site(location: str) -> str:
     scheme, _, rest = location.strip().partition(":")
     if scheme.lower() == "file":
         return unquote(rest.rstrip("/").rpartition("/")[2])
     return re.split(r"[/?#]", rest.removeprefix("//"))[0].rpartition("@")[2]
+
+
+def with_marks(
+    text: str,
+    claims: Iterable[ClaimCheck],
+    labels: Labels,
+    sources: Mapping[str, Source] = MappingProxyType({}),
+) -> tuple[str, tuple[ClaimCheck, ...]]:
+    """The text with its marks behind claims, and the claims with their places in it.
+
+    Marked are those that are not supported, and those that nothing cited says but drafts and what is to come. The
+    claims are in the order of the text, `sources` by key. Citations that name no source (`[0]`) are taken off, and what
+    by that becomes active is made inert.
+    """
+    pieces, done, length, moved = list[str](), 0, 0, list[ClaimCheck]()
+    for claim in claims:
+        doubt, place = _doubt(claim, labels), _mark_place(text, claim)
+        mark = _standing(claim, sources, labels) + doubt
+        if mark and text[place : place + 1].isalnum():
+            # Without a space, the stars would be no mark but stars.
+            mark += " "
+        before, words = without_unknown(text[done : claim.start]), without_unknown(text[claim.start : place]) + mark
+        start = length + len(before)
+        end = start + len(words) + claim.end - place
+        moved.append(claim.model_copy(update={"start": start, "end": end, "is_marked": bool(doubt)}))
+        pieces += [before, words]
+        done, length = place, start + len(words)
+    places = [place for claim in moved for place in (claim.start, claim.end)]
+    marked = sanitized_at("".join([*pieces, without_unknown(text[done:])]), places)
+    bounds = zip(marked.places[::2], marked.places[1::2], strict=True)
+    return marked.text, tuple(
+        claim.model_copy(update={"start": start, "end": end}) for claim, (start, end) in zip(moved, bounds, strict=True)
+    )
+
+
+def _doubt(claim: ClaimCheck, labels: Labels) -> str:
+    return f" *({labels.not_verified})*" if claim.verdict == "unsupported" else ""
+
+
+def _standing(claim: ClaimCheck, sources: Mapping[str, Source], labels: Labels) -> str:
+    cited = [sources[one.source] for one in claim.passages if one.source in sources]
+    if not cited or not all(one.is_draft or one.in_force_from for one in cited):
+        return ""
+    return f" *({labels.draft if any(one.is_draft for one in cited) else labels.to_come})*"
+
+
+def _mark_place(text: str, claim: ClaimCheck) -> int:
+    """Where the mark stands: at the end, but inside the last cell of a table's row."""
+    return claim.start + end_of_words(text[claim.start : claim.end])

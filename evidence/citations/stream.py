@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from .known import KnownMarkers
 from .markers import Marker, Part
-from .scanner import scan
+from .scanner import KnownMarkers, scan
 
 
 class Text(NamedTuple):

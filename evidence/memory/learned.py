@@ -1,16 +1,21 @@
-"""What the findings of a research taught."""
+"""What findings and steps taught, how sure it is, and what it adds to the research memory."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from urllib.parse import urlsplit
 
-from ...knowledge import Fact, Learning
-from ...state import Finding
-from ..citations.known import KnownMarkers
+from ...records.plan import Fact, Learning, Observation
+from ...records.research import Finding
+from ...records.sources import Source
+from ..checking.contradictions import contradicting
+from ..citations.scanner import KnownMarkers
+from ..editions import may_contradict
 from ..text.mixing import in_turn
 from ..text.sentences import Sentence, sentences_of
 from ..text.words import tokens
-from .observations import relevance
+from .observations import answers, gap_of, open_gaps, relevance
 
 CHARACTERS_PER_TOKEN = 4
 OVERHEAD = 15
@@ -96,3 +101,116 @@ def _cited(sentence: Sentence, finding: Finding) -> tuple[str, ...]:
         return ()
     known = [number for number in sentence.numbers if 0 < number <= len(finding.sources)]
     return tuple(dict.fromkeys(finding.sources[number - 1] for number in known))
+
+
+CONFIDENT = 0.6
+"""Confidence above which results are taken for sure enough to draw insights from."""
+_AGREEMENT, _COVERAGE, _PROMPTNESS = 0.5, 0.4, 0.1
+_ITERATIONS = 5
+
+
+def confidence(
+    task: str,
+    learnings: Sequence[Learning],
+    sources: Mapping[str, Source],
+    iteration: int,
+    completeness: float | None = None,
+) -> float:
+    """How sure it is what was learned for a task by an iteration (from 1), from 0 to 1 with two decimals.
+
+    0.5 × agreement + 0.4 × coverage + 0.1 × promptness; 0 if nothing was learned. Agreement is 1 - 0.5ⁿ for n
+    independent sources: the pages of one host are one, and so is each document; thoughts are none. Coverage is how much
+    of what the task asks for is there, as a model has judged it (`completeness`, from 0 to 1); without a judgement, the
+    share of the task's telling words that the learnings hold. Promptness falls from 1 at the first iteration by a fifth
+    with each further one, down to 0.
+    """
+    if not learnings:
+        return 0.0
+    independent = {_publisher(sources[learning.source]) for learning in learnings if learning.source in sources}
+    agreement = 1 - 0.5 ** len(independent)
+    words = " ".join(learning.text for learning in learnings)
+    coverage = relevance(words, task) if completeness is None else completeness
+    promptness = min(1.0, max(0.0, (_ITERATIONS + 1 - iteration) / _ITERATIONS))
+    return round(_AGREEMENT * agreement + _COVERAGE * coverage + _PROMPTNESS * promptness, 2)
+
+
+def is_confident(value: float) -> bool:
+    """Whether a confidence is above `CONFIDENT`, strictly."""
+    return value > CONFIDENT
+
+
+def _publisher(source: Source) -> str:
+    if source.kind == "document":
+        return source.key
+    try:
+        host = urlsplit(source.key).hostname
+    except ValueError:
+        host = None
+    return (host or source.key).removeprefix("www.")
+
+
+MOST_PAIRS = 3
+"""Contradictions of one learning that are noted in a round: two sources of many alike claims have very many pairs."""
+
+
+def notice_findings(
+    findings: Sequence[Finding], memory: Mapping[str, Observation]
+) -> tuple[dict[str, Learning], dict[str, Observation]]:
+    """What the findings of a round have learned, which gaps they declare, and which of the memory they close.
+
+    They close what was the whole task of an earlier finding. Which of the others is answered says who reads them.
+    """
+    learned = {finding.id: learnings_of(finding) for finding in findings}
+    opened = [
+        gap_of(text, finding.question_id, finding.cycle, finding.id, about=finding.task)
+        for finding in findings
+        for text in _missing(finding, learned[finding.id])
+    ]
+    closed = [
+        one
+        for finding in findings
+        for gap in open_gaps(memory.values())
+        if learned[finding.id] and gap.text == finding.task and gap.question_id == finding.question_id
+        for one in answers(gap, memory.values(), finding.cycle, finding.id, 0)
+    ]
+    learnings = {one.id: one for ones in learned.values() for one in ones}
+    return learnings, {gap.key: gap for gap in (*opened, *closed)}
+
+
+def notice_contradictions(
+    learnings: Mapping[str, Learning],
+    memory: Mapping[str, Observation],
+    sources: Mapping[str, Source],
+    question_id: str,
+    round: int,
+) -> dict[str, Observation]:
+    """The pairs of this question's learnings that cannot both hold, less those that the memory has."""
+    known = {frozenset(found.learnings) for found in memory.values() if found.kind == "contradiction"}
+    own = [one for one in learnings.values() if one.question_id == question_id]
+    noticed: dict[str, Observation] = {}
+    times: Counter[str] = Counter()
+    for one, other in contradicting(own):
+        is_new = {one.id, other.id} not in known and max(times[one.id], times[other.id]) < MOST_PAIRS
+        if is_new and may_contradict(sources[one.source], sources[other.source]):
+            times.update((one.id, other.id))
+            contradiction = _contradiction(one, other, round)
+            noticed[contradiction.key] = contradiction
+    return noticed
+
+
+def _missing(finding: Finding, learned: Sequence[Learning]) -> list[str]:
+    """What the researcher has declared, and its task where it did not come to its end or nothing is cited."""
+    if not learned:
+        return [finding.task]
+    return [*finding.missing, *([] if finding.ended == "done" else [finding.task])]
+
+
+def _contradiction(one: Learning, other: Learning, round: int) -> Observation:
+    return Observation(
+        kind="contradiction",
+        text=one.text,
+        other=other.text,
+        question_id=one.question_id,
+        round=round,
+        learnings=(one.id, other.id),
+    )

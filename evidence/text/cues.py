@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from .tables import word_tables
-from .vocabulary import FAMILIES
-from .words import stem, tokens
+from .words import FAMILIES, stem, tokens, word_tables
 
 _WORDS = word_tables(__package__)
 

@@ -8,7 +8,7 @@ from datetime import date
 from functools import cache
 from typing import NamedTuple
 
-from .months import all_month_names, sure_month_names
+from .words import all_month_names, sure_month_names
 
 FIRST_YEAR, LAST_YEAR = 1900, 2100
 YEAR = r"(?P<year>(?:19|20|21)\d\d)"

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import NamedTuple, TypeVar
 
 from .cues import NEGATIONS, NUMBER_WORDS, QUESTION_WORDS
-from .vocabulary import STOP_WORDS
-from .words import stem, stems, tokens
+from .words import STOP_WORDS, stem, stems, tokens
+
+
+def rarity(total: int, count: int) -> float:
+    """Weight of a word that stands in `count` of `total` passages (the inverse document frequency of BM25)."""
+    return math.log(1 + (total - count + 0.5) / (count + 0.5))
+
 
 Item = TypeVar("Item")
 

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ..citations.markers import Marker
-from ..citations.protected import code_lines, settle_fences
+from ..citations.markers import Marker, code_lines, settle_fences
 from ..citations.scanner import scan
 
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s+(?P<words>.*?)\s*#*\s*$")

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-from ..citations.markers import Marker, Part
-from ..citations.protected import code_lines, settle_fences
+from ..citations.markers import Marker, Part, code_lines, settle_fences
 from ..citations.scanner import scan
-from .vocabulary import ABBREVIATIONS, CLOSING_ABBREVIATIONS, STOP_WORDS
+from .words import ABBREVIATIONS, CLOSING_ABBREVIATIONS, STOP_WORDS
 
 _CLOSERS = r"[\"'”’»)\]」』*_]*"
 # In a line that is being cut, a NUL stands for each character of a marker: places stay what they are.

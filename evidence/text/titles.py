@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .vocabulary import STOP_WORDS
-from .words import stem_run
+from .words import STOP_WORDS, stem_run
 
 WHOLE_TITLE = 1.0
 SUBJECT_ONLY = 0.7

@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 from ...evidence.text.dates import dates_in
 from .pool import Sentence
-from .pronouns import points_back
+from .units import points_back
 
 FEW_WORDS = 4
 """Words of an item up to which it is shown behind what leads in its list."""
 _MARKER = re.compile(r"\s*\[(\d+)\]")
 _ROW = re.compile(r"^\|.*\|$")
-_HEADING = re.compile(r"^##+ +(.+)$")
+_LAYOUT_HEADING = re.compile(r"^##+ +(.+)$")
 
 
 class Quoted(NamedTuple):
@@ -72,12 +72,12 @@ def read(finding: str) -> tuple[str, list[tuple[str, list[Quoted]]]]:
     sections: list[tuple[str, list[Quoted]]] = [("", [])]
     for block in finding.split("\n\n"):
         lines = block.splitlines()
-        if heading := _HEADING.match(block):
+        if heading := _LAYOUT_HEADING.match(block):
             sections.append((heading[1], []))
         elif len(lines) > 2 and all(map(_ROW.match, lines)):
             sections[-1][1].extend(_rows(lines))
         else:
-            found = [one for line in lines for one in _sentences(line)]
+            found = [one for line in lines for one in _quoted_sentences(line)]
             sections[-1][1].extend(found)
             said = said or ("" if found else block.strip())
     return said, sections
@@ -119,7 +119,7 @@ def _rows(lines: Sequence[str]) -> Iterator[Quoted]:
             yield Quoted(text, int(marker[1]), header)
 
 
-def _sentences(line: str) -> Iterator[Quoted]:
+def _quoted_sentences(line: str) -> Iterator[Quoted]:
     start, is_item = 0, line.startswith("- ")
     for marker in _MARKER.finditer(line):
         text = line[start : marker.start()].strip().removeprefix("- ").strip()

@@ -10,12 +10,10 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from ...evidence.text.vocabulary import GENERIC_WORDS, STOP_WORDS
-from ...evidence.text.words import names, tokens
+from ...evidence.text.words import GENERIC_WORDS, STOP_WORDS, names, tokens
 from ..facts import Document
-from .pool import Pool, Sentence
+from .pool import QUESTION_WORDS, Pool, Sentence, asks
 from .units import split_sentences
-from .wanted import QUESTION_WORDS, asks
 
 Look = Callable[[str], Sequence[Document]]
 """Shows what the documents hold for some words."""

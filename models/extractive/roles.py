@@ -12,18 +12,77 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from ...evidence.citations.labels import Labels, labels_of_named
-from ...evidence.text.vocabulary import GENERIC_WORDS, STOP_WORDS
-from ...evidence.text.words import tokens
+from ...evidence.text.words import GENERIC_WORDS, STOP_WORDS, names, sure_month_names, tokens
 from ...run import tool_names
 from ..facts import Document, Facts, Found
-from .choosing import Chooser
-from .hops import leads
+from .choosing import Chooser, missing_in
 from .layout import Quoted, laid_out, quoted, read
-from .missing import missing_in
-from .pool import Pool, Sentence
-from .pronouns import has_pronoun
+from .pool import Pool, Sentence, asks
 from .request import PASTED, Part, take_apart
-from .tasks import Task, read_task, task_for
+from .units import has_pronoun
+
+MOST_READ = 12
+"""Units that are looked at for names, the ones that hold most of what is asked."""
+OPEN_WORDS = 6
+"""Words of the question that go into a query beside the name: more would drown it."""
+IN_CHAIN = 0.3
+"""What it counts, as a share of the question, that the name stands in the chain that answers best so far."""
+SEVERAL_WORDS = 0.3
+"""By what share a name of several words is worth more: it finds one thing, where a single word finds many."""
+SHORTEST = 4
+"""Characters of the shortest name that is followed."""
+
+
+def leads(pool: Pool, asked: Sequence[str], count: int) -> list[str]:
+    """Return queries: a name that the question does not hold, and the words that its unit leaves open."""
+    chain = set(Chooser(pool).chain)
+    best: dict[str, tuple[float, str]] = {}
+    known = set(tokens(pool.asked)) | STOP_WORDS | sure_month_names()
+    worth = {one: pool.weight(one.held) + IN_CHAIN * (one in chain) for one in pool.sentences}
+    for one in sorted(worth, key=lambda one: -worth[one])[:MOST_READ]:
+        for name in names(f"{pool.documents[one.number].title}\n{one.text}"):
+            fresh = [word for word in tokens(name) if word not in known]
+            if len(name) < SHORTEST or not fresh or all(map(str.isdigit, fresh)):
+                continue
+            value = worth[one] * (1 + SEVERAL_WORDS * (" " in name))
+            rest = [word for place, word in enumerate(pool.words[: pool.own_count]) if place not in one.held]
+            if value > best.get(name, (0.0, ""))[0]:
+                best[name] = value, " ".join([name, *rest[:OPEN_WORDS]])
+    ranked = sorted(best, key=lambda name: -best[name][0])
+    return [best[name][1] for name in ranked if not any(query.startswith(name) for query in asked)][:count]
+
+
+_TASK = re.compile(r"^(?P<text>.*?)\s+\((?P<place>\d+)/(?P<count>\d+)(?:: (?P<context>.*))?\)$", re.DOTALL)
+
+
+class Task(NamedTuple):
+    """A part, and its place among the parts of the request."""
+
+    part: Part
+    place: int = 1
+    total: int = 1
+
+    @property
+    def is_topic(self) -> bool:
+        """Whether all that tells of it is wanted: it asks nothing, or is one of the topics of a brief."""
+        return not self.part.is_question or (self.total > 1 and not asks(self.part.context))
+
+
+def task_for(part: Part, place: int, count: int) -> str:
+    """Return the words of a task: those of the part, and what it is a part of."""
+    context = " ".join(part.context.split())
+    if count == 1 and not context:
+        return part.text
+    return f"{part.text} ({place}/{count}{f': {context}' if context else ''})"
+
+
+def read_task(words: str) -> Task:
+    """Return the part that a task is for; words of anybody else are a request of their own."""
+    found = _TASK.match(words)
+    text = found["text"] if found else words
+    part = Part(" ".join(text.split()), (found["context"] or "") if found else "", asks(text))
+    return Task(part, int(found["place"]), int(found["count"])) if found else Task(part)
+
 
 OF_QUESTION = 115
 """Words that answer a question; the reader of a longer answer has to look for it."""

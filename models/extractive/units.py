@@ -7,8 +7,30 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
+from ...evidence.language import IN_QUESTION, evident
+from ...evidence.text.cues import THIRD_PERSONS
 from ...evidence.text.sentences import ends_sentence
-from .pronouns import points_back
+from ...evidence.text.stems import sought_words
+from ...evidence.text.words import tokens
+
+_OPENING = ("他", "她", "它", "其", "该", "該", "此", "这", "這", "那", "彼", "それ", "これ", "この", "その")
+# 其他 is "other".
+_ANYWHERE = re.compile("(?<!其)[他她它]|彼")
+
+
+def points_back(sentence: str) -> bool:
+    """Whether a sentence begins with a pronoun, so that alone it does not say of whom or what it speaks."""
+    first = tokens(sentence)[:1]
+    # What is a pronoun in French is an article in Italian.
+    if first == ["il"] and evident(sought_words(sentence), IN_QUESTION) == "it":
+        return False
+    return not THIRD_PERSONS.isdisjoint(first) or sentence.startswith(_OPENING)
+
+
+def has_pronoun(text: str) -> bool:
+    """Whether somebody or something in a text is told by a pronoun."""
+    return not THIRD_PERSONS.isdisjoint(tokens(text)) or _ANYWHERE.search(text) is not None
+
 
 LONGEST = 600
 """Characters of a unit: what is longer is no sentence that a reader would want to see quoted."""

@@ -11,13 +11,10 @@ from langchain_core.messages.tool import invalid_tool_call, tool_call
 
 from ...run.calls import was_cut_off
 from ...run.conversation import cleaned
-from .bare import answer_in, json_calls, named_calls, only_call
 from .lenient import object_in
-from .marked import marked_calls
 from .offer import Offer, settled
-from .pythonic import python_calls
-from .shapes import Stretch, Wanted
 from .thoughts import split
+from .written_calls import Stretch, Wanted, answer_in, json_calls, marked_calls, named_calls, only_call, python_calls
 
 _READERS: tuple[Callable[[str, Offer], Iterator[Stretch]], ...] = (
     marked_calls,

@@ -8,31 +8,30 @@ from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
 from ...models.ask import Reply, ask_model
-from ...models.remedies import left_out
+from ...models.attempt import left_out
 from ...models.request import Request
 from ...models.settings import settings_of
 from ...prompts import render
+from ...records.research import Ending, Spent, Task
 from ...run import tool_names
-from ...run.branch import ResearcherState, ToolRequest
+from ...run.branches import ResearcherState, ToolRequest
 from ...run.calls import answer, call_ids, in_order, read_calls
 from ...run.clock import Watch
+from ...run.concurrency import Failed, tried
 from ...run.context import Context, bound
+from ...run.decisions import Step, choose, share_used_up
+from ...run.events.emit import Teller, researcher_failed
+from ...run.events.packets import Placement, ResearchAgentStart, emit
 from ...run.ledger import booked
 from ...run.limits import Limits
-from ...run.packet import Placement, emit
-from ...run.packets import ResearchAgentStart
-from ...run.pages import Pages, pages_of
 from ...run.spending import seconds_left
-from ...run.steps import Step, choose, share_used_up
-from ...run.telling import Teller, researcher_failed
+from ...run.store.pages import Pages, pages_of
 from ...run.transcripts import tokens_of
-from ...run.tries import Failed, tried
-from ...state import Ending, Spent, Task
 from ...tools.offer import offered_tools
 from ...tools.read_documents import CALL_ID
-from ...tools.request_facts import facts_of_researcher
-from ...tools.researcher_prompt import conversation, tools_of_researcher
 from ...tools.results import shortener, shrunk
+from ...writing.facts import facts_of_researcher
+from ...writing.researcher_prompt import conversation, tools_of_researcher
 
 MOST_SHRINKS = 2
 """Times that older results shrink: each time the provider has to read anew what it has kept."""

@@ -8,24 +8,21 @@ from langchain_core.messages import AnyMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ...evidence.memory.unread import unopened
-from ...knowledge import Source, with_judgement
+from ...evidence.memory.notes import unopened
 from ...models.settings import settings_of
+from ...records.research import Action, Spent
+from ...records.sources import Source, with_judgement
 from ...run import tool_names
-from ...run.branch import ResearcherState, ToolRequest
+from ...run.branches import ResearcherState, ToolRequest
 from ...run.calls import in_order
 from ...run.clock import Watch
 from ...run.context import Context, bound
+from ...run.events.packets import Placement, SectionEnd, emit
 from ...run.ledger import Bill, booked
-from ...run.packet import Placement, emit
-from ...run.packets import SectionEnd
-from ...run.pages import Pages, pages_of, refer
-from ...state import Action, Spent
+from ...run.store.pages import Pages, pages_of, refer
 from ...tools import shown
-from ...tools.desk import Desk
-from ...tools.meter import Meter
-from ...tools.outcome import Outcome
 from ...tools.results import Result, results_in, shrunk
+from ...tools.tool import Desk, Meter, Outcome
 from ...tools.use import found_in, keep, lasting_fault, meter_of, tool_time, use_tool
 
 

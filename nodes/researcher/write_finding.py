@@ -13,25 +13,24 @@ from ...models.ask import Reply, ask_model
 from ...models.request import Request
 from ...models.settings import settings_of
 from ...prompts import render
-from ...run.branch import ResearcherState, assignment_of
+from ...records.research import Finding, Spent
+from ...run.branches import ResearcherState, assignment_of
 from ...run.calls import broke_off, in_order, missing_in, was_cut_off
 from ...run.clock import Watch
+from ...run.concurrency import Failed, tried
 from ...run.context import Context, bound
 from ...run.errors import ModelFailed, RunFailed
+from ...run.events.emit import ProseTeller
+from ...run.events.packets import FindingCitedDocuments, FindingDelta, FindingStart, Placement, SectionEnd, document
 from ...run.ledger import booked
-from ...run.packet import Placement, document
-from ...run.packets import FindingCitedDocuments, FindingDelta, FindingStart, SectionEnd
-from ...run.pages import Pages, pages_of
-from ...run.telling import ProseTeller
+from ...run.store.pages import Pages, pages_of
 from ...run.transcripts import count_withheld
-from ...run.tries import Failed, tried
-from ...state import Finding, Spent
 from ...tools.excerpts import keep_excerpts
 from ...tools.offer import offered_tools
-from ...tools.request_facts import facts_of_researcher
-from ...tools.researcher_prompt import conversation, tools_of_researcher
 from ...tools.results import shortener, shrunk
-from ...tools.write_unheard import go_on
+from ...writing.facts import facts_of_researcher
+from ...writing.researcher_prompt import conversation, tools_of_researcher
+from ...writing.write import go_on
 
 NOTHING_CONSULTED = "it consulted no source"
 CUT_OFF = "it was cut off at the output limit (finding_tokens)"

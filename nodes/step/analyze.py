@@ -9,23 +9,20 @@ from langchain_core.messages import HumanMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ...evidence.memory.confidence import confidence
-from ...evidence.memory.learned import plain_fact
-from ...knowledge import Iteration, Learning, Observation
+from ...evidence.memory.learned import confidence, plain_fact
 from ...models.resolve import is_extractive
 from ...models.settings import settings_of
-from ...run.activities import activity
+from ...records.plan import Iteration, Learning, Observation
+from ...records.research import Ending, Spent
+from ...run.branches import Judgement, StepState, StepTask, why
+from ...run.concurrency import Failed
 from ...run.context import Context
-from ...run.packet import emit
-from ...run.step_branch import Judgement, StepState, StepTask, why
-from ...run.step_telling import iteration_told, step_started
-from ...run.tries import Failed
-from ...state import Ending, Spent
-from ...tools.forms import RecordAnalysis
-from ...tools.request_facts import facts_of_step
-from ...tools.result_reader import judged_by, observed
-from ...tools.step_call import StepCall
-from ...tools.step_context import knowledge_of
+from ...run.events.activities import activity
+from ...run.events.packets import emit
+from ...run.events.steps import iteration_told, step_started
+from ...writing.facts import facts_of_step
+from ...writing.forms import RecordAnalysis
+from ...writing.steps import StepCall, judged_by, knowledge_of, observed
 
 
 class AnalyzeUpdate(TypedDict, total=False):

@@ -9,21 +9,20 @@ from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
 from ...models.settings import settings_of
+from ...records.research import Ending, Spent
 from ...run import tool_names
-from ...run.activities import activity
+from ...run.branches import TIME_OVER, StepState, why
+from ...run.concurrency import Failed
 from ...run.context import Context, bound
-from ...run.packet import emit
-from ...run.step_branch import TIME_OVER, StepState, why
-from ...run.step_telling import step_started
-from ...run.steps import share_used_up
-from ...run.tries import Failed
-from ...state import Ending, Spent
-from ...tools.forms import RecordRound
+from ...run.decisions import share_used_up
+from ...run.events.activities import activity
+from ...run.events.packets import emit
+from ...run.events.steps import step_started
 from ...tools.offer import offered_tools
 from ...tools.read_documents import CALL_ID
-from ...tools.result_reader import ask_round, asked, new_queries
-from ...tools.step_call import StepCall
 from ...tools.use import meter_of, used_up
+from ...writing.forms import RecordRound
+from ...writing.steps import StepCall, ask_round, asked, new_queries
 
 
 class ChooseQueriesUpdate(TypedDict, total=False):

@@ -8,21 +8,19 @@ from langchain_core.messages import HumanMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ...knowledge import Observation, StepOutcome, Suggestion
 from ...models.settings import settings_of
+from ...records.plan import Observation, StepOutcome, Suggestion
+from ...records.research import Finding, Spent
+from ...run.branches import StepState, why
+from ...run.concurrency import Failed
 from ...run.context import Context
-from ...run.packet import emit
+from ...run.events.packets import emit
+from ...run.events.steps import step_failed
 from ...run.schedule import wanted_follow_up
-from ...run.step_branch import StepState, why
-from ...run.step_telling import step_failed
-from ...run.tries import Failed
-from ...state import Finding, Spent
-from ...tools.fill_in import Filler
-from ...tools.forms import UpdateStep
-from ...tools.request_facts import facts_of_step
-from ...tools.step_call import StepCall
-from ...tools.step_context import knowledge_of
-from ...tools.step_end import finding_of, not_found, outcome_of, tell_end
+from ...writing.facts import facts_of_step
+from ...writing.fill_in import Filler
+from ...writing.forms import UpdateStep
+from ...writing.steps import StepCall, finding_of, knowledge_of, not_found, outcome_of, tell_end
 
 UNTITLED = "Additional research"
 """Title of a further step that nobody has named."""

@@ -11,33 +11,30 @@ from langgraph.runtime import Runtime
 from langgraph.types import StreamWriter
 from typing_extensions import TypedDict
 
-from ...evidence.memory.unread import unopened
+from ...evidence.memory.notes import unopened
 from ...evidence.text.mixing import distinct, in_turn
-from ...knowledge import Source, short_hash
 from ...models.settings import settings_of
+from ...records.base import short_hash
+from ...records.research import Action, Ending, Spent
+from ...records.sources import Source
 from ...run import tool_names
+from ...run.branches import StepState
 from ...run.clock import Watch
+from ...run.concurrency import together
 from ...run.context import Context, bound
 from ...run.errors import failure_of
+from ...run.events.packets import SectionEnd, emit
+from ...run.events.steps import step_failed
 from ...run.ledger import Bill, booked
 from ...run.limits import Limits
-from ...run.packet import emit
-from ...run.packets import SectionEnd
-from ...run.pages import Pages, pages_of, refer
-from ...run.step_branch import StepState
-from ...run.step_telling import step_failed
-from ...state import Action, Ending, Spent
+from ...run.store.pages import Pages, pages_of, refer
 from ...tools import shown
 from ...tools.addresses import Addresses
-from ...tools.carry_out import Time
-from ...tools.desk import Desk
-from ...tools.meter import Meter
 from ...tools.offer import offered_tools
-from ...tools.outcome import Hit, Outcome
 from ...tools.read_documents import CALL_ID
 from ...tools.results import results_in
-from ...tools.together import together
-from ...tools.use import found_in, keep, lasting_fault, meter_of, use_tool
+from ...tools.tool import Desk, Hit, Meter, Outcome
+from ...tools.use import Time, found_in, keep, lasting_fault, meter_of, use_tool
 
 READ_PER_QUERY = 1
 """Pages that are opened of what a query found on the web, where the model has named none."""

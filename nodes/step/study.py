@@ -6,21 +6,20 @@ from langchain_core.messages import AnyMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ...evidence.memory.confidence import confidence
-from ...knowledge import Iteration, Learning, Observation, Verdict
+from ...evidence.memory.learned import confidence
 from ...models.resolve import is_extractive
 from ...models.settings import settings_of
+from ...records.plan import Iteration, Learning, Observation, Verdict
+from ...records.research import Ending, Spent
+from ...run.branches import Judgement, StepState, why
+from ...run.concurrency import Failed
 from ...run.context import Context, bound
-from ...run.packet import emit
-from ...run.step_branch import Judgement, StepState, why
-from ...run.step_telling import iteration_told
-from ...run.tries import Failed
-from ...state import Ending, Spent
-from ...tools.forms import RecordRound
+from ...run.events.packets import emit
+from ...run.events.steps import iteration_told
 from ...tools.offer import offered_tools
-from ...tools.result_reader import Learned, ask_round, asked, judged_by, learned_in, new_queries, observed
 from ...tools.results import results_in
-from ...tools.step_call import StepCall
+from ...writing.forms import RecordRound
+from ...writing.steps import Learned, StepCall, ask_round, asked, judged_by, learned_in, new_queries, observed
 
 MOST_UNPRODUCTIVE = 2
 """Iterations in a row without anything new after which a step is over."""

@@ -8,12 +8,10 @@ from io import BytesIO
 from types import SimpleNamespace
 from typing import Any
 
+from ...run.concurrency import in_thread
 from ...run.context import Context
-from ...run.threads import in_thread
-from .answers import PACKED, Answer
 from .community import without_notice
-from .engine import USER_AGENT, EngineFailed, Found
-from .failures import broke_off, failed_status, too_slow, unreachable
+from .engine import PACKED, USER_AGENT, Answer, EngineFailed, Found, broke_off, failed_status, too_slow, unreachable
 
 ADDRESS = "https://export.arxiv.org/api/query"
 CHUNK_BYTES = 65_536

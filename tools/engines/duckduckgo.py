@@ -7,11 +7,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Protocol
 
-from ...reading.domains import domains_of
+from ...reading.policy import domains_of
+from ...run.concurrency import in_thread
 from ...run.context import Context
-from ...run.threads import in_thread
-from .engine import EngineBusy, EngineFailed, Found
-from .failures import DEFAULT_WAIT, broke_off, too_slow, unreachable
+from .engine import DEFAULT_WAIT, EngineBusy, EngineFailed, Found, broke_off, too_slow, unreachable
 from .tavily import KEY
 
 BACKEND = "duckduckgo"

@@ -1,8 +1,23 @@
-"""What a search engine is, what it finds, and how it says that it cannot search."""
+"""What a search engine is, what it finds, and what a bad answer of it means."""
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+import asyncio
+import zlib
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from ...reading.addresses import parse_address
+from ...reading.documents.decode import clean, without_controls
+from ...reading.policy import Policy
+from ...reading.records import Unread
+from ...run.context import Context
+
+if TYPE_CHECKING:
+    import httpx
+
 
 USER_AGENT = "deep-research (research assistant, run by its user)"
 
@@ -54,3 +69,194 @@ class EngineBusy(EngineFailed):
         """`is_lasting` holds for the second failure in a row."""
         super().__init__(words, is_lasting=is_lasting)
         self.seconds = seconds
+
+
+DEFAULT_WAIT = 1.0
+
+
+def failed_status(title: str, status: int, retry_after: str = "") -> EngineFailed:
+    """The failure that an HTTP status other than 200 stands for."""
+    seconds = seconds_to_wait(retry_after)
+    if status == 429:
+        return EngineBusy(f"{title} asks for fewer requests (status 429).", seconds)
+    if status >= 500:
+        return EngineBusy(f"{title} is out of order (status {status}).", seconds, is_lasting=True)
+    return EngineFailed(f"{title} refused the search (status {status}).")
+
+
+def failed_request(title: str, error: httpx.HTTPError, setting: str = "") -> EngineFailed:
+    """The failure that an error on the way to the engine stands for."""
+    import httpx
+
+    if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
+        return unreachable(title, setting)
+    if isinstance(error, httpx.TimeoutException):
+        return too_slow(title)
+    return broke_off(title)
+
+
+def broke_off(title: str) -> EngineBusy:
+    """The connection ended before the answer did."""
+    return EngineBusy(f"{title} broke off the connection.", DEFAULT_WAIT, is_lasting=True)
+
+
+def unreachable(title: str, setting: str = "") -> EngineFailed:
+    """Nobody takes the connection."""
+    check = f"the network and {setting}" if setting else "the network"
+    return EngineFailed(f"{title} cannot be reached: check {check}.", is_lasting=True)
+
+
+def too_slow(title: str, seconds: float | None = None) -> EngineFailed:
+    """No answer came in time."""
+    within = "in time" if seconds is None else f"within {seconds:g} s"
+    return EngineFailed(f"{title} did not answer {within} (search_seconds).")
+
+
+def seconds_to_wait(retry_after: str) -> float:
+    """Seconds that a Retry-After header asks for; 1 if it asks for none."""
+    text = retry_after.strip()
+    if text.isascii() and text.isdigit():
+        return float(text[:9])
+    try:
+        moment = parsedate_to_datetime(text)
+    except (ValueError, OverflowError):
+        return DEFAULT_WAIT
+    until = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return max((until - datetime.now(UTC)).total_seconds(), 0.0)
+
+
+MOST_BYTES = 5_000_000
+PACKED = "gzip"
+"""The only packing that engines are asked for: it can be undone in slices."""
+_GZIP = 16 + zlib.MAX_WBITS
+_LEFT_BEHIND = ("content-encoding", "content-length", "transfer-encoding")
+
+
+class Answer:
+    """The bytes of one answer, unpacked as they come. Raises `EngineFailed` if they are too many."""
+
+    def __init__(self, title: str, encoding: str = "") -> None:
+        self._title = title
+        self._data = bytearray()
+        kind = encoding.strip().lower()
+        if kind not in ("", "identity", PACKED):
+            raise self._damaged()
+        self._unpacker = zlib.decompressobj(_GZIP) if kind == PACKED else None
+
+    def add(self, chunk: bytes) -> None:
+        """Take the next bytes."""
+        try:
+            # One more than there may be, so that too many show.
+            left = MOST_BYTES + 1 - len(self._data)
+            self._data += self._unpacker.decompress(chunk, left) if self._unpacker else chunk
+        except zlib.error:
+            raise self._damaged() from None
+        if len(self._data) > MOST_BYTES:
+            raise EngineFailed(f"{self._title}'s answer is longer than {MOST_BYTES} bytes.")
+
+    @property
+    def data(self) -> bytes:
+        """All of it."""
+        return bytes(self._data)
+
+    def _damaged(self) -> EngineFailed:
+        return EngineBusy(f"{self._title}'s answer is damaged.", DEFAULT_WAIT, is_lasting=True)
+
+
+def limited(title: str) -> httpx.HTTPTransport:
+    """A transport for a client that blocks."""
+    import httpx
+
+    class Limited(httpx.HTTPTransport):
+        def handle_request(self, request: httpx.Request) -> httpx.Response:
+            response = super().handle_request(request)
+            try:
+                answer = Answer(title, response.headers.get("content-encoding", ""))
+                for chunk in response.iter_raw():
+                    answer.add(chunk)
+            finally:
+                response.close()
+            return _as_read(response, answer.data)
+
+    return Limited(trust_env=False)
+
+
+def limited_async(title: str, shrink: Callable[[int, bytes], bytes], **options: Any) -> httpx.AsyncHTTPTransport:
+    """A transport for a client of the event loop; `shrink` takes the status and all of the body to a thread.
+
+    It returns what the client is to see of the body. `options` are those of httpx's own transport.
+    """
+    import httpx
+
+    class Limited(httpx.AsyncHTTPTransport):
+        async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+            response = await super().handle_async_request(request)
+            try:
+                answer = Answer(title, response.headers.get("content-encoding", ""))
+                async for chunk in response.aiter_raw():
+                    answer.add(chunk)
+            finally:
+                await response.aclose()
+            return _as_read(response, await asyncio.to_thread(shrink, response.status_code, answer.data))
+
+    return Limited(trust_env=False, **options)
+
+
+def _as_read(response: httpx.Response, data: bytes) -> httpx.Response:
+    import httpx
+
+    headers = [(name, value) for name, value in response.headers.multi_items() if name.lower() not in _LEFT_BEHIND]
+    return httpx.Response(response.status_code, headers=headers, content=data, extensions=response.extensions)
+
+
+TITLE_CHARACTERS = 200
+EXCERPT_CHARACTERS = 2000
+DAY_CHARACTERS = 10
+LOOKED_AT = 4
+"""Results that are looked at for each that may be shown, and characters for each of a title or an excerpt."""
+
+
+def cleaned(found: Sequence[object], most: int) -> list[Found]:
+    """The first results, short and without what nobody sees: some for each of the `most` that may be shown."""
+    return [_cleaned(one) for one in found[: LOOKED_AT * most] if isinstance(one, Found)]
+
+
+def usable(found: Sequence[Found], context: Context) -> list[Found]:
+    """The cleaned results that may be shown; denial wins. Raises `UnknownSetting`."""
+    policy, after = Policy(context), context.published_after
+    return [
+        one
+        for one in found
+        if (one.title or one.excerpt)
+        and _is_open(one.address, policy)
+        and not (after and one.date and one.date < after.isoformat())
+    ]
+
+
+def _is_open(address: str, policy: Policy) -> bool:
+    """Whether the settings let an address through, as far as it can be told without looking up its host."""
+    try:
+        parts = parse_address(address)
+        policy.check_domain(parts)
+        if parts.number:
+            policy.check_numbers(parts, [parts.number])
+    except Unread:
+        return False
+    return True
+
+
+def _cleaned(one: Found) -> Found:
+    return Found(
+        _clean(one.title, TITLE_CHARACTERS),
+        one.address if isinstance(one.address, str) else "",
+        _clean(one.excerpt, EXCERPT_CHARACTERS),
+        _clean(one.date, DAY_CHARACTERS),
+        one.score,
+    )
+
+
+def _clean(text: object, characters: int) -> str:
+    if not isinstance(text, str):
+        return ""
+    visible = clean(without_controls(text[: LOOKED_AT * characters]))
+    return " ".join(visible.split())[:characters].rstrip()

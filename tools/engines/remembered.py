@@ -1,15 +1,80 @@
-"""Keeps the answers of engines with the thread: a search that was paid for is not made again for one question."""
+"""Asks engines no more often than they bear, and never twice for one question: answers are kept with the thread."""
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
+from contextlib import suppress
 
+from ...run.concurrency import PerLoop
 from ...run.context import Context
-from ..desk import Desk
-from ..usable import cleaned
-from .engine import Found, SearchEngine
-from .pace import ask
+from ..tool import Desk, Meter
+from .engine import EngineBusy, EngineFailed, Found, SearchEngine, cleaned, too_slow
+
+LONGEST_PAUSE = 600.0
+"""Seconds after which an engine is asked anew, whatever it has said: a process may live for months."""
+
+
+class _Pace:
+    """What one engine allows; moments are those of the event loop's clock."""
+
+    def __init__(self, parallel: int) -> None:
+        self.places = asyncio.Semaphore(parallel)
+        self.next_at = 0.0
+        self.paused_until = 0.0
+
+
+_paces = PerLoop(dict[str, _Pace])
+
+
+async def ask(engine: SearchEngine, query: str, count: int, seconds: float, meter: Meter) -> list[Found]:
+    """Let the engine search, in its turn, for at most so many seconds; raises `EngineFailed`.
+
+    A busy engine is asked once more if the wait that it names fits into the seconds. That wait holds for everybody;
+    waiting for a turn does not count. What is sent is counted as it is sent, both tries as one search.
+    """
+    loop = asyncio.get_running_loop()
+    pace = _paces.get().setdefault(engine.name, _Pace(engine.parallel))
+    async with pace.places:
+        await asyncio.sleep(pace.next_at - loop.time())
+        end = loop.time() + seconds
+        try:
+            async with asyncio.timeout_at(end):
+                return await _ask_twice(engine, query, count, pace, end, meter)
+        except TimeoutError:
+            raise too_slow(engine.title, seconds) from None
+        finally:
+            pace.next_at = loop.time() + engine.gap
+
+
+async def _ask_twice(
+    engine: SearchEngine, query: str, count: int, pace: _Pace, end: float, meter: Meter
+) -> list[Found]:
+    await _sit_out(engine, pace, end)
+    meter.searches += 1
+    with suppress(EngineBusy):
+        return await _ask_once(engine, query, count, pace)
+    await _sit_out(engine, pace, end)
+    return await _ask_once(engine, query, count, pace)
+
+
+async def _ask_once(engine: SearchEngine, query: str, count: int, pace: _Pace) -> list[Found]:
+    try:
+        return await engine.search(query, count)
+    except EngineBusy as busy:
+        wait = min(busy.seconds, LONGEST_PAUSE)
+        pace.paused_until = max(pace.paused_until, asyncio.get_running_loop().time() + wait)
+        raise
+
+
+async def _sit_out(engine: SearchEngine, pace: _Pace, end: float) -> None:
+    now = asyncio.get_running_loop().time()
+    if pace.paused_until > end:
+        wait = pace.paused_until - now
+        words = f"{engine.title} asks to wait {wait:.0f} s, longer than a search may take (search_seconds)."
+        raise EngineFailed(words, is_lasting=True)
+    await asyncio.sleep(pace.paused_until - now)
 
 
 async def search(engine: SearchEngine, query: str, context: Context, desk: Desk) -> list[Found]:

@@ -10,13 +10,11 @@ from datetime import datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
-from ...models.certificates import trusted_certificates
-from ...reading.domains import domains_of
+from ...models.http import trusted_certificates
+from ...reading.policy import domains_of
 from ...run.context import Context
 from ...run.errors import SearchRefused
-from .answers import PACKED, limited_async
-from .engine import USER_AGENT, EngineFailed, Found
-from .failures import failed_request, failed_status
+from .engine import PACKED, USER_AGENT, EngineFailed, Found, failed_request, failed_status, limited_async
 
 if TYPE_CHECKING:
     import httpx

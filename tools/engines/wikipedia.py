@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ValidationError
 
+from ...run.concurrency import in_thread
 from ...run.context import Context
-from ...run.threads import in_thread
-from .answers import PACKED, limited
 from .community import without_notice
-from .engine import USER_AGENT, EngineFailed, Found
-from .failures import failed_request, failed_status
+from .engine import PACKED, USER_AGENT, EngineFailed, Found, failed_request, failed_status, limited
 
 if TYPE_CHECKING:
     import httpx

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import urlsplit
 
-from ..sources import source_key
+from ..numbering import source_key
 
 _CHAR = r"[^\s<>()\[\]{}（）［］【】「」『』《》，。；、“”\"`|\\]"
 WEB_ADDRESS = re.compile(rf"https?://{_CHAR}+(?:\({_CHAR}*\){_CHAR}*)*", re.IGNORECASE)

@@ -7,11 +7,11 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from ....knowledge import Source
+from ....records.sources import Source
 from ..citing import UNKNOWN
 from ..markers import Marker
 from .addresses import page_key
-from .citing import read_citations
+from .citations import read_citations
 from .entries import Entry
 from .lists import SourceList, read_draft
 from .resolving import Numbering, labels_of

@@ -1,0 +1,85 @@
+"""The sources of a report as programs for references take them in: BibTeX and CSL-JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from typing import Any
+from urllib.parse import unquote
+
+from ...evidence.citations.rendering import safe_link, shown_title, source_place
+from ...records.base import short_hash
+from ...records.sources import Source
+
+_DATE = re.compile(r"(\d{4})(?:-(\d{2}))?(?:-(\d{2}))?")
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    **{character: f"\\{character}" for character in "{}$&#_%"},
+}
+_SPECIAL = str.maketrans(_LATEX)
+_DIGITS = 8
+
+
+def bibtex(sources: Iterable[Source]) -> str:
+    """An entry a source (BibTeX `@misc`, with the fields of biblatex for dates), in UTF-8."""
+    return "\n\n".join(map(_entry, sources))
+
+
+def csl_json(sources: Iterable[Source]) -> str:
+    """A list of items, one a source (CSL-JSON 1.0.2)."""
+    return json.dumps([_item(source) for source in sources], ensure_ascii=False, indent=2)
+
+
+def reference_id(source: Source) -> str:
+    """A name for a source that is the same in every export: where it is from, then a part of the hash of its key."""
+    place = _path(source).rpartition("/")[2].rpartition(".")[0] if source.kind == "document" else source_place(source)
+    words = re.sub(r"[^a-z0-9]+", "-", place.lower()).strip("-")[:40].rstrip("-") or "source"
+    return f"{words}-{short_hash(source.key)[:_DIGITS]}"
+
+
+def _entry(source: Source) -> str:
+    day, read_on = _DATE.match(source.date), _DATE.match(source.read_at)
+    fields = {
+        "title": f"{{{_escaped(shown_title(source))}}}",
+        "year": day[1] if day else "",
+        "date": day[0] if day else "",
+        "url": _link(source),
+        "urldate": read_on[0] if read_on else "",
+        "note": _escaped(_path(source)),
+    }
+    lines = ",\n".join(f"  {name} = {{{value}}}" for name, value in fields.items() if value)
+    return f"@misc{{{reference_id(source)},\n{lines}\n}}"
+
+
+def _item(source: Source) -> dict[str, Any]:
+    fields = {
+        "id": reference_id(source),
+        "type": "document" if source.kind == "document" else "webpage",
+        "title": shown_title(source),
+        "URL": _link(source),
+        "issued": _parts(source.date),
+        "accessed": _parts(source.read_at),
+        "note": _path(source),
+    }
+    return {name: value for name, value in fields.items() if value}
+
+
+def _parts(date: str) -> dict[str, Any]:
+    found = _DATE.match(date)
+    return {"date-parts": [[int(part) for part in found.groups() if part]]} if found else {}
+
+
+def _link(source: Source) -> str:
+    return safe_link(source.location) if source.kind == "web" else ""
+
+
+def _path(source: Source) -> str:
+    """The path of a document; empty for a page of the web."""
+    return unquote(source.location.partition(":")[2].removeprefix("//")) if source.kind == "document" else ""
+
+
+def _escaped(text: str) -> str:
+    return text.translate(_SPECIAL)

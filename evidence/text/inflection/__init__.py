@@ -1,1 +1,0 @@
-"""Words and their forms in many languages, as the index of the documents and the search for trails take them."""

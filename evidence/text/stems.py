@@ -1,0 +1,250 @@
+"""Words as the index counts them: stems by the rules of their language, one way for texts and for questions."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from itertools import chain
+from operator import add
+from threading import Lock
+from zlib import crc32
+
+from .words import STOP_WORDS, UNSPACED, stem, stems, tokens
+
+ALGORITHMS = {
+    "ar": "arabic",
+    "bs": "serbian",
+    "ca": "catalan",
+    "cs": "czech",
+    "da": "danish",
+    "de": "german",
+    "el": "greek",
+    "es": "spanish",
+    "et": "estonian",
+    "eu": "basque",
+    "fa": "persian",
+    "fi": "finnish",
+    "fr": "french",
+    "ga": "irish",
+    "hi": "hindi",
+    "hr": "serbian",
+    "hu": "hungarian",
+    "hy": "armenian",
+    "id": "indonesian",
+    "it": "italian",
+    "lt": "lithuanian",
+    "ne": "nepali",
+    "nl": "dutch",
+    "nn": "norwegian",
+    "no": "norwegian",
+    "pl": "polish",
+    "pt": "portuguese",
+    "ro": "romanian",
+    "ru": "russian",
+    "sr": "serbian",
+    "sv": "swedish",
+    "ta": "tamil",
+    "tr": "turkish",
+}
+"""The languages with rules of their own; all others are taken for English, whose names and loans are everywhere."""
+OTHERWISE = "english"
+TAG = "_"
+"""Stands between a language and a stem of it, so that words of two languages never count as one; in no word."""
+CACHED = 60_000
+"""Words of one language that are kept with what they are indexed by."""
+
+
+def tokens_of(text: str, language: str) -> list[str]:
+    """What a text in this language is indexed by."""
+    words, pieces = words_and_pieces(text)
+    return [*map(_stems_of(language).__getitem__, words), *pieces]
+
+
+def forms_of(words: Iterable[str], languages: Sequence[str]) -> list[tuple[str, ...]]:
+    """For each of these words of a question, what it is indexed by in texts of these languages, English among them."""
+    codes = ("", *languages)
+    # Who leaves out the accents means the same word, but its ending may not be known without them.
+    return [tuple(dict.fromkeys(token(one, code) for one in (word, bare(word)) for code in codes)) for word in words]
+
+
+def token(word: str, language: str) -> str:
+    """What a word of a text in this language is indexed by."""
+    return _stems_of(language)[word]
+
+
+def rules() -> int:
+    """A number that is another one if the same word may be indexed by something else than before."""
+    import Stemmer
+
+    return crc32(f"{Stemmer.version()} {unicodedata.unidata_version}".encode())
+
+
+class _Stems(dict[str, str]):
+    """What the words of one language are indexed by; a plain look-up for those that came before."""
+
+    def __init__(self, language: str) -> None:
+        import Stemmer
+
+        super().__init__()
+        self._tag = f"{language}{TAG}" if language else ""
+        # Its own cache would only hold what this one does.
+        self._stemmer = Stemmer.Stemmer(ALGORITHMS.get(language, OTHERWISE), 0)
+        self._lock = Lock()
+
+    def __missing__(self, word: str) -> str:
+        if len(self) >= CACHED:
+            self.clear()
+        self[word] = found = self._cut(word)
+        return found
+
+    def _cut(self, word: str) -> str:
+        if not (word.isascii() and word.isalpha()) and (is_unspaced(word) or any(map(str.isdigit, word))):
+            return bare(word)
+        with self._lock:
+            stem: str = self._stemmer.stemWord(word)
+        return self._tag + (stem if stem.isascii() else bare(stem))
+
+
+def _stems_of(language: str) -> _Stems:
+    return _stems(language if language in ALGORITHMS else "")
+
+
+@cache
+def _stems(language: str) -> _Stems:
+    return _Stems(language)
+
+
+_ACCENTS = re.compile(
+    r"[\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670"
+    r"\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
+)
+# Characters of these scripts take the marks above, below and beside them along.
+_FIRST = re.compile(f"[{UNSPACED}]")
+_MARKED = (0x300, 0xFE30)
+_IN_BRACKETS = re.compile(r"\s*\([^()]*\)\s*$")
+
+
+def words_and_pieces(text: str) -> tuple[list[str], list[str]]:
+    """The words of a text in lower case; and of unspaced scripts each character, and each pair of neighbours."""
+    plain = _plain(text)
+    runs = [] if plain.isascii() else _run().findall(plain)
+    if not runs:
+        return _words(plain), []
+    units = map(_units, _words(" ".join(runs)))
+    return _words(_run().sub(" ", plain)), [*chain.from_iterable((*of_run, *_pairs(of_run)) for of_run in units)]
+
+
+def sought_words(question: str) -> list[str]:
+    """The words of a question in order, in lower case; of unspaced scripts the pairs of neighbouring characters."""
+    # Words of other scripts may stand beside unspaced ones without a space.
+    return [*chain.from_iterable(map(_sought, _words(_run().sub(r" \g<0> ", _plain(question)))))]
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a question or a title in order, without accents."""
+    return [bare(word) for word in sought_words(text)]
+
+
+def bare(word: str) -> str:
+    """The word without accents and vowel points; those of unspaced scripts are kept, being parts of its letters."""
+    if word.isascii() or is_unspaced(word):
+        return word
+    return unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", word)))
+
+
+def is_unspaced(word: str) -> bool:
+    """Whether it is of a script that puts no spaces between words."""
+    return not word.isascii() and _FIRST.match(word) is not None
+
+
+def title_key(title: str) -> str:
+    """What a question must contain to mention this title: its words, without a remark in brackets at the end."""
+    return " ".join(words_of(_IN_BRACKETS.sub("", title)) or words_of(title))
+
+
+def _plain(text: str) -> str:
+    return (text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()).replace("_", " ")
+
+
+def _words(plain: str) -> list[str]:
+    words: list[str] = _word().findall(plain)
+    return words
+
+
+def _sought(word: str) -> list[str]:
+    if not is_unspaced(word):
+        return [word]
+    units = _units(word)
+    return _pairs(units) or units
+
+
+def _units(run: str) -> list[str]:
+    # Without marks, which Chinese, Japanese and Korean have none of, every character is one.
+    return _unit().findall(run) if _mark().search(run) else list(run)
+
+
+def _pairs(units: list[str]) -> list[str]:
+    return [*map(add, units, units[1:])]
+
+
+@cache
+def _word() -> re.Pattern[str]:
+    return re.compile(rf"\w[\w{_marks()}]*")
+
+
+@cache
+def _run() -> re.Pattern[str]:
+    return re.compile(rf"[{UNSPACED}][{UNSPACED}{_marks()}]*")
+
+
+@cache
+def _unit() -> re.Pattern[str]:
+    return re.compile(rf"\w[{_marks()}]*")
+
+
+@cache
+def _mark() -> re.Pattern[str]:
+    return re.compile(f"[{_marks()}]")
+
+
+@cache
+def _marks() -> str:
+    """The marks that belong to the letter before them, for use in a regular expression."""
+    return "".join(mark for mark in map(chr, range(*_MARKED)) if unicodedata.category(mark) in ("Mn", "Mc"))
+
+
+class Inflections:
+    """The words of a question, to be found again in texts of any language."""
+
+    def __init__(self, words: Iterable[str]) -> None:
+        """Take the words as the question writes them; function words are left out."""
+        self._words = tuple(dict.fromkeys(words))
+        self._roots: dict[str, Mapping[str, str]] = {}
+
+    def stems(self, text: str, language: str) -> frozenset[str]:
+        """The stems of a text's words that carry meaning; those of the question as the question's own words have."""
+        return frozenset((*stems(text), *self.counted(text, language)))
+
+    def counted(self, text: str, language: str) -> Counter[str]:
+        """How often each word of the question stands in a text, by its stem as `evidence.words` tells it.
+
+        Args:
+            text: A text.
+            language: ISO 639-1 code of its language. In English, and where no rules are known, nothing is counted:
+                `evidence.words.stem` brings these forms together by itself.
+        """
+        if language not in ALGORITHMS:
+            return Counter()
+        roots = self._roots_in(language)
+        return Counter(roots[root] for word in sought_words(text) if (root := token(word, language)) in roots)
+
+    def _roots_in(self, language: str) -> Mapping[str, str]:
+        if language not in self._roots:
+            plain = ((word, tokens(word)) for word in self._words)
+            self._roots[language] = {
+                token(word, language): stem(own[0]) for word, own in plain if len(own) == 1 and own[0] not in STOP_WORDS
+            }
+        return self._roots[language]

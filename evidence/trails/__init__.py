@@ -1,1 +1,0 @@
-"""The passages that answer a question together, one leading to the next."""

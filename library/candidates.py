@@ -1,0 +1,197 @@
+"""A question and a passage as the search for trails reads them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, lru_cache
+from typing import NamedTuple
+
+from ..evidence.text.likeness import rarity
+from ..evidence.text.stems import Inflections, sought_words
+from ..evidence.text.titles import subject_of
+from ..evidence.text.words import (
+    FAMILIES,
+    GENERIC_WORDS,
+    MONTHS,
+    STOP_WORDS,
+    names,
+    plain_run,
+    run_of,
+    stem,
+    stem_run,
+    stems,
+    tokens,
+)
+
+MEMBERS: dict[str, tuple[str, ...]] = {
+    family: tuple(word for word, own in FAMILIES.items() if own == family) for family in set(FAMILIES.values())
+}
+MOST_STEMS = 40
+"""Stems that are sought, the rarest of a question: one that a person asks has fewer, a pasted text has hundreds."""
+
+
+class SoughtName(NamedTuple):
+    """A name of several words in a question."""
+
+    run: str
+    """Its words in their stems, between spaces."""
+    stems: tuple[str, ...]
+
+
+class Query(NamedTuple):
+    """What is sought."""
+
+    text: str
+    weights: dict[str, float]
+    """The share, from 0 to 1, of the question that each of its rarest stems makes up; together 1."""
+    words: dict[str, tuple[str, ...]]
+    """For each stem the words to search for."""
+    names: tuple[SoughtName, ...]
+    run: str
+    """All its words in their stems, between spaces."""
+    plain: str
+    """All its words as they are, between spaces."""
+    inflections: Inflections
+    """Finds its words in other forms."""
+
+
+def read_query(text: str, total: int, counted: Callable[[Sequence[str]], int]) -> Query:
+    """Take a question apart.
+
+    Args:
+        text: The question, or the words to search for.
+        total: How many passages there are.
+        counted: Tells in how many passages each of some words stands, added up, as `Shelf.counted` does.
+    """
+    words = _words(text)
+    # A passage that holds several forms of a word is counted for each: to look it up as one costs more than it tells.
+    counts = {own: min(total, counted(forms)) for own, forms in words.items()}
+    rarities = {own: rarity(total, count) for own, count in counts.items() if count}
+    rarities = _rarest(rarities)
+    whole = sum(rarities.values()) or 1.0
+    weights = {own: weight / whole for own, weight in rarities.items()}
+    inflections = Inflections(sought_words(text))
+    return Query(text, weights, words, tuple(_names(text, weights)), stem_run(text), plain_run(text), inflections)
+
+
+def _rarest(rarities: Mapping[str, float]) -> dict[str, float]:
+    rarest = frozenset(sorted(rarities, key=lambda own: (-rarities[own], own))[:MOST_STEMS])
+    return {own: weight for own, weight in rarities.items() if own in rarest}
+
+
+def _words(text: str) -> dict[str, tuple[str, ...]]:
+    content = [token for token in tokens(text) if token not in STOP_WORDS]
+    telling = [token for token in content if token not in GENERIC_WORDS and stem(token) not in GENERIC_WORDS]
+    forms: dict[str, list[str]] = {}
+    for token in telling or content or tokens(text):
+        forms.setdefault(stem(token), []).append(token)
+    return {own: tuple(dict.fromkeys((*found, *MEMBERS.get(own, ())))) for own, found in forms.items()}
+
+
+def _names(text: str, weights: dict[str, float]) -> list[SoughtName]:
+    found = ((name, tuple(own for own in dict.fromkeys(stems(name)) if own in weights)) for name in names(text))
+    return [SoughtName(stem_run(name), own) for name, own in found if len(own) > 1]
+
+
+SHORTEST_NAME = 3
+NO_NAMES = STOP_WORDS | MONTHS
+"""Words that are no name by themselves."""
+_JOINT = re.compile(r"\s+(?:of|the|in|at|de|von|van)\s+")
+
+
+class Candidate:
+    """A passage that may be part of a trail; what is told of it is worked out when first asked for."""
+
+    def __init__(self, key: tuple[str, int], document: str, title: str, text: str, language: str) -> None:
+        """Take a passage.
+
+        Args:
+            key: Document and place in it; of two passages that are equally good, the smaller comes first.
+            document: The document that it belongs to.
+            title: The document's title.
+            text: The passage itself.
+            language: ISO 639-1 code of its language; may be empty.
+        """
+        self.key = key
+        self.document = document
+        self.title = title
+        self.text = text
+        self.language = language
+
+    @cached_property
+    def title_stems(self) -> frozenset[str]:
+        """Stems of the title."""
+        return frozenset(stems(self.title))
+
+    @cached_property
+    def _tokens(self) -> list[str]:
+        return tokens(self.text)
+
+    @cached_property
+    def counts(self) -> Counter[str]:
+        """How often each stem stands in the text."""
+        found: Counter[str] = Counter()
+        for token, count in Counter(self._tokens).items():
+            if token not in STOP_WORDS:
+                found[stem(token)] += count
+        return found
+
+    @cached_property
+    def length(self) -> int:
+        """Number of words that carry meaning."""
+        return sum(self.counts.values())
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """The different words of title and text."""
+        return frozenset((*self.title_run.split(), *self._tokens))
+
+    @cached_property
+    def title_run(self) -> str:
+        """The title's words, between spaces."""
+        return plain_run(self.title)
+
+    @cached_property
+    def run(self) -> str:
+        """The text's words, between spaces."""
+        return f" {' '.join(self._tokens)} "
+
+    @cached_property
+    def stem_run(self) -> str:
+        """The stems of title and text, in order."""
+        return f"{stem_run(self.title)}| {' '.join(map(stem, self._tokens))} "
+
+    @cached_property
+    def subject(self) -> str:
+        """The name under which others mention its document."""
+        return subject_of(self.title)
+
+    @cached_property
+    def names(self) -> Mapping[str, str]:
+        """The names in title and text by which a trail can go on: their plain words, and how they are written."""
+        return _names_in(self.title, self.subject, self.text)
+
+    @cached_property
+    def names_by_word(self) -> dict[str, list[str]]:
+        """These names by their first words."""
+        found: dict[str, list[str]] = {}
+        for name in self.names:
+            found.setdefault(name.split(" ", 1)[0], []).append(name)
+        return found
+
+
+@lru_cache(maxsize=5_000)
+def _names_in(title: str, subject: str, text: str) -> Mapping[str, str]:
+    # The questions of one run lead to the same passages.
+    written = dict.fromkeys([title, subject, *names(text)])
+    parts = dict.fromkeys(part for name in written for part in (name, *_JOINT.split(name)))
+    found: dict[str, str] = {}
+    for part in parts:
+        found.setdefault(run_of(part), part)
+    return {run: name for run, name in found.items() if _is_telling(run)}
+
+
+def _is_telling(name: str) -> bool:
+    return len(name) >= SHORTEST_NAME and not name.isdigit() and not NO_NAMES.issuperset(name.split())

@@ -1,0 +1,182 @@
+"""The search index of one folder or file: its documents and their passages in one SQLite file."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from ..evidence.text.stems import title_key
+from .folder import LeftOut
+from .index_file import NEW, connect, discard, exchange, usable, used
+from .index_search import Counter, Found, IndexReader, find
+from .index_texts import settle, text_of
+from .near_words import MOST
+
+_STAMP = "path, size, mtime_ns, file_hash, reason, code, seconds, tries, is_cut"
+
+
+class Entry(NamedTuple):
+    """A file as the index knows it; with a reason if it has no text."""
+
+    path: str
+    size: int
+    mtime_ns: int
+    file_hash: str
+    reason: str = ""
+    code: str = ""
+    seconds: float = 0.0
+    """The time that its reader had and that was not enough, or in which it ended the reader."""
+    tries: int = 0
+    """How often it was read in vain, with so much time."""
+    is_cut: bool = False
+    title: str = ""
+    date: str = ""
+    content_hash: str = ""
+    text: str = ""
+
+
+class Summary(NamedTuple):
+    """What an index holds."""
+
+    readable: int
+    """Documents with a text."""
+    unread: Sequence[LeftOut]
+    """Files without one, by path."""
+    cut: Sequence[str]
+    """Documents of which only the beginning was read, by path."""
+
+
+class Index:
+    """One index file; every method opens it anew, blocks, and may be called from any thread.
+
+    Raises `Foreign` where the file must be built anew first, and `DatabaseUnusable`.
+    """
+
+    def __init__(self, file: Path, most: int = MOST) -> None:
+        """One search compares `most` passages."""
+        self.file = file
+        self._most = most
+        self._counter = Counter()
+
+    def stamps(self) -> dict[str, Entry]:
+        """All known files without their texts, by path."""
+        with self._transaction() as connection:
+            rows = connection.execute(f"SELECT {_STAMP} FROM documents")  # noqa: S608
+            return {row[0]: Entry(*row) for row in rows}
+
+    def summary(self) -> Summary:
+        """What can be searched, and what cannot."""
+        with self._transaction() as connection:
+            (readable,) = connection.execute("SELECT count(*) FROM documents WHERE reason = ''").fetchone()
+            unread = connection.execute("SELECT path, reason, code FROM documents WHERE reason <> '' ORDER BY path")
+            cut = connection.execute("SELECT path FROM documents WHERE reason = '' AND is_cut ORDER BY path")
+            return Summary(readable, [LeftOut(*row) for row in unread], [path for (path,) in cut])
+
+    def put(self, entries: Sequence[Entry]) -> None:
+        """Add these files in one transaction, in place of what was known of them."""
+        if not entries:
+            return
+        with self._transaction("IMMEDIATE") as connection:
+            touched: dict[str, None] = {}
+            texts: dict[str, str] = {}
+            for entry in entries:
+                touched |= _remove(connection, entry.path)
+                _add_entry(connection, entry)
+                if not entry.reason:
+                    touched[entry.content_hash] = None
+                    texts[entry.content_hash] = entry.text
+            settle(connection, touched, texts)
+
+    def note_root(self, root: Path) -> None:
+        """Note of which folder or file this is the index."""
+        # As bytes, for a path need not be text.
+        path = os.fsencode(root)
+        with self._transaction() as connection:
+            (known,) = connection.execute("SELECT root FROM totals").fetchone()
+        if known != path:
+            with self._transaction("IMMEDIATE") as connection:
+                connection.execute("UPDATE totals SET root = ?", (path,))
+
+    def restamp(self, entries: Sequence[Entry]) -> None:
+        """Note a new date of files whose bytes are the same."""
+        if not entries:
+            return
+        with self._transaction("IMMEDIATE") as connection:
+            stamps = [(entry.size, entry.mtime_ns, entry.path) for entry in entries]
+            connection.executemany("UPDATE documents SET size = ?, mtime_ns = ? WHERE path = ?", stamps)
+
+    def remove(self, paths: Sequence[str]) -> None:
+        """Forget these files."""
+        if not paths:
+            return
+        with self._transaction("IMMEDIATE") as connection:
+            touched: dict[str, None] = {}
+            for path in paths:
+                touched |= _remove(connection, path)
+            settle(connection, touched, {})
+
+    def document(self, path: str) -> Entry | None:
+        """One document with its text."""
+        with self._transaction() as connection:
+            row = connection.execute(
+                f"SELECT {_STAMP}, title, date, content_hash FROM documents WHERE path = ? AND reason = ''",  # noqa: S608
+                (path,),
+            ).fetchone()
+            return Entry(*row)._replace(text=text_of(connection, row[-1])) if row else None
+
+    def search(self, terms: Sequence[str], titles: Sequence[str], limit: int) -> Found:
+        """What there is for the words of a question, and for the titles that it may mention."""
+        with self._transaction() as connection:
+            return find(connection, self._counter, terms, titles, limit, self._most)
+
+    @contextmanager
+    def reading(self) -> Iterator[IndexReader]:
+        """Many look-ups in one state of the index, by the thread that asks for them."""
+        with self._transaction() as connection:
+            yield IndexReader(connection, self._counter, self._most)
+
+    @contextmanager
+    def _transaction(self, mode: Literal["DEFERRED", "IMMEDIATE"] = "DEFERRED") -> Iterator[sqlite3.Connection]:
+        with usable(self.file), used(self.file), closing(connect(self.file)) as connection:
+            connection.execute(f"BEGIN {mode}")
+            yield connection
+            connection.execute("COMMIT")
+
+    def identity(self) -> object:
+        """Another one after the index was exchanged."""
+        try:
+            return self.file.stat().st_ino
+        except OSError:
+            return None
+
+    def beside(self) -> Index:
+        """An empty index to be built that takes the place of this one; only under `alone`."""
+        fresh = Index(Path(f"{self.file}{NEW}"), self._most)
+        # Somebody may have been ended while he built it.
+        discard(fresh.file)
+        return fresh
+
+    def exchange(self, fresh: Index) -> None:
+        """Put an index that was made beside this one in its place; only under `alone`."""
+        exchange(self.file, fresh.file)
+
+
+def _remove(connection: sqlite3.Connection, path: str) -> dict[str, None]:
+    """Forget a document; returns the hash of the text that it held, if it did."""
+    row = connection.execute("SELECT id, content_hash FROM documents WHERE path = ?", (path,)).fetchone()
+    if row is None:
+        return {}
+    connection.execute("DELETE FROM documents WHERE id = ?", row[:1])
+    return {row[1]: None} if row[1] else {}
+
+
+def _add_entry(connection: sqlite3.Connection, entry: Entry) -> None:
+    connection.execute(
+        f"INSERT INTO documents ({_STAMP}, title, date, content_hash, title_key)"  # noqa: S608
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (*entry[:-1], title_key(entry.title)),
+    )

@@ -1,0 +1,202 @@
+"""The SQLite file of an index, private and of one version, and the lock by which any number of processes use it."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Literal
+
+from ..evidence.text.stems import rules
+from ..reading.records import readers
+from ..run.errors import DatabaseUnusable
+from .folder import is_copy
+
+WAITING_SECONDS = 3_600
+"""How long is waited for who exchanges an index, which takes as long as to read all its files."""
+
+_of_thread = threading.local()
+
+
+@contextmanager
+def used(file: Path) -> Iterator[None]:
+    """Use an index; waits while it is being exchanged."""
+    mine = _mine()
+    if file in mine:
+        # To wait here would be to wait for oneself, once somebody waits for this thread to end its use.
+        yield
+        return
+    with _locked(file, "BEGIN"):
+        mine.add(file)
+        try:
+            yield
+        finally:
+            mine.remove(file)
+
+
+@contextmanager
+def alone(file: Path) -> Iterator[None]:
+    """Wait until nobody uses an index, and let nobody use it meanwhile. Not for a thread that uses any."""
+    with _locked(file, "BEGIN EXCLUSIVE"):
+        yield
+
+
+def is_using() -> bool:
+    """Whether this thread uses an index just now."""
+    return bool(_mine())
+
+
+@contextmanager
+def _locked(file: Path, begin: Literal["BEGIN", "BEGIN EXCLUSIVE"]) -> Iterator[None]:
+    lock = Path(f"{file}{LOCK}")
+    create_private(lock)
+    # SQLite's own locks, of a database that stays empty: they hold between threads as well as between processes, on any
+    # system, and end with who holds them.
+    with closing(sqlite3.connect(lock, timeout=WAITING_SECONDS, isolation_level=None)) as connection:
+        connection.execute(begin)
+        connection.execute("SELECT count (*) FROM sqlite_master").fetchone()
+        yield
+
+
+def _mine() -> set[Path]:
+    if not hasattr(_of_thread, "files"):
+        _of_thread.files = set()
+    files: set[Path] = _of_thread.files
+    return files
+
+
+VERSION = 11
+"""Another one wherever what an index keeps is made otherwise: tables, passages, the names of documents."""
+BUSY_SECONDS = 60
+CACHE_KILOBYTES = 32_000
+PAGE_BYTES = 16_384
+
+LOCK = ".lock"
+NEW = ".new"
+"""Behind the name of an index: its lock, and the one that is being built to take its place."""
+_SIDES = ("-wal", "-shm", "-journal")
+_SCHEMA = """
+CREATE TABLE documents (
+    id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, size INTEGER, mtime_ns INTEGER, file_hash TEXT, reason TEXT,
+    code TEXT, seconds REAL, tries INTEGER, is_cut INTEGER, title TEXT, title_key TEXT, date TEXT, content_hash TEXT
+);
+CREATE INDEX documents_by_title ON documents (title_key);
+CREATE INDEX documents_by_content ON documents (content_hash, path);
+CREATE TABLE texts (
+    id INTEGER PRIMARY KEY, content_hash TEXT NOT NULL UNIQUE, title TEXT, base TEXT, language TEXT, lead TEXT
+);
+CREATE INDEX texts_by_language ON texts (language);
+CREATE INDEX texts_by_base ON texts (base, content_hash);
+CREATE TABLE spans (
+    text INTEGER NOT NULL, position INTEGER, start INTEGER, stop INTEGER, heading TEXT, piece TEXT
+);
+CREATE UNIQUE INDEX spans_by_text ON spans (text, position);
+CREATE TABLE totals (passages INTEGER, state INTEGER, root BLOB);
+INSERT INTO totals VALUES (0, 0, x'');
+CREATE VIRTUAL TABLE passages USING fts5 (title, heading, text, content = '', tokenize = "ascii tokenchars '_'");
+CREATE VIRTUAL TABLE vocabulary USING fts5vocab (passages, row);
+"""
+
+
+class Foreign(Exception):
+    """The file is damaged, or an index of another version."""
+
+    def __init__(self, file: Path) -> None:
+        super().__init__(f"{file}: not an index of this version")
+        self.file = file
+
+
+@contextmanager
+def usable(file: Path) -> Iterator[None]:
+    """Tell what goes wrong with an index as what it means: `Foreign`, or `DatabaseUnusable`."""
+    try:
+        yield
+    except (sqlite3.DatabaseError, OSError) as error:
+        if isinstance(error, sqlite3.DatabaseError) and is_corrupt(error):
+            raise Foreign(file) from error
+        raise DatabaseUnusable(f"{file}: the document index cannot be used ({error})") from error
+
+
+def connect(file: Path) -> sqlite3.Connection:
+    """Open the index, which is made if there is none. Raises `Foreign`."""
+    create_private(file)
+    connection = sqlite3.connect(file, timeout=BUSY_SECONDS, isolation_level=None)
+    try:
+        # Passages are long for a page of the usual size: a fifth of it would stay empty.
+        connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute(f"PRAGMA cache_size = -{CACHE_KILOBYTES}")
+        connection.create_function("is_copy", 1, is_copy, deterministic=True)
+        _prepare(connection, file)
+    except BaseException as error:
+        connection.close()
+        if isinstance(error, sqlite3.DatabaseError) and is_corrupt(error):
+            raise Foreign(file) from error
+        raise
+    return connection
+
+
+def remove(file: Path) -> None:
+    """Delete an index, which nobody may use meanwhile; its lock stays, for somebody may be waiting for it."""
+    for suffix in ("", *_SIDES):
+        Path(f"{file}{suffix}").unlink(missing_ok=True)
+
+
+def discard(file: Path) -> None:
+    """Delete an index that nobody else knows of."""
+    remove(file)
+    Path(f"{file}{LOCK}").unlink(missing_ok=True)
+
+
+def exchange(file: Path, fresh: Path) -> None:
+    """Put one index in the place of another one; nobody may use either of them meanwhile."""
+    with closing(connect(fresh)) as connection:
+        connection.execute("PRAGMA wal_checkpoint (TRUNCATE)")
+    # What belonged to the old file would be taken for a part of the new one.
+    for suffix in _SIDES:
+        Path(f"{file}{suffix}").unlink(missing_ok=True)
+    fresh.replace(file)
+    discard(fresh)
+
+
+def is_corrupt(error: sqlite3.DatabaseError) -> bool:
+    """Whether the file is damaged or no database, so that only a new one helps."""
+    return error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+def _prepare(connection: sqlite3.Connection, file: Path) -> None:
+    # Other rules for stems would seek words under other names than those that they are kept by, and what other readers
+    # made of a file need not be what it is taken for now.
+    wanted = (VERSION << 24 | (rules() ^ readers()) & 0xFFFFFF) & 0x7FFFFFFF
+    if _version(connection) == wanted:
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    # Another process may have been faster.
+    if _version(connection) != wanted:
+        if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            raise Foreign(file)
+        for statement in _SCHEMA.split(";\n"):
+            connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {wanted}")
+    connection.execute("COMMIT")
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    return version
+
+
+def create_private(file: Path) -> None:
+    """Make an empty file that is its owner's alone, if there is none."""
+    # Folder by folder: the mode of mkdir does not reach parents that it makes on the way.
+    for folder in (file.parent.parent, file.parent):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        # SQLite gives its side files the permissions of this one.
+        os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    except FileExistsError:
+        return

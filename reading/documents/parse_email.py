@@ -1,0 +1,93 @@
+"""E-mails to text: who wrote to whom and when, and the words; what is attached is named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from email import message_from_bytes
+from email.errors import MessageError
+from email.message import EmailMessage
+from email.policy import default
+from email.utils import parsedate_to_datetime
+from typing import cast
+
+from ..records import Extract, Unreadable
+from .decode import clean, decode
+from .parse_html import whole_text
+
+SHOWN = ("From", "To", "Cc", "Date")
+# What the standard library raises on headers that nobody should have sent.
+_MALFORMED = (MessageError, ValueError, LookupError, AttributeError, TypeError)
+
+
+def parse_email(data: bytes) -> Extract:
+    """The subject as title, the day on which it was sent, and the text: the plain one if there is one."""
+    message = message_from_bytes(data, policy=default)
+    subject = _header(message, "Subject")
+    head = [f"{name}: {words}" for name in SHOWN if (words := _header(message, name))]
+    if not head and not subject:
+        raise Unreadable("broken", "it is no e-mail")
+    named = ", ".join(_attached(message))
+    blocks = [f"# {subject}" if subject else "", "\n".join(head), _body(message), named and f"Attached: {named}"]
+    return Extract(subject, "\n\n".join(filter(None, blocks)), _date(message))
+
+
+def _header(message: EmailMessage, name: str) -> str:
+    try:
+        words = str(message.get(name, ""))
+    except _MALFORMED:
+        words = str(dict(message.raw_items()).get(name, ""))
+    return " ".join(clean(words).split())
+
+
+def _date(message: EmailMessage) -> str:
+    try:
+        return parsedate_to_datetime(_header(message, "Date")).date().isoformat()
+    except _MALFORMED:
+        return ""
+
+
+def _body(message: EmailMessage) -> str:
+    for is_page in (False, True):
+        parts = [_text(part) for part in _texts(message) if (part.get_content_subtype() == "html") == is_page]
+        if text := "\n\n".join(filter(None, parts)):
+            return text
+    return ""
+
+
+def _text(part: EmailMessage) -> str:
+    data = cast("bytes | None", part.get_payload(decode=True)) or b""
+    charset = part.get_content_charset("")
+    text = whole_text(data, charset) if part.get_content_subtype() == "html" else clean(decode(data, charset))
+    return text.strip()
+
+
+def _texts(message: EmailMessage) -> Iterator[EmailMessage]:
+    """The parts that a reader sees as the letter."""
+    for part in _parts(message):
+        # One that should have parts and has none is a text.
+        if part.get_content_maintype() in ("text", "multipart") and not _is_attached(part):
+            yield part
+
+
+def _attached(message: EmailMessage) -> Iterator[str]:
+    """The names of what is sent along; a whole letter is named by its subject."""
+    for part in _parts(message):
+        if part.get_content_type() == "message/rfc822":
+            inner = cast("list[EmailMessage]", part.get_payload())
+            yield f"the e-mail {_header(inner[0], 'Subject')!r}" if inner else "an e-mail"
+        elif _is_attached(part):
+            yield " ".join(clean(part.get_filename() or part.get_content_type()).split())
+
+
+def _parts(message: EmailMessage) -> Iterator[EmailMessage]:
+    """All parts but those of letters inside the letter."""
+    inner = message.get_payload()
+    if message.get_content_maintype() == "multipart" and isinstance(inner, list):
+        for part in cast("list[EmailMessage]", inner):
+            yield from _parts(part)
+    else:
+        yield message
+
+
+def _is_attached(part: EmailMessage) -> bool:
+    return part.get_content_disposition() == "attachment" or bool(part.get_filename())

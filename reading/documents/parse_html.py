@@ -1,0 +1,417 @@
+"""Web pages to text: the main part and the links, without what a reader does not see."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from datetime import date
+from itertools import islice
+from typing import Any
+
+import lxml.html
+from lxml import etree
+
+from ..addresses import Address, join_address, parse_address
+from ..records import Extract, Link, Sign, Unread, Unreadable
+from .decode import clean, decode
+from .styles import Colour, Sheets, colour_of, hides
+
+_UNSEEN = (
+    "script", "style", "noscript", "template", "iframe", "object", "svg", "math", "canvas", "audio", "video", "head",
+    "button", "select", "textarea", "input", "dialog", "nav", "footer", "aside", "noframes", "noembed", "datalist",
+    "rp", "meter",
+)  # fmt: skip
+_HIDING_ATTRIBUTES = ("hidden", "popover", "inert")
+_HIDING_VALUES = {
+    "aria-hidden": ("true",),
+    "type": ("hidden",),
+    "role": ("navigation", "contentinfo", "dialog"),
+}
+_PAPER = Colour(255, 255, 255)
+_NO_GROUND = {"", "none", "inherit", "initial", "unset"}
+
+
+def drop_unseen(root: lxml.html.HtmlElement) -> None:
+    """Remove hidden elements, and those around the content such as navigation, from a page."""
+    # The sheets stand in the head, which goes too.
+    sheets = Sheets(root)
+    styled: Iterable[lxml.html.HtmlElement] = [
+        *root.xpath("//*[@*]"),
+        *(root.iter(*sheets.tags) if sheets.tags else ()),
+    ]
+    unseen = [*root.iter(*_UNSEEN), *(one for one in styled if _has_hiding_attribute(one) or _is_hidden(one, sheets))]
+    for element in unseen:
+        if element.getparent() is not None and element.tag != "body":
+            element.drop_tree()
+    _close_details(root)
+
+
+def _close_details(root: lxml.html.HtmlElement) -> None:
+    """Leave nothing but the summary of what a reader would have to open."""
+    for details in root.xpath("//details[not(@open)]"):
+        details.text = None
+        for child in list(details):
+            child.tail = None
+            if child.tag != "summary":
+                details.remove(child)
+
+
+def _has_hiding_attribute(element: lxml.html.HtmlElement) -> bool:
+    if any(element.get(name) is not None for name in _HIDING_ATTRIBUTES):
+        return True
+    return any(element.get(name, "").strip().lower() in values for name, values in _HIDING_VALUES.items())
+
+
+def _is_hidden(element: lxml.html.HtmlElement, sheets: Sheets) -> bool:
+    style = sheets.style(element)
+    if hides(style):
+        return True
+    attribute = element.get("color", "").strip().lower() if element.tag == "font" else ""
+    colour = colour_of(style.get("text-fill-color") or style.get("color", attribute))
+    if colour is None:
+        return False
+    if colour.is_clear:
+        # Letters cut out of a coloured background are transparent and can be read.
+        return style.get("background-clip") != "text"
+    ground = _ground(element, sheets)
+    return ground is not None and colour.is_like(ground)
+
+
+def _ground(element: lxml.html.HtmlElement, sheets: Sheets) -> Colour | None:
+    """The colour behind an element, as far as the page tells: paper if it does not, none if it is a picture."""
+    for one in (element, *element.iterancestors()):
+        style = sheets.style(one)
+        stated = [style.get(f"background{part}", "") for part in ("", "-color", "-image")]
+        stated.append(one.get("bgcolor", "").strip().lower())
+        for value in stated:
+            colour = _ground_colour(value)
+            if value not in _NO_GROUND and (colour is None or not colour.is_clear):
+                return colour
+    return _PAPER
+
+
+def _ground_colour(background: str) -> Colour | None:
+    if "url(" in background or "gradient(" in background:
+        return None
+    colours = (colour_of(word) for word in background.split(" "))
+    return colour_of(background) or next((colour for colour in colours if colour), None)
+
+
+SIGNS_CHARACTERS = 20_000
+PIECES = 2000
+
+_TEXTS = "//text()[not(parent::script or parent::style)]"
+_IN_WORDS: dict[Sign, tuple[str, ...]] = {
+    "challenge words": (
+        r"just a moment\b",
+        r"checking (?:your browser|if the site connection)",
+        r"(?:verify(?:ing)?|confirm|prove) (?:that )?you(?:'re| are) (?:a )?human",
+        r"are you a (?:human|robot)",
+        r"you are not a (?:ro)?bot",
+        r"unusual traffic",
+        r"automated (?:access|requests|queries)",
+        r"attention required",
+        r"pardon our interruption",
+        r"security check",
+        r"ddos protection",
+        r"enable javascript and cookies",
+        r"(?:complete|solve) the captcha",
+    ),
+    "paywall words": (
+        r"(?:subscribe|sign up|register|log in|become a member) (?:now )?to (?:continue|keep|read|unlock)",
+        r"to (?:continue|keep) reading",
+        r"(?:read|unlock) the (?:full|rest of (?:the|this)) (?:article|story)",
+        r"(?:only (?:available )?(?:to|for)|exclusive(?:ly)? (?:to|for)|reserved for) (?:\w+ )?(?:subscribers|members)",
+        r"(?:subscribers|members)[ -]only",
+        r"subscribe (?:today )?for full access",
+    ),
+    "script only": (
+        r"(?:enable|requires?|needs?|turn on|activate|without) javascript",
+        r"javascript (?:is|to be|must be) (?:\w+ )?(?:disabled|required|enabled|not available)",
+    ),
+}
+_IN_SOURCE: dict[Sign, tuple[str, ...]] = {
+    "challenge script": (
+        r"/cdn-cgi/challenge-platform",
+        r"challenges\.cloudflare\.com",
+        r"_cf_chl_|cf-chl-|cf-browser-verification",
+        r"captcha",
+        r"px-cloud\.net",
+        r"_incapsula_resource",
+        r"awswaf",
+        r"/_sec/cp_challenge",
+        r"ddos-guard",
+    ),
+    "paywall mark": (
+        r"""\\?["']isAccessibleForFree\\?["']\s*:\s*\\?["']?false""",
+        r"""itemprop=["']isAccessibleForFree["'][^>]{0,200}false""",
+    ),
+}
+
+
+def signs_of(html: str, root: lxml.html.HtmlElement) -> tuple[Sign, ...]:
+    """The signs in the source of a page, and in its words, those for readers without scripts included."""
+    words = " ".join(" ".join(map(str, islice(root.xpath(_TEXTS), PIECES))).split())[:SIGNS_CHARACTERS]
+    in_words = [sign for sign, patterns in _IN_WORDS.items() if _any(patterns, words)]
+    return (*in_words, *(sign for sign, patterns in _IN_SOURCE.items() if _any(patterns, html)))
+
+
+def _any(patterns: tuple[str, ...], text: str) -> bool:
+    return re.search("|".join(patterns), text, re.IGNORECASE) is not None
+
+
+MOST_LINKS = 200
+LOOKED_AT = 5000
+LINK_CHARACTERS = 200
+
+_VISIBLE = re.compile(r"https?://[^\s<>\"'`{}|\\^]+", re.IGNORECASE)
+_AFTER_ADDRESS = ".,;:!?)]*_"
+_LINK_BLOCKS = ("div", "p", "li", "section", "article", "figcaption", "h1", "h2", "h3", "h4", "h5", "h6")
+
+
+def anchors(root: lxml.html.HtmlElement, base: str) -> tuple[Link, ...]:
+    """The first links of a page that have words, absolute."""
+    return tuple(_anchors(root, base))
+
+
+def ordered_links(links: Iterable[Link], text: str, address: str) -> tuple[Link, ...]:
+    """These links, first those whose words stand in the text, and the addresses that are written out there.
+
+    Each leads to another page than `address`, and no two lead to the same.
+    """
+    own = str(parse_address(address))
+    # Lists of links are often no part of the text, and all that a page is for.
+    shown = sorted(links, key=lambda link: _first_line(link.words) not in text)
+    unique: dict[str, Link] = {}
+    for link in (*(Link(_in_line(link.words), link.address) for link in shown), *_written_out(text)):
+        unique.setdefault(link.address, link)
+    unique.pop(own, None)
+    return tuple(unique.values())[:MOST_LINKS]
+
+
+def _anchors(root: lxml.html.HtmlElement, base: str) -> Iterator[Link]:
+    for number, element in enumerate(root.iter("a")):
+        if number >= LOOKED_AT:
+            return
+        words = _words(element)
+        there = _address(base, element.get("href", "").partition("#")[0])
+        if words and there is not None:
+            yield Link(words, str(there))
+
+
+def _written_out(text: str) -> Iterator[Link]:
+    for number, found in enumerate(_VISIBLE.finditer(text)):
+        if number >= LOOKED_AT:
+            return
+        there = _address("", found.group().rstrip(_AFTER_ADDRESS))
+        if there is not None:
+            yield Link("", str(there))
+
+
+def _address(base: str, reference: str) -> Address | None:
+    if not reference:
+        return None
+    try:
+        return join_address(base, reference)
+    except Unread:
+        return None
+
+
+def _words(element: lxml.html.HtmlElement) -> str:
+    text = ""
+    joint = "\n" if next(element.iter(*_LINK_BLOCKS), None) is not None else ""
+    for part in element.itertext():
+        text += part + joint
+        # Links inside links, thousands of them, would each hold the rest of the page.
+        if len(text) > 2 * LINK_CHARACTERS:
+            break
+    return clean(text).strip()[:LINK_CHARACTERS].rstrip()
+
+
+def _first_line(words: str) -> str:
+    """As much as surely stands together in the text: cards hold a title and further paragraphs in one link."""
+    return _in_line(words.splitlines()[0])
+
+
+def _in_line(words: str) -> str:
+    return " ".join(words.split())
+
+
+SEARCHED_BYTES = 4096
+PAGE_BYTES = 20_000_000
+LARGE_PAGE = 1_000_000
+MANY_ELEMENTS = 20_000
+LITTLE_TEXT = 250
+MOSTLY_MAIN = 1.25
+LONG_PARAGRAPH = "\u2029"
+
+_CHARSET = re.compile(rb"""charset\s*=[\s"']*([\w.:-]+)""", re.IGNORECASE)
+_BLOCKS = (
+    "address", "article", "blockquote", "body", "caption", "dd", "details", "div", "dl", "dt", "figcaption", "figure",
+    "form", "header", "hr", "li", "main", "ol", "p", "pre", "section", "summary", "table", "tr", "ul",
+    "item", "list", "quote", "row",
+)  # fmt: skip
+_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6", "head")
+_NAME = "translate(concat(@name, @property, @itemprop), 'ABCDEFGHIJKLMNOPQRSTUVWXYZ_', 'abcdefghijklmnopqrstuvwxyz.')"
+_PUBLISHED = ("article:published.time", "citation.publication.date", "citation.date", "citation.online.date", "date",
+    "dc.date.issued", "dcterms.issued", "datepublished", "dc.date", "dcterms.date", "dcterms.created",
+)  # fmt: skip
+_CHANGED = ("article:modified.time", "datemodified", "dcterms.modified", "last-modified")
+"""Names of what a page says of itself, the surest first."""
+_TIMES = "//time[@itemprop='datePublished' or @pubdate]/@datetime"
+_LINKED_DATA = "//script[@type='application/ld+json']/text()"
+_STATED = re.compile(r"(\d{4})(?:[-/.](\d{1,2})(?:[-/.](\d{1,2}))?)?(?![\d/.-])")
+_LIVING = 2
+"""Years after which a page that was changed since it was published is of its change: an entry of an encyclopedia."""
+_TITLES = "//meta[@name='citation_title']/@content"
+# Books write empty elements so, as XML allows; in a page this is the beginning of one that never ends.
+_DOCUMENT_TYPE = re.compile(r"<!DOCTYPE[^>\[]*(?:\[[^\]]*\]\s*)?>", re.IGNORECASE)
+_CLOSED = re.compile(r"<([a-zA-Z][\w:-]*)((?:\s[^<>]*)?)/>")
+
+
+def parse_html(data: bytes, charset: str = "", address: str = "") -> Extract:
+    """Title, main text and stated date of a page; of one of the web also its links and signs."""
+    declared = _CHARSET.search(data[:SEARCHED_BYTES])
+    named = charset or (declared.group(1).decode("ascii") if declared else "")
+    html = clean(decode(data, named, PAGE_BYTES))
+    root = _tree(html)
+    title, date = _title(root), _date(root)
+    signs = signs_of(html, root) if address else ()
+    base = _base(root, address)
+    drop_unseen(root)
+    links = anchors(root, base) if address else ()
+    return Extract(title, _text(root, len(html)), date, len(data) > PAGE_BYTES, links, signs)
+
+
+def whole_text(data: bytes, charset: str = "") -> str:
+    """All that a reader sees of a page which is nothing but content: a chapter of a book, or a letter."""
+    declared = _CHARSET.search(data[:SEARCHED_BYTES])
+    html = clean(decode(data, charset or (declared.group(1).decode("ascii") if declared else ""), PAGE_BYTES))
+    if not html.strip():
+        return ""
+    root = _tree(_CLOSED.sub(r"<\1\2></\1>", _DOCUMENT_TYPE.sub("", html, count=1)))
+    drop_unseen(root)
+    return _plain(root)
+
+
+def _tree(html: str) -> lxml.html.HtmlElement:
+    parser = lxml.html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=True)
+    try:
+        # As bytes, because lxml refuses text that declares an encoding.
+        root = lxml.html.document_fromstring(html.encode(), parser=parser)
+    except (etree.ParserError, etree.XMLSyntaxError) as error:
+        raise Unreadable("empty", "there is no text in it") from error
+    return root
+
+
+def _title(root: lxml.html.HtmlElement) -> str:
+    if cited := next((line for found in root.xpath(_TITLES) if (line := _line(str(found)))), ""):
+        return cited
+    named = _line(root.findtext(".//title") or "")
+    headings = [line for line in (_line(found.text_content()) for found in root.iter("h1")) if line]
+    for heading in headings:
+        if heading in named:
+            return heading
+    return headings[0] if len(headings) == 1 else named or "".join(headings[:1])
+
+
+def _date(root: lxml.html.HtmlElement) -> str:
+    """When the page says that it was published; if it has been changed long after that, when it was."""
+    linked = list(_linked_data(root))
+    published = [*_meta(root, _PUBLISHED), *(one.get("datePublished") for one in linked), *root.xpath(_TIMES)]
+    changed = [*_meta(root, _CHANGED), *(one.get("dateModified") for one in linked)]
+    first, last = (next(filter(None, map(_day, values)), "") for values in (published, changed))
+    return last if not first or (last and int(last[:4]) - int(first[:4]) > _LIVING) else first
+
+
+def _meta(root: lxml.html.HtmlElement, names: Sequence[str]) -> Iterator[str]:
+    for name in names:
+        yield from map(str, root.xpath(f"//meta[{_NAME} = $name]/@content", name=name))
+
+
+def _linked_data(root: lxml.html.HtmlElement) -> Iterator[dict[str, Any]]:
+    """What the page says of itself as a whole (JSON-LD): not of its parts, nor of reviews of what it sells."""
+    for script in root.xpath(_LINKED_DATA):
+        with suppress(ValueError):
+            found = json.loads(str(script))
+            nodes = found if isinstance(found, list) else [found]
+            nodes += [one for node in nodes if isinstance(node, dict) for one in node.get("@graph") or ()]
+            yield from (node for node in nodes if isinstance(node, dict))
+
+
+def _day(stated: object) -> str:
+    """The day, month or year that a field begins with (ISO 8601); empty if it is none."""
+    found = _STATED.match(str(stated or "").strip())
+    if not found:
+        return ""
+    year, month, day = (int(part or 0) for part in found.groups())
+    try:
+        date(year, month or 1, day or 1)
+    except ValueError:
+        return ""
+    return "-".join([f"{year:04}", *(f"{part:02}" for part in (month, day) if part)])
+
+
+def _base(root: lxml.html.HtmlElement, address: str) -> str:
+    stated = next((str(found) for found in root.xpath("//base/@href")), "")
+    try:
+        return str(join_address(address, stated)) if stated else address
+    except Unread:
+        return address
+
+
+def _text(root: lxml.html.HtmlElement, length: int) -> str:
+    if length > LARGE_PAGE or sum(1 for _ in root.iter()) > MANY_ELEMENTS:
+        return _plain(root)
+    _drop_comments(root)
+    page = lxml.html.tostring(root, encoding="unicode")
+    everything = _plain(root)
+    main = _main(page) if len(everything) > LITTLE_TEXT else ""
+    # A page that is nearly all main text keeps its lists and headings, some of which the extractor drops.
+    is_mostly_main = len(everything) <= MOSTLY_MAIN * len(main)
+    return everything if is_mostly_main or len(main) < LITTLE_TEXT else main
+
+
+def _drop_comments(root: lxml.html.HtmlElement) -> None:
+    """Remove what readers wrote below a text; where that is most of the page, as in a forum, it is the text."""
+    from trafilatura.xpaths import REMOVE_COMMENTS_XPATH
+
+    comments = {element for find in REMOVE_COMMENTS_XPATH for element in find(root)}
+    outer = [one for one in comments if comments.isdisjoint(one.iterancestors())]
+    if 2 * sum(len(_line(one.text_content())) for one in outer) < len(_line(root.text_content())):
+        for element in outer:
+            element.drop_tree()
+
+
+def _main(page: str) -> str:
+    import trafilatura
+
+    found = trafilatura.bare_extraction(page, include_comments=False, favor_recall=True, fast=True)
+    body = getattr(found, "body", None)
+    return "" if body is None else _plain(body)
+
+
+def _plain(root: etree._Element) -> str:
+    for element in root.iter(*_BLOCKS, *_HEADINGS):
+        is_heading = element.tag in _HEADINGS
+        marks = "#" * _level(element) + " " if is_heading else ""
+        element.text = f"{LONG_PARAGRAPH}{marks}{_line(element.text or '') if is_heading else element.text or ''}"
+        element.tail = f"{LONG_PARAGRAPH}{element.tail or ''}"
+    for element in root.iter("br", "lb"):
+        element.tail = f"\n{LONG_PARAGRAPH}\n{element.tail or ''}"
+    for element in root.iter("td", "th", "cell"):
+        element.tail = f" | {element.tail or ''}"
+    content = "".join(str(part) for part in root.itertext())
+    paragraphs = (_line(part).removesuffix(" |") for part in content.split(LONG_PARAGRAPH))
+    return "\n\n".join(part for part in paragraphs if part.strip("# |"))
+
+
+def _level(element: etree._Element) -> int:
+    name = element.get("rend", "h2") if element.tag == "head" else str(element.tag)
+    return int(name[1]) if name[1:2].isdigit() else 2
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,108 @@
+"""Files of JSON to text: one record, a list of records, or one record a line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any
+
+from ..records import Extract, Unreadable
+from .decode import TEXT_BYTES, clean, decode
+from .parse_csv import up_to_limit
+from .parse_text import iso_date
+
+TITLES = ("title", "headline", "subject", "name", "question", "label", "heading")
+BODIES = ("text", "content", "body", "abstract", "summary", "description", "answer", "message")
+TITLE_CHARACTERS = 200
+SHORT = 120
+
+
+def record_blocks(record: Any) -> Iterator[str]:
+    """One record as Markdown: under its title what it says of itself, then its texts."""
+    if not isinstance(record, dict):
+        yield "\n".join(_lines("", record))
+        return
+    title = _title_field(record)
+    if title is not None:
+        yield f"## {' '.join(record[title].split())}"
+    rest = {name: value for name, value in record.items() if name != title}
+    texts = {name: value.strip() for name, value in rest.items() if isinstance(value, str) and _is_text(name, value)}
+    lines = [line for name, value in rest.items() if name not in texts for line in _lines(name, value)]
+    if lines:
+        yield "\n".join(lines)
+    for name, text in texts.items():
+        yield text if name.lower() in BODIES else f"{name}: {text}"
+
+
+def title_of(record: Any) -> str:
+    """What a record is about; empty if no field says it."""
+    name = _title_field(record) if isinstance(record, dict) else None
+    return "" if name is None else " ".join(record[name].split())
+
+
+def _title_field(record: dict[str, Any]) -> str | None:
+    fields = {name.lower(): name for name, value in record.items() if isinstance(value, str) and value.strip()}
+    named = (fields[title] for title in TITLES if title in fields)
+    return next((name for name in named if len(record[name]) <= TITLE_CHARACTERS), None)
+
+
+def _is_text(name: str, value: str) -> bool:
+    return bool(value.strip()) and (name.lower() in BODIES or len(value) > SHORT or "\n" in value.strip())
+
+
+def _lines(name: str, value: Any) -> Iterator[str]:
+    """A field as lines; one inside another bears the names of both."""
+    if isinstance(value, dict):
+        for inner, one in value.items():
+            yield from _lines(f"{name}.{inner}" if name else inner, one)
+    elif isinstance(value, list) and any(isinstance(one, dict | list) for one in value):
+        for one in value:
+            yield from _lines(name, one)
+    elif shown := ", ".join(map(_shown, value if isinstance(value, list) else [value])):
+        yield f"{name}: {shown}" if name else shown
+
+
+def _shown(value: object) -> str:
+    if value is None or isinstance(value, bool):
+        return {None: "", True: "true", False: "false"}[value]
+    return " ".join(str(value).split())
+
+
+JSON_BYTES = 20_000_000
+DATES = ("updated", "modified", "date", "published", "created")
+
+
+def parse_json(data: bytes, charset: str = "") -> Extract:
+    """The text of one JSON value; if it is one record, with its title and date."""
+    if len(data) > JSON_BYTES:
+        raise Unreadable("too large", f"its {len(data)} bytes of JSON are more than {JSON_BYTES}")
+    value = _loaded(clean(decode(data, charset, JSON_BYTES)))
+    if value is None:
+        raise Unreadable("broken", "it is no JSON")
+    records = value[0] if isinstance(value[0], list) else value
+    text = "\n\n".join(up_to_limit(chain.from_iterable(map(record_blocks, records))))
+    record = value[0] if isinstance(value[0], dict) else {}
+    dates = (iso_date(str(record.get(name) or "")) for name in DATES)
+    return Extract(title_of(record), text, next(filter(None, dates), ""))
+
+
+def parse_jsonl(data: bytes, charset: str = "") -> Extract:
+    """The text of records, each on a line of its own; lines that are none stay as they are."""
+    text = clean(decode(data, charset))
+    lines = (line for line in text.split("\n") if line.strip())
+    blocks = list(up_to_limit(chain.from_iterable(map(_line, lines))))
+    return Extract("", "\n\n".join(blocks), is_cut=len(data) > TEXT_BYTES)
+
+
+def _line(line: str) -> Iterator[str]:
+    value = _loaded(line)
+    return iter([line]) if value is None else record_blocks(value[0])
+
+
+def _loaded(text: str) -> list[Any] | None:
+    """The value in a list, because it may be null; none if the text is no JSON."""
+    try:
+        return [json.loads(text)]
+    except (ValueError, RecursionError):
+        return None

@@ -1,0 +1,133 @@
+"""Plain text and Markdown, with title and date as people write them; titles and dates of other files too."""
+
+from __future__ import annotations
+
+import re
+
+from ...evidence.text.dates import date_at, dates_in
+from ...evidence.text.words import tokens
+from ..records import Extract
+
+TITLE_CHARACTERS = 200
+LINE_CHARACTERS = 150
+"""Longest first line that is taken for a title."""
+
+_PROGRAM_TITLES = re.compile(
+    r"^(?:untitled|unbenannt|ohne titel|sans titre|sin t[íi]tulo|microsoft (?:word|powerpoint|excel)\b|power ?point[- ]"
+    r"|présentation powerpoint|presentación de powerpoint|slide \d)"
+    r"|^(?:document|dokument|documento|word document|presentation|präsentation|présentation|presentación|slide|book"
+    r"|mappe|classeur|libro|workbook|title|titel|\(?anonymous\)?|\(?unspecified\)?)[ -]?\d*$"
+    r"|\.[a-z]\w{1,4}$",
+    re.IGNORECASE,
+)
+# "… is closed." and "Dear members,", but not "… Brewing Co." and "… U.S.A."
+_SENTENCE_END = re.compile(r"(?:[,;。]|(?:^|\s)[^\sA-Z]\S*\.)$")
+_FARTHEST = 1000
+"""Characters within which a title ends; of a whole file in one line no more is looked at."""
+_NEXT_HEADING = re.compile(r"\s#{2,6}\s")
+# What stands behind a bar, or in bold with parts of its own; a first word alone may be the name of the site.
+_SECOND_PART = re.compile(r"^(\S+\s.*?\S)\s(?:\|\s|[*_]{2}(?=\S[^*_]*\s[|–—-]\s)).*$")
+_LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)")
+_EMPHASIS = re.compile(
+    r"(?<![\w*])(?:(?P<stars>\*{1,3})(?=\S)([^*]+)(?<=\S)(?P=stars)|(?P<lines>_{1,3})(?=\S)([^_]+\s[^_]+)(?<=\S)(?P=lines)"
+    r"|(?P<ticks>`+)([^`]+)(?P=ticks))(?![\w*])"
+)
+_SIGNS_BEFORE = re.compile(r"^(?:#{1,6}\s+|[|>]\s)+")
+_ENDS = re.compile(r"^[*_]{2,}|\s+\{#[^{}]*\}$|\s*(?:[*_]{2,}|\s#+|\|)$")
+_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
+
+
+def plain_title(title: str) -> str:
+    """The title in one line without Markdown's markup, and without what follows where lines have run together."""
+    first = _NEXT_HEADING.split(_SIGNS_BEFORE.sub("", " ".join(title[:_FARTHEST].split())), maxsplit=1)[0]
+    words = _LINK.sub(r"\1", _SECOND_PART.sub(r"\1", first))
+    words = _EMPHASIS.sub(lambda found: found[2] or found[4] or found[6], words)
+    line = _ESCAPED.sub(r"\1", _ENDS.sub("", words.strip())).strip()
+    return line if any(map(str.isalnum, line)) else ""
+
+
+def telling_title(title: str) -> str:
+    """The title in one line, or nothing if it says nothing of what the file is about."""
+    line = " ".join(title.split())
+    return line if any(map(str.isalpha, line)) and not _PROGRAM_TITLES.search(line) else ""
+
+
+def first_line(text: str) -> str:
+    """The first line as a title, if it is short enough, made of words, and no sentence; empty otherwise."""
+    line = plain_title(re.split(r"[\n\f]", text.lstrip(), maxsplit=1)[0])
+    is_title = len(line) <= LINE_CHARACTERS and not _SENTENCE_END.search(line)
+    return line if is_title and any(map(str.isalpha, line)) else ""
+
+
+TOP = 600
+"""Characters at the beginning of a page in which its date stands."""
+WORDS = 6
+"""Words of such a line at most, besides the date."""
+PUBLISHED = frozenset(
+    {"published", "posted", "publication", "veroffentlicht", "publie", "publicado", "pubblicato", "gepubliceerd"}
+)
+"""Words before the day on which a page was published."""
+DAY = len("2024-05-03")
+
+# The first day of a clock that was never set, and the day on which the template of a program was made.
+_PROGRAM_DATES = {
+    "1900-01-01", "1904-01-01", "1970-01-01", "1980-01-01", "1999-11-30", "2000-01-01",
+    "2013-01-27", "2013-12-23",
+}  # fmt: skip
+
+
+def iso_date(words: str) -> str:
+    """The date that a field begins with; empty if there is none, or one that a program put there by itself."""
+    found = date_at(words.strip(), 0)
+    return found.iso if found and found.iso not in _PROGRAM_DATES else ""
+
+
+def dateline(text: str, today: str) -> str:
+    """The day alone on a line at the top of a page, or behind a word of publishing; empty if none stands so.
+
+    Today's is none: portals greet with it; nor are days still to come, on which something will happen.
+    """
+    for line in text[:TOP].splitlines():
+        for found in dates_in(line):
+            rest = tokens(f"{line[: found.start]} {line[found.end :]}")
+            is_of_page = len(rest) <= WORDS and (not rest or not PUBLISHED.isdisjoint(rest))
+            if is_of_page and len(found.iso) == DAY and (not today or found.iso < today):
+                return found.iso
+    return ""
+
+
+_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
+_HEADING = re.compile(r"^#{1,6}[ \t]+(\S.*)$", re.MULTILINE)
+_UNDERLINED = re.compile(r"^([^\n]+)\n(?:=+|-+|~+|\*+)[ \t]*$", re.MULTILINE)
+_DATES = ("updated", "lastmod", "last_modified_at", "modified", "date", "published", "pubdate", "created")
+
+
+def parse_markdown(text: str) -> Extract:
+    """Title and date from the front matter, the title else from the first heading."""
+    found = _FRONT_MATTER.match(text)
+    fields = _fields(found.group(1)) if found else {}
+    body = text[found.end() :] if found else text
+    dates = (iso_date(fields.get(name, "")) for name in _DATES)
+    # A file of nothing but front matter still has that to say.
+    return Extract(
+        fields.get("title") or first_heading(body), body if body.strip() else text, next(filter(None, dates), "")
+    )
+
+
+def parse_text(text: str) -> Extract:
+    """Its title is the first line, if that stands apart from the rest."""
+    _, _, rest = text.lstrip().partition("\n")
+    second = rest.partition("\n")[0].strip()
+    is_apart = bool(rest) and not second.strip("=-~*#")
+    return Extract(first_line(text) if is_apart else "", text)
+
+
+def first_heading(text: str) -> str:
+    """The first heading of a Markdown text; empty if there is none."""
+    heading = _HEADING.search(text) or _UNDERLINED.search(text)
+    return heading.group(1).rstrip() if heading else ""
+
+
+def _fields(front_matter: str) -> dict[str, str]:
+    pairs = (line.partition(":") for line in front_matter.splitlines())
+    return {key.strip().lower(): value.strip().strip("\"'") for key, _, value in pairs}

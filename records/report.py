@@ -1,0 +1,173 @@
+"""A report: its draft, the claims in it with the passages behind them, and the audit of the run."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, model_validator
+
+from .base import Record
+from .research import Action
+from .sources import NotRead
+
+SupportVerdict = Literal["supported", "unchecked", "unsupported"]
+ClaimVerdict = Literal["supported", "unchecked", "unsupported", "uncited"]
+_EARLIER = {"partly": "unchecked"}
+"""Words of reports that were checked before there were only these."""
+_Read = BeforeValidator(lambda verdict: _EARLIER.get(verdict, verdict))
+Repair = Literal["rewritten", "cited anew", "hedged"]
+
+
+class Draft(Record):
+    """A report as its writer wrote it, before it is checked."""
+
+    text: str
+    """Its body, with bare markers `[n]` numbered in order of first use, and `[0]` where a citation named no source."""
+    sources: tuple[str, ...]
+    """Keys of the cited sources; the first has the number 1."""
+    streamed: str
+    """The body as it was streamed, with the same numbers."""
+    streamed_sources: tuple[str, ...]
+    """Keys of the sources that were cited in it."""
+    seconds_before: float
+    """Active seconds of the run before it."""
+    removed_markers: int
+    """Markers that named no source and were removed."""
+    has_gaps: bool
+    """Whether research has left something open or out."""
+
+
+class CitedPassage(Record):
+    """The best passage that one source has for one sentence."""
+
+    source: str
+    """Key of the source."""
+    verdict: Annotated[SupportVerdict, _Read]
+    """How well the passage supports the sentence."""
+    score: float
+    """The same as a number, from 0 to 1; see `check_claim`."""
+    quote: str
+    """The passage, verbatim; empty if the text of the source is not kept."""
+    start: int
+    """Where it begins in the text, in characters."""
+    end: int
+    """Where it ends."""
+    content_hash: str
+    """SHA-256 (hex) of the text in the store; empty if there is none."""
+    page: int = 0
+    """Page of the document on which it begins, from 1; 0 if the text has no pages, or one."""
+    reasons: tuple[str, ...] = ()
+    """What speaks against the passage, in words for the reader."""
+    judge: str = ""
+    """Name of the model that gave the verdict; empty: it follows from rules alone."""
+
+
+class ClaimCheck(Record):
+    """A sentence of the report that claims something, and what was found about it."""
+
+    start: int
+    """Where it begins in the text of the report, in characters."""
+    end: int
+    """Where it ends, its markers included."""
+    verdict: Annotated[ClaimVerdict, _Read]
+    """That of all its passages together; `uncited`: it has figures and names no source."""
+    passages: tuple[CitedPassage, ...] = ()
+    """One for each source that it cites, in the order of its markers."""
+    independent: int = 0
+    """Sources that support it, reprints of one text counted once."""
+    repair: Repair | None = None
+    """How it was repaired; none if it stands as it was written."""
+    is_marked: bool = False
+    """Whether the report says behind it that it is not verified."""
+
+
+class Disagreement(Record):
+    """Two claims of different sources that cannot both hold."""
+
+    claims: tuple[str, str]
+    """The claims."""
+    sources: tuple[str, str]
+    """Keys of the sources, in the order of the claims."""
+
+
+class Audit(Record):
+    """The account of a finished report, in figures."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, values: Any) -> Any:
+        """Take an account of an earlier version."""
+        return {_EARLIER.get(name, name): value for name, value in values.items()} if "partly" in values else values
+
+    sentences: int
+    """Sentences of the report."""
+    cited: int
+    """Those that cite a source."""
+    supported: int
+    """Those of the cited ones that their sources support."""
+    unchecked: int
+    """Those of which rules alone do not tell, and that no model has judged."""
+    unsupported: int
+    """Those that their sources do not support."""
+    uncited: int
+    """Sentences with figures that cite nothing."""
+    repaired: int
+    """Sentences that were rewritten, cited anew or hedged after the first check."""
+    marked: int
+    """Sentences behind which the report says that they are not verified."""
+    removed_markers: int
+    """Citations that named no source and were removed."""
+    sources_read: int
+    """Sources whose text was read for this question."""
+    sources_cited: int
+    """Sources that the report cites."""
+    independent_sources: int
+    """The same, reprints of one text counted once."""
+    excerpts_cited: int = 0
+    """Sources that it cites although nothing but what a search showed of them was read."""
+    reprints: tuple[tuple[str, ...], ...] = ()
+    """Keys of cited sources that are nearly the same text, group by group."""
+    disagreements: tuple[Disagreement, ...] = ()
+    """Where sources contradict each other."""
+    open_gaps: tuple[str, ...] = ()
+    """What was looked for and not found."""
+    not_read: tuple[NotRead, ...] = ()
+    """What could not be read."""
+    model_calls: int
+    """Calls of models, up to this account."""
+    input_tokens: int
+    """Tokens that they read."""
+    output_tokens: int
+    """Tokens that they wrote."""
+    usd: float
+    """Money in US dollars, as far as it is known."""
+    seconds: float
+    """Active seconds of the run."""
+    failures: tuple[str, ...] = ()
+    """What went wrong while the report was checked, as the listeners were told."""
+
+
+class Brief(Record):
+    """What the planned strategy knows before its plan."""
+
+    orientation: str = ""
+    """Where the results of the orientation stand in the store (SHA-256, hex); empty if there are none."""
+    actions: tuple[Action, ...] = ()
+    """The searches that brought them."""
+    summary: str = ""
+    """What the conversation comes to."""
+    began: float = 0.0
+    """Active seconds of the run when its planning began: the time until then is not counted against it."""
+
+
+class Report(Record):
+    """The report of one question."""
+
+    text: str
+    """Its body, with bare markers `[n]` numbered in order of first use."""
+    sources: tuple[str, ...]
+    """Keys of the cited sources; the first has the number 1."""
+    claims: tuple[ClaimCheck, ...] = ()
+    """Its sentences that claim something, checked; none if that was not wanted."""
+    audit: Audit | None = None
+    """The account of it; none if it was not checked."""

@@ -1,0 +1,250 @@
+"""A run and its research: what is asked for, what researchers bring back, what was spent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from .base import Record
+from .sources import NotRead
+
+RunStatus = Literal["running", "waiting", "completed", "completed_with_gaps"]
+Ending = Literal["done", "partial", "failed"]
+Decision = Literal["again", "research", "report"]
+Entry = Literal["question", "answer", "plan_reply", "follow_up", "continuation"]
+
+
+class Action(Record):
+    """One tool call of a researcher and what came of it."""
+
+    id: str
+    """Id of the tool call."""
+    tool: str
+    """Name of the tool."""
+    inputs: tuple[str, ...]
+    """Queries or addresses that it was given."""
+    found: tuple[str, ...] = ()
+    """Keys of the sources that it brought."""
+    problems: tuple[str, ...] = ()
+    """What could not be searched or read, and why."""
+    not_read: tuple[NotRead, ...] = ()
+    """Pages and documents among these problems."""
+    redacted: tuple[str, ...] = ()
+    """Words that were left out of queries because they stand in the user's documents only."""
+    fault: str = ""
+    """Why nothing at all could be searched and nothing will be; empty if something could."""
+
+
+class Scope(Record):
+    """What a question may search, frozen at its start: whoever resumes it searches no more and no less."""
+
+    docs: tuple[str, ...] = ()
+    """The user's folders and files, absolute."""
+    engines: tuple[str, ...] = ()
+    """Engines that search the web, by name."""
+    domains_allow: tuple[str, ...] = ()
+    """Domains that are searched and read; all if empty."""
+    domains_deny: tuple[str, ...] = ()
+    """Domains that are neither searched nor read."""
+    published_after: str = ""
+    """Day before which web results are left out (ISO 8601); empty for none."""
+    mix_private: bool = False
+    """Whether web queries may use words that only the user's documents say."""
+    documents: str = ""
+    """The list of the user's documents, or of their folders, as the models that plan and search are shown it."""
+    whole: tuple[str, ...] = ()
+    """Addresses of all the user's documents, if they are short: each researcher reads them all and searches none."""
+
+    @property
+    def reads_all(self) -> bool:
+        """Whether documents are read whole, and not searched."""
+        return bool(self.whole)
+
+
+class Assignment(Record):
+    """A piece of research that the orchestrator asked for."""
+
+    id: str
+    """Id of the tool call that asked for it."""
+    question_id: str
+    """The question that it serves."""
+    cycle: int
+    """The orchestrator's cycle, from 0."""
+    position: int
+    """Place among the calls of the cycle, from 0."""
+    thought: str = ""
+    """The orchestrator's thought that led to it."""
+
+
+class Finding(Assignment):
+    """What one researcher brings back for one task."""
+
+    task: str
+    """The task as it was given."""
+    text: str
+    """The finding, with the researcher's own source numbers in brackets."""
+    sources: tuple[str, ...] = ()
+    """Keys of the researcher's sources; the first has the local number 1."""
+    ended: Ending
+    """`partial`: a limit or an error ended the research before the researcher did."""
+    reason: str = ""
+    """Why it is partial or failed, in words for the reader."""
+    missing: tuple[str, ...] = ()
+    """What the researcher says that its task asks for and it has not found."""
+    is_withheld: bool = False
+    """Whether a filter of the model's provider refuses to have it read."""
+    withheld: int = 0
+    """Results of its tools that such a filter refuses to have read."""
+    failures: tuple[str, ...] = ()
+    """What went wrong on the way, as the listeners were told."""
+    seconds: float = 0.0
+    """Active seconds that the research took."""
+    actions: tuple[Action, ...] = ()
+    """Its tool calls, in order."""
+    numbered: str | None = None
+    """The text with the numbers of the thread; none until `collect` has seen it."""
+    dropped_markers: int = 0
+    """Markers that named no source and were removed."""
+
+
+class Task(Assignment):
+    """What a researcher is given, and all that it is given."""
+
+    text: str
+    """The task in words."""
+    turn: int
+    """Turn index of its packets."""
+    date: str
+    """Today's date in words, as frozen at the start of the question."""
+    language: str
+    """Language of all prose."""
+    scope: Scope
+    """What it may search."""
+    seconds: float
+    """Active seconds until it must start writing."""
+    tokens: int | None
+    """Tokens that it may spend, input and output; none: unlimited."""
+    searches: int | None
+    """Searches that it may make; none: unlimited."""
+    fetches: int | None
+    """Pages that it may open; none: unlimited."""
+    tool_calls: int | None = None
+    """Calls of research tools that it may make; none: unlimited."""
+    usd: float | None
+    """Money that it may spend, in US dollars; none: unlimited."""
+
+
+class Plan(Record):
+    """The research plan."""
+
+    text: str
+    """As the model wrote it, or as the user edited it."""
+    steps: tuple[str, ...]
+    """Its numbered steps, one to six."""
+    left_out: int = 0
+    """Steps that it had beyond the limit."""
+    review: Literal["none", "approved", "rejected"] = "none"
+    """What the user said of it, where the user is asked."""
+    comment: str = ""
+    """Why the user rejected it."""
+
+    @property
+    def remark(self) -> str:
+        """What a reader is told of the steps beyond the limit; empty if there are none."""
+        words = f"The plan had more steps than are carried out ({self.left_out} left out: max_plan_steps)."
+        return words if self.left_out else ""
+
+
+class Spent(Record):
+    """What one model call or tool call cost."""
+
+    role: str
+    """The model's role, or the tool's name."""
+    input_tokens: int = 0
+    """Tokens read, cached ones included."""
+    cached_tokens: int = 0
+    """Tokens read from the provider's cache."""
+    output_tokens: int = 0
+    """Tokens written."""
+    searches: int = 0
+    """Queries sent, each once for every engine."""
+    fetches: int = 0
+    """Web pages fetched and documents opened."""
+    tool_calls: int = 0
+    """Calls of research tools that were carried out."""
+    usd: float = 0.0
+    """Money in US dollars, as far as it is known."""
+
+
+class Run(Record):
+    """The question under research, frozen at its start, and where the run stands."""
+
+    id: str
+    """Id of the question."""
+    question: str
+    """The question as asked."""
+    date: str
+    """Date at the start, in words."""
+    language: str
+    """Language of all prose, as prompts name it: "German"."""
+    language_code: str = ""
+    """Its ISO 639-1 code; empty where it is not known."""
+    is_resumable: bool
+    """Whether a checkpointer can hold the pause of a question to the user."""
+    scope: Scope = Scope()
+    """What it may search."""
+    version: str
+    """Version of the code that started it."""
+    entry: Entry = "question"
+    """How the latest message came in."""
+    active_seconds: float = 0.0
+    """Time at work so far; pauses are not counted."""
+    lost_seconds: float = 0.0
+    """Part of it that went into calls whose node failed or was stopped."""
+    assumptions: tuple[str, ...] = ()
+    """What was taken for granted instead of asking, stated in the report."""
+    notices: tuple[str, ...] = ()
+    """What the reader should know about this run: an unknown window, say."""
+    not_read: tuple[NotRead, ...] = ()
+    """Documents that cannot be searched, the first of them."""
+    status: RunStatus = "running"
+    """Where the run stands."""
+    stop_reason: str = ""
+    """Which limit ended the research, if one did."""
+
+
+class Progress(Record):
+    """How far the orchestrator has come with this question."""
+
+    cycle: int = 0
+    """Rounds of research that were dispatched."""
+    thinks: int = 0
+    """Thoughts in a row."""
+    mistakes: int = 0
+    """Calls in a row that could not be run."""
+    nudges: tuple[str, ...] = ()
+    """Reminders that were given once and are not given again."""
+    thought: str = ""
+    """The latest thought, kept for the research that follows it."""
+    opening: int = 0
+    """Messages of the conversation when the orchestrator began; later ones stand in the transcript."""
+    seen_messages: int = 0
+    """Messages of the conversation that the orchestrator has been shown."""
+    turn: int = 0
+    """Turn index of the next packets."""
+    decision: Decision = "again"
+    """What comes next."""
+    activities: tuple[tuple[int, str], ...] = ()
+    """What the planned strategy was about, apart from its steps: turn index and kind."""
+    failures: tuple[tuple[int, str], ...] = ()
+    """What failed meanwhile: turn index and words for the reader."""
+
+
+def merge_findings(current: Mapping[str, Finding], update: Mapping[str, Finding]) -> dict[str, Finding]:
+    """Add new findings; a finding with the thread's numbers wins over the same one without."""
+    merged = dict(current)
+    for key, finding in update.items():
+        known = merged.get(key)
+        if known is None or known.numbered is None or finding.numbered is not None:
+            merged[key] = finding
+    return merged

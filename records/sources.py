@@ -1,0 +1,101 @@
+"""Sources as the state holds them, and what could not be read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from .base import Record
+
+Extent = Literal["whole", "part", "excerpt", "not opened"]
+"""What was read of a source: all of its text, its beginning, or only what a search showed of it, be it that nobody
+opened it or that it could not be opened."""
+
+
+class Source(Record):
+    """Something that was found, and perhaps read."""
+
+    key: str
+    """Identity: the canonical web address, or the file's URI."""
+    title: str
+    """Title as the source gives it."""
+    location: str
+    """Where a reader opens it: the final web address, or the file's URI."""
+    address: str
+    """What a model passes to `open_url` to read it."""
+    kind: Literal["document", "web"]
+    """A file of the user, or a page of the web."""
+    date: str = ""
+    """Date of the source as it states it (ISO 8601); empty if it states none."""
+    content_hash: str = ""
+    """SHA-256 (hex) of the full text in the store; empty as long as only an excerpt was seen."""
+    is_cut: bool = False
+    """Whether its text is longer than what was read of it."""
+    failure: str = ""
+    """Why it could not be opened, in a word (see `NotRead.code`); empty if it was, or nobody tried."""
+    superseded_by: str = ""
+    """Key of the version of this document that is in force; empty if it is this one, or none is known."""
+    is_draft: bool = False
+    """Whether it is a draft, and not what was decided."""
+    in_force_from: str = ""
+    """From when on it is in force (the beginning of an ISO date) if that was still to come; empty otherwise."""
+    judged_at: str = ""
+    """When it was told which of these three hold (ISO 8601); empty if nobody looked, as where it is only opened."""
+    read_at: str = ""
+    """When the text was read (ISO 8601); empty as long as it was not."""
+    excerpts: tuple[str, ...] = ()
+    """SHA-256 (hex) of the excerpts of it that searches of the web have shown, in the store."""
+    number: int = 0
+    """Number in this thread, from 1; 0 as long as no finding cites it."""
+
+    @property
+    def extent(self) -> Extent:
+        """How much of it was read."""
+        if self.content_hash:
+            return "part" if self.is_cut else "whole"
+        return "not opened" if self.failure else "excerpt"
+
+
+_JUDGEMENT = ("judged_at", "superseded_by", "is_draft", "in_force_from")
+"""What is told of a source's place among its versions."""
+
+
+def merge_sources(current: Mapping[str, Source], update: Mapping[str, Source]) -> dict[str, Source]:
+    """Add new sources; a text that was read wins over an excerpt, the newer over the older, and a number stays."""
+    merged = dict(current)
+    for key, source in update.items():
+        merged[key] = _richer(merged.get(key, source), source)
+    return merged
+
+
+def with_judgement(source: Source, known: Source | None) -> Source:
+    """The source with what was told before of its standing, unless it tells that itself."""
+    if known is None or source.judged_at:
+        return source
+    return source.model_copy(update=dict(zip(_JUDGEMENT, _judgement(known), strict=True)))
+
+
+def _richer(one: Source, other: Source) -> Source:
+    best = max(one, other, key=lambda source: (source.read_at, source.content_hash, source.model_dump_json()))
+    number = min((s.number for s in (one, other) if s.number), default=0)
+    excerpts = tuple(sorted({*one.excerpts, *other.excerpts}))
+    # The later judgement is the greater one.
+    judged = dict(zip(_JUDGEMENT, max(map(_judgement, (one, other))), strict=True))
+    failure = "" if best.content_hash else max(one.failure, other.failure)
+    update = {"number": number, "failure": failure, "date": max(one.date, other.date), "excerpts": excerpts, **judged}
+    return best.model_copy(update=update)
+
+
+def _judgement(source: Source) -> tuple[Any, ...]:
+    return tuple(getattr(source, name) for name in _JUDGEMENT)
+
+
+class NotRead(Record):
+    """Something that was to be read and could not."""
+
+    path: str
+    """The address, or the path of the file."""
+    reason: str
+    """Why, in words."""
+    code: str
+    """The same in one word, for programs; see `reading.records`."""

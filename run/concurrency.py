@@ -1,0 +1,214 @@
+"""Concurrent work: things of an event loop, threads for what blocks, work carried out to its end, slots, attempts."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Coroutine, Hashable, Iterable
+from concurrent.futures import Future
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import wraps
+from typing import Any, Concatenate, Generic, NamedTuple, ParamSpec, Protocol, TypeVar
+from weakref import WeakValueDictionary
+
+from langgraph.errors import GraphBubbleUp
+
+from ..records.channels import Value
+from .errors import TIME_OVER, failure_of
+
+Kept = TypeVar("Kept")
+
+
+class PerLoop(Generic[Kept]):
+    """Makes a thing when a loop first asks for it, and gives the same one from then on."""
+
+    def __init__(self, make: Callable[[], Kept]) -> None:
+        self._make = make
+        self._kept: dict[asyncio.AbstractEventLoop, Kept] = {}
+        self._lock = threading.Lock()
+
+    def get(self) -> Kept:
+        """The thing of the running loop; raises `RuntimeError` where none runs."""
+        loop = asyncio.get_running_loop()
+        with self._lock:
+            # What is kept may refer to its loop, so that weak references would never let go of it.
+            for ended in [each for each in self._kept if each.is_closed()]:
+                del self._kept[ended]
+            if loop not in self._kept:
+                self._kept[loop] = self._make()
+            return self._kept[loop]
+
+
+class Locks:
+    """A lock for each name, as long as somebody holds it or waits for it."""
+
+    def __init__(self) -> None:
+        self._by_name = PerLoop(WeakValueDictionary[Hashable, asyncio.Lock])
+
+    @asynccontextmanager
+    async def alone(self, name: Hashable) -> AsyncIterator[None]:
+        """Nobody else on this event loop works on what bears this name meanwhile."""
+        locks = self._by_name.get()
+        lock = locks.get(name)
+        if lock is None:
+            lock = locks[name] = asyncio.Lock()
+        async with lock:
+            yield
+
+
+Task = Callable[[], None]
+
+
+IDLE_SECONDS = 10.0
+"""How long a thread waits for more work: to start one costs more than most of what it is given to do."""
+
+
+class Threads:
+    """Daemon threads, started when there is work and ended when there was none for a while; for any event loop.
+
+    Whoever gives up waiting can go on at once and end the program, which the threads of the event loop's own pool
+    prevent. Work that was given up before its turn is never begun.
+    """
+
+    def __init__(self, name: str, most: int) -> None:
+        self._name = name
+        self._most = most
+        self._running = self._idle = 0
+        self._tasks: deque[Task] = deque()
+        self._work = threading.Condition()
+
+    async def run(self, work: Callable[[], Value]) -> Value:
+        """Do the work when a thread is free and return what it returns, or raise what it raises."""
+        future: Future[Value] = Future()
+        with self._work:
+            self._tasks.append(lambda: _finish(future, work))
+            is_another_wanted = self._idle < len(self._tasks) and self._running < self._most
+            self._running += is_another_wanted
+            self._work.notify()
+        if is_another_wanted:
+            threading.Thread(target=self._work_off, daemon=True, name=self._name).start()
+        return await asyncio.wrap_future(future)
+
+    def _work_off(self) -> None:
+        while (task := self._next()) is not None:
+            task()
+
+    def _next(self) -> Task | None:
+        with self._work:
+            self._idle += 1
+            is_awaited = self._work.wait_for(lambda: self._tasks, IDLE_SECONDS)
+            self._idle -= 1
+            if is_awaited:
+                return self._tasks.popleft()
+            self._running -= 1
+            return None
+
+
+_all_work = Threads("work", 64)
+
+
+async def in_thread(work: Callable[[], Value]) -> Value:
+    """Do the work in a daemon thread and return what it returns, or raise what it raises."""
+    return await _all_work.run(work)
+
+
+def _finish(future: Future[Value], work: Callable[[], Value]) -> None:
+    if not future.set_running_or_notify_cancel():
+        return
+    try:
+        future.set_result(work())
+    except BaseException as error:  # noqa: BLE001 - raised again where the result is awaited
+        future.set_exception(error)
+
+
+Given = ParamSpec("Given")
+
+
+class Unbroken:
+    """Carries out transactions: one that was broken off in its middle would stay open and lock the file."""
+
+    def __init__(self) -> None:
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    async def do(self, work: Coroutine[Any, Any, Value]) -> Value:
+        """What the work brings; a cancellation reaches the caller alone."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return await asyncio.shield(task)
+
+    async def end(self) -> None:
+        """Wait for all that nobody waits for any more."""
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+class _Writer(Protocol):
+    unbroken: Unbroken
+
+
+Writer = TypeVar("Writer", bound=_Writer)
+
+
+def unbroken(
+    method: Callable[Concatenate[Writer, Given], Coroutine[Any, Any, Value]],
+) -> Callable[Concatenate[Writer, Given], Coroutine[Any, Any, Value]]:
+    """Have each call of the method carried out to its end."""
+
+    @wraps(method)
+    async def whole(self: Writer, /, *given: Given.args, **named: Given.kwargs) -> Value:
+        return await self.unbroken.do(method(self, *given, **named))
+
+    return whole
+
+
+_SLOTS = PerLoop(WeakValueDictionary[str, asyncio.Semaphore])
+
+
+@asynccontextmanager
+async def slot(round_id: str, most: int) -> AsyncIterator[None]:
+    """Wait for one of the round's `most` slots, first come first served, and hold it."""
+    rounds = _SLOTS.get()
+    slots = rounds.get(round_id)
+    if slots is None:
+        slots = rounds[round_id] = asyncio.Semaphore(most)
+    async with slots:
+        yield
+
+
+class Failed(NamedTuple):
+    """That it brought nothing."""
+
+    reason: str
+    """Why, in words for the reader."""
+    is_late: bool
+    """Whether the time was over."""
+
+
+async def tried(
+    work: Coroutine[Any, Any, Value], seconds: float, booking: AbstractAsyncContextManager[None]
+) -> Value | Failed:
+    """What the work brings in so many seconds, its costs booked; raises what stops the whole run."""
+    if seconds <= 0:
+        # A clock that has run out is noticed only where the work has to wait.
+        work.close()
+        return Failed(TIME_OVER, is_late=True)
+    clock = asyncio.timeout(seconds)
+    try:
+        async with booking, clock:
+            return await work
+    except GraphBubbleUp:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever a model raises ends this researcher alone
+        return Failed(TIME_OVER if clock.expired() else failure_of(error), clock.expired())
+
+
+async def together(works: Iterable[Coroutine[Any, Any, Value]]) -> list[Value]:
+    """What all of them bring, in their order; if one raises or nobody waits any more, none goes on."""
+    tasks = [asyncio.create_task(work) for work in works]
+    try:
+        return await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,297 @@
+"""What a step of a typed plan knows, asks its model and comes back with."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Coroutine, Iterable, Sequence
+from itertools import chain
+from typing import Any, NamedTuple
+
+from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages.tool import tool_call
+from langgraph.runtime import Runtime
+from langgraph.types import StreamWriter
+
+from ..evidence.memory.learned import facts_of, in_view, is_confident, plain_fact
+from ..evidence.memory.observations import answers, open_gaps
+from ..records.base import short_hash
+from ..records.channels import Value
+from ..records.plan import Learning, Observation, PlanStep, StepOutcome, Suggestion, last_verdict
+from ..records.research import Finding, Spent
+from ..run import tool_names
+from ..run.branches import Judgement, StepState, StepTask, assignment_of, noticed
+from ..run.clock import Watch
+from ..run.concurrency import Failed, tried
+from ..run.context import Context
+from ..run.events.emit import QuietTeller
+from ..run.events.packets import SectionEnd, emit
+from ..run.events.steps import step_done
+from ..run.fencing import as_elements, as_gaps, as_learned, as_sources, known
+from ..run.ledger import booked
+from ..run.limits import Limits
+from ..run.store.pages import Pages, pages_of
+from ..state import ResearchState
+from ..tools.offer import offered_tools
+from ..tools.read_documents import behind_documents
+from ..tools.results import results_in
+from ..tools.tool import as_lines
+from .facts import facts_of_step
+from .fill_in import Filler
+from .forms import Judged, LearnedFact, RecordRound
+
+
+def own_learnings(state: ResearchState) -> list[Learning]:
+    """What was learned for the present question, in order."""
+    assert state.run is not None
+    return [learning for learning in state.learnings.values() if learning.question_id == state.run.id]
+
+
+def own_observations(state: ResearchState) -> list[Observation]:
+    """What was noticed for the present question."""
+    assert state.run is not None
+    return [observation for observation in state.memory.values() if observation.question_id == state.run.id]
+
+
+def sources_of(state: ResearchState, learnings: Iterable[Learning]) -> list[dict[str, Any]]:
+    """The sources of learnings as a model reads them, with the numbers of the thread."""
+    keys = dict.fromkeys(one.source for one in learnings if one.source)
+    return as_sources((state.sources[key] for key in keys), _numbers(state))
+
+
+def with_numbers(state: ResearchState, learnings: Iterable[Learning]) -> list[dict[str, Any]]:
+    """What was learned as a model reads it, each thing once, with the numbers of the thread."""
+    return as_learned(facts_of(learnings), _numbers(state))
+
+
+def _numbers(state: ResearchState) -> dict[str, int]:
+    return {source.key: source.number for source in state.sources.values() if source.number}
+
+
+def gaps_of(state: StepState) -> list[Observation]:
+    """What the step does not know: what it was told so and what it noticed, less what it has answered."""
+    return open_gaps([*state.task.gaps, *state.memory.values()])
+
+
+def given_to(task: StepTask) -> str:
+    """What a step was given when it was sent out, as a model reads it; empty if that is nothing."""
+    keys = dict.fromkeys(one.source for one in task.known if one.source)
+    numbers = {key: number for number, key in enumerate(keys, 1)}
+    learned, elements = as_learned(facts_of(task.known), numbers), as_elements(task.elements)
+    return known(fence_name=short_hash(task.question_id, task.id)[:8], learnings=learned, elements=elements)
+
+
+def knowledge_of(state: StepState, limits: Limits) -> str:
+    """All that a step knows by now, as a model reads it."""
+    step = state.task.step
+    learnings = in_view([list(state.learnings.values()), state.task.known], step.task, limits.memory_tokens)
+    return known(
+        title=step.title,
+        task=step.task,
+        learnings=as_learned(facts_of(learnings), state.numbers),
+        sources=as_sources(state.task.rests_on, state.numbers),
+        elements=as_elements(state.task.elements),
+        gaps=[gap.text for gap in gaps_of(state)][: limits.max_elements],
+    )
+
+
+class StepCall:
+    """Makes them, at the place that the step has come to."""
+
+    def __init__(self, state: StepState, context: Context, runtime: Runtime[Context]) -> None:
+        task = state.task
+        self.place = task.place.model_copy(update={"sub_turn_index": state.turn})
+        self.pages = pages_of(runtime.store, task.question_id)
+        self._task, self._teller = task, QuietTeller(runtime.stream_writer, self.place)
+        self._watch = Watch(context.clock, state.seconds)
+        self.filler = Filler(context, task, self._teller, task.place)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of the step, those of the node included: calls side by side take as long as the longest."""
+        return self._watch.seconds
+
+    @property
+    def costs(self) -> dict[str, Spent]:
+        """What they have cost."""
+        return self._teller.bill.costs
+
+    async def tried(self, work: Coroutine[Any, Any, Value]) -> Value | Failed:
+        """What the work brings in the time that is left to the step; raises what stops the whole run."""
+        task = self._task
+        booking = booked(self.pages, task.question_id, self._teller.bill, researcher=task.id)
+        brought = await tried(work, task.seconds - self.seconds, booking)
+        if isinstance(brought, Failed) and not brought.is_late:
+            # A store that cannot write down what the calls have cost, say.
+            self.filler.fail(brought.reason)
+        return brought
+
+
+INSIGHT_CONFIDENCE = 0.8
+"""Confidence of an insight: it is noted only where the step's results are sure enough."""
+
+
+class Learned(NamedTuple):
+    """What was new in the results."""
+
+    learnings: dict[str, Learning]
+    """The learnings, by id."""
+    memory: dict[str, Observation]
+    """The gaps that they answer, and what of them contradicts each other, by key."""
+
+
+async def ask_round(state: StepState, context: Context, pages: Pages, filler: Filler) -> RecordRound | None:
+    """Have the form of a round filled in, in the one conversation of the step; none if that fails.
+
+    As long as nothing was searched, it says only what is searched for first.
+    """
+    limits, task = context.limits, state.task
+    notes = await pages.fill_in(state.notes)
+    opening = [HumanMessage(text) for text in (task.step.task, given_to(task)) if text]
+    said = behind_documents(opening, notes)
+    return await filler.ask_if_possible(
+        RecordRound,
+        "researcher",
+        "study",
+        said,
+        facts=facts_of_step(state, results_in(notes[-1:]) if state.has_results else ()),
+        offered=list(offered_tools(context, has_read_all=task.scope.reads_all)),
+        has_read_all=task.scope.reads_all,
+        max_queries=limits.max_queries,
+        documents="" if task.scope.reads_all else task.scope.documents,
+        iteration=state.iteration + (not state.has_results),
+        max_iterations=limits.max_step_iterations,
+        has_results=state.has_results,
+        gaps=known(gaps=as_gaps(gaps_of(state)[: limits.max_elements])),
+    )
+
+
+def asked(form: RecordRound, call_id: str) -> AIMessage:
+    """The form as the model's message: what is found next becomes its result."""
+    said = form.model_dump(exclude_defaults=True)
+    return AIMessage("", tool_calls=[tool_call(name=tool_names.RECORD_ROUND, args=said, id=call_id)])
+
+
+def new_queries(queries: Sequence[str], state: StepState, most: int) -> tuple[str, ...]:
+    """The queries that were not asked before."""
+    before = {query.casefold() for iteration in state.iterations for query in iteration.queries}
+    before |= {query.casefold() for query in state.queries}
+    lines: list[str] = as_lines(list(queries))
+    return tuple(query for query in dict.fromkeys(lines) if query.casefold() not in before)[:most]
+
+
+def learned_in(form: RecordRound, state: StepState, shown: Iterable[int]) -> Learned:
+    """What is new, and the gaps that are answered by now; facts of documents that were not `shown` are left out."""
+    task, open_now, numbers = state.task, gaps_of(state), set(shown)
+    noted = [*task.gaps, *state.memory.values()]
+    # What an earlier question has learned is learned for this one, too, where its sources say it again.
+    given = [one for one in task.known if one.question_id == task.question_id]
+    before = {(learning.source, _plain(learning.text)) for learning in (*given, *state.learnings.values())}
+    pairs = [
+        (one.claim, one.other) for one in form.contradictions if {one.claim.document, one.other.document} <= numbers
+    ]
+    facts = [fact for fact in form.learnings if fact.document in numbers]
+    learnings: dict[str, Learning] = {}
+    for one in (one for fact in (*facts, *chain.from_iterable(pairs)) for one in _learned(fact, state, numbers)):
+        if one.text and (one.source, _plain(one.text)) not in before:
+            before.add((one.source, _plain(one.text)))
+            learnings[one.id] = one
+    memory: dict[str, Observation] = {}
+    for claim, other in ((_learned(claim, state)[0], _learned(other, state)[0]) for claim, other in pairs):
+        if claim.source != other.source and claim.text and other.text:
+            said = noticed(state, "contradiction", claim.text, 0.0, (claim.id, other.id), other.text)
+            memory[said.key] = said
+    # Only something that was learned can answer.
+    for number in form.answered_gaps if facts else ():
+        if 0 < number <= len(open_now):
+            closed = answers(open_now[number - 1], noted, task.cycle, task.step.id, state.iteration)
+            memory |= {one.key: one for one in closed}
+    return Learned(learnings, memory)
+
+
+def observed(form: Judged, state: StepState, rests_on: Iterable[str], confidence: float) -> dict[str, Observation]:
+    """The gaps that the form declares, and its insights where what they rest on (ids of learnings) is sure enough."""
+    found: list[Observation] = []
+    learnings = tuple(sorted(rests_on))
+    for insight in form.insights if learnings and is_confident(confidence) else ():
+        if text := " ".join(insight.split()):
+            found.append(noticed(state, "insight", text, INSIGHT_CONFIDENCE, learnings))
+    for gap in form.gaps:
+        if text := " ".join(gap.question.split()):
+            found.append(noticed(state, "gap", text, gap.relevance))
+    return {one.key: one for one in found}
+
+
+def judged_by(form: Judged) -> Judgement:
+    """What the form says of the step."""
+    suggestions = tuple(
+        Suggestion(title=one.title.strip(), task=one.rationale.strip(), requires_search=one.requires_search)
+        for one in form.next_steps
+    )
+    return Judgement(completeness=form.completeness, quality=form.quality, suggestions=suggestions)
+
+
+def _learned(fact: LearnedFact, state: StepState, shown: Collection[int] = ()) -> list[Learning]:
+    """The fact as its source has it, and as the others do that were `shown`."""
+    task, text = state.task, plain_fact(fact.text)
+    documents = dict.fromkeys([fact.document, *(one for one in fact.also if one in shown)])
+    keys = [state.keys[number - 1] for number in documents]
+    return [Learning(text=text, source=key, step=task.step.id, question_id=task.question_id) for key in keys]
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split()).rstrip(".")
+
+
+NOTHING = "Nothing that bears on this was found."
+
+
+def finding_of(state: StepState, failures: Sequence[str], seconds: float) -> Finding:
+    """The learnings as a finding, one a line; `failures` are all that went wrong, `seconds` what it took."""
+    lines = [
+        learning.text + (f" [{state.numbers[learning.source]}]" if learning.source else "")
+        for learning in state.learnings.values()
+    ]
+    ended, reason = state.ended, state.reason
+    if not lines and (failures or ended == "partial"):
+        ended, reason = "failed", reason or failures[-1]
+    return Finding(
+        **assignment_of(state.task),
+        text="\n".join(lines) or NOTHING,
+        sources=tuple(state.keys),
+        ended=ended,
+        reason=reason,
+        failures=tuple(failures),
+        seconds=seconds,
+        actions=tuple(state.actions),
+    )
+
+
+def outcome_of(state: StepState) -> StepOutcome:
+    """What the step did."""
+    return StepOutcome(step=state.task.step.id, iterations=tuple(state.iterations), turns=state.turn)
+
+
+def not_found(state: StepState, finding: Finding) -> dict[str, Observation]:
+    """The gap that a step leaves which is not complete, unless it has failed, or its model has declared what is open.
+
+    Who found nothing new may have found what was known. That others have learned what it was to find is for the final
+    check to say.
+    """
+    verdict = last_verdict(state.iterations)
+    is_complete = bool(state.learnings) if verdict is None else verdict.is_complete
+    has_answer = is_complete and bool(state.learnings or state.task.known)
+    is_declared = any(noted.kind == "gap" and noted.is_open for noted in state.memory.values())
+    if finding.ended == "failed" or has_answer or is_declared:
+        return {}
+    gap = noticed(state, "gap", state.task.step.task, 1.0)
+    return {gap.key: gap}
+
+
+def ended_step(step: PlanStep, finding: Finding) -> PlanStep:
+    """The step with its final status."""
+    status = "failed" if finding.ended == "failed" else "completed"
+    return step.model_copy(update={"status": status, "reason": finding.reason})
+
+
+def tell_end(writer: StreamWriter, finding: Finding, task: StepTask) -> None:
+    """Say that the step is over."""
+    emit(writer, step_done(ended_step(task.step, finding), task.place), SectionEnd(placement=task.place))

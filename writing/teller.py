@@ -1,0 +1,186 @@
+"""Emits a report while it is written, and what its check brought."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+from langgraph.types import StreamWriter
+from typing_extensions import override
+
+from ..evidence.citations.document import said_above
+from ..evidence.citations.labels import labels
+from ..evidence.citations.numbering import by_number
+from ..evidence.citations.rendering import plain_citations
+from ..evidence.citations.stream import CitationStream, Cited, Piece
+from ..evidence.memory.notes import notes_of
+from ..evidence.text.reprints import Unrepeated
+from ..evidence.text.seams import Seam
+from ..records.report import Draft, Report
+from ..records.sources import Source
+from ..run.events.activities import activity
+from ..run.events.emit import ProseTeller, place_key, stop_told
+from ..run.events.packets import (
+    Activity,
+    CitationInfo,
+    MessageDelta,
+    MessageStart,
+    NotesAdded,
+    Packet,
+    Placement,
+    ReportAudited,
+    ReportCitation,
+    ReportRevised,
+    final_document,
+)
+from ..state import ResearchState
+
+
+def draft_begun(sources: Iterable[Source], place: Placement, seconds_before: float) -> MessageStart:
+    """That the draft begins, with all sources that it may cite."""
+    documents = [final_document(source) for source in by_number(sources).values()]
+    return MessageStart(placement=place, final_documents=documents, pre_answer_processing_seconds=seconds_before)
+
+
+def piece_told(piece: Piece, place: Placement) -> Iterator[CitationInfo | MessageDelta]:
+    """A piece of the draft; a citation that is the first of its source is announced."""
+    if not isinstance(piece, Cited):
+        yield MessageDelta(placement=place, content=piece.text)
+        return
+    if piece.is_first:
+        yield CitationInfo(placement=place, citation_number=piece.number, document_id=piece.key)
+    yield MessageDelta(placement=place, content=f"[{piece.number}]")
+
+
+def draft_place(state: ResearchState) -> Placement:
+    """Where the draft stands: behind the thought of its writer, if there was one."""
+    assert state.run is not None
+    place = Placement(turn_index=state.progress.turn)
+    has_thought = bool(state.thoughts.get(place_key(state.run.id, place)))
+    return Placement(turn_index=place.turn_index + has_thought)
+
+
+def check_place(state: ResearchState) -> Placement:
+    """Where the check of the report stands."""
+    return Placement(turn_index=draft_place(state).turn_index + 1)
+
+
+def check_begun(state: ResearchState) -> Activity:
+    """That the report is being checked."""
+    assert state.run is not None
+    return activity("verify", state.run.question, check_place(state))
+
+
+def report_told(state: ResearchState) -> Iterator[ReportRevised | NotesAdded | ReportAudited]:
+    """The report as it stands in the end, where it is not the draft, with its notes and its account."""
+    place, draft, report = check_place(state), state.draft, state.report
+    assert draft is not None and report is not None
+    if is_revised(draft, report):
+        citations = [
+            ReportCitation(citation_number=number, document_id=key) for number, key in enumerate(report.sources, 1)
+        ]
+        yield ReportRevised(placement=place, content=plain_citations(report.text), citations=citations)
+    assert state.run is not None
+    notes, words = notes_of(state), labels(state.run.language_code)
+    above = said_above(report, words, was_researched=bool(state.sources))
+    if notes or above:
+        yield NotesAdded(placement=place, notes=notes, above=above)
+    if report.audit:
+        yield ReportAudited(placement=place, audit=report.audit)
+
+
+def end_told(state: ResearchState, *, was_checked: bool) -> list[Packet]:
+    """All that is told after the draft: what its check brought, and that the run is over."""
+    assert state.run is not None
+    told = list[Packet](report_told(state))
+    last = check_place(state) if was_checked or told else draft_place(state)
+    return [*told, stop_told(state.run, last.turn_index)]
+
+
+def is_revised(draft: Draft, report: Report) -> bool:
+    """Whether the report is another one than the one that was streamed."""
+    return (report.text, report.sources) != (draft.streamed, draft.streamed_sources)
+
+
+class ReportTeller(ProseTeller):
+    """Resolves the citations of the words that come in, shows them and keeps the text, however many calls it takes.
+
+    Between two calls `settle` is called, so that what the next one repeats is not shown twice.
+    """
+
+    def __init__(
+        self,
+        sources: Mapping[str, Source],
+        writer: StreamWriter,
+        turn: int,
+        seconds: float,
+        words: Collection[str],
+    ) -> None:
+        """Take the thread's sources, the turn, the active seconds before the report, and words of what it is about."""
+        super().__init__(writer, Placement(turn_index=turn))
+        self.sources, self.seconds_before, self.words = sources, seconds, words
+        keys = {number: source.key for number, source in by_number(sources.values()).items()}
+        self.citations = CitationStream(keys)
+        self.written = ""
+        """The text as it was shown, without its links."""
+        self.raw = ""
+        """The text as the model wrote it, as far as it was shown."""
+        self.draft = ""
+        """The same, with all of the section that is being written."""
+        self._heading = ""
+        self._seam, self._unrepeated = Seam("", words), None
+
+    is_report = True
+    _unrepeated: Unrepeated | None
+
+    @override
+    def start(self) -> MessageStart:
+        return draft_begun(self.sources.values(), self.placement, self.seconds_before)
+
+    @override
+    def pass_on(self, words: str) -> None:
+        self._take(self._seam.feed(words))
+
+    def settle(self) -> None:
+        """The call is over; what comes next continues the text."""
+        self._take(self._seam.finish())
+        self._seam = Seam(self.draft, self.words)
+
+    def begin_section(self, heading: str) -> None:
+        """What comes next is a section with this heading, if it says anything that the text so far does not.
+
+        Without a heading it goes on where the text so far ends.
+        """
+        breaks = len(self.raw) - len(self.raw.rstrip("\n"))
+        gap = "\n" * max(0, 2 - breaks) if self.raw else ""
+        self._heading = f"{gap}## {heading}\n\n" if heading else ""
+        self._unrepeated = Unrepeated(self.raw)
+        self.draft = self.raw + self._heading
+        self._seam = Seam(self.draft, self.words)
+
+    def end_section(self, *, was_cut: bool) -> None:
+        """The section is over; of one that `was_cut` off, the last sentence is left out."""
+        if self._unrepeated:
+            self._keep(self._unrepeated.finish(was_cut=was_cut))
+            self._unrepeated, self.draft = None, self.raw
+
+    def finish(self) -> None:
+        """No more words come."""
+        self._take(self._seam.finish())
+        self.end_section(was_cut=False)
+        self._show(self.citations.finish())
+
+    def _take(self, words: str) -> None:
+        self.draft += words
+        self._keep(self._unrepeated.feed(words) if self._unrepeated else words)
+
+    def _keep(self, words: str) -> None:
+        if self._heading and words.strip():
+            words, self._heading = self._heading + words.lstrip(), ""
+        if words and not self._heading:
+            self.raw += words
+            self._show(self.citations.feed(words))
+
+    def _show(self, pieces: list[Piece]) -> None:
+        for piece in pieces:
+            self.written += f"[{piece.number}]" if isinstance(piece, Cited) else piece.text
+            self.tell(*piece_told(piece, self.placement))
