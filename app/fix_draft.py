@@ -65,11 +65,8 @@ def _bytes(path: Path | None, name: str) -> bytes:
 def _line(counts: Counts) -> str:
     done = {
         "merged": counts.merged,
-        "renumbered": counts.renumbered,
         "removed": counts.removed,
-        "expanded": counts.expanded,
         "linked": counts.linked,
-        "doubled": counts.doubled,
         "uncited": counts.uncited,
     }
     words = ", ".join(f"{name} {count}" for name, count in done.items())
