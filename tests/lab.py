@@ -137,7 +137,8 @@ class Lab:
         limits = given if isinstance(given, Limits) else Limits(**given)
         # Researchers search, also where the documents are short, unless a test says otherwise.
         limits = Limits(**{"whole_characters": 0, **limits.model_dump(exclude_unset=True)})
-        return Context(models=dict(self.models), docs=(self.folder,), **{**self.settings, "limits": limits})
+        usual = {"models": dict(self.models), "docs": (self.folder,)}
+        return Context(**{**usual, **self.settings, "limits": limits})
 
     async def ask(self, message: Any = QUESTION) -> ResearchState:
         """Send a question (or a command, or None to go on) and return the state afterwards."""
