@@ -24,6 +24,7 @@ from ..run.context import ROLES, Context, Role
 from ..run.conversation import clean
 from ..run.errors import DeepResearchError
 from ..run.events.emit import Teller
+from ..run.events.log import Emitter
 from ..run.events.packets import CallDelayed, Placement
 from ..run.limits import Limits
 from ..run.store.database import FILE_NAME, open_database
@@ -107,7 +108,7 @@ async def _try_models(context: Context) -> list[Look]:
 async def _checks(role: Role, context: Context) -> list[Check]:
     profile = profile_of(role, context)
     window = profile.window if profile.is_window_known else None
-    teller = Teller(_tell_waits, Placement(turn_index=0))
+    teller = Teller(Emitter(_tell_waits), Placement(turn_index=0))
     caller = Caller(role, context, patience_of("doctor", context.limits), teller)
     try:
         examined = await check_model(resolve_model(role, context), window, caller.message)

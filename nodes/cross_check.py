@@ -15,9 +15,10 @@ from ..models.settings import settings_of
 from ..records.plan import FINAL_CHECK, Fact, Learning, Observation
 from ..records.research import Progress, Run, Spent
 from ..run.context import Context
-from ..run.events.activities import activity, told
+from ..run.events.activities import activity
 from ..run.events.emit import QuietTeller
-from ..run.events.packets import Placement, emit
+from ..run.events.log import emitter
+from ..run.events.packets import Placement
 from ..run.fencing import as_gaps, known
 from ..run.ledger import booked
 from ..run.store.pages import pages_of
@@ -48,16 +49,16 @@ async def cross_check(state: ResearchState, runtime: Runtime[Context]) -> CrossC
     if not has_sources or not (insights(own) or contradictions(own) or open_gaps(own)):
         return {}
     place = Placement(turn_index=state.progress.turn)
-    teller = QuietTeller(runtime.stream_writer, place)
+    teller = QuietTeller(emitter(run.id), place)
     filler = Filler(context, run, teller, place)
-    emit(runtime.stream_writer, activity("cross_check", run.question, place))
+    emitter(run.id).emit(activity("cross_check", run.question, place))
     async with booked(pages_of(runtime.store, run.id), run.id, teller.bill):
         memory = await _check(state, own, context, filler)
     found = disagreement(replace(state, memory={**state.memory, **memory}))
-    emit(runtime.stream_writer, *disagreement_told(found, place))
+    emitter(run.id).emit(*disagreement_told(found, place))
     return {
         "run": run.model_copy(update={"active_seconds": run.active_seconds + teller.bill.seconds}),
-        "progress": state.progress.model_copy(update=told(state.progress, place, "cross_check", filler.failures)),
+        "progress": state.progress.model_copy(update={"turn": place.turn_index + 1}),
         "memory": memory,
         "spending": teller.bill.costs,
     }

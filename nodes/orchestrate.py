@@ -24,6 +24,7 @@ from ..run.context import Context, bound
 from ..run.conversation import clean, latest
 from ..run.decisions import PENDING, Order, decide
 from ..run.events.emit import Teller
+from ..run.events.log import emitter
 from ..run.events.packets import Placement, TopLevelBranching
 from ..run.fencing import known
 from ..run.ledger import booked, owed
@@ -53,7 +54,6 @@ class OrchestrateUpdate(TypedDict, total=False):
     findings: dict[str, Finding]
     memory: dict[str, Observation]
     spending: dict[str, Spent]
-    thoughts: dict[str, str]
 
 
 async def orchestrate(state: ResearchState, runtime: Runtime[Context]) -> OrchestrateUpdate:
@@ -76,7 +76,7 @@ async def orchestrate(state: ResearchState, runtime: Runtime[Context]) -> Orches
     named = [address for message in steering for address in addresses_in(clean(message.text))]
     await Addresses(pages, run.id).allow(named)
     await note_user(pages, state.messages, run)
-    teller = Teller(runtime.stream_writer, Placement(turn_index=progress.turn))
+    teller = Teller(emitter(run.id), Placement(turn_index=progress.turn))
     async with booked(pages, run.id, teller.bill):
         reply = await ask_model(_request(state, steering, context, max_cycles, reasons), context, teller)
         update = _carry_out(state, reply, context, teller)
@@ -85,7 +85,7 @@ async def orchestrate(state: ResearchState, runtime: Runtime[Context]) -> Orches
     update["transcript"] = [steering, *update["transcript"]]
     update["findings"] = withheld(state.findings, reply.refused)
     spending = {**new, **teller.bill.costs}
-    return {**update, "run": run, "spending": spending, "thoughts": teller.kept(run.id)}
+    return {**update, "run": run, "spending": spending}
 
 
 def _steering(state: ResearchState) -> list[AnyMessage]:

@@ -15,6 +15,7 @@ from ..run.context import Context
 from ..run.conversation import latest, marked, read_plan
 from ..run.errors import NoPlan
 from ..run.events.emit import ProseTeller, Teller, stop_told
+from ..run.events.log import emitter
 from ..run.events.packets import Placement, PlanDelta, PlanStart, SectionEnd
 from ..run.ledger import booked
 from ..run.store.pages import pages_of
@@ -30,14 +31,13 @@ class PlanUpdate(TypedDict, total=False):
     run: Run
     progress: Progress
     spending: dict[str, Spent]
-    thoughts: dict[str, str]
 
 
 async def plan(state: ResearchState, runtime: Runtime[Context]) -> PlanUpdate:
     """Have the plan written and parse it; an empty one is asked for once more."""
     context, run = settings_of(runtime), state.run
     assert run is not None
-    teller = PlanTeller(runtime.stream_writer, Placement(turn_index=0))
+    teller = PlanTeller(emitter(run.id), Placement(turn_index=0))
     async with booked(pages_of(runtime.store, run.id), run.id, teller.bill):
         text = await _text(state, context, teller)
     written = read_plan(text, context.limits.max_plan_steps)
@@ -46,9 +46,7 @@ async def plan(state: ResearchState, runtime: Runtime[Context]) -> PlanUpdate:
     teller.tell(SectionEnd(placement=teller.placement))
     run = run.model_copy(update={"active_seconds": run.active_seconds + teller.bill.seconds})
     progress = state.progress.model_copy(update={"turn": teller.placement.turn_index + 1})
-    update = PlanUpdate(
-        plan=written, run=run, progress=progress, spending=teller.bill.costs, thoughts=teller.kept(run.id)
-    )
+    update = PlanUpdate(plan=written, run=run, progress=progress, spending=teller.bill.costs)
     if context.review_plan and run.is_resumable:
         update["messages"] = [marked(written.text, "plan")]
         update["run"] = run.model_copy(update={"status": "waiting"})

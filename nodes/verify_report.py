@@ -19,7 +19,7 @@ from ..records.report import Draft, Report
 from ..records.research import Run, Spent
 from ..run.context import Context
 from ..run.events.emit import QuietTeller
-from ..run.events.packets import emit
+from ..run.events.log import emitter
 from ..run.ledger import booked, owed
 from ..run.store.pages import pages_of
 from ..state import ResearchState
@@ -47,11 +47,11 @@ async def verify_report(state: ResearchState, runtime: Runtime[Context]) -> Veri
     assert run is not None and draft is not None
     pages = pages_of(runtime.store, run.id)
     lost = await owed(pages, run.id)
-    run, teller = lost.settled(run), QuietTeller(runtime.stream_writer, check_place(state))
+    run, teller = lost.settled(run), QuietTeller(emitter(run.id), check_place(state))
     started, report = context.clock.seconds(), await asyncio.to_thread(unchecked, draft)
     context = _affordable(context, run)
     if context.verify != "off":
-        emit(runtime.stream_writer, check_begun(state))
+        emitter(run.id).emit(check_begun(state))
         filler = Filler(context, run, teller, teller.placement)
         async with booked(pages, run.id, teller.bill):
             text, notices = await in_one_language(draft.text, run, context, teller, pages)
@@ -67,7 +67,7 @@ async def verify_report(state: ResearchState, runtime: Runtime[Context]) -> Veri
     if context.verify != "off":
         report = await asyncio.to_thread(_audited, state, examined, texts, filler.failures)
         state = replace(state, report=report)
-    emit(runtime.stream_writer, *end_told(state, was_checked=context.verify != "off"))
+    emitter(run.id).emit(*end_told(state, was_checked=context.verify != "off"))
     message = await asyncio.to_thread(report_message, state, report)
     return VerifyReportUpdate(messages=[message], run=run, report=report, spending=spending)
 

@@ -18,9 +18,10 @@ from ..evidence.memory.notes import gaps_of, missing_of
 from ..evidence.text.seams import words_in
 from ..models.settings import settings_of
 from ..records.report import Draft
-from ..records.research import Finding, Run, Spent
+from ..records.research import Finding, Progress, Run, Spent
 from ..run.context import Context
 from ..run.errors import NoReport
+from ..run.events.log import emitter
 from ..run.ledger import booked, owed
 from ..run.schedule import NOTHING_TO_THINK_OVER
 from ..run.store.pages import pages_of
@@ -37,8 +38,8 @@ class WriteReportUpdate(TypedDict):
     run: Run
     draft: Draft
     findings: dict[str, Finding]
+    progress: Progress
     spending: dict[str, Spent]
-    thoughts: dict[str, str]
 
 
 async def write_report(state: ResearchState, runtime: Runtime[Context]) -> WriteReportUpdate:
@@ -49,7 +50,7 @@ async def write_report(state: ResearchState, runtime: Runtime[Context]) -> Write
     lost = await owed(pages, run.id)
     run = lost.settled(run)
     words = await asyncio.to_thread(words_in, _texts(state))
-    teller = ReportTeller(state.sources, runtime.stream_writer, state.progress.turn, run.active_seconds, words)
+    teller = ReportTeller(state.sources, emitter(run.id), state.progress.turn, run.active_seconds, words)
     writer = TextWriter(state, context, teller)
     async with booked(pages, run.id, teller.bill):
         cut = await writer.write()
@@ -74,7 +75,7 @@ async def write_report(state: ResearchState, runtime: Runtime[Context]) -> Write
         draft=draft,
         findings=left_out,
         spending={**lost.new(state.spending), **teller.bill.costs},
-        thoughts=teller.kept(run.id),
+        progress=state.progress.model_copy(update={"turn": teller.placement.turn_index}),
     )
 
 
@@ -108,7 +109,6 @@ def _draft(
         sources=sources,
         streamed=teller.written,
         streamed_sources=teller.citations.cited,
-        seconds_before=teller.seconds_before,
         removed_markers=cleaned.removed,
         has_gaps=has_gaps,
     )

@@ -18,6 +18,7 @@ from deep_research.records.research import Run
 from deep_research.run.context import Context
 from deep_research.run.errors import ModelFailed
 from deep_research.run.events.emit import Teller
+from deep_research.run.events.log import Emitter
 from deep_research.run.events.packets import Placement
 from deep_research.run.limits import Limits
 from deep_research.writing.one_language import rewrite_section
@@ -120,7 +121,7 @@ class Desk:
         self.model = ScriptedChatModel(replies=list(replies))
         self.context = Context(models=self.model, limits=Limits(**limits))
         self.packets: list[Any] = []
-        self.teller = Teller(self.packets.append, Placement(turn_index=3))
+        self.teller = Teller(Emitter(self.packets.append), Placement(turn_index=3))
 
     async def __call__(self, section: str = ENGLISH) -> str | None:
         run = Run(id="q", question="?", date="", language="German", language_code="de", is_resumable=False, version="0")

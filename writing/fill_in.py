@@ -19,7 +19,7 @@ from ..run.calls import NOT_RUN, Calls, answer, call_ids, read_calls
 from ..run.context import Context, Role
 from ..run.errors import ModelFailed, failure_of
 from ..run.events.emit import Teller
-from ..run.events.packets import Placement, emit
+from ..run.events.packets import Placement
 from ..run.events.steps import step_failed
 from ..tools.results import shortener
 from . import check_forms, forms
@@ -90,7 +90,7 @@ class Filler:
     def fail(self, reason: str) -> None:
         """Tell and note that something could not be had."""
         self.failures.append(reason)
-        emit(self._teller.writer, step_failed(self._place, reason))
+        self._teller.tell(step_failed(self._place, reason))
 
     async def _ask(self, form: type[Form], role: Role, messages: Sequence[AnyMessage], facts: Facts) -> Calls:
         most = self._context.limits.form_tokens

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from langgraph.types import StreamWriter
-
 from ..records.base import short_hash
 from ..records.plan import Learning, PlanStep
 from ..records.research import Action, Finding
@@ -15,7 +13,7 @@ from ..run.branches import StepState, StepTask
 from ..run.context import Context
 from ..run.conversation import question_of
 from ..run.events.emit import QuietTeller
-from ..run.events.packets import SectionEnd, emit
+from ..run.events.packets import SectionEnd
 from ..run.store.pages import Pages, refer
 from ..state import ResearchState
 from ..tools import shown
@@ -50,7 +48,7 @@ class NamedPages:
         self._run, self._spending, self._asked = state.run, state.spending, question_of(state.messages)
         self._context, self._pages, self._filler, self._teller = context, pages, filler, teller
         self._place = teller.placement.model_copy(update={"tab_index": 1})
-        self._writer: StreamWriter = teller.writer
+        self._emitter = teller.emitter
 
     async def read(self) -> Read:
         """Open them, and learn what bears on the question; what cannot be read becomes a problem of the finding."""
@@ -76,13 +74,13 @@ class NamedPages:
         meter, outcome = meter_for_run(self._context.limits, self._spending), Outcome()
         time = Time(self._context.limits.tool_seconds, "tool_seconds")
         desk = Desk(self._pages, self._run.id, meter)
-        emit(self._writer, *shown.asked(self._place, tool_names.OPEN_URL, addresses, self._run.scope))
+        self._emitter.emit(*shown.asked(self._place, tool_names.OPEN_URL, addresses, self._run.scope))
         try:
             outcome = await use_tool(tool_names.OPEN_URL, {"urls": addresses}, self._context, desk, time)
         finally:
             self._teller.bill.add(meter.spent(tool_names.OPEN_URL))
             brought = shown.brought(self._place, tool_names.OPEN_URL, found_in(outcome).values())
-            emit(self._writer, brought, SectionEnd(placement=self._place))
+            self._emitter.emit(brought, SectionEnd(placement=self._place))
         return outcome
 
     def _state(self, addresses: list[str], outcome: Outcome, keys: list[str], reference: str) -> StepState:

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.messages.tool import tool_call
 from langgraph.runtime import Runtime
-from langgraph.types import StreamWriter
 
 from ..evidence.memory.learned import facts_of, in_view, is_confident, plain_fact
 from ..evidence.memory.observations import answers, open_gaps
@@ -23,7 +22,8 @@ from ..run.clock import Watch
 from ..run.concurrency import Failed, tried
 from ..run.context import Context
 from ..run.events.emit import QuietTeller
-from ..run.events.packets import SectionEnd, emit
+from ..run.events.log import Emitter, emitter
+from ..run.events.packets import SectionEnd
 from ..run.events.steps import step_done
 from ..run.fencing import as_elements, as_gaps, as_learned, as_sources, known
 from ..run.ledger import booked
@@ -100,7 +100,7 @@ class StepCall:
         task = state.task
         self.place = task.place.model_copy(update={"sub_turn_index": state.turn})
         self.pages = pages_of(runtime.store, task.question_id)
-        self._task, self._teller = task, QuietTeller(runtime.stream_writer, self.place)
+        self._task, self._teller = task, QuietTeller(emitter(task.question_id), self.place)
         self._watch = Watch(context.clock, state.seconds)
         self.filler = Filler(context, task, self._teller, task.place)
 
@@ -267,7 +267,7 @@ def finding_of(state: StepState, failures: Sequence[str], seconds: float) -> Fin
 
 def outcome_of(state: StepState) -> StepOutcome:
     """What the step did."""
-    return StepOutcome(step=state.task.step.id, iterations=tuple(state.iterations), turns=state.turn)
+    return StepOutcome(step=state.task.step.id, iterations=tuple(state.iterations))
 
 
 def not_found(state: StepState, finding: Finding) -> dict[str, Observation]:
@@ -292,6 +292,6 @@ def ended_step(step: PlanStep, finding: Finding) -> PlanStep:
     return step.model_copy(update={"status": status, "reason": finding.reason})
 
 
-def tell_end(writer: StreamWriter, finding: Finding, task: StepTask) -> None:
+def tell_end(emitter: Emitter, finding: Finding, task: StepTask) -> None:
     """Say that the step is over."""
-    emit(writer, step_done(ended_step(task.step, finding), task.place), SectionEnd(placement=task.place))
+    emitter.emit(step_done(ended_step(task.step, finding), task.place), SectionEnd(placement=task.place))

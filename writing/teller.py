@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from langgraph.types import StreamWriter
 from typing_extensions import override
 
 from ..evidence.citations.document import said_above
@@ -18,7 +17,8 @@ from ..evidence.text.seams import Seam
 from ..records.report import Draft, Report
 from ..records.sources import Source
 from ..run.events.activities import activity
-from ..run.events.emit import ProseTeller, place_key, stop_told
+from ..run.events.emit import ProseTeller, stop_told
+from ..run.events.log import Emitter
 from ..run.events.packets import (
     Activity,
     CitationInfo,
@@ -52,11 +52,8 @@ def piece_told(piece: Piece, place: Placement) -> Iterator[CitationInfo | Messag
 
 
 def draft_place(state: ResearchState) -> Placement:
-    """Where the draft stands: behind the thought of its writer, if there was one."""
-    assert state.run is not None
-    place = Placement(turn_index=state.progress.turn)
-    has_thought = bool(state.thoughts.get(place_key(state.run.id, place)))
-    return Placement(turn_index=place.turn_index + has_thought)
+    """Where the draft stands."""
+    return Placement(turn_index=state.progress.turn)
 
 
 def check_place(state: ResearchState) -> Placement:
@@ -110,13 +107,13 @@ class ReportTeller(ProseTeller):
     def __init__(
         self,
         sources: Mapping[str, Source],
-        writer: StreamWriter,
+        emitter: Emitter,
         turn: int,
         seconds: float,
         words: Collection[str],
     ) -> None:
         """Take the thread's sources, the turn, the active seconds before the report, and words of what it is about."""
-        super().__init__(writer, Placement(turn_index=turn))
+        super().__init__(emitter, Placement(turn_index=turn))
         self.sources, self.seconds_before, self.words = sources, seconds, words
         keys = {number: source.key for number, source in by_number(sources.values()).items()}
         self.citations = CitationStream(keys)

@@ -273,7 +273,7 @@ async def write_unheard(request: Request, context: Context, teller: Teller) -> U
 
     What it costs is put on the teller's bill. Raises what a failed call raises.
     """
-    quiet, text, was_cut = QuietTeller(teller.writer, teller.placement), "", True
+    quiet, text, was_cut = QuietTeller(teller.emitter, teller.placement), "", True
     quiet.bill = teller.bill
     for _ in range(1 + context.limits.max_continuations):
         messages = [*request.messages, *(go_on(text) if text else ())]

@@ -21,7 +21,8 @@ from ...run.concurrency import Failed, tried
 from ...run.context import Context, bound
 from ...run.decisions import Step, choose, share_used_up
 from ...run.events.emit import Teller, researcher_failed
-from ...run.events.packets import Placement, ResearchAgentStart, emit
+from ...run.events.log import emitter
+from ...run.events.packets import Placement, ResearchAgentStart
 from ...run.ledger import booked
 from ...run.limits import Limits
 from ...run.spending import seconds_left
@@ -53,7 +54,6 @@ class ThinkOrActUpdate(TypedDict, total=False):
     missing: tuple[str, ...]
     failures: list[str]
     spending: dict[str, Spent]
-    thoughts: dict[str, str]
 
 
 async def think_or_act(state: ResearcherState, runtime: Runtime[Context]) -> ThinkOrActUpdate:
@@ -63,7 +63,7 @@ async def think_or_act(state: ResearcherState, runtime: Runtime[Context]) -> Thi
     watch = Watch(context.clock, state.seconds)
     placement = Placement(turn_index=task.turn, tab_index=task.position)
     if not (state.step or state.notes or state.was_nudged):
-        emit(runtime.stream_writer, ResearchAgentStart(placement=placement, research_task=task.text))
+        emitter(task.question_id).emit(ResearchAgentStart(placement=placement, research_task=task.text))
     reason = state.reason or _limit(state, context)
     if reason:
         is_worthless = bool(state.reason and not state.numbered)
@@ -75,13 +75,13 @@ async def think_or_act(state: ResearcherState, runtime: Runtime[Context]) -> Thi
         # All there is has been read.
         return {"ended": "done", "request": None}
     left, pages = seconds_left(context.limits, state.seconds), pages_of(runtime.store, task.question_id)
-    teller = Teller(runtime.stream_writer, placement.model_copy(update={"sub_turn_index": state.step}))
+    teller = Teller(emitter(task.question_id), placement.model_copy(update={"sub_turn_index": state.step}))
     booking = booked(pages, task.question_id, teller.bill, researcher=task.id)
     far, notes = await _in_view(state, context.limits, pages)
     reply = await tried(_ask(state, notes, context, teller), left, booking)
     if isinstance(reply, Failed):
         if not reply.is_late:
-            emit(runtime.stream_writer, researcher_failed(placement, reply.reason))
+            emitter(task.question_id).emit(researcher_failed(placement, reply.reason))
         failures = [] if reply.is_late else [reply.reason]
         over = ThinkOrActUpdate(ended="partial", reason=reply.reason, request=None, failures=failures)
         return {**_spent(state, teller, watch), **over}
@@ -108,7 +108,6 @@ def _spent(state: ResearcherState, teller: Teller, watch: Watch) -> ThinkOrActUp
         step=state.step + teller.has_thought,
         seconds=watch.seconds,
         spending=teller.bill.costs,
-        thoughts=teller.kept(state.task.question_id),
     )
 
 

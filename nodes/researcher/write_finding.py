@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.runtime import Runtime
-from langgraph.types import StreamWriter
 from typing_extensions import TypedDict, override
 
 from ...evidence.citations.stream import cited_numbers
@@ -21,6 +20,7 @@ from ...run.concurrency import Failed, tried
 from ...run.context import Context, bound
 from ...run.errors import ModelFailed, RunFailed
 from ...run.events.emit import ProseTeller
+from ...run.events.log import Emitter, emitter
 from ...run.events.packets import FindingCitedDocuments, FindingDelta, FindingStart, Placement, SectionEnd, document
 from ...run.ledger import booked
 from ...run.store.pages import Pages, pages_of
@@ -41,15 +41,14 @@ class WriteFindingUpdate(TypedDict):
 
     findings: dict[str, Finding]
     spending: dict[str, Spent]
-    thoughts: dict[str, str]
 
 
 class FindingTeller(ProseTeller):
     """Shows the finding; its words stand beside the researcher's steps, not among them."""
 
-    def __init__(self, writer: StreamWriter, place: Placement, step: int) -> None:
+    def __init__(self, emitter: Emitter, place: Placement, step: int) -> None:
         """Take the researcher's place and the number of its next step."""
-        super().__init__(writer, place.model_copy(update={"sub_turn_index": step}))
+        super().__init__(emitter, place.model_copy(update={"sub_turn_index": step}))
         self.place = place
         self._seam: Seam | None = None
 
@@ -81,14 +80,13 @@ async def write_finding(state: ResearcherState, runtime: Runtime[Context]) -> Wr
         pages_of(runtime.store, state.task.question_id),
     )
     place = Placement(turn_index=task.turn, tab_index=task.position)
-    teller, watch = FindingTeller(runtime.stream_writer, place, state.step), Watch(context.clock, state.seconds)
+    teller, watch = FindingTeller(emitter(task.question_id), place, state.step), Watch(context.clock, state.seconds)
     left = context.limits.researcher_seconds_hard - state.seconds
     booking = booked(pages, task.question_id, teller.bill, researcher=task.id)
     finding = await tried(_finding(state, context, pages, teller, watch), left, booking)
     if isinstance(finding, Failed):
-        finding = await keep_excerpts(state, pages, runtime.stream_writer, finding.reason, watch.seconds)
-    thoughts = teller.kept(task.question_id)
-    return {"findings": {task.id: finding}, "spending": teller.bill.costs, "thoughts": thoughts}
+        finding = await keep_excerpts(state, pages, emitter(task.question_id), finding.reason, watch.seconds)
+    return {"findings": {task.id: finding}, "spending": teller.bill.costs}
 
 
 async def _finding(

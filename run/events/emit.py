@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from langgraph.types import StreamWriter
 from typing_extensions import override
 
 from ...records.research import Run, Spent
 from ..ledger import Bill
+from .log import Emitter
 from .packets import (
     CallContinued,
     CallDelayed,
@@ -21,8 +21,6 @@ from .packets import (
     ReasoningDone,
     ReasoningStart,
     StopReason,
-    emit,
-    is_listened_to,
 )
 
 
@@ -35,9 +33,9 @@ class Teller:
     is_report = False
     """Whether the words are those of the report, which LangGraph's `messages` mode streams, too."""
 
-    def __init__(self, writer: StreamWriter, placement: Placement) -> None:
+    def __init__(self, emitter: Emitter, placement: Placement) -> None:
         """Take the place of the first packet."""
-        self.writer = writer
+        self.emitter = emitter
         self.placement = placement
         """Where the next packet goes."""
         self.thoughts = ""
@@ -51,7 +49,7 @@ class Teller:
     @property
     def is_watched(self) -> bool:
         """Whether somebody sees words and thoughts as they come."""
-        return is_listened_to(self.writer)
+        return self.emitter.is_heard
 
     @property
     def has_thought(self) -> bool:
@@ -105,12 +103,8 @@ class Teller:
         self.tell(CallFinished(placement=self.placement, **costs))
 
     def tell(self, *packets: Packet) -> None:
-        """Send packets."""
-        emit(self.writer, *packets)
-
-    def kept(self, question_id: str) -> dict[str, str]:
-        """The thoughts under the place where they were shown, for the state; empty ones take away those of before."""
-        return {place_key(question_id, self._first_place): self.thoughts}
+        """Emit packets."""
+        self.emitter.emit(*packets)
 
 
 class QuietTeller(Teller):
@@ -169,12 +163,6 @@ def stop_told(run: Run, turn: int) -> OverallStop:
         is_resumable=not is_over and run.is_resumable,
         elapsed_seconds=run.active_seconds,
     )
-
-
-def place_key(question_id: str, place: Placement) -> str:
-    """The name of a place in the state's `thoughts`: `<question id>:<turn>.<tab>[.<sub turn>]`."""
-    step = "" if place.sub_turn_index is None else f".{place.sub_turn_index}"
-    return f"{question_id}:{place.turn_index}.{place.tab_index}{step}"
 
 
 def researcher_failed(place: Placement, reason: str) -> PacketError:

@@ -6,7 +6,7 @@ import copy
 import importlib
 import re
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.metadata import version
 from typing import Any
@@ -41,6 +41,13 @@ def _parts(name: str) -> tuple[int, ...]:
     return tuple(map(int, re.findall(r"\d+", name)[:2]))
 
 
+GONE: Mapping[str, tuple[str, ...]] = {
+    "Draft": ("seconds_before",),
+    "Iteration": ("began", "turn"),
+    "Progress": ("activities", "failures"),
+    "StepOutcome": ("turns",),
+}
+"""Fields of records that earlier versions have stored and that say nothing to this one."""
 _CHECKED = "msgpack:"
 """Beginning of the type under which a value stands that has a checksum."""
 _RAW = ("null", "bytes", "bytearray")
@@ -136,8 +143,9 @@ def _record(make: Any, given: dict[str, Any]) -> Any:
         raise NewerVersion(
             f"was written by version {given['version']}, which is newer than this one ({code_version()})"
         )
+    gone = GONE.get(make.__name__, ())
     try:
-        return make(**given)
+        return make(**{name: value for name, value in given.items() if name not in gone})
     except ValidationError as error:
         words = f"a record {make.__name__!r} does not fit version {code_version()} ({_misfits(error)})"
         raise StateUnreadable(words) from error
