@@ -172,8 +172,9 @@ def _without_block(packets: Iterable[Data], start: Data) -> list[Data]:
     packets, place = list(packets), start["placement"]
     if place["sub_turn_index"] is not None:
         return [one for one in packets if one["placement"] != place]
-    begins = (one for one, packet in enumerate(packets) if packet["type"] == start["type"])
-    first = next((one for one in begins if packets[one]["placement"] == place), len(packets))
+    same = {name: start.get(name) for name in ("type", "placement", "text")}
+    begins = (one for one, packet in enumerate(packets) if {name: packet.get(name) for name in same} == same)
+    first = next(begins, len(packets))
     return [*packets[:first], *(one for one in packets[first:] if not _is_within(one["placement"], place))]
 
 
