@@ -15,16 +15,15 @@ from ..records.research import Action, Task
 from ..run.branches import ResearcherState, StepState, StepTask
 from ..run.calls import NOT_RUN
 from ..run.errors import failure_of
-from ..run.events.emit import researcher_failed
+from ..run.events.call import researcher_failed
 from ..run.events.log import emitter
-from ..run.events.packets import Placement
-from ..run.events.steps import step_failed
+from ..run.events.packets import Placement, step_failed
 from ..run.store.pages import pages_of
 from ..state import ResearchState
-from ..tools.excerpts import failed_finding, keep_excerpts, tell_failure
+from ..tools.excerpts import emit_failure, failed_finding, keep_excerpts
 from ..writing.conclude import ended, report_message, unchecked
-from ..writing.steps import finding_of, not_found, outcome_of, tell_end
-from ..writing.teller import end_told
+from ..writing.draft_events import end_packets
+from ..writing.steps import emit_end, finding_of, not_found, outcome_of
 
 
 async def write_what_there_is(state: ResearcherState, error: NodeError) -> Command[Literal["write_finding"]]:
@@ -52,7 +51,7 @@ async def record_failure(state: dict[str, Task], error: NodeError) -> Command[Li
     """A branch that breaks as a whole leaves a failed finding; its siblings are not touched."""
     task = state["task"]
     finding = failed_finding(task, "failed", _reason(error))
-    tell_failure(emitter(task.question_id), finding, task, [])
+    emit_failure(emitter(task.question_id), finding, task, [])
     return Command(update={"findings": {finding.id: finding}}, goto="collect")
 
 
@@ -70,7 +69,7 @@ async def end_step(state: StepState, error: NodeError) -> Command[Any]:
     reason = _reason(error)
     emitter(state.task.question_id).emit(step_failed(state.task.place, reason))
     finding = finding_of(state, [*state.failures, reason], state.seconds)
-    tell_end(emitter(state.task.question_id), finding, state.task)
+    emit_end(emitter(state.task.question_id), finding, state.task)
     outcome = outcome_of(state)
     return Command(
         update={
@@ -87,7 +86,7 @@ async def record_step_failure(state: dict[str, StepTask], error: NodeError) -> C
     task = state["task"]
     finding = failed_finding(task, "failed", _reason(error))
     emitter(task.question_id).emit(step_failed(task.place, finding.reason))
-    tell_end(emitter(task.question_id), finding, task)
+    emit_end(emitter(task.question_id), finding, task)
     return Command(update={"findings": {finding.id: finding}}, goto="collect")
 
 
@@ -99,7 +98,7 @@ async def hand_over_unchecked(state: ResearchState, error: NodeError) -> Command
     run = ended(run.model_copy(update={"notices": (*run.notices, notice)}), has_gaps=True, seconds=0.0)
     report = unchecked(draft)
     state = replace(state, run=run, report=report)
-    emitter(run.id).emit(*end_told(state, was_checked=True))
+    emitter(run.id).emit(*end_packets(state, was_checked=True))
     return Command(update={"messages": [report_message(state, report)], "run": run, "report": report}, goto=END)
 
 

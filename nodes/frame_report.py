@@ -9,7 +9,7 @@ from ..run.events.activities import activity
 from ..run.events.log import emitter
 from ..run.events.packets import Placement
 from ..state import ResearchState
-from ..writing.basis import framing_told
+from ..writing.basis import framing_packets
 
 
 class FrameReportUpdate(TypedDict):
@@ -22,5 +22,5 @@ async def frame_report(state: ResearchState) -> FrameReportUpdate:
     """Tell it from what was learned and concluded; no model is asked."""
     run, place = state.run, Placement(turn_index=state.progress.turn)
     assert run is not None
-    emitter(run.id).emit(activity("frame", run.question, place), *framing_told(state, place))
+    emitter(run.id).emit(activity("frame", run.question, place), *framing_packets(state, place))
     return FrameReportUpdate(progress=state.progress.model_copy(update={"turn": place.turn_index + 1}))

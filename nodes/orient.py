@@ -15,12 +15,10 @@ from ..run.context import Context, bound
 from ..run.conversation import subject_of
 from ..run.events.activities import activity
 from ..run.events.log import Emitter, emitter
-from ..run.events.packets import Placement, SectionEnd
-from ..run.events.steps import step_failed
+from ..run.events.packets import Placement, SectionEnd, step_failed, tool_call_packets, tool_result_packet
 from ..run.ledger import Bill, booked
 from ..run.store.pages import Pages, pages_of
 from ..state import ResearchState
-from ..tools import shown
 from ..tools.offer import offered_tools
 from ..tools.tool import Desk, Outcome
 from ..tools.use import Time, found_in, keep, meter_for_run, use_tool
@@ -87,14 +85,14 @@ class Look:
         """What one tool brings."""
         place, found = Placement(turn_index=0, tab_index=tab), Outcome()
         meter = meter_for_run(self._context.limits, self.bill.costs)
-        self._emitter.emit(*shown.asked(place, name, [self._query], self._run.scope))
+        self._emitter.emit(*tool_call_packets(place, name, [self._query], self._run.scope))
         try:
             time = Time(self._context.limits.tool_seconds, "tool_seconds")
             desk = Desk(self._pages, self._run.id, meter)
             found = await use_tool(name, {"queries": [self._query]}, self._context, desk, time)
         finally:
             self.bill.add(meter.spent(name))
-            self._emitter.emit(shown.brought(place, name, found_in(found).values()), SectionEnd(placement=place))
+            self._emitter.emit(tool_result_packet(place, name, found_in(found).values()), SectionEnd(placement=place))
         keys, inputs = tuple(found_in(found)), (self._query,)
         self.actions.append(
             Action(

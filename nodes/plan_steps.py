@@ -17,7 +17,7 @@ from ..run.context import Context
 from ..run.conversation import latest, marked
 from ..run.errors import ModelFailed, NoPlan
 from ..run.events.activities import activity
-from ..run.events.emit import QuietTeller, stop_told
+from ..run.events.call import SilentEvents, stop_packet
 from ..run.events.log import emitter
 from ..run.events.packets import Placement, PlanDelta, PlanStart, SectionEnd
 from ..run.fencing import known
@@ -49,10 +49,10 @@ async def plan_steps(state: ResearchState, runtime: Runtime[Context]) -> PlanSte
     if state.plan and state.plan.review == "approved":
         return {"steps": read_steps(state.plan.text, context.limits.max_plan_steps)}
     place, pages = Placement(turn_index=state.progress.turn), pages_of(runtime.store, run.id)
-    teller = QuietTeller(emitter(run.id), place)
-    filler = Filler(context, run, teller, place)
+    events = SilentEvents(emitter(run.id), place)
+    filler = Filler(context, run, events, place)
     emitter(run.id).emit(activity("plan", run.question, place))
-    async with booked(pages, run.id, teller.bill):
+    async with booked(pages, run.id, events.bill):
         form = await _ask(state, context, pages, filler)
     # What earlier questions have learned can be thought over.
     steps = typed_steps(form.steps, context.limits.max_plan_steps, "" if state.learnings else run.question)
@@ -64,7 +64,7 @@ async def plan_steps(state: ResearchState, runtime: Runtime[Context]) -> PlanSte
         PlanDelta(placement=place, content=text),
         SectionEnd(placement=place),
     )
-    run = run.model_copy(update={"active_seconds": run.active_seconds + teller.bill.seconds})
+    run = run.model_copy(update={"active_seconds": run.active_seconds + events.bill.seconds})
     count = len(state.messages)
     progress = {"turn": place.turn_index + 1, "opening": count, "seen_messages": count}
     update = PlanStepsUpdate(
@@ -72,12 +72,12 @@ async def plan_steps(state: ResearchState, runtime: Runtime[Context]) -> PlanSte
         steps=steps,
         run=run,
         progress=state.progress.model_copy(update=progress),
-        spending=teller.bill.costs,
+        spending=events.bill.costs,
     )
     if context.review_plan and run.is_resumable:
         update["messages"] = [marked(text, "plan")]
         update["run"] = run.model_copy(update={"status": "waiting"})
-        emitter(run.id).emit(stop_told(update["run"], place.turn_index))
+        emitter(run.id).emit(stop_packet(update["run"], place.turn_index))
     return update
 
 

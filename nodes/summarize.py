@@ -15,7 +15,7 @@ from ..run.concurrency import together
 from ..run.context import Context, bound
 from ..run.conversation import latest, question_of
 from ..run.events.activities import activity
-from ..run.events.emit import QuietTeller
+from ..run.events.call import SilentEvents
 from ..run.events.log import emitter
 from ..run.events.packets import Placement, Summary
 from ..run.ledger import booked
@@ -43,14 +43,13 @@ async def summarize(state: ResearchState, runtime: Runtime[Context]) -> Summariz
     """Have the summary written; a conversation of one message is its own summary."""
     run = state.run
     assert run is not None
-    events = emitter(run.id)
     context, pages = bound(settings_of(runtime), run.scope), pages_of(runtime.store, run.id)
     place, start = Placement(turn_index=state.progress.turn), context.clock.seconds()
-    teller = QuietTeller(events, place)
+    events = SilentEvents(emitter(run.id), place)
     events.emit(activity("summarize", run.question, place))
-    filler, reader = Filler(context, run, teller, place), Filler(context, run, teller, place)
-    named = NamedPages(state, context, pages, reader, teller)
-    async with booked(pages, run.id, teller.bill):
+    filler, reader = Filler(context, run, events, place), Filler(context, run, events, place)
+    named = NamedPages(state, context, pages, reader, events)
+    async with booked(pages, run.id, events.bill):
         summary, read = await _side_by_side(state, context, filler, named)
     events.emit(Summary(placement=place, summary=summary))
     findings, cited = number_findings(read.findings, {**state.sources, **read.sources})
@@ -62,7 +61,7 @@ async def summarize(state: ResearchState, runtime: Runtime[Context]) -> Summariz
         findings=findings,
         learnings=read.learnings,
         sources={**read.sources, **cited},
-        spending=teller.bill.costs,
+        spending=events.bill.costs,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..records.research import Ending, Finding, Task
 from ..run.branches import ResearcherState, assignment_of
 from ..run.calls import in_order
-from ..run.events.emit import researcher_failed
+from ..run.events.call import researcher_failed
 from ..run.events.log import Emitter
 from ..run.events.packets import (
     Document,
@@ -43,7 +43,7 @@ async def keep_excerpts(state: ResearcherState, pages: Pages, emitter: Emitter, 
         }
     )
     cited = [document(state.sources[state.numbered[number - 1]]) for number in sorted(by_number)]
-    tell_failure(emitter, finding, state.task, cited)
+    emit_failure(emitter, finding, state.task, cited)
     return finding
 
 
@@ -52,7 +52,7 @@ def failed_finding(task: Task, ended: Ending, reason: str) -> Finding:
     return Finding(**assignment_of(task), text="", ended=ended, reason=reason, failures=(reason,))
 
 
-def tell_failure(emitter: Emitter, finding: Finding, task: Task, cited: list[Document]) -> None:
+def emit_failure(emitter: Emitter, finding: Finding, task: Task, cited: list[Document]) -> None:
     """Say what went wrong, and show the excerpts that stand for the finding."""
     place = Placement(turn_index=task.turn, tab_index=task.position)
     packets: list[Packet] = [researcher_failed(place, finding.reason)]

@@ -19,7 +19,7 @@ from ...run.concurrency import Failed
 from ...run.context import Context
 from ...run.events.activities import activity
 from ...run.events.log import emitter
-from ...run.events.steps import iteration_told, step_started
+from ...run.events.packets import iteration_packets, step_started
 from ...writing.facts import facts_of_step
 from ...writing.forms import RecordAnalysis
 from ...writing.steps import StepCall, judged_by, knowledge_of, observed
@@ -73,7 +73,7 @@ async def analyze(state: StepState, runtime: Runtime[Context]) -> AnalyzeUpdate:
     sure = confidence(task.step.task, list(task.known), rests_on, 1, completeness) if learnings else 0.0
     at = context.clock.now().isoformat(timespec="seconds")
     iteration = Iteration(number=1, learnings=tuple(learnings), confidence=sure, at=at)
-    events.emit(*iteration_told(task.step.id, iteration, learnings, call.place))
+    events.emit(*iteration_packets(task.step.id, iteration, learnings, call.place))
     memory = observed(form, replace(state, iteration=1), learnings, sure)
     return {**update, "iterations": [iteration], "learnings": learnings, "memory": memory, "judged": judged_by(form)}
 

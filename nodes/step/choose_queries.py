@@ -17,7 +17,7 @@ from ...run.context import Context, bound
 from ...run.decisions import share_used_up
 from ...run.events.activities import activity
 from ...run.events.log import emitter
-from ...run.events.steps import step_started
+from ...run.events.packets import step_started
 from ...tools.offer import offered_tools
 from ...tools.read_documents import CALL_ID
 from ...tools.use import meter_of, used_up

@@ -23,12 +23,10 @@ from ...run.concurrency import together
 from ...run.context import Context, bound
 from ...run.errors import failure_of
 from ...run.events.log import Emitter, emitter
-from ...run.events.packets import SectionEnd
-from ...run.events.steps import step_failed
+from ...run.events.packets import SectionEnd, step_failed, tool_call_packets, tool_result_packet
 from ...run.ledger import Bill, booked
 from ...run.limits import Limits
 from ...run.store.pages import Pages, pages_of, refer
-from ...tools import shown
 from ...tools.addresses import Addresses
 from ...tools.offer import offered_tools
 from ...tools.read_documents import CALL_ID
@@ -218,7 +216,7 @@ class Work:
         """What the calls bring, told as one use of the tool, and what they cost."""
         turn, self.turn = self.turn, self.turn + 1
         place = self.task.place.model_copy(update={"sub_turn_index": turn})
-        self.emitter.emit(*shown.asked(place, name, inputs, self.task.scope))
+        self.emitter.emit(*tool_call_packets(place, name, inputs, self.task.scope))
         outcomes: list[Outcome] = []
         try:
             outcomes = await together(calls)
@@ -226,7 +224,7 @@ class Work:
             for meter in meters:
                 self.bill.add(meter.spent(name))
             found = {key: source for outcome in outcomes for key, source in found_in(outcome).items()}
-            self.emitter.emit(shown.brought(place, name, found.values()), SectionEnd(placement=place))
+            self.emitter.emit(tool_result_packet(place, name, found.values()), SectionEnd(placement=place))
             unread = [one for outcome in outcomes for one in outcome.not_read]
             self.sources |= found | unopened(self.sources, unread)
             self.failures += [problem.rstrip(".") for outcome in outcomes for problem in outcome.broken]

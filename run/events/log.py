@@ -111,17 +111,17 @@ class Emitter:
         self._writer, self._log = writer, log
         # Where LangGraph's `custom` mode is not streamed, its writer does nothing.
         is_langgraphs = str(getattr(writer, "__module__", "")).startswith("langgraph.")
-        self.is_heard = not is_langgraphs or getattr(writer, "__closure__", None) is not None
+        self.has_listener = not is_langgraphs or getattr(writer, "__closure__", None) is not None
         """Whether anybody listens."""
 
     def emit(self, *packets: Packet) -> None:
         """Emit packets in this order."""
         for packet in packets:
             is_logged = self._log is not None and packet.type not in PASSING
-            if not (self.is_heard or is_logged):
+            if not (self.has_listener or is_logged):
                 continue
             data: Data = packet.model_dump(mode="json")
-            if self.is_heard:
+            if self.has_listener:
                 self._writer(data)
             if self._log and is_logged:
                 self._log.append(data)
