@@ -14,7 +14,8 @@ from ..records.research import Run, Spent
 from ..run.context import Context, bound
 from ..run.conversation import latest, marked
 from ..run.events.activities import activity
-from ..run.events.call import SilentEvents, stop_packet
+from ..run.events.build import stop_packet
+from ..run.events.call import SilentEvents
 from ..run.events.log import emitter
 from ..run.events.packets import MessageDelta, MessageStart, Placement
 from ..run.ledger import booked

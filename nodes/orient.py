@@ -14,8 +14,9 @@ from ..run import tool_names
 from ..run.context import Context, bound
 from ..run.conversation import subject_of
 from ..run.events.activities import activity
+from ..run.events.build import step_failed, tool_call_packets, tool_result_packet
 from ..run.events.log import Emitter, emitter
-from ..run.events.packets import Placement, SectionEnd, step_failed, tool_call_packets, tool_result_packet
+from ..run.events.packets import Placement, SectionEnd
 from ..run.ledger import Bill, booked
 from ..run.store.pages import Pages, pages_of
 from ..state import ResearchState

@@ -14,7 +14,8 @@ from ..records.research import Plan, Progress, Run, Spent
 from ..run.context import Context
 from ..run.conversation import latest, marked, read_plan
 from ..run.errors import NoPlan
-from ..run.events.call import CallEvents, ProseEvents, stop_packet
+from ..run.events.build import stop_packet
+from ..run.events.call import CallEvents, ProseEvents
 from ..run.events.log import emitter
 from ..run.events.packets import Placement, PlanDelta, PlanStart, SectionEnd
 from ..run.ledger import booked

@@ -17,7 +17,8 @@ from ..run.context import Context
 from ..run.conversation import latest, marked
 from ..run.errors import ModelFailed, NoPlan
 from ..run.events.activities import activity
-from ..run.events.call import SilentEvents, stop_packet
+from ..run.events.build import stop_packet
+from ..run.events.call import SilentEvents
 from ..run.events.log import emitter
 from ..run.events.packets import Placement, PlanDelta, PlanStart, SectionEnd
 from ..run.fencing import known

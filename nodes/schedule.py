@@ -15,8 +15,9 @@ from ..records.plan import Learning, PlanStep, StepOutcome
 from ..records.research import Progress, Run, Spent, Task
 from ..run.branches import StepTask
 from ..run.context import Context
+from ..run.events.build import step_done, step_started
 from ..run.events.log import emitter
-from ..run.events.packets import Placement, SectionEnd, TopLevelBranching, step_done, step_started
+from ..run.events.packets import Placement, SectionEnd, TopLevelBranching
 from ..run.ledger import owed
 from ..run.limits import Limits
 from ..run.schedule import NOTHING_TO_THINK_OVER, due, left_undone, set_status, undone_again

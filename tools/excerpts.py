@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..records.research import Ending, Finding, Task
 from ..run.branches import ResearcherState, assignment_of
 from ..run.calls import in_order
-from ..run.events.call import researcher_failed
+from ..run.events.build import researcher_failed
 from ..run.events.log import Emitter
 from ..run.events.packets import (
     Document,

@@ -17,7 +17,8 @@ from ..evidence.text.seams import Seam
 from ..records.report import Draft, Report
 from ..records.sources import Source
 from ..run.events.activities import activity
-from ..run.events.call import ProseEvents, stop_packet
+from ..run.events.build import stop_packet
+from ..run.events.call import ProseEvents
 from ..run.events.log import Emitter
 from ..run.events.packets import (
     Activity,

@@ -18,8 +18,9 @@ from ..records.research import Run, Task
 from ..run.calls import NOT_RUN, Calls, answer, call_ids, read_calls
 from ..run.context import Context, Role
 from ..run.errors import ModelFailed, failure_of
+from ..run.events.build import step_failed
 from ..run.events.call import CallEvents
-from ..run.events.packets import Placement, step_failed
+from ..run.events.packets import Placement
 from ..tools.results import shortener
 from . import check_forms, forms
 from .forms import Form

@@ -12,8 +12,9 @@ from ..run import tool_names
 from ..run.branches import StepState, StepTask
 from ..run.context import Context
 from ..run.conversation import question_of
+from ..run.events.build import tool_call_packets, tool_result_packet
 from ..run.events.call import SilentEvents
-from ..run.events.packets import SectionEnd, tool_call_packets, tool_result_packet
+from ..run.events.packets import SectionEnd
 from ..run.store.pages import Pages, refer
 from ..state import ResearchState
 from ..tools.addresses import Addresses, addresses_in

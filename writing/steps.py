@@ -21,9 +21,10 @@ from ..run.branches import Judgement, StepState, StepTask, assignment_of, notice
 from ..run.clock import Watch
 from ..run.concurrency import Failed, tried
 from ..run.context import Context
+from ..run.events.build import step_done
 from ..run.events.call import SilentEvents
 from ..run.events.log import Emitter, emitter
-from ..run.events.packets import SectionEnd, step_done
+from ..run.events.packets import SectionEnd
 from ..run.fencing import as_elements, as_gaps, as_learned, as_sources, known
 from ..run.ledger import booked
 from ..run.limits import Limits

@@ -20,7 +20,8 @@ from ...run.clock import Watch
 from ...run.concurrency import Failed, tried
 from ...run.context import Context, bound
 from ...run.decisions import Step, choose, share_used_up
-from ...run.events.call import CallEvents, researcher_failed
+from ...run.events.build import researcher_failed
+from ...run.events.call import CallEvents
 from ...run.events.log import emitter
 from ...run.events.packets import Placement, ResearchAgentStart
 from ...run.ledger import booked

@@ -17,8 +17,9 @@ from ...run.branches import ResearcherState, ToolRequest
 from ...run.calls import in_order
 from ...run.clock import Watch
 from ...run.context import Context, bound
+from ...run.events.build import tool_call_packets, tool_result_packet
 from ...run.events.log import emitter
-from ...run.events.packets import Placement, SectionEnd, tool_call_packets, tool_result_packet
+from ...run.events.packets import Placement, SectionEnd
 from ...run.ledger import Bill, booked
 from ...run.store.pages import Pages, pages_of, refer
 from ...tools.results import Result, results_in, shrunk

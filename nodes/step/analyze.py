@@ -18,8 +18,8 @@ from ...run.branches import Judgement, StepState, StepTask, why
 from ...run.concurrency import Failed
 from ...run.context import Context
 from ...run.events.activities import activity
+from ...run.events.build import iteration_packets, step_started
 from ...run.events.log import emitter
-from ...run.events.packets import iteration_packets, step_started
 from ...writing.facts import facts_of_step
 from ...writing.forms import RecordAnalysis
 from ...writing.steps import StepCall, judged_by, knowledge_of, observed

@@ -16,8 +16,8 @@ from ...run.concurrency import Failed
 from ...run.context import Context, bound
 from ...run.decisions import share_used_up
 from ...run.events.activities import activity
+from ...run.events.build import step_started
 from ...run.events.log import emitter
-from ...run.events.packets import step_started
 from ...tools.offer import offered_tools
 from ...tools.read_documents import CALL_ID
 from ...tools.use import meter_of, used_up

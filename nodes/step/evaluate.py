@@ -14,8 +14,8 @@ from ...records.research import Finding, Spent
 from ...run.branches import StepState, why
 from ...run.concurrency import Failed
 from ...run.context import Context
+from ...run.events.build import step_failed
 from ...run.events.log import emitter
-from ...run.events.packets import step_failed
 from ...run.schedule import wanted_follow_up
 from ...writing.facts import facts_of_step
 from ...writing.fill_in import Filler

@@ -22,8 +22,9 @@ from ...run.clock import Watch
 from ...run.concurrency import together
 from ...run.context import Context, bound
 from ...run.errors import failure_of
+from ...run.events.build import step_failed, tool_call_packets, tool_result_packet
 from ...run.events.log import Emitter, emitter
-from ...run.events.packets import SectionEnd, step_failed, tool_call_packets, tool_result_packet
+from ...run.events.packets import SectionEnd
 from ...run.ledger import Bill, booked
 from ...run.limits import Limits
 from ...run.store.pages import Pages, pages_of, refer

@@ -14,8 +14,8 @@ from ...records.research import Ending, Spent
 from ...run.branches import Judgement, StepState, why
 from ...run.concurrency import Failed
 from ...run.context import Context, bound
+from ...run.events.build import iteration_packets
 from ...run.events.log import emitter
-from ...run.events.packets import iteration_packets
 from ...tools.offer import offered_tools
 from ...tools.results import results_in
 from ...writing.forms import RecordRound

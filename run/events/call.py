@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from typing_extensions import override
 
-from ...records.research import Run, Spent
+from ...records.research import Spent
 from ..ledger import Bill
 from .log import Emitter
 from .packets import (
     CallContinued,
     CallDelayed,
     CallFinished,
-    OverallStop,
     Packet,
-    PacketError,
     Placement,
     ReasoningDelta,
     ReasoningDone,
     ReasoningStart,
-    StopReason,
 )
 
 
@@ -146,21 +141,3 @@ class ProseEvents(CallEvents):
     def pass_on(self, words: str) -> None:
         """Emit the next words."""
         raise NotImplementedError
-
-
-def stop_packet(run: Run, turn: int) -> OverallStop:
-    """Return the packet that ends a run, or a part of it that ends in a pause."""
-    is_over = run.status in ("completed", "completed_with_gaps")
-    reasons: Mapping[str, StopReason] = {"completed": "completed", "completed_with_gaps": "completed_with_gaps"}
-    return OverallStop(
-        placement=Placement(turn_index=turn),
-        stop_reason=reasons.get(run.status, "waiting_for_user"),
-        message=run.stop_reason if is_over else "",
-        is_resumable=not is_over and run.is_resumable,
-        elapsed_seconds=run.active_seconds,
-    )
-
-
-def researcher_failed(place: Placement, reason: str) -> PacketError:
-    """Return the packet for a researcher that did not finish."""
-    return PacketError(placement=place, message=f"A researcher did not finish: {reason}.")

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ...records.plan import Iteration, Learning, PlanStep, StepKind, Verdict
+from ...records.plan import StepKind
 from ...records.report import Audit
-from ...records.research import Scope
 from ...records.sources import Extent, NotRead, Source
-from .. import tool_names
 
 
 class Placement(BaseModel):
@@ -477,85 +474,3 @@ AnyPacket = Annotated[
     Field(discriminator="type"),
 ]
 """Every packet there is, told apart by `type`."""
-
-
-def step_started(step: PlanStep, place: Placement) -> StepStarted:
-    """A step begins."""
-    return StepStarted(
-        placement=place, step_id=step.id, title=step.title, task=step.task, kind=step.kind, parent_id=step.parent
-    )
-
-
-def step_learnings(
-    step_id: str, iteration: Iteration, learnings: Iterable[Learning], place: Placement
-) -> StepLearnings:
-    """What an iteration has learned."""
-    shown = [LearningShown(id=known.id, text=known.text, document_id=known.source) for known in learnings]
-    return StepLearnings(
-        placement=place,
-        step_id=step_id,
-        iteration=iteration.number,
-        learnings=shown,
-        confidence=iteration.confidence,
-    )
-
-
-def step_assessed(step_id: str, iteration: int, verdict: Verdict, place: Placement) -> StepAssessed:
-    """What is thought of the results of one query."""
-    return StepAssessed(
-        placement=place,
-        step_id=step_id,
-        iteration=iteration,
-        query=verdict.query,
-        is_complete=verdict.is_complete,
-        reasoning=verdict.reasoning,
-        key_elements=list(verdict.key_elements),
-    )
-
-
-def iteration_packets(
-    step_id: str, iteration: Iteration, learnings: Mapping[str, Learning], place: Placement
-) -> list[StepLearnings | StepAssessed]:
-    """All that is told of an iteration when its results are known."""
-    learned = step_learnings(step_id, iteration, [learnings[key] for key in iteration.learnings], place)
-    return [learned, *(step_assessed(step_id, iteration.number, verdict, place) for verdict in iteration.verdicts)]
-
-
-def step_done(step: PlanStep, place: Placement) -> StepDone:
-    """A step is over; its status is a final one."""
-    assert step.status in ("completed", "failed", "skipped")
-    return StepDone(placement=place, step_id=step.id, status=step.status, reason=step.reason)
-
-
-def step_failed(place: Placement, reason: str) -> PacketError:
-    """What is said where something of a step went wrong."""
-    return PacketError(placement=place, message=f"A step went on without it: {reason}.")
-
-
-_READING = (tool_names.OPEN_URL, tool_names.READ_DOCUMENTS)
-
-
-def tool_call_packets(place: Placement, tool: str, inputs: Sequence[str], scope: Scope) -> list[Packet]:
-    """The packets that open a call with these queries or addresses; `scope` is what web searches are bound to."""
-    if tool in _READING:
-        return [OpenUrlStart(placement=place), OpenUrlUrls(placement=place, urls=list(inputs))]
-    is_web = tool == tool_names.WEB_SEARCH
-    start = SearchToolStart(placement=place, is_internet_search=is_web)
-    shown: list[Packet] = [start, SearchToolQueries(placement=place, queries=list(inputs))]
-    if is_web and (scope.domains_allow or scope.domains_deny or scope.published_after):
-        filters = SearchToolFilters(
-            placement=place,
-            sources=list(scope.domains_allow),
-            excluded=list(scope.domains_deny),
-            time_start=scope.published_after or None,
-        )
-        shown.append(filters)
-    return shown
-
-
-def tool_result_packet(place: Placement, tool: str, sources: Iterable[Source]) -> Packet:
-    """The packet with the sources that a call brought."""
-    documents = [document(source) for source in sources]
-    if tool in _READING:
-        return OpenUrlDocuments(placement=place, documents=documents)
-    return SearchToolDocuments(placement=place, documents=documents)

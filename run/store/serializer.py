@@ -6,7 +6,7 @@ import copy
 import importlib
 import re
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cache
 from importlib.metadata import version
 from typing import Any
@@ -41,13 +41,19 @@ def _parts(name: str) -> tuple[int, ...]:
     return tuple(map(int, re.findall(r"\d+", name)[:2]))
 
 
-GONE: Mapping[str, tuple[str, ...]] = {
-    "Draft": ("seconds_before",),
-    "Iteration": ("began", "turn"),
-    "Progress": ("activities", "failures"),
-    "StepOutcome": ("turns",),
-}
-"""Fields of records that earlier versions have stored and that say nothing to this one."""
+GONE = frozenset(
+    {
+        "Draft.seconds_before",
+        "Iteration.began",
+        "Iteration.turn",
+        "Progress.activities",
+        "Progress.failures",
+        "StepOutcome.iterations.began",
+        "StepOutcome.iterations.turn",
+        "StepOutcome.turns",
+    }
+)
+"""Fields that earlier versions have stored and that say nothing to this one."""
 _CHECKED = "msgpack:"
 """Beginning of the type under which a value stands that has a checksum."""
 _RAW = ("null", "bytes", "bytearray")
@@ -143,12 +149,27 @@ def _record(make: Any, given: dict[str, Any]) -> Any:
         raise NewerVersion(
             f"was written by version {given['version']}, which is newer than this one ({code_version()})"
         )
-    gone = GONE.get(make.__name__, ())
     try:
-        return make(**{name: value for name, value in given.items() if name not in gone})
+        return make(**given)
     except ValidationError as error:
+        if _without_gone(make.__name__, given, error):
+            return make(**given)
         words = f"a record {make.__name__!r} does not fit version {code_version()} ({_misfits(error)})"
         raise StateUnreadable(words) from error
+
+
+def _without_gone(name: str, given: dict[str, Any], error: ValidationError) -> bool:
+    """Remove the fields that do not fit, if all of them are `GONE`; whether they are."""
+    places = [fault["loc"] for fault in error.errors()]
+    named = {".".join([name, *(str(one) for one in place if isinstance(one, str))]) for place in places}
+    if not named <= GONE:
+        return False
+    for *above, field in places:
+        owner: Any = given
+        for one in above:
+            owner = owner[one]
+        del owner[field]
+    return True
 
 
 def _misfits(error: ValidationError) -> str:
