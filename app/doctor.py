@@ -23,7 +23,8 @@ from ..models.resolve import EXTRACTIVE, check_models, profile_of, resolve_model
 from ..run.context import ROLES, Context, Role
 from ..run.conversation import clean
 from ..run.errors import DeepResearchError
-from ..run.events.emit import Teller
+from ..run.events.call import CallEvents
+from ..run.events.log import Emitter
 from ..run.events.packets import CallDelayed, Placement
 from ..run.limits import Limits
 from ..run.store.database import FILE_NAME, open_database
@@ -107,8 +108,8 @@ async def _try_models(context: Context) -> list[Look]:
 async def _checks(role: Role, context: Context) -> list[Check]:
     profile = profile_of(role, context)
     window = profile.window if profile.is_window_known else None
-    teller = Teller(_tell_waits, Placement(turn_index=0))
-    caller = Caller(role, context, patience_of("doctor", context.limits), teller)
+    events = CallEvents(Emitter(_print_waits), Placement(turn_index=0))
+    caller = Caller(role, context, patience_of("doctor", context.limits), events)
     try:
         examined = await check_model(resolve_model(role, context), window, caller.message)
     except Exception as error:  # noqa: BLE001 - every provider has errors of its own
@@ -119,7 +120,7 @@ async def _checks(role: Role, context: Context) -> list[Check]:
     return examined.checks
 
 
-def _tell_waits(data: Mapping[str, Any]) -> None:
+def _print_waits(data: Mapping[str, Any]) -> None:
     packet = read_packet(data)
     if isinstance(packet, CallDelayed):
         say(describe(packet))

@@ -26,7 +26,6 @@ from pydantic import BaseModel
 from typing_extensions import override
 
 from deep_research.app.embed import thread_config
-from deep_research.app.replay import replay
 from deep_research.app.stream import read_packet
 from deep_research.run.errors import DeepResearchError
 from deep_research.run.events.packets import AnyPacket, OverallStop
@@ -184,7 +183,7 @@ class Frozen(BaseCallbackHandler):
     async def text(self) -> str:
         """The whole run."""
         state = await self.run.state()
-        *told, stop = replay(state)
+        *told, stop = await self.run.replayed()
         heard = [one for one in self.heard if not isinstance(one, OverallStop)]
         differs = [line for line in ndiff(lines_of(heard), lines_of(told)) if line[0] in "+-"]
         channels = {one.name: plain(getattr(state, one.name)) for one in fields(ResearchState)}
