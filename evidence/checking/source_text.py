@@ -201,11 +201,6 @@ class Evidence:
         return frozenset(time.first for term in self.amounts if term.amount for time in term.amount.times)
 
 
-def pairs_of(terms: Sequence[Term]) -> Iterator[tuple[str, str]]:
-    """The pairs of neighbours among the words and amounts that carry meaning."""
-    return pairwise(term.key for term in terms if term.kind not in ("stop", "negation"))
-
-
 def _passages(text: str) -> Iterator[Passage]:
     for start, end in _short_spans(text):
         yield Passage(start, end, tuple(terms_of(text[start:end])))
