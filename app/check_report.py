@@ -13,7 +13,7 @@ from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 
-from ..evidence.checking.verification import Reaudit, Rechecked, compared, reaudit
+from ..evidence.checking.reaudit import Reaudit, Rechecked, compare_checks, reaudit
 from ..evidence.citations.document import without_marks
 from ..evidence.language import language_of
 from ..models.resolve import check_models, profile_of
@@ -155,7 +155,7 @@ async def _found(name: RunName, model: str | None) -> tuple[Standing, Reaudit, l
     again = await check_again(standing.state, kept, context)
     assert again.audit
     cost = [f"Cost      {calls_line(again.audit)}", *(f"Failed    {one}" for one in again.audit.failures)]
-    return standing, compared(report, again, texts), cost
+    return standing, compare_checks(report, again, texts), cost
 
 
 def _page(standing: Standing, found: Reaudit, cost: Iterable[str]) -> Iterator[str]:

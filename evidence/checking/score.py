@@ -123,8 +123,8 @@ def check_claim(claim: str, evidence: str) -> Check:
     """
     read = Evidence(evidence)
     check, figures = best_passage(claim, read), Figures(claim, claim, claim, [read], is_cell=False)
-    wrong = figures.otherwise() or list(filter(None, [figures.against_itself()]))
-    wrong = wrong or (figures.foreign() if check.verdict != "supported" else [])
+    wrong = figures.in_other_unit() or list(filter(None, [figures.wrong_direction()]))
+    wrong = wrong or (figures.missing() if check.verdict != "supported" else [])
     if not wrong or not read.passages:
         return check
     doubts = (f"the text does not say {one} so" for one in wrong)
