@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from .text.prose import Section, paragraphs_of, prose_of, sections_of, without_names
 from .text.stems import sought_words
+from .text.words import WORDS
 
 if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier
@@ -38,29 +39,7 @@ AS_EXPECTED = Lead(2, 0.15, 3)
 """The same where a text should be in a language, and probably is."""
 APART = frozenset({"de", "en", "es", "fr", "nl"})
 """Languages that can be beyond doubt: the others have near relations that are not in the table, as Bulgarian is."""
-_COMMON = {
-    "en": """a an do does the of and to in is was that for it with as on are were by this from which have has had be at
-        not they their who what when where how why did these its been than into about between whose there""",
-    "de": """der die das und ist war nicht mit von zu den dem des ein eine einer eines auf für im sich auch als bei
-        nach werden wird wurde wurden über waren wann wer wie wo welche""",
-    "nl": """de het een en van is was niet met voor op te dat die aan zijn werd ook naar uit bij worden om door over
-        wanneer wie wat waar waarom hoe werden""",
-    "fr": """le la les de des et est une du dans pour qui que par sur avec au aux ce cette sont pas plus ont il elle
-        était quand où quel quelle comment pourquoi leur ses""",
-    "es": """el la los las y es en de del una para que por con se su fue como más al lo sus son entre pero también había
-        qué quién cuándo dónde cuál cómo era donde sus""",
-    "it": """il la di e che è un una per con non del della dei delle gli nel nella si sono come più anche alla dal era
-        quando dove chi quale""",
-    "pt": """o a os as e é de do da dos das em um uma para que por com não na nos se foi mais como ao pela pelo são
-        quando onde quem qual""",
-    "sv": "och att det som en är på av för med den till i har inte om ett var från men de vid efter sin blev vad vem",
-    "da": "og at det som en er på af for med den til i har ikke om et var fra men de ved efter sin blev hvad hvornår",
-    "no": "og å det som en er på av for med den til i har ikke om et var fra men de ved etter sin ble hva når hvem",
-    "fi": """ja on ei se että oli hän mutta ovat kun niin myös joka tai kuin sen vuonna mukaan jo ole hänen voi olla
-        mikä milloin kuka missä""",
-    "ru": """и в не на что с он как это по к из у за от так для его все была был было они при до или также когда где
-        кто какой""",
-}
+_WITH_COMMON_WORDS = ("en", "de", "nl", "fr", "es", "it", "pt", "sv", "da", "no", "fi", "ru")
 
 
 def evident(words: Sequence[str], lead: Lead) -> str:
@@ -97,7 +76,7 @@ def is_evidently(text: str, code: str) -> bool:
 @cache
 def common_words() -> Mapping[str, frozenset[str]]:
     """The commonest words by the code of their language."""
-    return {code: frozenset(words.split()) for code, words in _COMMON.items()}
+    return {code: frozenset(WORDS[f"common_{code}"].split()) for code in _WITH_COMMON_WORDS}
 
 
 @cache

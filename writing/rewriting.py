@@ -15,9 +15,8 @@ from ..evidence.citations.markers import Marker
 from ..evidence.citations.sanitizing import sanitized
 from ..evidence.citations.scanner import scan
 from ..evidence.language import is_written_in
-from ..evidence.text.cues import UNSURE
 from ..evidence.text.sentences import LINE_MARK
-from ..evidence.text.words import stems, tokens
+from ..evidence.text.words import UNSURE, stems, tokens
 from ..models.resolve import is_extractive, profile_of
 from ..records.report import ClaimCheck, Draft, Repair
 from ..records.sources import Source

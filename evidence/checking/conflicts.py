@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from .alignment import Alignment, Difference, Matches
 from .amounts import Amount, counts_as
-from .terms import Term, are_opposite, has_meaning
+from .terms import SOFTENING, Term, are_opposite, has_meaning
 
 NEAR = 0.5
 """Share of the claim that must stand in a passage in the same order for the two to be compared word by word."""
@@ -20,7 +20,6 @@ SCOPE = 5
 """Words after a negation that it can deny."""
 HEADS = 2
 """Words with a meaning after a negation that it denies."""
-_SOFTENING = frozenset({"only", "just", "merely", "simply", "nur", "seulement", "solo", "limited", "necessarily"})
 
 
 def _negations(matches: Matches, alignment: Alignment) -> Iterator[tuple[str, bool]]:
@@ -48,7 +47,7 @@ def _denied(terms: Sequence[Term]) -> list[frozenset[str]]:
     found = list[frozenset[str]]()
     for place, term in enumerate(terms):
         behind = terms[place + 1 : place + 1 + SCOPE]
-        if term.kind == "negation" and not (behind and behind[0].raw.lower() in _SOFTENING):
+        if term.kind == "negation" and not (behind and behind[0].raw.lower() in SOFTENING):
             found.append(frozenset([one.key for one in behind if has_meaning(one)][:HEADS]))
     return found
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import combinations
 from typing import NamedTuple
 
-from ..text.cues import NEGATIONS as _COUNTED
+from ..text.words import NEGATIONS as _COUNTED
 from ..text.words import STOP_WORDS, tokens, word_tables
 from .amounts import MONTHS, Amount, amounts_of, key_of, pieces_of, plain
 
@@ -15,6 +15,8 @@ _WORDS = word_tables(__package__)
 
 NEGATIONS = _COUNTED | frozenset(tokens(_WORDS["negations"]))
 """Words that negate."""
+SOFTENING = frozenset(_WORDS["softening"].split())
+"""Words after a negation with which it denies nothing: not only."""
 CJK_NEGATIONS = ("不", "没", "沒", "未", "无", "無", "非", "ない", "않", "아니")
 """Signs that negate in writing without spaces."""
 
@@ -38,7 +40,7 @@ def are_opposite(one: str, other: str) -> bool:
 
 
 _ENDS = frozenset(".!?")
-COMMON = frozenset(map(key_of, word_tables(__package__)["common"].split()))
+COMMON = frozenset(map(key_of, _WORDS["common"].split()))
 """Stems of words that stand in texts of all kinds and so tell little."""
 
 

@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import NamedTuple, TypeVar
 
-from .cues import NEGATIONS, NUMBER_WORDS, QUESTION_WORDS
-from .words import STOP_WORDS, stem, stems, tokens
+from .words import NEGATIONS, NUMBER_WORDS, QUESTION_WORDS, STOP_WORDS, stem, stems, tokens
 
 
 def rarity(total: int, count: int) -> float:

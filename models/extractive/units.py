@@ -8,10 +8,9 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from ...evidence.language import IN_QUESTION, evident
-from ...evidence.text.cues import THIRD_PERSONS
 from ...evidence.text.sentences import ends_sentence
 from ...evidence.text.stems import sought_words
-from ...evidence.text.words import tokens
+from ...evidence.text.words import THIRD_PERSONS, tokens
 
 _OPENING = ("他", "她", "它", "其", "该", "該", "此", "这", "這", "那", "彼", "それ", "これ", "この", "その")
 # 其他 is "other".
