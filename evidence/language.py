@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier
 
 
-class Lead(NamedTuple):
+class Threshold(NamedTuple):
     """What makes a language evident."""
 
     fewest: int
@@ -29,20 +29,20 @@ class Lead(NamedTuple):
     """and how many times as many they must be as of any other language."""
 
 
-IN_TEXT = Lead(4, 0.1, 1.5)
+IN_TEXT = Threshold(4, 0.1, 1.5)
 """By which the words of a text are cut: a mistake costs a few forms of words."""
-IN_QUESTION = Lead(2, 0.1, 1.5)
+IN_QUESTION = Threshold(2, 0.1, 1.5)
 """The same for a question, which has few words."""
-BEYOND_DOUBT = Lead(3, 0.25, 3)
+BEYOND_DOUBT = Threshold(3, 0.25, 3)
 """In which a reader is answered, and where nothing else is asked: a mistake spoils the report."""
-AS_EXPECTED = Lead(2, 0.15, 3)
+AS_EXPECTED = Threshold(2, 0.15, 3)
 """The same where a text should be in a language, and probably is."""
 APART = frozenset({"de", "en", "es", "fr", "nl"})
 """Languages that can be beyond doubt: the others have near relations that are not in the table, as Bulgarian is."""
 _WITH_COMMON_WORDS = ("en", "de", "nl", "fr", "es", "it", "pt", "sv", "da", "no", "fi", "ru")
 
 
-def evident(words: Sequence[str], lead: Lead) -> str:
+def language_by_words(words: Sequence[str], lead: Threshold) -> str:
     """ISO 639-1 code of the language whose commonest words are among these; empty if that is not evident."""
     owners = _owners()
     hits = Counter(chain.from_iterable(owners[word] for word in words if word in owners))
@@ -50,13 +50,13 @@ def evident(words: Sequence[str], lead: Lead) -> str:
     return best if most >= max(lead.fewest, lead.share * len(words), lead.ahead * next_most) else ""
 
 
-def evident_language(text: str) -> str:
+def language_beyond_doubt(text: str) -> str:
     """ISO 639-1 code of the language in which a text is beyond doubt; empty if there is none."""
-    found = evident(sought_words(text), BEYOND_DOUBT)
+    found = language_by_words(sought_words(text), BEYOND_DOUBT)
     return found if found in APART else ""
 
 
-def is_evidently(text: str, code: str) -> bool:
+def is_beyond_doubt(text: str, code: str) -> bool:
     """Whether a text that should be in a language is, beyond doubt.
 
     A word that several languages share speaks for none of them against another: so few sections of English texts of the
@@ -109,11 +109,11 @@ KIN = (
 _DENSE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
-def language_of(question: str) -> str:
+def detect_language(question: str) -> str:
     """ISO 639-1 code of the language that a question is asked in; empty if that is not sure, as with names alone."""
     prose = prose_of(question) or question
     # Other languages have near relations that a few words do not tell apart.
-    if evident_language(prose) == "en":
+    if language_beyond_doubt(prose) == "en":
         return "en"
     code, likelihood = _best(_likelihoods(prose.lower() if prose.isupper() else prose, ""))
     return code if likelihood >= SURE else ""
@@ -124,7 +124,7 @@ def is_written_in(passage: str, code: str) -> bool | None:
     prose = prose_of(passage)
     if not code or _letters(prose) < LEAST_LETTERS:
         return None
-    if is_evidently(prose, code):
+    if is_beyond_doubt(prose, code):
         return True
     likelihoods = _likelihoods(prose, code)
     if code not in likelihoods:

@@ -9,8 +9,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ...records.plan import Learning
-from ..text.likeness import NEAR, inner_names, likeness, whole_negations
 from ..text.sentences import sentences_of
+from ..text.similarity import NEAR, expand_negations, inner_names, jaccard
 from ..text.words import NEGATIONS, NUMBER_WORDS, STOP_WORDS, THIRD_PERSONS, UNSURE, stem, tokens, word_tables
 from .amounts import NOTHING, UNIT_SIGNS, UNITS, VAGUE, Amount, Piece, When, amounts_of, pieces_of
 from .terms import SOFTENING
@@ -194,7 +194,7 @@ def claims_of(learning: Learning) -> list[Claim]:
 
 
 def _claim(learning: Learning, text: str) -> Claim | None:
-    plain = whole_negations(text)
+    plain = expand_negations(text)
     spoken, names, numbers = tokens(plain), inner_names(plain), numbers_in(plain)
     words = frozenset(map(stem, filter(_carries_meaning, tokens(numbers.rest))))
     if not (_is_statement(plain, spoken, names) and numbers.is_clear and len(words) >= _FEWEST_WORDS):
@@ -274,14 +274,14 @@ def _are_of_one_thing(part: Claim, whole: Claim) -> bool:
     is_long = len(part.words) >= MANY
     if further & whole.names and (part.names or not is_long):
         return False
-    return likeness(part.words, whole.words) >= (LONGER if is_long else ALIKE)
+    return jaccard(part.words, whole.words) >= (LONGER if is_long else ALIKE)
 
 
 def _deny(part: Claim, whole: Claim) -> bool:
     # What is denied of some cases is not denied of all: the longer claim must be the positive one.
     if part.numbers[:3] != whole.numbers[:3] or (whole.is_negated and whole.words != part.words):
         return False
-    return not _differ_in_tense(part, whole) and likeness(part.words, whole.words) >= NEAR
+    return not _differ_in_tense(part, whole) and jaccard(part.words, whole.words) >= NEAR
 
 
 def _date_differently(part: Claim, whole: Claim) -> bool:

@@ -11,7 +11,7 @@ from ..citations.citing import UNKNOWN
 from ..citations.document import refusals_in
 from ..citations.markers import Marker, code_lines, settle_fences
 from ..citations.scanner import scan
-from ..memory.learned import plain_fact
+from ..memory.learned import without_markers
 from ..text.sentences import LINE_MARK, Sentence, sentences_of
 from ..text.words import tokens
 
@@ -93,7 +93,7 @@ def plain_words(sentence: Sentence) -> str:
     """Return the words of a sentence without markup; empty for a heading or a line that is only drawn."""
     if _HEADING.match(sentence.raw) or _RULE.fullmatch(sentence.raw):
         return ""
-    text = sentence.text or LINE_MARK.sub("", plain_fact(sentence.raw))
+    text = sentence.text or LINE_MARK.sub("", without_markers(sentence.raw))
     cells = [cell.strip() for cell in text.strip().strip("|").split("|")]
     return _EMPHASIS.sub("", ", ".join(cell for cell in cells if cell))
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from ...evidence.language import IN_QUESTION, evident
+from ...evidence.language import IN_QUESTION, language_by_words
 from ...evidence.text.sentences import ends_sentence
 from ...evidence.text.stems import sought_words
 from ...evidence.text.words import THIRD_PERSONS, tokens
@@ -21,7 +21,7 @@ def points_back(sentence: str) -> bool:
     """Whether a sentence begins with a pronoun, so that alone it does not say of whom or what it speaks."""
     first = tokens(sentence)[:1]
     # What is a pronoun in French is an article in Italian.
-    if first == ["il"] and evident(sought_words(sentence), IN_QUESTION) == "it":
+    if first == ["il"] and language_by_words(sought_words(sentence), IN_QUESTION) == "it":
         return False
     return not THIRD_PERSONS.isdisjoint(first) or sentence.startswith(_OPENING)
 

@@ -1,4 +1,4 @@
-"""Joins a text that was cut off with its continuation: what was written twice is dropped."""
+"""Joins a text that was cut off with its continuation; what was written twice is dropped."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ENDED = re.compile(r"[.!?\])|]$")
 _CLOSED = re.compile(r"[\]),;:!?%]$")
 
 
-def spaced(before: str, after: str, known: Container[str]) -> str:
+def with_gap(before: str, after: str, known: Container[str]) -> str:
     """The second half with the space, or the line break, that belongs between it and the first.
 
     `known` holds the words that may occur, without capitals: with these, halves of a word are told from words whose
@@ -110,7 +110,7 @@ class Overlap(NamedTuple):
     """Whether the word that it ends in was cut off, and goes on."""
 
 
-class Seam:
+class Continuation:
     """Takes the stream of one continuation and passes on what is new; the result does not depend on how it was cut.
 
     Its beginning is held back until it is certain how much of it stands there already.
@@ -174,7 +174,7 @@ class Seam:
     def _settle(self) -> str:
         self._is_settled = True
         ends = [overlap.end for overlap in self._overlaps if self._counts(overlap)]
-        return spaced(self._before, self._held[max(ends, default=0) :], self._known) if self._held else ""
+        return with_gap(self._before, self._held[max(ends, default=0) :], self._known) if self._held else ""
 
     def _counts(self, overlap: Overlap) -> bool:
         """Whether this is no chance."""
@@ -200,9 +200,9 @@ class Seam:
         return not is_known and not self._held[0].isspace() and (len(last) > 1 or last.isalpha())
 
 
-def joined(before: str, after: str, known: Collection[str] = frozenset()) -> str:
+def join_continuation(before: str, after: str, known: Collection[str] = frozenset()) -> str:
     """The text with its continuation."""
-    seam = Seam(before, known)
+    seam = Continuation(before, known)
     return before + seam.feed(after) + seam.finish()
 
 
