@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Container, Iterable, Iterator
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
 from .words import STOP_WORDS
@@ -19,10 +20,9 @@ _CLOSED = re.compile(r"[\]),;:!?%]$")
 
 
 def with_gap(before: str, after: str, known: Container[str]) -> str:
-    """The second half with the space, or the line break, that belongs between it and the first.
+    """Return the second half with the space or line break that belongs between it and the first.
 
-    `known` holds the words that may occur, without capitals: with these, halves of a word are told from words whose
-    space was lost.
+    `known` are the words that may occur, in lower case: they decide whether a word was cut in two or a space was lost.
     """
     if not before:
         return after.lstrip()
@@ -44,7 +44,7 @@ def _without_double_gap(before: str, gap: str) -> str:
 
 
 def _is_one_word(before: str, body: str, known: Container[str]) -> bool:
-    """Whether a word was cut in two halves that are no words, though a space stands between them."""
+    """Whether a word was cut in two, although the continuation begins with a space."""
     one, other = _halves(before, body)
     return bool(one and other) and one + other in known and not (one in known and other in known)
 
@@ -71,21 +71,18 @@ def _are_two_words(one: str, other: str, body: str, known: Container[str]) -> bo
 
 
 def _halves(before: str, body: str) -> tuple[str, str]:
-    """The last word of the one and the first of the other, without capitals, where these touch; else empty."""
+    """Return the last word of the one and the first of the other in lower case; empty where there is none."""
     last, first = _LAST_WORD.search(before[-100:]), _FIRST_WORD.match(body)
     return (last[0].casefold() if last else "", first[0].casefold() if first else "")
 
 
 LEAST_WORDS = 3
-"""Different words that have to be repeated for it to be an overlap, and no turn of phrase."""
-LEAST_WHERE_LIKELY = 2
-"""The same, where the repetition begins with a line, or completes a word that was cut off."""
-LEAST_BEYOND_LINE = 1
-"""The same, where the repetition goes from one line into the next, and not in a table."""
+"""Different words that must be repeated for it to be an overlap and not a turn of phrase."""
+LEAST_OF_LINE = 2
+"""The same where the repetition begins with a line, or completes a word that was cut off."""
 LEAST_OF_RESTART = 8
-"""Different words from which on a continuation is void that only repeats, and never comes to where the text stopped."""
+"""Different words from which on a continuation is dropped that repeats the text and never reaches its end."""
 _TOKEN = re.compile(rf"[{DENSE}]|[^\W{DENSE}]+|[^\w\s]")
-_OPENING_HEADING = re.compile(r"\s*#{1,6}\s+\S")
 _LINE_MARK = re.compile(r"[\s#>*+\-]*")
 _CUT_MARKER = re.compile(r"\[[\d, ]*")
 
@@ -94,38 +91,24 @@ class Token(NamedTuple):
     """A word, a character of a script without spaces, or a sign."""
 
     text: str
-    """Without capitals."""
+    """In lower case."""
     start: int
     end: int
 
 
-class Overlap(NamedTuple):
-    """How far a continuation repeats the end of the text."""
-
-    first: int
-    """The token of the text that it begins with."""
-    end: int
-    """Characters of the continuation that repeat."""
-    is_word_longer: bool
-    """Whether the word that it ends in was cut off, and goes on."""
-
-
 class Continuation:
-    """Takes the stream of one continuation and passes on what is new; the result does not depend on how it was cut.
+    """Takes the stream of a continuation and passes on what is new, however the stream is cut.
 
-    Its beginning is held back until it is certain how much of it stands there already.
+    Its beginning is held back until it is certain how much of it repeats the end of the text.
     """
 
     def __init__(self, before: str, known: Collection[str] = frozenset()) -> None:
-        """`before` is the text so far; `known` are words of what it is about (see `words_in`)."""
+        """Take the text so far, and the words of what it is about (see `words_in`)."""
         self._before = before
         self._tokens = list(_tokens(before))
-        self._known = {*(token.text for token in self._tokens[:-1]), *known, *STOP_WORDS}
-        self._is_open = bool(before) and not before[-1].isspace()
+        self._texts = [token.text for token in self._tokens]
+        self._known = {*self._texts[:-1], *known, *STOP_WORDS}
         self._held = ""
-        self._read, self._count = 0, 0
-        self._alive = list(range(len(self._tokens)))
-        self._overlaps: list[Overlap] = []
         self._is_settled = False
 
     def feed(self, words: str) -> str:
@@ -133,89 +116,93 @@ class Continuation:
         if self._is_settled:
             return words
         self._held += words
-        for token in list(_tokens(self._held, self._read)):
-            # The last one may still grow.
-            if token.end == len(self._held):
-                break
-            self._take(token)
-            if not self._alive:
-                return self._settle()
-        return ""
+        # The last token may still grow.
+        tokens = [token for token in _tokens(self._held) if token.end < len(self._held)]
+        return "" if any(self._repeats(_opening(tokens))) or not tokens else self._settle(tokens)
 
     def finish(self) -> str:
         """No more words come; returns the rest of what is new, once."""
         if self._is_settled:
             return ""
-        for token in list(_tokens(self._held, self._read)):
-            self._take(token)
-        is_void = bool(self._alive) and self._count >= LEAST_OF_RESTART and not self._overlaps
-        if is_void and _weight(self._tokens[self._alive[0] :][: self._count]) >= LEAST_OF_RESTART:
+        tokens = list(_tokens(self._held))
+        opening = _opening(tokens)
+        is_restart = any(self._repeats(opening)) and _weight(opening) >= LEAST_OF_RESTART
+        if is_restart and not self._overlaps(opening):
             self._held = ""
-        return self._settle()
+        return self._settle(tokens)
 
-    def _take(self, token: Token) -> None:
-        self._read = token.end
-        if not self._count and token.text in (".", "…"):
-            return
-        place, last, alive = self._count, len(self._tokens) - 1, list[int]()
-        for first in self._alive:
-            if first + place < last and self._tokens[first + place].text == token.text:
-                alive.append(first)
-            elif first + place == last and self._is_last(token.text):
-                length = len(self._tokens[last].text)
-                self._overlaps.append(Overlap(first, token.start + length, len(token.text) > length))
-        self._alive, self._count = alive, place + 1
+    def _repeats(self, opening: Sequence[Token]) -> Iterator[bool]:
+        """Yield for each place of the text whether these tokens stand there, before the last one of the text."""
+        texts = [token.text for token in opening]
+        return (self._texts[first : first + len(texts)] == texts for first in range(len(self._texts) - len(texts)))
 
-    def _is_last(self, text: str) -> bool:
-        """Whether this is the text's last word; that may have been cut off."""
-        last = self._tokens[-1].text
-        return text == last or (self._is_open and last[-1].isalnum() and text.startswith(last))
-
-    def _settle(self) -> str:
+    def _settle(self, tokens: Sequence[Token]) -> str:
         self._is_settled = True
-        ends = [overlap.end for overlap in self._overlaps if self._counts(overlap)]
-        return with_gap(self._before, self._held[max(ends, default=0) :], self._known) if self._held else ""
+        end = max(self._overlaps(_opening(tokens)), default=0)
+        return with_gap(self._before, self._held[end:], self._known) if self._held else ""
 
-    def _counts(self, overlap: Overlap) -> bool:
-        """Whether this is no chance."""
-        repeated, before = self._tokens[overlap.first :], self._before
+    def _overlaps(self, opening: Sequence[Token]) -> list[int]:
+        """Return where the repetitions of the end of the text end in the continuation."""
+        texts, found = [token.text for token in opening], list[int]()
+        for first in range(max(0, len(self._texts) - len(texts)), len(self._texts)):
+            *whole, last = self._texts[first:]
+            token = opening[len(whole)]
+            is_longer = token.text != last
+            is_cut = is_longer and token.text.startswith(last) and last[-1].isalnum() and self._is_open
+            end = token.start + len(last)
+            if texts[: len(whole)] == whole and (is_cut or not is_longer) and self._counts(first, end, is_longer):
+                found.append(end)
+        return found
+
+    @property
+    def _is_open(self) -> bool:
+        return bool(self._before) and not self._before[-1].isspace()
+
+    def _counts(self, first: int, end: int, is_longer: bool) -> bool:
+        """Whether the tokens from this one on are repeated on purpose, and not by chance."""
+        repeated, before = self._tokens[first:], self._before
         if _CUT_MARKER.fullmatch(before, repeated[0].start):
             return True
-        if len(repeated) == 1 and overlap.is_word_longer:
+        if len(repeated) == 1 and is_longer:
             return self._is_half()
         start = before.rfind("\n", 0, repeated[0].start) + 1
         begins_line = bool(_LINE_MARK.fullmatch(before, start, repeated[0].start))
-        least = LEAST_WHERE_LIKELY if begins_line or overlap.is_word_longer else LEAST_WORDS
-        if "\n" in before[repeated[0].start : repeated[-1].start] and all(token.text != "|" for token in repeated):
-            least = LEAST_BEYOND_LINE
-        if _weight(repeated) + overlap.is_word_longer >= least:
+        if begins_line and _HEADING.match(before, start) and self._held[end:].startswith("\n"):
             return True
-        is_heading = begins_line and bool(_OPENING_HEADING.match(before, start))
-        return is_heading and self._held[overlap.end :].startswith("\n")
+        crosses_lines = "\n" in before[repeated[0].start : repeated[-1].start]
+        if crosses_lines and "|" not in self._texts[first:] and _weight(repeated) >= 1:
+            return True
+        return _weight(repeated) + is_longer >= (LEAST_OF_LINE if begins_line or is_longer else LEAST_WORDS)
 
     def _is_half(self) -> bool:
-        """Whether the text's last word is none without what the continuation adds to it."""
-        last, word = self._tokens[-1].text, next(_tokens(self._held)).text
+        """Whether the last word of the text is none without what the continuation adds to it."""
+        last, word = self._texts[-1], next(_tokens(self._held)).text
         is_known = last in self._known or last + word in self._known
         return not is_known and not self._held[0].isspace() and (len(last) > 1 or last.isalpha())
 
 
 def join_continuation(before: str, after: str, known: Collection[str] = frozenset()) -> str:
-    """The text with its continuation."""
-    seam = Continuation(before, known)
-    return before + seam.feed(after) + seam.finish()
+    """Return the text with its continuation."""
+    continuation = Continuation(before, known)
+    return before + continuation.feed(after) + continuation.finish()
 
 
 def words_in(texts: Iterable[str]) -> frozenset[str]:
-    """The words of these texts, without capitals."""
+    """Return the words of these texts in lower case."""
     return frozenset(token.text for text in texts for token in _tokens(text) if token.text[0].isalnum())
 
 
-def _tokens(text: str, start: int = 0) -> Iterator[Token]:
-    return (Token(match[0].casefold(), *match.span()) for match in _TOKEN.finditer(text, start))
+def _tokens(text: str) -> Iterator[Token]:
+    return (Token(match[0].casefold(), *match.span()) for match in _TOKEN.finditer(text))
+
+
+def _opening(tokens: Sequence[Token]) -> Sequence[Token]:
+    """Return the tokens without the dots that a continuation may begin with."""
+    dots = list(takewhile(lambda token: token.text in (".", "…"), tokens))
+    return tokens[len(dots) :]
 
 
 def _weight(tokens: Iterable[Token]) -> float:
-    """Different words among the tokens; a character of a script without spaces is half of one."""
+    """Count the different words; a character of a script without spaces is half of one."""
     words = {token.text for token in tokens if any(map(str.isalpha, token.text))}
     return sum(0.5 if re.fullmatch(f"[{DENSE}]", word) else 1 for word in words)
