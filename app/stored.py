@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 
-from ..evidence.checking.verification import faults_of
+from ..evidence.checking.reaudit import faults_of
 from ..run.conversation import clean, mark_of
 from ..run.events.packets import AnyPacket
 from .begun import whole_name

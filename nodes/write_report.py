@@ -15,7 +15,7 @@ from ..evidence.citations.markers import settle_fences, unwrapped
 from ..evidence.citations.numbering import by_number
 from ..evidence.citations.sanitizing import sanitized
 from ..evidence.memory.notes import gaps_of, missing_of
-from ..evidence.text.seams import words_in
+from ..evidence.text.continuation import words_in
 from ..models.settings import settings_of
 from ..records.report import Draft
 from ..records.research import Finding, Progress, Run, Spent

@@ -9,7 +9,7 @@ from langchain_core.messages import HumanMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ...evidence.memory.learned import confidence, plain_fact
+from ...evidence.memory.learned import confidence, without_markers
 from ...models.resolve import is_extractive
 from ...models.settings import settings_of
 from ...records.plan import Iteration, Learning, Observation
@@ -80,5 +80,5 @@ async def analyze(state: StepState, runtime: Runtime[Context]) -> AnalyzeUpdate:
 
 def _thoughts(form: RecordAnalysis, task: StepTask) -> Iterable[Learning]:
     for statement in form.statements:
-        if text := plain_fact(statement):
+        if text := without_markers(statement):
             yield Learning(text=text, step=task.step.id, question_id=task.question_id)
