@@ -27,8 +27,8 @@ def web() -> Iterator[Web]:
         yield web
 
 
-def reader_of(web: Web, parse_seconds: float = 15.5) -> WebReader:
-    limits = Limits(page_seconds=10, parse_seconds=parse_seconds)
+def reader_of(web: Web, parse_seconds: float = 60.5) -> WebReader:
+    limits = Limits(page_seconds=60, parse_seconds=parse_seconds)
     return WebReader(Context(allow_private=(web.place,), robots=False, limits=limits))
 
 
@@ -68,7 +68,7 @@ async def test_many_readers_share_a_few_children_and_later_ones_use_them_again(w
 
 async def test_children_that_nobody_needs_end() -> None:
     page = Fetched("https://a.example/", "html", "", b"<p>The lamp was lit in 1844.</p>")
-    parsers, before = Parsers(15.25, 1_000_000, idle_seconds=0.0), children()
+    parsers, before = Parsers(60.25, 1_000_000, idle_seconds=0.0), children()
     parsers.open()
     assert (await parsers.parse(page, "page")).text == "The lamp was lit in 1844."
     assert children() == before + 1
