@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 from langchain_core.language_models import BaseChatModel
 
 from ..library.library import Library
-from ..models.abilities import Ability, place_of, recall, remember
+from ..models.abilities import place_of, recall, remember
 from ..models.caller import Caller
 from ..models.faults import as_ours
 from ..models.ladder.probe import Check, check_model
@@ -114,8 +114,8 @@ async def _checks(role: Role, context: Context) -> list[Check]:
     except Exception as error:  # noqa: BLE001 - every provider has errors of its own
         words = str(as_ours(error, role, profile.name))
         return [Check("answer", is_ok=False, words=words)]
-    if examined.rung:
-        await remember(role, context, Ability(examined.rung, examined.begins_inside))
+    if examined.ability:
+        await remember(role, context, examined.ability)
     return examined.checks
 
 

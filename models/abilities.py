@@ -17,19 +17,10 @@ from ..run.context import Context, Role
 from ..run.errors import ToolsMissing
 from .caller import Caller
 from .faults import as_ours
-from .ladder import RungName
-from .ladder.probe import choose_rung
+from .ladder import Ability, RungName
+from .ladder.probe import find_ability
 from .providers import host_of
 from .resolve import is_named, profile_of, resolve_model
-
-
-class Ability(NamedTuple):
-    """How a model takes part."""
-
-    rung: RungName = "native"
-    """How it calls tools."""
-    begins_inside: bool = False
-    """Whether its answers begin within a thought, without a tag that opens it."""
 
 
 class Place(NamedTuple):
@@ -128,16 +119,15 @@ async def _try_out(model: BaseChatModel, caller: Caller) -> Ability:
     role, context = caller.role, caller.context
     name = profile_of(role, context).name
     try:
-        choice = await choose_rung(model, caller.message)
+        ability = await find_ability(model, caller.message)
     except Exception as error:  # noqa: BLE001 - every provider has errors of its own
         # What it says may quote the key.
         raise as_ours(error, role, name) from None
-    if choice.rung is None:
+    if ability is None:
         raise ToolsMissing(
             f"The {role}'s model {name!r} calls tools in no way that is known here. Choose another model (setting "
             f"models), or set tool_calls to one of {', '.join(get_args(RungName))} to use it all the same."
         )
-    ability = Ability(choice.rung, choice.begins_inside)
     await remember(role, context, ability)
     return ability
 

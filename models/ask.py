@@ -12,10 +12,11 @@ from ..run.context import Context
 from ..run.conversation import NUMBERS, mark_of
 from ..run.events.emit import Teller
 from ..run.transcripts import CHARACTERS_PER_TOKEN, fit
-from .abilities import Ability, ability_of, other_ability
+from .abilities import ability_of, other_ability
 from .attempt import Remedies, stream_answer
 from .caller import Caller
 from .faults import failed, in_our_words, kind_of
+from .ladder import Ability
 from .patience import patience_of
 from .request import Request, output_tokens
 from .resolve import is_named, profile_of

@@ -18,12 +18,12 @@ from ..run.context import Context, Role
 from ..run.conversation import clean
 from ..run.events.emit import Teller
 from ..run.transcripts import FAILED, WITHHELD, fit, tokens_of
-from .abilities import Ability, remember
+from .abilities import remember
 from .caller import Assembly, Caller, bind_call
 from .deltas import reasoning_of
 from .extractive import ExtractiveChatModel
 from .faults import AnswerRefused, Kind, cut_short, is_transient, reason_of
-from .ladder import Prepared, prepare, read_reply
+from .ladder import Ability, Prepared, prepare, read_reply
 from .ladder.thoughts import Piece, ThoughtFilter, split
 from .patience import has_words
 from .providers import host_of

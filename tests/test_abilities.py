@@ -11,8 +11,9 @@ import pytest
 from openai_replies import Reply, fail, say, use
 from openai_server import OpenAIServer, Received, openai_server
 
-from deep_research.models.abilities import Ability, Place, ability_of, other_ability, recall, remember, write_down
+from deep_research.models.abilities import Place, ability_of, other_ability, recall, remember, write_down
 from deep_research.models.caller import Caller
+from deep_research.models.ladder import Ability
 from deep_research.models.patience import patience_of
 from deep_research.models.scripted import ScriptedChatModel
 from deep_research.run.context import Context

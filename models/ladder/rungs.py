@@ -195,6 +195,14 @@ def _merged(group: list[AnyMessage]) -> AnyMessage:
 RungName = Literal["native", "schema", "json", "tags"]
 
 
+class Ability(NamedTuple):
+    """How a model calls tools, and answers."""
+
+    rung: RungName = "native"
+    begins_inside: bool = False
+    """Whether its answers begin within a thought, without a tag that opens it."""
+
+
 class Prepared(NamedTuple):
     """A request as the model is given it."""
 
