@@ -23,9 +23,8 @@ from ..run.limits import Limits
 from ..run.store.pages import text_hash
 from .deltas import whole_message
 from .faults import AnswerSilent, ToolsUnbound
-from .patience import Patience
-from .prices import cost_of
-from .resolve import EXTRACTIVE, is_extractive, profile_of
+from .resolve import EXTRACTIVE, cost_of, is_extractive, profile_of
+from .retries import RetryBudget
 
 
 def spent_on(message: AIMessage, messages: Sequence[AnyMessage], role: Role, context: Context) -> Spent | None:
@@ -192,7 +191,7 @@ class Caller(NamedTuple):
 
     role: Role
     context: Context
-    patience: Patience
+    patience: RetryBudget
     teller: Teller
 
     @property

@@ -236,7 +236,7 @@ class AnswerSilent(TimeoutError):
         self.limit = limit
 
 
-def in_our_words(error: Exception, role: str, model: str, *, has_answered: bool = False) -> DeepResearchError | None:
+def explain(error: Exception, role: str, model: str, *, has_answered: bool = False) -> DeepResearchError | None:
     """The error for the user, in one line; none if the error is not one of a model's call.
 
     `has_answered`: the model has answered in this run, so that its settings are right. Nothing of the foreign message
@@ -252,12 +252,12 @@ def in_our_words(error: Exception, role: str, model: str, *, has_answered: bool 
     return ours(text.format_map({"who": f"The {role}'s model {model!r}", **_facts(error), **hints}))
 
 
-def as_ours(error: Exception, role: str, model: str) -> DeepResearchError:
+def explain_any(error: Exception, role: str, model: str) -> DeepResearchError:
     """The error for the user, also where nothing is known of it."""
-    return in_our_words(error, role, model) or failed(role, error)
+    return explain(error, role, model) or unknown_failure(role, error)
 
 
-def failed(role: str, error: Exception) -> ModelFailed:
+def unknown_failure(role: str, error: Exception) -> ModelFailed:
     """An error that nothing is known of, by its kind alone."""
     return ModelFailed(f"The {role}'s model failed ({type(error).__name__}); try again, or choose another (models).")
 
@@ -277,12 +277,12 @@ def cut_short(error: Exception, server: str) -> Exception:
     return AnswerCut(f"the connection to {host} broke" if is_lost else f"{host} sent {what}")
 
 
-def is_told_to_wait(error: BaseException) -> bool:
+def asks_to_wait(error: BaseException) -> bool:
     """Whether the server has enough of calls for now, of ours or of everybody's."""
     return kind_of(error) == "limited" or _status(error) == 529 or retry_after(error) is not None
 
 
-def reason_of(error: BaseException) -> str:
+def retry_reason(error: BaseException) -> str:
     """Why a call is made again, in a few words for the user."""
     if isinstance(error, AnswerCut):
         return error.what
@@ -321,7 +321,7 @@ def kind_of(error: BaseException) -> Kind | None:
         return "unreachable"
     if kind is None or kind in ("slow", "unreachable", "cut"):
         return kind
-    words = words_of(error)
+    words = message_of(error)
     if kind == "broken" and TOO_MANY.search(words):
         return "limited"
     return next((told for told, pattern in WORDINGS if pattern.search(words)), kind)
@@ -335,7 +335,7 @@ def host_in(address: str) -> str:
         return ""
 
 
-def words_of(error: BaseException) -> str:
+def message_of(error: BaseException) -> str:
     """The foreign message and body, to look for words in; never to be shown."""
     body = getattr(error, "body", None)
     return f"{error} {json.dumps(body, default=str) if body else ''}"[:CHARACTERS]
@@ -355,14 +355,14 @@ def _status(error: BaseException) -> int | None:
 
 def _facts(error: BaseException) -> dict[str, str]:
     """What is safe to tell of an error."""
-    status, seconds, window = _status(error), retry_after(error), WINDOW.search(words_of(error))
+    status, seconds, window = _status(error), retry_after(error), WINDOW.search(message_of(error))
     parameter = str(getattr(error, "param", None) or "")
     is_openai = type(error).__module__.split(".")[0] in ("openai", "langchain_openai", "deep_research")
     return {
         "host": _host(error) or "its server",
         "http": f" (HTTP {status})" if status else "",
         "key": "OPENAI_API_KEY" if is_openai else "the key of its provider",
-        "when": "try again later, or raise retry_seconds" if seconds is None else _when(seconds),
+        "when": "try again later, or raise retry_seconds" if seconds is None else _retry_advice(seconds),
         "window": f": {window[1]} tokens" if window else "",
         "because": f" because of {parameter!r}" if parameter.partition(".")[0].partition("[")[0] in SENT else "",
         "what": error.what if isinstance(error, AnswerBroken) else "an error in the place of an answer",
@@ -370,7 +370,7 @@ def _facts(error: BaseException) -> dict[str, str]:
     }
 
 
-def _when(seconds: float) -> str:
+def _retry_advice(seconds: float) -> str:
     told = f"{math.ceil(seconds / 60)} min" if seconds > 90 else f"{math.ceil(seconds)} s"
     return f"retry after {told}, which is longer than retry_seconds lets a run wait"
 

@@ -49,7 +49,7 @@ class _Models(BaseModel):
     data: list[_Model]
 
 
-def offers(context: Context) -> tuple[str, ...]:
+def local_offers(context: Context) -> tuple[str, ...]:
     """What the user may be told of models on this machine where none is set; blocks for `SECONDS` at most.
 
     To be called outside of event loops, by the commands of a user who sits at this machine.

@@ -20,7 +20,7 @@ from typing_extensions import override
 from ..run.calls import REASONING
 from ..run.conversation import cleaned
 from .deltas import Deltas, as_chunk, events, whole_message
-from .faults import BROKE_OFF, AnswerBroken, AnswerRefused, kind_of, words_of
+from .faults import BROKE_OFF, AnswerBroken, AnswerRefused, kind_of, message_of
 
 Payload = dict[str, Any]
 
@@ -58,7 +58,7 @@ class Habits:
         """Whether the refusal teaches something that was not `known` when the request was made."""
         if kind_of(error) not in ("rejected", "model", "down"):
             return False
-        words = words_of(error)
+        words = message_of(error)
         lessons = {lesson.name for lesson in LESSONS if lesson.words.search(words)} - known
         self.learned |= lessons
         return bool(lessons)

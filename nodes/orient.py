@@ -7,7 +7,7 @@ from langgraph.types import StreamWriter
 from typing_extensions import TypedDict
 
 from ..evidence.text.mixing import in_turn
-from ..models.settings import settings_of
+from ..models.resolve import settings_of
 from ..records.report import Brief
 from ..records.research import Action, Progress, Run, Spent
 from ..records.sources import Source

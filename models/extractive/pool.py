@@ -14,7 +14,7 @@ from ...evidence.language import IN_QUESTION, IN_TEXT, common_words, evident
 from ...evidence.text.stems import bare, sought_words, token
 from ...evidence.text.titles import mentions, naming, subject_of
 from ...evidence.text.words import FUNCTION_WORDS, GENERIC_WORDS, names, stem, stem_run, sure_month_names, tokens
-from ..facts import Document
+from ..request import Document
 from .units import Unit, points_back, units_of
 
 Kind = Literal["number", "date", "person", "place", "any"]

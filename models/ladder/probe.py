@@ -14,7 +14,7 @@ from langchain_core.runnables import Runnable
 from ...run.calls import was_cut_off
 from ...run.transcripts import CHARACTERS_PER_TOKEN
 from ..caller import bind_call
-from ..faults import ToolsUnbound, kind_of, words_of
+from ..faults import ToolsUnbound, kind_of, message_of
 from .reply import read_reply
 from .rungs import LADDER, Ability, RungName, prepare
 from .thoughts import split
@@ -143,7 +143,7 @@ def _speaks_against(rung: RungName, error: Exception) -> bool:
     kind = kind_of(error)
     if rung == "native":
         return kind in ("no_tools", "rejected")
-    is_about_schema = kind is not None and bool(_ABOUT_SCHEMA.search(words_of(error)))
+    is_about_schema = kind is not None and bool(_ABOUT_SCHEMA.search(message_of(error)))
     return rung == "schema" and (kind == "rejected" or is_about_schema)
 
 

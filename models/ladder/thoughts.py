@@ -131,7 +131,7 @@ class ThoughtFilter:
             self.began_inside = bool(thought)
             self._think(thought)
             self._line, self._has_block = "", True
-        elif role == "closer" and not self._has_block and not block.is_special:
+        elif role == "closer" and not block.is_special and (self._has_words or not self._has_block):
             self._say(tag)
 
     def _is_mentioned(self, block: Block) -> bool:

@@ -11,7 +11,7 @@ from ...evidence.citations.stream import cited_numbers
 from ...evidence.text.seams import Seam, joined
 from ...models.ask import Reply, ask_model
 from ...models.request import Request
-from ...models.settings import settings_of
+from ...models.resolve import settings_of
 from ...prompts import render
 from ...records.research import Finding, Spent
 from ...run.branches import ResearcherState, assignment_of

@@ -1,4 +1,4 @@
-"""How long a run waits for models that fail or ask to wait: one budget for all its calls."""
+"""How often and how long a run waits for models that fail or ask to wait: one budget for all its calls."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from langgraph.runtime import RunControl, get_runtime
 from ..run.concurrency import PerLoop
 from ..run.limits import Limits
 from .deltas import reasoning_of
-from .faults import is_told_to_wait, is_transient, kind_of, reason_of, retry_after
+from .faults import asks_to_wait, is_transient, kind_of, retry_after, retry_reason
 
 FIRST_WAIT = 0.5
 """Seconds before the second try of a call, or up to half as many more; each further wait is twice as long."""
@@ -22,14 +22,14 @@ FIRST_WAIT = 0.5
 KEPT = 100
 """Runs whose budget of waiting is kept, those last used."""
 
-_Budgets = OrderedDict[tuple[RunControl | None, str], "Patience"]
-_budgets = PerLoop(_Budgets)
+_Budgets = OrderedDict[tuple[RunControl | None, str], "RetryBudget"]
+_kept = PerLoop(_Budgets)
 
 OnWait = Callable[[float, str], None]
 """Hears of each wait: seconds, and why."""
 
 
-class Patience:
+class RetryBudget:
     """The tries of all model calls of a run.
 
     A call that fails before its first word is made again up to `max_retries` times, one that went silent once. Where a
@@ -49,7 +49,7 @@ class Patience:
         self._max_retries = limits.max_retries
         self._sleep = sleep
         self._chance = chance
-        self._doors: dict[str, _Door] = defaultdict(_Door)
+        self._doors: dict[str, _Gate] = defaultdict(_Gate)
 
     def has_answered(self, model: str) -> bool:
         """Whether a call to this model has got through."""
@@ -90,7 +90,7 @@ class Patience:
 
     async def _wait(self, call: _Call, error: Exception, on_wait: OnWait) -> None:
         """Wait before the next try; raises the error where there is none."""
-        if is_told_to_wait(error):
+        if asks_to_wait(error):
             if await call.finds_the_way_free():
                 return
             call.door.refusals += 1
@@ -105,11 +105,11 @@ class Patience:
         if seconds > self.seconds_left:
             raise error
         self.seconds_left -= seconds
-        on_wait(seconds, reason_of(error))
+        on_wait(seconds, retry_reason(error))
         await self._sleep(seconds)
 
 
-class _Door:
+class _Gate:
     """Where the calls to one model pass; one that was told to wait stands in it until it got through."""
 
     def __init__(self) -> None:
@@ -123,7 +123,7 @@ class _Door:
 class _Call:
     """One call and its tries."""
 
-    def __init__(self, door: _Door, may_repeat: Callable[[], bool]) -> None:
+    def __init__(self, door: _Gate, may_repeat: Callable[[], bool]) -> None:
         self.door = door
         self.failures = 0
         self._may_repeat = may_repeat
@@ -179,7 +179,7 @@ def has_words(part: AIMessage) -> bool:
     return has_calls or bool(part.text or reasoning_of(part))
 
 
-def patience_of(question_id: str, limits: Limits) -> Patience:
+def retry_budget_of(question_id: str, limits: Limits) -> RetryBudget:
     """The tries of all calls that one run of the graph makes for a question, in whichever node.
 
     A run that goes on after it stopped has a whole budget again; so has each call that no graph makes.
@@ -187,9 +187,9 @@ def patience_of(question_id: str, limits: Limits) -> Patience:
     try:
         control = get_runtime().control
     except RuntimeError:
-        return Patience(limits)
-    budgets = _budgets.get()
-    patience = budgets.pop((control, question_id), None) or Patience(limits)
+        return RetryBudget(limits)
+    budgets = _kept.get()
+    patience = budgets.pop((control, question_id), None) or RetryBudget(limits)
     budgets[control, question_id] = patience
     while len(budgets) > KEPT:
         budgets.popitem(last=False)
