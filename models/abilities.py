@@ -1,4 +1,4 @@
-"""How models call tools: found out once for each, and remembered in a file of the data folder."""
+"""How models call tools: tried once for each model, and kept in a file of the data folder."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ _writing = threading.Lock()
 
 
 async def load_ability(place: Location) -> Ability | None:
-    """What is known of the model; none if nothing is."""
+    """Return what is known of the model; None if nothing is."""
     if place not in _known:
         _known[place] = await asyncio.to_thread(_read, place)
     return _known[place]
 
 
 async def save_ability(place: Location, ability: Ability) -> None:
-    """Keep what was found out; where the file cannot be written, as long as the process lasts."""
+    """Keep an ability: in the file, or for the life of the process where that cannot be written."""
     _known[place] = ability
     await asyncio.to_thread(_write, place, ability)
 
@@ -83,7 +83,7 @@ _locks = Locks()
 
 
 async def ability_of(caller: Caller, *, may_try: bool) -> Ability:
-    """How the role's model calls tools.
+    """Return how the role's model calls tools.
 
     Only a model that goes by a name and that no profile describes is tried, and only if it `may_try`. Raises
     `ToolsMissing` for one that calls tools in no way, and what a failed call raises.
@@ -95,14 +95,14 @@ async def ability_of(caller: Caller, *, may_try: bool) -> Ability:
         known = await load_ability(place)
         if context.tool_calls != "auto":
             return (known or Ability())._replace(rung=context.tool_calls)
-        is_told = profile_of(role, context).calls_tools or not is_named(role, context)
-        if known or is_told or not may_try:
+        is_described = profile_of(role, context).calls_tools or not is_named(role, context)
+        if known or is_described or not may_try:
             return known or Ability()
         return await _try_out(model, caller)
 
 
 async def other_ability(caller: Caller, refused: Ability) -> Ability:
-    """How the role's model calls tools after all, where its server has `refused` one way; raises as `ability_of`."""
+    """Return how the role's model calls tools where its server has `refused` one way; raises as `ability_of`."""
     model = resolve_model(caller.role, caller.context)
     place = location_of(model, caller.role, caller.context)
     async with _locks.alone(place):
@@ -111,7 +111,7 @@ async def other_ability(caller: Caller, refused: Ability) -> Ability:
 
 
 async def remember_ability(role: Role, context: Context, ability: Ability) -> None:
-    """Keep what was found out about the role's model."""
+    """Keep the ability of the role's model."""
     await save_ability(location_of(resolve_model(role, context), role, context), ability)
 
 
@@ -135,6 +135,6 @@ async def _try_out(model: BaseChatModel, caller: Caller) -> Ability:
 def location_of(model: BaseChatModel, role: Role, context: Context) -> Location:
     """Where the ability of the role's model is kept."""
     server = host_of(model) or type(model).__name__
-    # What is found out where the user has set the way is not taken for the best way elsewhere.
+    # What a set way of calling tools shows says nothing about the best one.
     way = "" if context.tool_calls == "auto" else f" by {context.tool_calls}"
     return Location(context.data_dir / FILE_NAME, f"{profile_of(role, context).name} at {server}{way}")

@@ -42,10 +42,10 @@ class Reply(NamedTuple):
 
 
 async def ask_model(request: Request, context: Context, teller: Teller) -> Reply:
-    """Call the role's model; `teller` hears thoughts and words as they come, and what it cost, also if it fails.
+    """Call the role's model; `teller` emits thoughts and words as they come, and the cost, also of a failure.
 
-    A prompt that is too long, a result that the provider's filter refuses, and a server that has no tool calling are
-    met. Raises errors of this package where the model's provider is known, and others as they are.
+    Copes with prompts that are too long, results that the provider's filter refuses, and servers without tool calling.
+    Raises errors of this package where the model goes by a name, and those of an app's own model as they are.
     """
     start = context.clock.seconds()
     teller.is_heard = False
@@ -83,7 +83,7 @@ async def _answer(request: Request, ability: Ability, caller: Caller) -> Reply:
         except Exception as error:
             name = profile_of(role, context).name
             kind = kind_of(error)
-            ours = explain(error, role, name, has_answered=caller.patience.has_answered(name))
+            ours = explain(error, role, name, has_answered=caller.retries.has_answered(name))
             if kind is None or caller.teller.is_heard or not remedies.meet(error, kind):
                 if ours is None and not is_named(role, context):
                     raise
@@ -107,7 +107,7 @@ SUSPECTS = 3
 
 
 class Remedies:
-    """What is still to be tried for one call."""
+    """The changes to a call that are still to be tried after a failure."""
 
     def __init__(self, request: Request, context: Context) -> None:
         self.left_out: tuple[str, ...] = ()
@@ -127,7 +127,7 @@ class Remedies:
         return self._request._replace(messages=messages)
 
     def meet(self, error: Exception, kind: Kind) -> bool:
-        """Prepare the next try after a failure; whether there is one."""
+        """Prepare the next try after a failure; returns whether there is one."""
         if kind == "refused":
             return self._leave_out(error)
         is_new = kind not in self._met
@@ -153,12 +153,12 @@ class Remedies:
 
 
 def withheld_result(call_id: str) -> ToolMessage:
-    """What stands in the place of a result that the provider's filter refused."""
+    """Return what replaces a result that the provider's filter refused."""
     return ToolMessage(WITHHELD, tool_call_id=call_id)
 
 
 def _suspects(messages: Sequence[AnyMessage]) -> list[tuple[str, ...]]:
-    """Which results to leave out, as ids of their calls: each alone, and all if none of them was the only one.
+    """The results to leave out, as ids of their calls: each alone, then all of them.
 
     Those of the newest round come first, of these the longest.
     """
@@ -184,10 +184,10 @@ def _answered(message: AnyMessage) -> str:
 
 
 async def stream_answer(request: Request, ability: Ability, caller: Caller) -> AIMessage:
-    """The whole answer, with its calls as calls and without the thoughts that leaked into it.
+    """Return the whole answer, with its calls as calls and without thoughts that leaked into it.
 
-    Of one that breaks off while it is heard, the request may have what came. Raises what the model's client raises,
-    `AnswerCut` where that came in the middle of the answer, `AnswerSilent`, or `ModelFailed`.
+    Of an answer that breaks off when words of it were shown, the request may ask for what came. Raises what the
+    model's client raises, `AnswerCut` where that came in the middle of the answer, `AnswerSilent`, or `ModelFailed`.
     """
     context, teller = caller.context, caller.teller
     prepared = prepare(ability.rung, request.messages, request.tools, request.tool_choice)
@@ -196,16 +196,16 @@ async def stream_answer(request: Request, ability: Ability, caller: Caller) -> A
     # A long answer shows by its words that it is still coming.
     streamed = request.is_long or teller.is_watched
     parts = caller.parts(bound, prepared.messages, is_long=request.is_long, is_streamed=streamed)
-    answer, narration = Assembly(), _narration(request, ability, teller)
+    answer, emitter = Assembly(), _emitter_for(request, ability, teller)
     cut: Exception | None = None
     try:
         async with aclosing(parts):
             async for part, answer in parts:  # noqa: B007 - the last one is the whole answer
                 if part is None:
                     teller.starts_over()
-                    narration = _narration(request, ability, teller)
+                    emitter = _emitter_for(request, ability, teller)
                 else:
-                    narration.feed(part)
+                    emitter.feed(part)
     except Exception as error:
         if not is_transient(error) or answer.whole is None or not has_words(answer.whole):
             raise
@@ -217,18 +217,18 @@ async def stream_answer(request: Request, ability: Ability, caller: Caller) -> A
             raise cut
         message = message.model_copy(update={"response_metadata": {**message.response_metadata, **BROKEN}})
         teller.goes_on(retry_reason(cut))
-    narration.finish_stream()
+    emitter.finish_stream()
     whole = message.text
     if split(whole).began_inside and not ability.begins_inside:
         await remember_ability(request.role, context, ability._replace(begins_inside=True))
     # Calls written as text are looked for in all of it: an argument may quote what looks like a thought.
-    text = clean(whole) if request.may_call else split(narration.text).text
+    text = clean(whole) if request.may_call else split(emitter.text).text
     message = read_reply(message.model_copy(update={"content": text}), request.tools if request.may_call else ())
-    narration.finish(message)
+    emitter.finish(message)
     return message
 
 
-def _narration(request: Request, ability: Ability, teller: Teller) -> AnswerEmitter:
+def _emitter_for(request: Request, ability: Ability, teller: Teller) -> AnswerEmitter:
     return AnswerEmitter(teller, is_prose=not request.may_call, begins_inside=ability.begins_inside)
 
 

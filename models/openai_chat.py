@@ -69,7 +69,7 @@ def _adapt(payload: Payload, quirks: frozenset[str]) -> Payload:
 
 OUTPUT_LIMITS = ("max_tokens", "max_completion_tokens")
 AS_IT_CAME = {"X-Stainless-Raw-Response": "true"}
-"""The header by which OpenAI's client is told to hand over the response itself."""
+"""The header that makes OpenAI's client return the response itself."""
 FINISH = {"max_output_tokens": "length", "content_filter": "content_filter"}
 """Finish reasons of the Responses API in the words of the older one."""
 

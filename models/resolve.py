@@ -24,11 +24,11 @@ TOKENS = 1_000_000
 """Tokens that a price is for."""
 
 
-def cost_of(model: str, spent: Spent, prices: Mapping[str, Price], told: float | None = None) -> float:
-    """US dollars for a call's tokens: by `prices`, else what the server `told`, else 0."""
+def cost_of(model: str, spent: Spent, prices: Mapping[str, Price], reported: float | None = None) -> float:
+    """US dollars for a call's tokens: by `prices`, else what the server `reported`, else 0."""
     price = price_of(model, prices)
     if price is None:
-        return told or 0.0
+        return reported or 0.0
     cached_price = price.input if price.cached is None else price.cached
     fresh = spent.input_tokens - spent.cached_tokens
     return (fresh * price.input + spent.cached_tokens * cached_price + spent.output_tokens * price.output) / TOKENS

@@ -165,7 +165,7 @@ async def test_a_server_that_hides_that_it_cut_an_answer_off_is_found() -> None:
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        ("<think>17 + 25</think>42", "told from the text by their tags"),
+        ("<think>17 + 25</think>42", "separate them from the text"),
         ("17 + 25\n</think>\n42", "only once they are whole"),
     ],
 )

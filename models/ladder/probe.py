@@ -1,4 +1,4 @@
-"""Finds out by small calls what a model can do, and which rung of the ladder it stands on."""
+"""Tries out by small calls how a model calls tools, and what else it can do."""
 
 from __future__ import annotations
 
@@ -226,9 +226,9 @@ async def _check_stop(trials: Trials) -> Check:
         return Check(
             "stop", is_ok=True, words=f"An answer that is cut off at {STOP_TOKENS} tokens is reported as such."
         )
-    told = message.response_metadata.get("finish_reason")
+    reason = message.response_metadata.get("finish_reason")
     words = (
-        f"An answer limited to {STOP_TOKENS} tokens ended with finish_reason {told!r} instead of 'length': reports "
+        f"An answer limited to {STOP_TOKENS} tokens ended with finish_reason {reason!r} instead of 'length': reports "
         "that are cut off would be taken for whole ones; update the server, or choose another one (OPENAI_BASE_URL)."
     )
     return Check("stop", is_ok=False, words=words)
@@ -242,7 +242,7 @@ async def _check_leak(trials: Trials) -> Check:
             "Thoughts leak into the answers without a tag that opens them; answers are shown only once they are whole."
         )
     elif any(split(answer).thought for answer in trials.answers):
-        words = "Thoughts leak into the answers; they are told from the text by their tags."
+        words = "Thoughts leak into the answers; their tags separate them from the text."
     else:
         return Check("reasoning leak", is_ok=True, words="No thoughts in the text of answers.")
     return Check("reasoning leak", is_ok=False, words=f"{words} The server's reasoning parser would mend it.")
