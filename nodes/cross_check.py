@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 
 from ..evidence.memory.learned import facts_of, fitting_learnings
 from ..evidence.memory.observations import close_gap, contradictions, insights, open_gaps
-from ..models.settings import settings_of
+from ..models.resolve import settings_of
 from ..records.plan import FINAL_CHECK, Fact, Learning, Observation
 from ..records.research import Progress, Run, Spent
 from ..run.context import Context

@@ -8,7 +8,7 @@ from typing_extensions import TypedDict
 
 from ..evidence.memory.learned import fitting_learnings, is_confident
 from ..evidence.memory.observations import insights, open_gaps
-from ..models.settings import settings_of
+from ..models.resolve import settings_of
 from ..records.plan import PlanStep, StepOutcome
 from ..records.research import Progress, Run, Spent
 from ..run.context import Context

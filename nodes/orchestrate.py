@@ -13,8 +13,7 @@ from ..evidence.memory.observations import contradictions, declare_missing, open
 from ..evidence.text.sentences import cited_sentences
 from ..models.ask import Reply, ask_model
 from ..models.request import Request
-from ..models.resolve import profile_of
-from ..models.settings import settings_of
+from ..models.resolve import profile_of, settings_of
 from ..prompts import render
 from ..records.plan import Observation
 from ..records.research import Finding, Progress, Run, Spent, Task

@@ -6,7 +6,7 @@ from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
 from ..evidence.text.ranking import interleave
-from ..models.settings import settings_of
+from ..models.resolve import settings_of
 from ..records.report import Brief
 from ..records.research import Action, Progress, Run, Spent
 from ..records.sources import Source

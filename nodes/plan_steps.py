@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 
 from ..evidence.memory.learned import fitting_learnings
 from ..evidence.memory.observations import open_gaps
-from ..models.settings import settings_of
+from ..models.resolve import settings_of
 from ..records.plan import PlanStep
 from ..records.research import Plan, Progress, Run, Spent
 from ..run.context import Context

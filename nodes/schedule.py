@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 
 from ..evidence.memory.learned import fitting_learnings
 from ..evidence.memory.observations import contradictions, elements_for, open_gaps, relevance
-from ..models.settings import settings_of
+from ..models.resolve import settings_of
 from ..records.plan import Learning, PlanStep, StepOutcome
 from ..records.research import Progress, Run, Spent, Task
 from ..run.branches import StepTask

@@ -16,7 +16,7 @@ from ..evidence.citations.numbering import by_number
 from ..evidence.citations.sanitizing import sanitized
 from ..evidence.memory.notes import gaps_of, missing_of
 from ..evidence.text.continuation import words_in
-from ..models.settings import settings_of
+from ..models.resolve import settings_of
 from ..records.report import Draft
 from ..records.research import Finding, Progress, Run, Spent
 from ..run.context import Context

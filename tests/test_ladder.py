@@ -245,9 +245,6 @@ NESTED = {
     "broken": f"{{'name': 'make_plan', 'arguments': {{'steps': {STEPS!r},}},}}",
     "tagged": f'<tool name="make_plan">{OF_STEPS}</tool>',
     "qwen coder": f"<function=make_plan><parameter=steps>\n{json.dumps(STEPS, indent=1)}\n</parameter></function>",
-    "parameter for each entry": "<function=make_plan>"
-    + "".join(f"<parameter=steps>{step}</parameter>" for step in AS_TEXT)
-    + "</function>",
     "python": IN_PYTHON,
     "python with constants of JSON": IN_PYTHON.replace("True", "true").replace("False", "false"),
     "steps": f"Action: make_plan\nAction Input: {OF_STEPS}",

@@ -10,7 +10,7 @@ from ...evidence.citations.stream import cited_numbers
 from ...evidence.text.continuation import Continuation, join_continuation
 from ...models.ask import Reply, ask_model
 from ...models.request import Request
-from ...models.settings import settings_of
+from ...models.resolve import settings_of
 from ...prompts import render
 from ...records.research import Finding, Spent
 from ...run.branches import ResearcherState, assignment_of

@@ -10,8 +10,7 @@ from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
 from ...evidence.memory.learned import confidence, without_markers
-from ...models.resolve import is_extractive
-from ...models.settings import settings_of
+from ...models.resolve import is_extractive, settings_of
 from ...records.plan import Iteration, Learning, Observation
 from ...records.research import Ending, Spent
 from ...run.branches import Judgement, StepState, StepTask, why

@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 
 from ...evidence.memory.notes import unopened
 from ...evidence.text.ranking import distinct, interleave
-from ...models.settings import settings_of
+from ...models.resolve import settings_of
 from ...records.base import short_hash
 from ...records.research import Action, Ending, Spent
 from ...records.sources import Source
