@@ -7,9 +7,8 @@ from pathlib import Path
 
 from ..evidence.citations.drafts.fix import Counts, fix_citations
 from ..run.errors import UserMistake
-from .delivery import Output, check_output, deliver
 from .endings import reported
-from .terminal import RunName, say
+from .terminal import Output, RunName, check_output, deliver, say
 from .words import DONE, FAILED, counted
 
 MAX_BYTES = 5_000_000
