@@ -94,8 +94,8 @@ def _abandon(stream: TextIO) -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-class OutputUnwritable(UserMistake):
-    """The report could not be written where it is wanted."""
+class OutputUnusable(UserMistake):
+    """The report could not be written where, or in the form in which, it is wanted."""
 
 
 class Output(NamedTuple):
@@ -108,26 +108,20 @@ class Output(NamedTuple):
 
 
 def check_output(path: Path | None) -> None:
-    """Raise `OutputUnwritable` if it can be told before the run that the report could not be written."""
+    """Raise `OutputUnusable` if it can be seen before the run that the report could not be written."""
     if path is None:
         return
     if path.is_dir():
-        raise OutputUnwritable(f"--out {str(path)!r}: this is a folder; name a file.")
-    if not path.exists() and not path.parent.is_dir():
-        raise OutputUnwritable(f"--out {str(path)!r}: there is no folder {str(path.parent)!r}.")
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise OutputUnwritable(f"--out {str(path)!r}: there is no permission to write it.")
-    if path.is_file() or not path.exists():
-        _try_to_open(path)
-
-
-def _try_to_open(path: Path) -> None:
-    """Open the file for writing and leave things as they were: a folder can refuse what its permissions allow."""
+        raise OutputUnusable(f"--out {str(path)!r}: this is a folder; name a file.")
     is_new = not path.exists()
     try:
-        path.open("ab").close()
+        # A folder can refuse what its permissions allow.
+        if is_new or path.is_file():
+            path.open("ab").close()
+    except FileNotFoundError:
+        raise OutputUnusable(f"--out {str(path)!r}: there is no folder {str(path.parent)!r}.") from None
     except OSError as error:
-        raise OutputUnwritable(f"--out {str(path)!r}: it cannot be written here ({error.strerror}).") from None
+        raise OutputUnusable(f"--out {str(path)!r}: it cannot be written here ({error.strerror}).") from None
     if is_new:
         path.unlink()
 
