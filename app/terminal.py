@@ -113,13 +113,13 @@ def check_output(path: Path | None) -> None:
         return
     if path.is_dir():
         raise OutputUnusable(f"--out {str(path)!r}: this is a folder; name a file.")
+    if not path.parent.is_dir():
+        raise OutputUnusable(f"--out {str(path)!r}: there is no folder {str(path.parent)!r}.")
     is_new = not path.exists()
     try:
         # A folder can refuse what its permissions allow.
         if is_new or path.is_file():
             path.open("ab").close()
-    except FileNotFoundError:
-        raise OutputUnusable(f"--out {str(path)!r}: there is no folder {str(path.parent)!r}.") from None
     except OSError as error:
         raise OutputUnusable(f"--out {str(path)!r}: it cannot be written here ({error.strerror}).") from None
     if is_new:
