@@ -15,10 +15,10 @@ from langchain_core.tools import BaseTool, InjectedToolArg
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.config import get_stream_writer
 from pydantic import BaseModel, Field
-from typing_extensions import TypedDict, override
+from typing_extensions import TypedDict, Unpack, override
 
 from ..records.report import Report
-from ..run.context import Context
+from ..run.context import Context, Settings
 from ..run.errors import DeepResearchError
 from ..run.events.packets import AnyPacket, CallFinished, OverallStop, StopReason
 from ..run.limits import Limits
@@ -200,7 +200,7 @@ def deep_research_tool(
     max_tool_calls: int | None = 50,
     name: str = "deep_research_tool",
     checkpointer: Checkpointer = None,
-    **settings: Any,
+    **settings: Unpack[Settings],
 ) -> BaseTool:
     """Return a LangChain tool that runs a whole research and gives another agent its report as Markdown.
 
@@ -214,7 +214,7 @@ def deep_research_tool(
 
     Raises `UserMistake` for a wrong setting; what goes wrong later reaches the calling agent as one line.
     """
-    given = settings.pop("limits", {})
+    given = settings.get("limits", {})
     limits = given.model_dump(exclude_unset=True) if isinstance(given, Limits) else given
     context = read_context({"clarify": "assume", **settings, "limits": {"max_tool_calls": max_tool_calls, **limits}})
     # A mistake in the call shows here rather than inside of the agent.
