@@ -90,7 +90,6 @@ async def _checked(
             sources=tuple(keys),
             streamed=text,
             streamed_sources=tuple(keys),
-            seconds_before=0.0,
             removed_markers=0,
             has_gaps=False,
         ),

@@ -23,7 +23,8 @@ from ..models.resolve import EXTRACTIVE, check_models, profile_of, resolve_model
 from ..run.context import ROLES, Context, Role
 from ..run.conversation import clean
 from ..run.errors import DeepResearchError
-from ..run.events.emit import Teller
+from ..run.events.call import CallEvents
+from ..run.events.log import Emitter
 from ..run.events.packets import CallDelayed, Placement
 from ..run.limits import Limits
 from ..run.store.database import FILE_NAME, open_database
@@ -230,8 +231,8 @@ def _state(check: Check) -> Literal["ok", "failed", "note"]:
 async def _checks(role: Role, context: Context) -> list[Check]:
     profile = profile_of(role, context)
     window = profile.window if profile.is_window_known else None
-    teller = Teller(_say_waits, Placement(turn_index=0))
-    caller = Caller(role, context, patience_of("doctor", context.limits), teller)
+    events = CallEvents(Emitter(_say_waits), Placement(turn_index=0))
+    caller = Caller(role, context, patience_of("doctor", context.limits), events)
     try:
         examined = await check_model(resolve_model(role, context), window, caller.message)
     except Exception as error:  # noqa: BLE001 - every provider has errors of its own

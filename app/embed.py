@@ -34,6 +34,7 @@ from ..records.report import Report
 from ..records.sources import Source
 from ..run.context import ROLES, Context, Settings
 from ..run.errors import SyncOnlySaver, UnknownSetting
+from ..run.events.log import flush
 from ..run.limits import ENVIRONMENT_PREFIX, Limits
 from ..run.store.database import Database, open_database
 from ..run.store.lease import TOKEN, Lease
@@ -151,8 +152,11 @@ class LeasedGraph(CompiledStateGraph[Any, Any, Any, Any]):
         # LangGraph calls it an iterator.
         stream = cast(AsyncGenerator[Any, None], super().astream(input, config, **settings))
         async with self._lease(config) as lease, aclosing(stream):
-            async for part in lease.guard(stream) if lease else stream:
-                yield part
+            try:
+                async for part in lease.guard(stream) if lease else stream:
+                    yield part
+            finally:
+                await flush(str(merge_configs(self.config, config).get("configurable", {}).get("thread_id", "")))
 
     async def abulk_update_state(self, config: RunnableConfig, *args: Any, **settings: Any) -> Any:
         """Change a thread's state in several steps, as LangGraph's `abulk_update_state`; raises `ThreadBusy`."""

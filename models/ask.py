@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from ..evidence.citations.document import read_body
 from ..run.context import Context
 from ..run.conversation import NUMBERS, mark_of
-from ..run.events.emit import Teller
+from ..run.events.call import CallEvents
 from ..run.transcripts import CHARACTERS_PER_TOKEN, fit
 from .abilities import Ability, ability_of, other_ability
 from .attempt import Remedies, stream_answer
@@ -31,24 +31,24 @@ class Reply(NamedTuple):
     """How many results did not fit its window whole."""
 
 
-async def ask_model(request: Request, context: Context, teller: Teller) -> Reply:
-    """Call the role's model; `teller` hears thoughts and words as they come, and what it cost, also if it fails.
+async def ask_model(request: Request, context: Context, events: CallEvents) -> Reply:
+    """Call the role's model; `events` hears thoughts and words as they come, and what it cost, also if it fails.
 
     A prompt that is too long, a result that the provider's filter refuses, and a server that has no tool calling are
     met. Raises errors of this package where the model's provider is known, and others as they are.
     """
     start = context.clock.seconds()
-    teller.is_heard = False
+    events.has_shown = False
     try:
-        return await _ask(request, context, teller)
+        return await _ask(request, context, events)
     finally:
         # A call may break off, or be cut off, in the middle of a thought.
-        teller.end()
-        teller.bill.seconds += context.clock.seconds() - start
+        events.end()
+        events.bill.seconds += context.clock.seconds() - start
 
 
-async def _ask(request: Request, context: Context, teller: Teller) -> Reply:
-    caller = Caller(request.role, context, patience_of(request.question_id, context.limits), teller)
+async def _ask(request: Request, context: Context, events: CallEvents) -> Reply:
+    caller = Caller(request.role, context, patience_of(request.question_id, context.limits), events)
     needs_tools = bool(request.tools) or any(isinstance(message, ToolMessage) for message in request.messages)
     ability = await ability_of(caller, may_try=needs_tools)
     tools = len(json.dumps(list(request.tools))) // CHARACTERS_PER_TOKEN
@@ -70,14 +70,14 @@ async def _answer(request: Request, ability: Ability, caller: Caller) -> Reply:
             name = profile_of(role, context).name
             kind = kind_of(error)
             ours = in_our_words(error, role, name, has_answered=caller.patience.has_answered(name))
-            if kind is None or caller.teller.is_heard or not remedies.meet(error, kind):
+            if kind is None or caller.events.has_shown or not remedies.meet(error, kind):
                 if ours is None and not is_named(role, context):
                     raise
                 # Without the provider's own words, which may quote the key.
                 raise ours or failed(role, error) from None
             if kind == "no_tools":
                 ability = await other_ability(caller, ability)
-            caller.teller.starts_over()
+            caller.events.on_restart()
 
 
 def _shown(message: AnyMessage) -> AnyMessage:

@@ -16,7 +16,7 @@ from ..run import tool_names
 from ..run.calls import BROKEN, finish_of, is_word_of_ours
 from ..run.context import Context, Role
 from ..run.conversation import clean
-from ..run.events.emit import Teller
+from ..run.events.call import CallEvents
 from ..run.transcripts import FAILED, WITHHELD, fit, tokens_of
 from .abilities import Ability, remember
 from .caller import Assembly, Caller, bind_call
@@ -36,14 +36,14 @@ ARGUMENT = "reasoning"
 class Narration:
     """Follows the chunks of one answer."""
 
-    def __init__(self, teller: Teller, *, is_prose: bool, begins_inside: bool) -> None:
+    def __init__(self, events: CallEvents, *, is_prose: bool, begins_inside: bool) -> None:
         """`is_prose`: the text is told as it comes; else it is told by `finish` only, once its calls were taken out.
 
         `begins_inside`: the text may begin within a thought; see `ThoughtFilter`.
         """
         self.text = ""
         """The text so far, without thoughts that leaked into it."""
-        self._teller = teller
+        self._events = events
         self._is_prose = is_prose
         self._filter = ThoughtFilter(begins_inside=begins_inside, hides_calls=is_prose)
         self._arguments: dict[int, StreamedThought] = {}
@@ -67,13 +67,13 @@ class Narration:
     def finish(self, message: AIMessage) -> None:
         """Tell what the stream did not show of the answer's thoughts and words, and close the thoughts."""
         if not self._is_prose and (words := self._apart("text", message.text)):
-            self._teller.text(words)
+            self._events.on_text(words)
         told = [argument.text for argument in self._arguments.values()]
         for number, call in enumerate(call for call in message.tool_calls if call["name"] == tool_names.THINK_TOOL):
             thought, shown = str(call["args"].get(ARGUMENT, "")), told[number] if number < len(told) else ""
             if thought.startswith(shown):
                 self._think(f"whole {number}" if not shown else self._source, thought[len(shown) :])
-        self._teller.end()
+        self._events.end()
 
     def _take(self, pieces: list[Piece]) -> None:
         for piece in pieces:
@@ -83,11 +83,11 @@ class Narration:
             words = clean(piece.words)
             self.text += words
             if self._is_prose and words:
-                self._teller.text(words)
+                self._events.on_text(words)
 
     def _think(self, source: str, words: str) -> None:
         if words := self._apart(source, words):
-            self._teller.thought(words)
+            self._events.on_thought(words)
 
     def _apart(self, source: str, words: str) -> str:
         """The words, set apart from what another source has told before them."""
@@ -207,21 +207,21 @@ async def stream_answer(request: Request, ability: Ability, caller: Caller) -> A
     Of one that breaks off while it is heard, the request may have what came. Raises what the model's client raises,
     `AnswerCut` where that came in the middle of the answer, `AnswerSilent`, or `ModelFailed`.
     """
-    context, teller = caller.context, caller.teller
+    context, events = caller.context, caller.events
     prepared = prepare(ability.rung, request.messages, request.tools, request.tool_choice)
     model = resolve_model(request.role, context)
     bound = _bound(model, request, prepared, context)
     # A long answer shows by its words that it is still coming.
-    streamed = request.is_long or teller.is_watched
+    streamed = request.is_long or events.is_watched
     parts = caller.parts(bound, prepared.messages, is_long=request.is_long, is_streamed=streamed)
-    answer, narration = Assembly(), _narration(request, ability, teller)
+    answer, narration = Assembly(), _narration(request, ability, events)
     cut: Exception | None = None
     try:
         async with aclosing(parts):
             async for part, answer in parts:  # noqa: B007 - the last one is the whole answer
                 if part is None:
-                    teller.starts_over()
-                    narration = _narration(request, ability, teller)
+                    events.on_restart()
+                    narration = _narration(request, ability, events)
                 else:
                     narration.feed(part)
     except Exception as error:
@@ -231,10 +231,10 @@ async def stream_answer(request: Request, ability: Ability, caller: Caller) -> A
     message = answer.message(request.role)
     # What breaks behind the end of an answer breaks nothing.
     if cut and not finish_of(message):
-        if not (request.keeps_broken and teller.is_heard):
+        if not (request.keeps_broken and events.has_shown):
             raise cut
         message = message.model_copy(update={"response_metadata": {**message.response_metadata, **BROKEN}})
-        teller.goes_on(reason_of(cut))
+        events.on_continue(reason_of(cut))
     narration.finish_stream()
     whole = message.text
     if split(whole).began_inside and not ability.begins_inside:
@@ -246,8 +246,8 @@ async def stream_answer(request: Request, ability: Ability, caller: Caller) -> A
     return message
 
 
-def _narration(request: Request, ability: Ability, teller: Teller) -> Narration:
-    return Narration(teller, is_prose=not request.may_call, begins_inside=ability.begins_inside)
+def _narration(request: Request, ability: Ability, events: CallEvents) -> Narration:
+    return Narration(events, is_prose=not request.may_call, begins_inside=ability.begins_inside)
 
 
 def _bound(model: BaseChatModel, request: Request, prepared: Prepared, context: Context) -> Runnable[Any, Any]:
