@@ -13,7 +13,6 @@ from typing import Any
 from ..run.conversation import clean
 from ..run.errors import UnknownSetting
 from .begun import whole_name
-from .delivery import Output, check_output, deliver
 from .embed import read_context, thread_id
 from .endings import reported, run_interruptibly, stopped
 from .export import answer_content, check_format, chosen_format
@@ -23,7 +22,7 @@ from .output import end_lines, report_text
 from .progress import PacketLines, Progress
 from .runs import RunBook, Standing, check_not_empty, open_runs
 from .stored import read_packets
-from .terminal import RunName, ask, can_ask, is_terminal, put_out, say
+from .terminal import Output, RunName, ask, can_ask, check_output, deliver, is_terminal, put_out, say
 from .words import DONE, FAILED, WAITING, Strategy
 
 QUESTION = (

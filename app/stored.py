@@ -11,7 +11,6 @@ from ..evidence.checking.reaudit import faults_of
 from ..run.conversation import clean, mark_of
 from ..run.events.packets import AnyPacket
 from .begun import whole_name
-from .delivery import check_output, deliver
 from .endings import reported, run_interruptibly, stopped
 from .export import chosen_format, export_content
 from .options import data_folder
@@ -19,7 +18,7 @@ from .output import report_text, run_json, run_line, run_page
 from .progress import PacketLines, PlainLines
 from .replay import UNFINISHED
 from .runs import RunBook, Standing, has_runs, open_runs, unknown_thread
-from .terminal import RunName, put_out, say
+from .terminal import RunName, check_output, deliver, put_out, say
 from .words import DONE, FAILED, ExportFormat, Format
 
 
