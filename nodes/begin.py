@@ -154,7 +154,7 @@ def _scope(context: Context, documents: str, whole: tuple[str, ...]) -> Scope:
 
 
 async def _note_user(messages: Sequence[AnyMessage], runtime: Runtime[Context], run: Run) -> None:
-    """What the user names may be opened, and the user's words may be searched for."""
+    """Allow the addresses that the user names to be opened, and the user's words to be searched for."""
     pages = pages_of(runtime.store, run.id)
     named = [address for m in messages if isinstance(m, HumanMessage) for address in addresses_in(clean(m.text))]
     await Addresses(pages, run.id).allow(named)
@@ -190,7 +190,7 @@ async def _prepare_documents(context: Context, runtime: Runtime[Context]) -> Lib
 
 
 def _indexed(status: LibraryStatus, changed: int, place: Placement) -> DocumentsIndexed:
-    """The last word on indexing."""
+    """Return the packet that ends indexing."""
     documents = [one for one in status.left_out if one.is_document]
     return DocumentsIndexed(
         placement=place,

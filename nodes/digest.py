@@ -71,7 +71,7 @@ async def digest(state: ResearchState, runtime: Runtime[Context]) -> DigestUpdat
 
 
 def _ended(state: ResearchState) -> dict[str, PlanStep]:
-    """The steps that were under way and have come back, by id."""
+    """Return the steps in progress that have a finding now, by id."""
     assert state.run is not None
     found = {step.id: state.findings.get(f"{state.run.id[:8]}-{step.id}") for step in state.steps}
     return {
@@ -82,21 +82,21 @@ def _ended(state: ResearchState) -> dict[str, PlanStep]:
 
 
 def _abandoned(state: ResearchState) -> dict[str, PlanStep]:
-    """The steps that were under way when the run was stopped and a new message came: they are begun anew."""
+    """Return the steps in progress without a finding, as after a stop with a new message: they start again."""
     return {
         step.id: step.model_copy(update={"status": "pending"}) for step in state.steps if step.status == "in_progress"
     }
 
 
 def _is_telling(outcome: StepOutcome | None) -> bool:
-    """Whether a step has brought something that is sure enough to change the plan by."""
+    """Whether a step learned something certain enough to change the plan."""
     if outcome is None:
         return False
     return any(is_confident(one.confidence) and one.learnings for one in outcome.iterations)
 
 
 def _steering(state: ResearchState) -> list[AnyMessage]:
-    """What the user said since the plan was last looked at; the reply to a plan that was shown is no part of it."""
+    """Return the user's messages since the plan was last revised, without replies to the plan itself."""
     new = state.messages[state.progress.seen_messages :]
     before = [None, *new]
     return [m for m, last in zip(new, before, strict=False) if isinstance(m, HumanMessage) and not _is_plan(last)]
@@ -109,7 +109,7 @@ def _is_plan(message: AnyMessage | None) -> bool:
 async def _adapt(
     state: ResearchState, steps: list[PlanStep], steering: list[AnyMessage], context: Context, filler: Filler
 ) -> list[PlanStep]:
-    """The steps as the planner would have them now; as they are if it cannot say."""
+    """Return the steps as the planner revises them; unchanged if it gives no answer."""
     run, limits, own = state.run, context.limits, own_observations(state)
     assert run is not None
     knowledge = known(

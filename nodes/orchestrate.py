@@ -88,7 +88,7 @@ async def orchestrate(state: ResearchState, runtime: Runtime[Context]) -> Orches
 
 
 def _steering(state: ResearchState) -> list[AnyMessage]:
-    """What the user said since the orchestrator last looked."""
+    """Return the user's messages since the orchestrator's last turn."""
     seen = state.progress.seen_messages
     return [message for message in state.messages[seen:] if isinstance(message, HumanMessage)] if seen else []
 
@@ -136,7 +136,7 @@ def _request(
 
 
 def _noticed(state: ResearchState, limits: Limits) -> str:
-    """The gaps that are open and the claims that do not agree, as far as that was noticed without a model."""
+    """Return the open gaps and contradictions that code has noticed."""
     own = own_observations(state)
     pairs = [[pair.text, pair.other] for pair in contradictions(own)]
     gaps = [gap.text for gap in open_gaps(own)]
@@ -183,12 +183,12 @@ def _carry_out(state: ResearchState, reply: Reply, context: Context, events: Cal
 
 
 def _entries(message: AIMessage, order: Order) -> list[AnyMessage]:
-    """The message and the results of its calls; one without calls says nothing that the next turn needs."""
+    """Return the message with the results of its calls; nothing for a message without calls."""
     return [message, *answer(message, order.answers)] if message.tool_calls else []
 
 
 def _from_plan(state: ResearchState, order: Order, context: Context) -> tuple[AIMessage, Order]:
-    """Let the plan's next steps be the tasks, as if the model had asked for them."""
+    """Turn the plan's next steps into tasks, as if the model had called for them."""
     assert state.plan is not None and state.run is not None
     asked = {finding.task for finding in state.findings.values() if finding.question_id == state.run.id}
     most = for_round(context.limits, state.spending).max_parallel_researchers

@@ -75,7 +75,7 @@ async def orient(state: ResearchState, runtime: Runtime[Context]) -> OrientUpdat
 
 
 class Look:
-    """Asks tool after tool for the question; what each is asked and brings is told in a tab of its own."""
+    """Searches with one tool after the other; the packets of each stand in a tab of their own."""
 
     def __init__(self, run: Run, context: Context, pages: Pages, emitter: Emitter) -> None:
         self._run, self._context, self._pages, self._emitter = run, context, pages, emitter
@@ -83,7 +83,7 @@ class Look:
         self.bill, self.actions = Bill(), list[Action]()
 
     async def around(self, name: str, tab: int) -> Outcome:
-        """What one tool brings."""
+        """Return what one tool finds."""
         place, found = Placement(turn_index=0, tab_index=tab), Outcome()
         meter = meter_for_run(self._context.limits, self.bill.costs)
         self._emitter.emit(*tool_call_packets(place, name, [self._query], self._run.scope))

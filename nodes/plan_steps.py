@@ -83,7 +83,7 @@ async def plan_steps(state: ResearchState, runtime: Runtime[Context]) -> PlanSte
 
 
 def typed_steps(planned: Sequence[PlannedStep], most: int, question: str) -> list[PlanStep]:
-    """The steps of a plan as a model hands it in, at most so many, those without words left out.
+    """Return the steps of a plan as a model wrote it, `most` at most, without empty ones.
 
     A step can only depend on steps before it, so that nothing waits in a circle; what it names beside them is left
     out. One that needs earlier steps and names none needs all before it. A `question` stands for the search that a plan

@@ -72,7 +72,7 @@ async def _side_by_side(state: ResearchState, context: Context, filler: Filler, 
 
 
 async def _summary(state: ResearchState, context: Context, filler: Filler) -> str:
-    """The summary; the question itself where there is nothing to sum up, or nobody can."""
+    """Return the summary; the question itself if there is nothing to sum up or the model gives no answer."""
     said, asked = latest(state.messages, context.limits.context_messages), question_of(state.messages)
     if len(said) == 1:
         return asked

@@ -73,7 +73,7 @@ async def verify_report(state: ResearchState, runtime: Runtime[Context]) -> Veri
 
 
 def _affordable(context: Context, run: Run) -> Context:
-    """The settings without calls of models, if the run has ended because it has spent too much."""
+    """Return settings that call no model, if the run ended because its budget is spent."""
     if not any(name in run.stop_reason for name in ("max_tokens", "max_usd")):
         return context
     limits = context.limits.model_copy(update={"max_opinions": 0, "max_rewrites": 0})
@@ -81,7 +81,7 @@ def _affordable(context: Context, run: Run) -> Context:
 
 
 def _readable(state: ResearchState, draft: Draft) -> list[str]:
-    """Keys of the sources that the report cites or may cite."""
+    """Return the keys of the sources that the report cites or may cite."""
     numbered = (key for key, source in state.sources.items() if source.number)
     return list(dict.fromkeys([*draft.sources, *numbered]))
 
@@ -89,7 +89,7 @@ def _readable(state: ResearchState, draft: Draft) -> list[str]:
 def _audited(
     state: ResearchState, examined: Examined, texts: Mapping[str, Sequence[SourceText]], failures: Sequence[str]
 ) -> Report:
-    """The report with its marks and its account."""
+    """Return the report with its marks and its audit."""
     assert state.run is not None
     text, claims = with_marks(examined.text, examined.claims, labels(state.run.language_code), state.sources)
     examined = examined._replace(claims=claims)

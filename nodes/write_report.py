@@ -85,7 +85,7 @@ def _shortened(count: int) -> list[str]:
 
 
 def _texts(state: ResearchState) -> Iterator[str]:
-    """What the report is about, in all its words."""
+    """Yield the texts that say what the report is about."""
     yield from (finding.text for finding in state.findings.values())
     yield from (learning.text for learning in state.learnings.values())
     yield from (source.title for source in state.sources.values())
@@ -95,7 +95,7 @@ def _texts(state: ResearchState) -> Iterator[str]:
 def _draft(
     state: ResearchState, run: Run, events: ReportEvents, findings: Collection[Finding], *, is_any_unshown: bool
 ) -> Draft:
-    """What was written; `is_any_unshown`: whether something of its basis could not be shown to its model."""
+    """Return the draft; `is_any_unshown`: whether part of its basis could not be shown to the writer."""
     numbered = by_number(state.sources.values())
     # Only a check may mark a sentence.
     cleaned = clean_draft(settle_fences(without_marks(unwrapped(events.raw.strip()))), numbered)

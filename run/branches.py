@@ -60,13 +60,13 @@ class ResearcherState:
 
 
 class ResearcherInput(TypedDict):
-    """What a researcher starts from."""
+    """The input of a researcher."""
 
     task: Task
 
 
 class ResearcherOutput(TypedDict):
-    """What a researcher writes back: nothing but this."""
+    """The output of a researcher: all that it writes back."""
 
     findings: dict[str, Finding]
     sources: dict[str, Source]
@@ -74,7 +74,7 @@ class ResearcherOutput(TypedDict):
 
 
 def assignment_of(task: Task) -> dict[str, Any]:
-    """The fields of a finding that come from its task."""
+    """Return the fields of a finding that come from its task."""
     return {**task.model_dump(include=set(Assignment.model_fields)), "task": task.text}
 
 
@@ -83,7 +83,7 @@ TIME_OVER = "the time of the plan was over (max_seconds_planned)"
 
 
 class StepTask(Task):
-    """What a step is given, and all that it is given: a snapshot of what was known when it was sent out."""
+    """The task of a step: a snapshot of what was known when it was dispatched."""
 
     question: str
     """The question, as the seed of wordings."""
@@ -102,12 +102,12 @@ class StepTask(Task):
 
     @property
     def place(self) -> Placement:
-        """Where its packets stand."""
+        """The place of its packets."""
         return Placement(turn_index=self.turn, tab_index=self.position)
 
 
 class Judgement(Record):
-    """What a model thinks of what a step has come to."""
+    """A model's evaluation of a step."""
 
     completeness: float
     """How much of what the task asks for is there, from 0 to 1."""
@@ -158,7 +158,7 @@ class StepState:
 
     @property
     def task(self) -> StepTask:
-        """What it was given."""
+        """The task of the step."""
         return self.given[0]
 
     @property
@@ -178,7 +178,7 @@ class StepState:
 
 
 class StepInput(TypedDict):
-    """What a step starts from."""
+    """The input of a step."""
 
     given: list[StepTask]
     seconds: float
@@ -186,7 +186,7 @@ class StepInput(TypedDict):
 
 
 class StepOutput(TypedDict):
-    """What a step writes back: nothing but this."""
+    """The output of a step: all that it writes back."""
 
     findings: dict[str, Finding]
     outcomes: dict[str, StepOutcome]
@@ -197,14 +197,14 @@ class StepOutput(TypedDict):
 
 
 def why(failed: Failed) -> str:
-    """Why something that a step tried has failed, in words for the reader."""
+    """Return why something that a step tried has failed, in words for the reader."""
     return TIME_OVER if failed.is_late else failed.reason
 
 
 def noticed(
     state: StepState, kind: ObservationKind, text: str, score: float, learnings: tuple[str, ...] = (), other: str = ""
 ) -> Observation:
-    """Something that the step notices now."""
+    """Return an observation that the step makes now."""
     task = state.task
     return Observation(
         kind=kind,

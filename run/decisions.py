@@ -66,7 +66,7 @@ def give_up(progress: Progress, answers: dict[str, str], is_done: bool) -> Order
 
 
 def read_task(arguments: dict[str, Any]) -> str:
-    """The task of a research call; empty if there is none."""
+    """Return the task of a research call; empty if there is none."""
     task = arguments.get("task")
     return " ".join(task.split()) if isinstance(task, str) else ""
 
@@ -133,7 +133,7 @@ REPEATED = f"{NOT_RUN} this very call was made {{made}} times before. Write down
 
 
 class Step(NamedTuple):
-    """What comes next in one researcher."""
+    """The next action of a researcher."""
 
     answers: dict[str, str]
     """Tool results by call id; the call in `request` gets its own later."""
@@ -179,14 +179,14 @@ def _researcher_thinks(same: list[Call], answers: dict[str, str], state: Researc
 
 
 def _single(call: Call) -> dict[str, Any]:
-    """The arguments that are no texts and no lists, such as the place from which to read on."""
+    """Return the arguments that are neither texts nor lists, such as the place from which to read on."""
     return {
         name: value for name, value in call.arguments.items() if value and not isinstance(value, str | list | tuple)
     }
 
 
 def _merged(calls: list[Call]) -> dict[str, Any]:
-    """The arguments of the first call, with the list arguments of all put together; a bare text counts as a list."""
+    """Return the arguments of the first call with the lists of all calls joined; a bare text counts as a list."""
     merged = dict(calls[0].arguments)
     for call in calls[1:]:
         for name, value in call.arguments.items():
@@ -202,7 +202,7 @@ def _as_list(value: Any) -> list[Any]:
 
 
 def share_used_up(task: Task, spending: Mapping[str, Spent]) -> str:
-    """Which part of its allowance who has this task has used up by these costs, in words; empty if none."""
+    """Return which part of the task's allowance is used up, in words; empty if none."""
     if task.tokens is not None and total(spending).tokens >= task.tokens:
         return "its share of the token limit was used up (max_tokens)"
     if task.usd is not None and total(spending).usd >= task.usd:

@@ -29,7 +29,7 @@ _EMPTY: dict[str, Any] = {"owners": [], "seconds": 0.0}
 
 @dataclass
 class Bill:
-    """Grows while calls are made, those included that break off."""
+    """The cost of calls while they are made, broken-off ones included."""
 
     costs: dict[str, Spent] = field(default_factory=dict)
     """What each has cost, under a key of its own."""
@@ -39,12 +39,12 @@ class Bill:
     """What they were answered, while that is kept."""
 
     def add(self, spent: Spent, key: str = "") -> None:
-        """Enter what one more call has cost; what bears the same key is one call."""
+        """Add the cost of a call; entries with the same key are one call."""
         self.costs[key or uuid.uuid4().hex] = spent
 
 
 class Owed(NamedTuple):
-    """What was noted down for a question."""
+    """Costs recorded for a question that are not in its state yet."""
 
     costs: dict[str, Spent]
     """By the same keys each time."""
@@ -52,11 +52,11 @@ class Owed(NamedTuple):
     """Seconds of its nodes, those of researchers left out."""
 
     def new(self, known: Mapping[str, Spent]) -> dict[str, Spent]:
-        """The costs that are not known yet."""
+        """Return the costs that are not known yet."""
         return {key: spent for key, spent in self.costs.items() if key not in known}
 
     def settled(self, run: Run) -> Run:
-        """The run with the seconds of all that failed, however often they are added."""
+        """Return the run with the seconds of failed calls, each counted once."""
         # Where texts are not kept as long as checkpoints, the notes are gone.
         lost = max(self.seconds, run.lost_seconds)
         return run.model_copy(
@@ -66,7 +66,7 @@ class Owed(NamedTuple):
 
 @asynccontextmanager
 async def booked(pages: Pages, question_id: str, bill: Bill, *, researcher: str = "") -> AsyncIterator[None]:
-    """Note down the bill if what is done within fails or is stopped; keep the answers of models if it is stopped.
+    """Record the bill if the block fails or is stopped; keep the answers of models if it is stopped.
 
     A node that fails for what it was answered is not to be given the same answers again.
 
@@ -91,7 +91,7 @@ async def booked(pages: Pages, question_id: str, bill: Bill, *, researcher: str 
 
 @asynccontextmanager
 async def _charged(pages: Pages, bill: Bill, earlier: Set[str], place: str) -> AsyncIterator[None]:
-    """Add what is spent within to the day's account of the server's user for whom the run is.
+    """Charge what the block spends to the daily account of the server's user.
 
     What is noted at this place was charged when it was paid: the node was stopped then, and is begun again.
     """
@@ -135,7 +135,7 @@ async def owed(pages: Pages, question_id: str) -> Owed:
 
 
 async def _note(pages: Pages, question_id: str, owner: str, costs: Mapping[str, Spent], seconds: float) -> None:
-    """A note for each owner, so that what is written does not grow with all that others have spent."""
+    """Record costs in a note for each owner, so that a write does not grow with what others have spent."""
     name, place = _name(question_id), _name(question_id, owner)
     async with pages.alone(name):
         known, earlier = await pages.all_noted([name, place])
@@ -153,7 +153,7 @@ def _name(question_id: str, *owner: str) -> str:
 
 
 class Answer(NamedTuple):
-    """What a model has answered."""
+    """A kept answer of a model."""
 
     message: AIMessage
     key: str
@@ -161,7 +161,7 @@ class Answer(NamedTuple):
 
 
 class Answers:
-    """The answers to one node of one checkpoint, in the order in which each question was asked.
+    """The answers that one node of one checkpoint got, by request, in order.
 
     They stand in one note for each owner, which the next node of this owner writes over.
     """
@@ -198,7 +198,7 @@ class Answers:
         return ""
 
     async def forget(self) -> None:
-        """Have everything asked anew: what was answered has made the node fail."""
+        """Drop all answers: they have made the node fail."""
         if self._kept:
             self._kept = {}
             await self._write()
@@ -219,7 +219,7 @@ class Answers:
 
 
 def _node() -> str:
-    """The calling node and its checkpoint: the same if it is begun again; nothing outside of a graph."""
+    """Return the id of the calling node and its checkpoint, the same when it runs again; empty outside a graph."""
     with suppress(RuntimeError):
         return str(get_config().get("configurable", {}).get("checkpoint_ns", ""))
     return ""

@@ -103,7 +103,7 @@ def _reading(task: Task) -> ThinkOrActUpdate:
 
 
 def _spent(state: ResearcherState, events: CallEvents, watch: Watch) -> ThinkOrActUpdate:
-    """What the call has cost and shown, also if it was cut off."""
+    """Return the update for what the call has cost, also if it was cut off."""
     return ThinkOrActUpdate(
         step=state.step + events.has_thought,
         seconds=watch.seconds,
@@ -136,7 +136,7 @@ def _limit(state: ResearcherState, context: Context) -> str:
 
 
 async def _in_view(state: ResearcherState, limits: Limits, pages: Pages) -> tuple[tuple[int, ...], list[AnyMessage]]:
-    """How far older results have shrunk by now, and the notes as the model sees them."""
+    """Return how far older results have been shortened, and the notes as the model sees them."""
     notes, topic = await pages.fill_in(in_order(state.notes)), state.task.text
     seen = shrunk(notes, max(state.shrunk, default=0), topic)
     newest = max((place for place, note in enumerate(notes) if _is_research(note)), default=0)

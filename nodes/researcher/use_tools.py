@@ -85,7 +85,7 @@ async def _update(
     pages: Pages,
     earlier: Sequence[Result],
 ) -> UseToolsUpdate:
-    """Number what was found, and keep its texts."""
+    """Number the sources found, and store their texts."""
     task = state.task
     new = [key for key in sources if key not in state.numbered]
     numbers = {key: number for number, key in enumerate([*state.numbered, *new], 1)}
@@ -104,7 +104,7 @@ async def _update(
 
 
 def _as_known(outcome: Outcome, sources: Mapping[str, Source]) -> Outcome:
-    """The outcome with what earlier searches have told of the same documents, such as that one is a draft."""
+    """Return the outcome with what earlier searches said about the same documents, such as that one is a draft."""
     hits = (hit._replace(source=with_judgement(hit.source, sources.get(hit.source.key))) for hit in outcome.hits)
     return outcome._replace(hits=tuple(hits))
 

@@ -44,7 +44,7 @@ class WriteFindingUpdate(TypedDict):
 
 
 class FindingEvents(ProseEvents):
-    """Shows the finding; its words stand beside the researcher's steps, not among them."""
+    """Emits the finding; its words stand beside the researcher's iterations, not among them."""
 
     def __init__(self, emitter: Emitter, place: Placement, step: int) -> None:
         """Take the researcher's place and the number of its next step."""
@@ -115,14 +115,14 @@ async def _finding(
 
 
 def _declared(message: AIMessage) -> tuple[str, ...]:
-    """What is missing, where the finding itself says so by a call beside its text."""
+    """Return what the finding declares missing, by a call beside its text."""
     return next((missing_in(call["args"]) or () for call in message.tool_calls), ())
 
 
 async def _ask_twice(
     state: ResearcherState, context: Context, pages: Pages, events: FindingEvents
 ) -> tuple[Reply, tuple[str, ...]]:
-    """The finding, and what it declares to be missing; an empty one is asked for once more, as text alone."""
+    """Return the finding and what it declares missing; an empty one is requested once more, as text alone."""
     declared: tuple[str, ...] = ()
     for again in (False, True):
         reply = await _ask(state, context, pages, events, again)
@@ -133,7 +133,7 @@ async def _ask_twice(
 
 
 async def _ask(state: ResearcherState, context: Context, pages: Pages, events: FindingEvents, again: bool) -> Reply:
-    """One answer; one whose stream breaks is continued once."""
+    """Return one answer; one whose stream breaks is continued once."""
     task = state.task
     notes = shrunk(await pages.fill_in(in_order(state.notes)), max(state.shrunk, default=0), task.text)
     may_declare = not again and not offered_tools(context, has_read_all=task.scope.reads_all)

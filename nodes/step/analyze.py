@@ -42,7 +42,7 @@ class AnalyzeUpdate(TypedDict, total=False):
 
 
 async def analyze(state: StepState, runtime: Runtime[Context]) -> AnalyzeUpdate:
-    """Have the step's thought written down: statements that are marked as analysis, and never become a source."""
+    """Have the analysis written: statements that are marked as analysis and never become a source."""
     task, context = state.task, settings_of(runtime)
     events = emitter(task.question_id)
     call = StepCall(state, context, runtime)

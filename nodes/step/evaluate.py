@@ -37,7 +37,7 @@ class EvaluateUpdate(TypedDict):
 
 
 async def evaluate(state: StepState, runtime: Runtime[Context]) -> EvaluateUpdate:
-    """End the step with what it has, and with the further step that it needs."""
+    """End the step with what it has, and with the follow-up step that it needs."""
     task, context = state.task, settings_of(runtime)
     call = StepCall(state, context, runtime)
     judge, late = Judge(state, context, call.filler), list[str]()
@@ -58,7 +58,7 @@ async def evaluate(state: StepState, runtime: Runtime[Context]) -> EvaluateUpdat
 
 
 class Judge:
-    """Has a step judged."""
+    """Has a step evaluated."""
 
     def __init__(self, state: StepState, context: Context, filler: Filler) -> None:
         self._state, self._context, self._filler = state, context, filler
@@ -66,7 +66,7 @@ class Judge:
         """What the step came to, with what is thought of it so far."""
 
     async def judge(self) -> None:
-        """Add what was thought of it, and the further step that it wants; one without words is worded first."""
+        """Add the evaluation and the follow-up step; a suggestion without words is worded first."""
         state, judged = self._state, self._state.judged
         if judged is None:
             return
@@ -93,7 +93,7 @@ class Judge:
 
 
 def _named(wanted: Suggestion, named: UpdateStep) -> Suggestion | None:
-    """The suggestion with the words that it lacked; none if it still has no task."""
+    """Return the suggestion with its missing words filled in; none if it still has no task."""
     task = wanted.task or named.task.strip()
     if not named.is_needed or not task:
         return None

@@ -47,7 +47,7 @@ class StudyUpdate(TypedDict, total=False):
 
 
 async def study(state: StepState, runtime: Runtime[Context]) -> StudyUpdate:
-    """Have the results read by one form; where nothing was found, nobody is asked."""
+    """Have a model read the results and fill in one form; without results no model is asked."""
     task, context = state.task, bound(settings_of(runtime), state.task.scope)
     call = StepCall(state, context, runtime)
     form = await call.tried(ask_round(state, context, call.pages, call.filler)) if state.has_results else None

@@ -27,7 +27,7 @@ LAYOUT = len(MIGRATIONS)
 
 
 class Database(NamedTuple):
-    """A file of runs, open."""
+    """An open file of runs."""
 
     saver: RunSaver
     store: PageStore

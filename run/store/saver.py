@@ -274,7 +274,7 @@ class RunSaver(AsyncSqliteSaver):
         return len(lost | {Place(*task[:3]) for task in tasks})
 
     async def _unreadable(self, thread: str) -> tuple[set[Place], set[tuple[str, str, str, str]]]:
-        """The checkpoints of a thread that cannot be had, and the tasks whose writes cannot be read."""
+        """Return the unreadable checkpoints of a thread, and the tasks whose writes are unreadable."""
         lost, tasks = set[Place](), set[tuple[str, str, str, str]]()
         async with self.lock, self.conn.execute(_WRITES, (thread,)) as writes:
             async for namespace, checkpoint_id, task, kind, value in writes:
@@ -328,7 +328,7 @@ class RunSaver(AsyncSqliteSaver):
             await self.conn.commit()
 
     async def thread_ids(self) -> list[str]:
-        """All threads, the latest first."""
+        """Return all threads, the latest first."""
         await self.setup()
         query = "SELECT thread_id FROM checkpoints GROUP BY thread_id ORDER BY max(rowid) DESC"
         async with self.lock, self.conn.execute(query) as rows:
@@ -336,7 +336,7 @@ class RunSaver(AsyncSqliteSaver):
 
 
 async def _readable(thread: str, reading: Awaitable[Value]) -> Value:
-    """What is read, or an error that names the run."""
+    """Return what is read; raises an error that names the run."""
     try:
         return await reading
     except NewerVersion as error:
