@@ -11,18 +11,19 @@ from typing_extensions import TypedDict
 
 from ..evidence.memory.learned import facts_of, fitting_learnings
 from ..evidence.memory.observations import close_gap, contradictions, insights, open_gaps
-from ..models.settings import settings_of
+from ..models.resolve import settings_of
 from ..records.plan import FINAL_CHECK, Fact, Learning, Observation
 from ..records.research import Progress, Run, Spent
 from ..run.context import Context
-from ..run.events.activities import activity, told
-from ..run.events.emit import QuietTeller
-from ..run.events.packets import Placement, emit
+from ..run.events.activities import activity
+from ..run.events.call import SilentEvents
+from ..run.events.log import emitter
+from ..run.events.packets import Placement
 from ..run.fencing import as_gaps, known
 from ..run.ledger import booked
 from ..run.store.pages import pages_of
 from ..state import ResearchState
-from ..writing.basis import disagreement, disagreement_told
+from ..writing.basis import disagreement, disagreement_packets
 from ..writing.facts import facts_of_run
 from ..writing.fill_in import Filler
 from ..writing.forms import RecordInconsistencies
@@ -48,18 +49,18 @@ async def cross_check(state: ResearchState, runtime: Runtime[Context]) -> CrossC
     if not has_sources or not (insights(own) or contradictions(own) or open_gaps(own)):
         return {}
     place = Placement(turn_index=state.progress.turn)
-    teller = QuietTeller(runtime.stream_writer, place)
-    filler = Filler(context, run, teller, place)
-    emit(runtime.stream_writer, activity("cross_check", run.question, place))
-    async with booked(pages_of(runtime.store, run.id), run.id, teller.bill):
+    events = SilentEvents(emitter(run.id), place)
+    filler = Filler(context, run, events, place)
+    emitter(run.id).emit(activity("cross_check", run.question, place))
+    async with booked(pages_of(runtime.store, run.id), run.id, events.bill):
         memory = await _check(state, own, context, filler)
     found = disagreement(replace(state, memory={**state.memory, **memory}))
-    emit(runtime.stream_writer, *disagreement_told(found, place))
+    emitter(run.id).emit(*disagreement_packets(found, place))
     return {
-        "run": run.model_copy(update={"active_seconds": run.active_seconds + teller.bill.seconds}),
-        "progress": state.progress.model_copy(update=told(state.progress, place, "cross_check", filler.failures)),
+        "run": run.model_copy(update={"active_seconds": run.active_seconds + events.bill.seconds}),
+        "progress": state.progress.model_copy(update={"turn": place.turn_index + 1}),
         "memory": memory,
-        "spending": teller.bill.costs,
+        "spending": events.bill.costs,
     }
 
 

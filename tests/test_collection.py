@@ -13,7 +13,7 @@ from collection_files import QUESTIONS, write_collection
 from shelf import Place
 
 from deep_research import Answer, research
-from deep_research.evaluation.wording import cited_numbers, holds, lead
+from deep_research.evaluation.wording import cited_numbers, contains_answer, lead
 from deep_research.evidence.citations.labels import all_labels
 from deep_research.evidence.language import detect_language
 
@@ -80,9 +80,9 @@ def test_the_collection_has_thirty_documents_in_six_formats_and_three_languages(
 def test_a_report_begins_with_the_answer(collection: Collection, question: dict[str, Any]) -> None:
     text = collection.answers[question["id"]].report.text
     if question.get("wants_all"):
-        assert [answer for answer in question["answers"] if not holds(text, [answer])] == []
+        assert [answer for answer in question["answers"] if not contains_answer(text, [answer])] == []
     else:
-        assert holds(lead(text), question["answers"])
+        assert contains_answer(lead(text), question["answers"])
 
 
 @pytest.mark.parametrize("question", all_but("compare", answers=True))
@@ -104,8 +104,8 @@ def test_the_version_that_is_asked_for_is_told_before_any_other(
     collection: Collection, question: dict[str, Any]
 ) -> None:
     text = collection.answers[question["id"]].report.text
-    assert holds(text, question["answers"])
-    assert not holds(text.partition(" [")[0], question["outdated"])
+    assert contains_answer(text, question["answers"])
+    assert not contains_answer(text.partition(" [")[0], question["outdated"])
 
 
 @pytest.mark.parametrize("question", questions(outdated=True))

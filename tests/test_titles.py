@@ -11,7 +11,7 @@ from deep_research.evidence.text.titles import SUBJECT_ONLY, WHOLE_TITLE, mentio
 from deep_research.evidence.text.words import stem_run, tokens
 from deep_research.library.near_words import mentions as mentions_in
 from deep_research.models.extractive.pool import Pool
-from deep_research.models.facts import Document
+from deep_research.models.request import Document
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,7 @@ def intent_of(state: ResearchState) -> str:
     return summary if summary != state.run.question else f"An answer to the question: {subject_of(summary)}"
 
 
-def framing_told(state: ResearchState, place: Placement) -> list[ReportFraming | Sources]:
+def framing_packets(state: ResearchState, place: Placement) -> list[ReportFraming | Sources]:
     """What the report comes to, unless nothing was learned, and all that it may rest on."""
     ordered = sorted(state.sources.values(), key=lambda source: (not source.number, source.number, source.key))
     documents = [final_document(source) for source in ordered]
@@ -145,7 +145,7 @@ def disagreement_of(state: ResearchState, report: Report) -> list[ConfirmedPair]
     ]
 
 
-def disagreement_told(pairs: list[ConfirmedPair], place: Placement) -> list[ContradictionsFound]:
+def disagreement_packets(pairs: list[ConfirmedPair], place: Placement) -> list[ContradictionsFound]:
     """The packet that tells them; nothing if there are none."""
     shown = [
         Contradiction(

@@ -16,7 +16,7 @@ from ...evidence.language import IN_QUESTION, language_by_words
 from ...evidence.text.dates import dates_in
 from ...evidence.text.stems import sought_words
 from ...evidence.text.words import names, stem, tokens
-from ..facts import Document
+from ..request import Document
 from .pool import Pool, Sentence, counted_in
 from .units import points_back
 

@@ -14,7 +14,7 @@ from ...evidence.language import IN_QUESTION, IN_TEXT, common_words, language_by
 from ...evidence.text.stems import bare, index_term, sought_words
 from ...evidence.text.titles import mentions, subject_of, title_match
 from ...evidence.text.words import FUNCTION_WORDS, GENERIC_WORDS, names, stem, stem_run, sure_month_names, tokens
-from ..facts import Document
+from ..request import Document
 from .units import Unit, points_back, units_of
 
 Kind = Literal["number", "date", "person", "place", "any"]
