@@ -35,8 +35,6 @@ IN_QUESTION = Threshold(2, 0.1, 1.5)
 """The same for a question, which has few words."""
 BEYOND_DOUBT = Threshold(3, 0.25, 3)
 """For the language of a report, where nothing else is asked: a mistake spoils the report."""
-AS_EXPECTED = Threshold(2, 0.15, 3)
-"""The same where a text should be in a language, and probably is."""
 APART = frozenset({"de", "en", "es", "fr", "nl"})
 """Languages that can be beyond doubt; the others have near relatives that are not in the table, such as Bulgarian."""
 _WITH_COMMON_WORDS = ("en", "de", "nl", "fr", "es", "it", "pt", "sv", "da", "no", "fi", "ru")
@@ -54,23 +52,6 @@ def language_beyond_doubt(text: str) -> str:
     """Return the ISO 639-1 code of a language in which the text certainly is; empty if there is none."""
     found = language_by_words(sought_words(text), BEYOND_DOUBT)
     return found if found in APART else ""
-
-
-def is_beyond_doubt(text: str, code: str) -> bool:
-    """Whether a text that should be in a language certainly is.
-
-    Words that several languages share are no evidence between them, so that only 1 in 100 sections of English web texts
-    (instead of 6) needs the slow model.
-    """
-    words, owners = sought_words(text), _owners()
-    common = [owners[word] for word in words if word in owners]
-    own = [codes for codes in common if code in codes]
-    others = Counter(chain.from_iterable(codes for codes in common if code not in codes))
-    alone, most = sum(len(codes) == 1 for codes in own), max(others.values(), default=0)
-    lead = AS_EXPECTED
-    return (
-        code in APART and len(own) >= max(lead.fewest, lead.share * len(words)) and alone >= max(1, lead.ahead * most)
-    )
 
 
 @cache
@@ -124,7 +105,7 @@ def is_written_in(passage: str, code: str) -> bool | None:
     prose = prose_of(passage)
     if not code or _letters(prose) < LEAST_LETTERS:
         return None
-    if is_beyond_doubt(prose, code):
+    if language_beyond_doubt(prose) == code:
         return True
     likelihoods = _likelihoods(prose, code)
     if code not in likelihoods:

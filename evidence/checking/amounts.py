@@ -33,7 +33,7 @@ class Piece(NamedTuple):
 
     @property
     def end(self) -> int:
-        """Place behind its last character."""
+        """Where it ends."""
         return self.start + len(self.raw)
 
 

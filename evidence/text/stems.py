@@ -231,12 +231,12 @@ class QuestionWords:
         return frozenset((*stems(text), *self.counted(text, language)))
 
     def counted(self, text: str, language: str) -> Counter[str]:
-        """How often each word of the question stands in a text, by its stem as `evidence.words` tells it.
+        """Count each word of the question in a text, by its stem (see `words.stem`).
 
         Args:
             text: A text.
-            language: ISO 639-1 code of its language. In English, and where no rules are known, nothing is counted:
-                `evidence.words.stem` brings these forms together by itself.
+            language: ISO 639-1 code of its language. In English and languages without rules nothing is counted:
+                `words.stem` covers these forms.
         """
         if language not in ALGORITHMS:
             return Counter()

@@ -167,8 +167,8 @@ def names(text: str) -> list[str]:
     quoted = [match.group(1).strip(" ,.?!") for match in QUOTED.finditer(text)]
     matches = _name().finditer(POSSESSIVE.sub(" ; ", QUOTED.sub(" ; ", text)))
     runs = dict.fromkeys(_trimmed(match.group()) for match in matches)
-    telling = [name for name in runs if not UNTELLING.issuperset(run_of(name).split())]
-    found = [*(name for name in quoted if stems(name)), *telling]
+    specific = [name for name in runs if not UNTELLING.issuperset(run_of(name).split())]
+    found = [*(name for name in quoted if stems(name)), *specific]
     return list(dict.fromkeys(name for name in found if len(name) > 1))
 
 
