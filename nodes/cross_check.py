@@ -19,8 +19,8 @@ from ..run.events.activities import activity
 from ..run.events.call import SilentEvents
 from ..run.events.log import emitter
 from ..run.events.packets import Placement
-from ..run.fencing import as_gaps, known
-from ..run.ledger import booked
+from ..run.fencing import as_gaps, fenced_knowledge
+from ..run.ledger import recorded
 from ..run.store.pages import pages_of
 from ..state import ResearchState
 from ..writing.basis import disagreement, disagreement_packets
@@ -52,7 +52,7 @@ async def cross_check(state: ResearchState, runtime: Runtime[Context]) -> CrossC
     events = SilentEvents(emitter(run.id), place)
     filler = Filler(context, run, events, place)
     emitter(run.id).emit(activity("cross_check", run.question, place))
-    async with booked(pages_of(runtime.store, run.id), run.id, events.bill):
+    async with recorded(pages_of(runtime.store, run.id), run.id, events.bill):
         memory = await _check(state, own, context, filler)
     found = disagreement(replace(state, memory={**state.memory, **memory}))
     emitter(run.id).emit(*disagreement_packets(found, place))
@@ -75,7 +75,7 @@ async def _check(
     candidates = [
         [places[one] for one in pair.learnings] for pair in contradictions(own) if places.keys() >= {*pair.learnings}
     ]
-    knowledge = known(
+    knowledge = fenced_knowledge(
         learnings=with_numbers(state, items),
         sources=sources_of(state, items),
         candidates=candidates,

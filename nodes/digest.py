@@ -17,9 +17,9 @@ from ..run.events.activities import activity
 from ..run.events.call import SilentEvents
 from ..run.events.log import emitter
 from ..run.events.packets import Placement
-from ..run.fencing import as_plan, known
-from ..run.ledger import booked
-from ..run.schedule import adapted, set_status, with_follow_up
+from ..run.fencing import as_plan, fenced_knowledge
+from ..run.ledger import recorded
+from ..run.schedule import revise_steps, set_status, with_follow_up
 from ..run.store.pages import pages_of
 from ..state import ResearchState
 from ..tools.addresses import Addresses, addresses_in
@@ -57,13 +57,13 @@ async def digest(state: ResearchState, runtime: Runtime[Context]) -> DigestUpdat
     progress = progress.model_copy(update={"seen_messages": len(state.messages)})
     update = DigestUpdate(steps=steps, progress=progress, transcript=[steering])
     searches_on = any(step.status == "pending" and step.requires_search for step in steps)
-    if not steering and not (searches_on and any(map(_is_telling, map(state.outcomes.get, ended)))):
+    if not steering and not (searches_on and any(map(_is_informative, map(state.outcomes.get, ended)))):
         return update
     place = Placement(turn_index=progress.turn)
     events = SilentEvents(emitter(run.id), place)
     filler = Filler(context, run, events, place)
     emitter(run.id).emit(activity("adapt", run.question, place))
-    async with booked(pages, run.id, events.bill):
+    async with recorded(pages, run.id, events.bill):
         steps = await _adapt(state, steps, steering, context, filler)
     update["run"] = run.model_copy(update={"active_seconds": run.active_seconds + events.bill.seconds})
     update["progress"] = progress.model_copy(update={"turn": place.turn_index + 1})
@@ -88,7 +88,7 @@ def _abandoned(state: ResearchState) -> dict[str, PlanStep]:
     }
 
 
-def _is_telling(outcome: StepOutcome | None) -> bool:
+def _is_informative(outcome: StepOutcome | None) -> bool:
     """Whether a step learned something certain enough to change the plan."""
     if outcome is None:
         return False
@@ -112,7 +112,7 @@ async def _adapt(
     """Return the steps as the planner revises them; unchanged if it gives no answer."""
     run, limits, own = state.run, context.limits, own_observations(state)
     assert run is not None
-    knowledge = known(
+    knowledge = fenced_knowledge(
         plan=as_plan(steps),
         learnings=with_numbers(
             state, fitting_learnings([own_learnings(state)], state.brief.summary, limits.memory_tokens)
@@ -135,4 +135,4 @@ async def _adapt(
     needless = {one.step: one.reason for one in form.needless}
     reworded = {one.step: one.task.strip() for one in form.reworded}
     added = [(one.title.strip(), one.task.strip(), one.requires_search) for one in form.added]
-    return adapted(steps, needless, reworded, added, limits.max_plan_steps)
+    return revise_steps(steps, needless, reworded, added, limits.max_plan_steps)

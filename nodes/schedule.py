@@ -18,10 +18,10 @@ from ..run.context import Context
 from ..run.events.build import step_done, step_started
 from ..run.events.log import emitter
 from ..run.events.packets import Placement, SectionEnd, TopLevelBranching
-from ..run.ledger import owed
+from ..run.ledger import unsettled_costs
 from ..run.limits import Limits
-from ..run.schedule import NOTHING_TO_THINK_OVER, due, left_undone, set_status, undone_again
-from ..run.spending import allowance, for_round, limit_reached
+from ..run.schedule import NOTHING_TO_THINK_OVER, due, restore_skipped, set_status, skip_pending
+from ..run.spending import allowance, limit_reached, limits_of_round
 from ..run.store.pages import pages_of
 from ..state import ResearchState
 from ..tools.redaction import note_user
@@ -47,20 +47,20 @@ async def schedule(state: ResearchState, runtime: Runtime[Context]) -> ScheduleU
     assert run is not None
     pages = pages_of(runtime.store, run.id)
     await note_user(pages, state.messages, run)
-    lost = await owed(pages, run.id)
+    lost = await unsettled_costs(pages, run.id)
     new = lost.new(state.spending)
     run, state = lost.settled(run), replace(state, spending={**state.spending, **new})
     # A limit that ended the research may have been raised since.
-    steps, progress = undone_again(state.steps, run.stop_reason), state.progress
+    steps, progress = restore_skipped(state.steps, run.stop_reason), state.progress
     stop, halt = _limits(steps, state, run, limits)
     if stop:
         run = run.model_copy(update={"stop_reason": stop})
-        return {"run": run, "steps": left_undone(steps, stop), "tasks": [], "spending": new}
-    steps = left_undone(steps, halt, searches_only=True) if halt else steps
+        return {"run": run, "steps": skip_pending(steps, stop), "tasks": [], "spending": new}
+    steps = skip_pending(steps, halt, searches_only=True) if halt else steps
     update = ScheduleUpdate(run=run.model_copy(update={"stop_reason": halt}), spending=new)
     # All of a kind are sent out; each starts when a slot is free, as far as there are searches left for it.
     together = limits.model_copy(update={"max_parallel_researchers": max(1, len(steps))})
-    chosen = due(steps, for_round(together, state.spending).max_parallel_researchers)
+    chosen = due(steps, limits_of_round(together, state.spending).max_parallel_researchers)
     if chosen and not chosen[0].requires_search and not state.learnings:
         return {**update, **_skipped(steps, progress, chosen[0], run.id)}
     started = {

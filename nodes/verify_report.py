@@ -20,7 +20,7 @@ from ..records.research import Run, Spent
 from ..run.context import Context
 from ..run.events.call import SilentEvents
 from ..run.events.log import emitter
-from ..run.ledger import booked, owed
+from ..run.ledger import recorded, unsettled_costs
 from ..run.store.pages import pages_of
 from ..state import ResearchState
 from ..writing.basis import source_texts
@@ -46,14 +46,14 @@ async def verify_report(state: ResearchState, runtime: Runtime[Context]) -> Veri
     context, run, draft = settings_of(runtime), state.run, state.draft
     assert run is not None and draft is not None
     pages = pages_of(runtime.store, run.id)
-    lost = await owed(pages, run.id)
+    lost = await unsettled_costs(pages, run.id)
     run, events = lost.settled(run), SilentEvents(emitter(run.id), check_place(state))
     started, report = context.clock.seconds(), await asyncio.to_thread(unchecked, draft)
     context = _affordable(context, run)
     if context.verify != "off":
         emitter(run.id).emit(check_start(state))
         filler = Filler(context, run, events, events.placement)
-        async with booked(pages, run.id, events.bill):
+        async with recorded(pages, run.id, events.bill):
             text, notices = await in_one_language(draft.text, run, context, events, pages)
             draft = draft.model_copy(update={"text": text})
             run = run.model_copy(update={"notices": (*run.notices, *notices)})

@@ -8,11 +8,22 @@ from typing import Annotated, Any
 from langchain_core.messages import AnyMessage
 from typing_extensions import TypedDict
 
-from ..records.base import Record
-from ..records.channels import append, append_lists, delta, latest, merge_by_id
 from ..records.plan import Element, Iteration, Learning, Observation, ObservationKind, PlanStep, StepOutcome, Suggestion
-from ..records.research import Action, Assignment, Ending, Finding, Spent, Task, merge_findings
-from ..records.sources import Source, merge_sources
+from ..records.research import (
+    Action,
+    Assignment,
+    Ending,
+    Finding,
+    Spent,
+    Task,
+    append,
+    append_lists,
+    delta,
+    latest,
+    merge_by_id,
+    merge_findings,
+)
+from ..records.sources import Record, Source, merge_sources
 from .concurrency import Failed
 from .events.packets import Placement
 
@@ -196,12 +207,12 @@ class StepOutput(TypedDict):
     spending: dict[str, Spent]
 
 
-def why(failed: Failed) -> str:
+def failure_reason(failed: Failed) -> str:
     """Return why something that a step tried has failed, in words for the reader."""
     return TIME_OVER if failed.is_late else failed.reason
 
 
-def noticed(
+def new_observation(
     state: StepState, kind: ObservationKind, text: str, score: float, learnings: tuple[str, ...] = (), other: str = ""
 ) -> Observation:
     """Return an observation that the step makes now."""

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from langchain_core.messages.tool import tool_call
 
-from .conversation import cleaned
+from .conversation import clean_nested
 
 CUT_OFF = frozenset({"length", "max_tokens"})
 BROKEN = {"finish_reason": "broken off"}
@@ -54,7 +54,7 @@ def read_calls(message: AIMessage, tools: Collection[str], taken: Collection[str
     `tools` are the names that were offered; `taken` are ids used before in this thread. A missing or repeated id is
     replaced, so that every call has exactly one result.
     """
-    entries = [(call["id"], call["name"], cleaned(call["args"]), "") for call in message.tool_calls]
+    entries = [(call["id"], call["name"], clean_nested(call["args"]), "") for call in message.tool_calls]
     entries += [
         (call["id"], call["name"] or "unknown", {}, "its arguments are not valid JSON")
         for call in message.invalid_tool_calls
@@ -73,7 +73,7 @@ def read_calls(message: AIMessage, tools: Collection[str], taken: Collection[str
         else:
             accepted.append(Call(call_id, name, arguments))
     # Only the words are kept of the content: its blocks for tool calls bear the ids as the model gave them.
-    thought = {name: cleaned(value) for name, value in message.additional_kwargs.items() if name == REASONING}
+    thought = {name: clean_nested(value) for name, value in message.additional_kwargs.items() if name == REASONING}
     kept = AIMessage(content=message.text, tool_calls=calls, id=message.id, additional_kwargs=thought)
     return Calls(kept, tuple(accepted), tuple(refused))
 
@@ -104,7 +104,7 @@ def missing_in(arguments: Mapping[str, Any]) -> tuple[str, ...] | None:
     return tuple(dict.fromkeys(filter(None, lines)))[:MOST_GAPS]
 
 
-def is_word_of_ours(result: str) -> bool:
+def is_status_text(result: str) -> bool:
     """Whether a result holds nothing from outside: the call was acknowledged, or not carried out."""
     return result in (ACKNOWLEDGED, MERGED) or result.startswith(NOT_RUN)
 
@@ -114,7 +114,7 @@ def call_ids(messages: Iterable[AnyMessage]) -> set[str]:
     return {call["id"] or "" for message in messages if isinstance(message, AIMessage) for call in message.tool_calls}
 
 
-def answer(message: AIMessage, answers: dict[str, str]) -> list[ToolMessage]:
+def results_for(message: AIMessage, answers: dict[str, str]) -> list[ToolMessage]:
     """Return the tool results of a message in the order of its calls; `answers` by call id."""
     return [
         ToolMessage(answers[call_id], tool_call_id=call_id)
@@ -123,7 +123,7 @@ def answer(message: AIMessage, answers: dict[str, str]) -> list[ToolMessage]:
     ]
 
 
-def in_order(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
+def results_in_order(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
     """Return the messages, each followed by the results of its calls in their order, as some servers require.
 
     A later result of a call stands in the place of an earlier one, wherever it came.

@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 
 from langgraph.errors import GraphBubbleUp
 
-from ..records.channels import Value
+from ..records.research import Value
 from .errors import TIME_OVER, failure_of
 
 Kept = TypeVar("Kept")
@@ -125,7 +125,7 @@ def _finish(future: Future[Value], work: Callable[[], Value]) -> None:
 Given = ParamSpec("Given")
 
 
-class Unbroken:
+class ShieldedTasks:
     """Runs transactions to their end though their caller is cancelled: an open one would lock the file."""
 
     def __init__(self) -> None:
@@ -144,20 +144,20 @@ class Unbroken:
 
 
 class _Writer(Protocol):
-    unbroken: Unbroken
+    shielded: ShieldedTasks
 
 
 Writer = TypeVar("Writer", bound=_Writer)
 
 
-def unbroken(
+def shielded(
     method: Callable[Concatenate[Writer, Given], Coroutine[Any, Any, Value]],
 ) -> Callable[Concatenate[Writer, Given], Coroutine[Any, Any, Value]]:
     """Shield each call of the method from the cancellation of its caller."""
 
     @wraps(method)
     async def whole(self: Writer, /, *given: Given.args, **named: Given.kwargs) -> Value:
-        return await self.unbroken.do(method(self, *given, **named))
+        return await self.shielded.do(method(self, *given, **named))
 
     return whole
 
@@ -185,7 +185,7 @@ class Failed(NamedTuple):
     """Whether the time was over."""
 
 
-async def tried(
+async def attempt(
     work: Coroutine[Any, Any, Value], seconds: float, booking: AbstractAsyncContextManager[None]
 ) -> Value | Failed:
     """Await the work for so many seconds and record its costs; raises only what stops the whole run."""
@@ -203,7 +203,7 @@ async def tried(
         return Failed(TIME_OVER if clock.expired() else failure_of(error), clock.expired())
 
 
-async def together(works: Iterable[Coroutine[Any, Any, Value]]) -> list[Value]:
+async def gather_or_cancel(works: Iterable[Coroutine[Any, Any, Value]]) -> list[Value]:
     """Await all works and return their results in order; if one raises or the caller is cancelled, all are."""
     tasks = [asyncio.create_task(work) for work in works]
     try:

@@ -33,12 +33,12 @@ def fence(data: str, tag: str = "") -> str:
     return f"<{name}>\n{_LOOKALIKE.sub(lambda found: _HARMLESS[found.group()], data)}\n</{name}>"
 
 
-def without_names(text: str) -> str:
+def with_equal_fences(text: str) -> str:
     """Return the text with all fences named alike, as texts are that say the same."""
     return _NAME.sub("data", text)
 
 
-def known(*, fence_name: str = "", **parts: Any) -> str:
+def fenced_knowledge(*, fence_name: str = "", **parts: Any) -> str:
     """Return the parts that are not empty as fenced JSON: they come from models and sources.
 
     `fence_name` names the fence where the same text is shown again in later prompts; see `fence`.

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def imported_for_good() -> Iterator[None]:
+def frozen_imports() -> Iterator[None]:
     """Suspend garbage collection, and freeze all objects at the end (`gc.freeze`).
 
     LangGraph, LangChain and a provider's client are some 200,000 objects. A collection looks at them all, which costs

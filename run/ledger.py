@@ -43,7 +43,7 @@ class Bill:
         self.costs[key or uuid.uuid4().hex] = spent
 
 
-class Owed(NamedTuple):
+class UnsettledCosts(NamedTuple):
     """Costs recorded for a question that are not in its state yet."""
 
     costs: dict[str, Spent]
@@ -65,7 +65,7 @@ class Owed(NamedTuple):
 
 
 @asynccontextmanager
-async def booked(pages: Pages, question_id: str, bill: Bill, *, researcher: str = "") -> AsyncIterator[None]:
+async def recorded(pages: Pages, question_id: str, bill: Bill, *, researcher: str = "") -> AsyncIterator[None]:
     """Record the bill if the block fails or is stopped; keep the answers of models if it is stopped.
 
     A node that fails for what it was answered is not to be given the same answers again.
@@ -98,12 +98,12 @@ async def _charged(pages: Pages, bill: Bill, earlier: Set[str], place: str) -> A
     try:
         yield
     finally:
-        noted = (await pages.noted(place) or {}) if pages.user else {}
+        noted = (await pages.read_note(place) or {}) if pages.user else {}
         spent = total({key: one for key, one in bill.costs.items() if key not in earlier and key not in noted})
         if (user := pages.user) and (spent.tokens or spent.usd):
             accounts, name = pages.of_thread(ACCOUNTS), _account(user)
             async with accounts.alone(name):
-                known = await accounts.noted(name) or {"tokens": 0, "usd": 0.0}
+                known = await accounts.read_note(name) or {"tokens": 0, "usd": 0.0}
                 note = {"tokens": known["tokens"] + spent.tokens, "usd": known["usd"] + spent.usd}
                 await accounts.note({name: note})
 
@@ -113,7 +113,7 @@ async def check_account(pages: Pages, context: Context) -> None:
     limits = {"tokens": context.user_daily_tokens, "usd": context.user_daily_usd}
     if not (user := pages.user) or not any(limits.values()):
         return
-    spent = await pages.of_thread(ACCOUNTS).noted(_account(user)) or {}
+    spent = await pages.of_thread(ACCOUNTS).read_note(_account(user)) or {}
     for unit, most in limits.items():
         if most is not None and spent.get(unit, 0) >= most:
             raise DailyLimitReached(
@@ -126,19 +126,19 @@ def _account(user: str) -> str:
     return f"{user} {datetime.now(UTC):%Y-%m-%d}"
 
 
-async def owed(pages: Pages, question_id: str) -> Owed:
+async def unsettled_costs(pages: Pages, question_id: str) -> UnsettledCosts:
     """What was noted down for this question."""
-    index = await pages.noted(_name(question_id)) or _EMPTY
-    notes = await pages.all_noted([_name(question_id, owner) for owner in index["owners"]])
+    index = await pages.read_note(_name(question_id)) or _EMPTY
+    notes = await pages.read_notes([_name(question_id, owner) for owner in index["owners"]])
     costs = {key: Spent.model_validate(spent) for note in notes for key, spent in (note or {}).items()}
-    return Owed(costs, index["seconds"])
+    return UnsettledCosts(costs, index["seconds"])
 
 
 async def _note(pages: Pages, question_id: str, owner: str, costs: Mapping[str, Spent], seconds: float) -> None:
     """Record costs in a note for each owner, so that a write does not grow with what others have spent."""
     name, place = _name(question_id), _name(question_id, owner)
     async with pages.alone(name):
-        known, earlier = await pages.all_noted([name, place])
+        known, earlier = await pages.read_notes([name, place])
         index = known or _EMPTY
         entries = {key: spent.model_dump() for key, spent in costs.items()}
         notes: dict[str, dict[str, Any]] = {place: {**(earlier or {}), **entries}}
@@ -208,7 +208,7 @@ class Answers:
             self._kept = {}
             # What is damaged is asked anew.
             with suppress(DatabaseUnusable):
-                noted = await self._pages.noted(self._name)
+                noted = await self._pages.read_note(self._name)
                 if noted and noted["node"] == self._node:
                     self._kept = json.loads(noted["text"])
         return self._kept

@@ -33,7 +33,7 @@ def due(steps: Sequence[PlanStep], most: int) -> list[PlanStep]:
     return [step for step in pending if not step.requires_search][:1]
 
 
-def wanted_follow_up(step: PlanStep, outcome: StepOutcome, suggestions: Sequence[Suggestion]) -> Suggestion | None:
+def needed_follow_up(step: PlanStep, outcome: StepOutcome, suggestions: Sequence[Suggestion]) -> Suggestion | None:
     """Return the first suggestion if a step needs a follow-up; its title or task may be missing."""
     if outcome.completeness is None or outcome.quality is None or not suggestions:
         return None
@@ -69,7 +69,7 @@ def set_status(steps: Sequence[PlanStep], changed: Mapping[str, PlanStep]) -> li
     return [changed.get(step.id, step) for step in steps]
 
 
-def left_undone(steps: Sequence[PlanStep], reason: str, *, searches_only: bool = False) -> list[PlanStep]:
+def skip_pending(steps: Sequence[PlanStep], reason: str, *, searches_only: bool = False) -> list[PlanStep]:
     """Return the steps with all pending ones, or all pending searches, skipped for this reason."""
     skipped = {"status": "skipped", "reason": reason}
     return [
@@ -78,7 +78,7 @@ def left_undone(steps: Sequence[PlanStep], reason: str, *, searches_only: bool =
     ]
 
 
-def undone_again(steps: Sequence[PlanStep], reason: str) -> list[PlanStep]:
+def restore_skipped(steps: Sequence[PlanStep], reason: str) -> list[PlanStep]:
     """Return the steps with those pending again that were skipped for this reason, which may hold no longer."""
     pending = {"status": "pending", "reason": ""}
     return [
@@ -87,7 +87,7 @@ def undone_again(steps: Sequence[PlanStep], reason: str) -> list[PlanStep]:
     ]
 
 
-def adapted(
+def revise_steps(
     steps: Sequence[PlanStep],
     needless: Mapping[str, str],
     reworded: Mapping[str, str],

@@ -72,7 +72,7 @@ def limit_reached(limits: Limits, spending: Mapping[str, Spent], active_seconds:
     return ""
 
 
-def for_round(limits: Limits, spending: Mapping[str, Spent]) -> Limits:
+def limits_of_round(limits: Limits, spending: Mapping[str, Spent]) -> Limits:
     """Return the limits of the next round: no more researchers than searches and tool calls are left."""
     spent, most = total(spending), [limits.max_parallel_researchers]
     if limits.max_searches is not None:

@@ -11,7 +11,7 @@ from langchain_core.messages.utils import count_tokens_approximately
 
 from ..records.research import Finding
 from . import tool_names
-from .calls import NOT_RUN, is_word_of_ours
+from .calls import NOT_RUN, is_status_text
 from .fencing import fence
 
 INTERRUPTED = f"{NOT_RUN} the research was interrupted. Ask again if it is still needed."
@@ -58,7 +58,7 @@ def with_findings(transcript: Sequence[AnyMessage], findings: Mapping[str, Findi
     ]
 
 
-def research_in(transcript: Sequence[AnyMessage]) -> list[AnyMessage]:
+def research_calls(transcript: Sequence[AnyMessage]) -> list[AnyMessage]:
     """Return the research calls with the places of their findings, and the user's messages, without thoughts."""
     places = {one.tool_call_id: one for one in transcript if isinstance(one, ToolMessage) and not one.content}
     kept: list[AnyMessage] = []
@@ -72,7 +72,7 @@ def research_in(transcript: Sequence[AnyMessage]) -> list[AnyMessage]:
     return kept
 
 
-def withheld(findings: Mapping[str, Finding], refused: Collection[str]) -> dict[str, Finding]:
+def mark_withheld(findings: Mapping[str, Finding], refused: Collection[str]) -> dict[str, Finding]:
     """Return the findings that a content filter refused (ids), marked so that no later call shows them."""
     return {key: findings[key].model_copy(update={"is_withheld": True}) for key in refused if key in findings}
 
@@ -94,7 +94,7 @@ def earlier_findings(findings: Mapping[str, Finding], question_id: str) -> list[
     return [AIMessage("", tool_calls=calls, additional_kwargs={EARLIER: True}), *results]
 
 
-def fit(messages: Sequence[AnyMessage], tokens: int, shorten: Shorten | None) -> list[AnyMessage]:
+def fit_window(messages: Sequence[AnyMessage], tokens: int, shorten: Shorten | None) -> list[AnyMessage]:
     """Shorten results until the messages have at most about so many tokens, all in proportion to their length.
 
     Those of the newest round of work stay whole as long as `LEAST_SHARE` of the others is left. At last the assistant's
@@ -144,7 +144,7 @@ def _works(message: AnyMessage) -> bool:
 def _is_result(message: AnyMessage) -> bool:
     """Whether it is a tool result with content from outside."""
     text = message.text
-    return isinstance(message, ToolMessage) and not (text.startswith((FAILED, WITHHELD)) or is_word_of_ours(text))
+    return isinstance(message, ToolMessage) and not (text.startswith((FAILED, WITHHELD)) or is_status_text(text))
 
 
 def _below_head(shorten: Shorten, share: float) -> Callable[[str], str]:

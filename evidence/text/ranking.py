@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import chain, zip_longest
 
-from ...records.channels import Value
+from ...records.research import Value
 
 DAMPING = 60
 """The constant of reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009)."""

@@ -14,15 +14,15 @@ from ...models.resolve import settings_of
 from ...prompts import render
 from ...records.research import Finding, Spent
 from ...run.branches import ResearcherState, assignment_of
-from ...run.calls import broke_off, in_order, missing_in, was_cut_off
+from ...run.calls import broke_off, missing_in, results_in_order, was_cut_off
 from ...run.clock import Watch
-from ...run.concurrency import Failed, tried
-from ...run.context import Context, bound
+from ...run.concurrency import Failed, attempt
+from ...run.context import Context, within_scope
 from ...run.errors import ModelFailed, RunFailed
 from ...run.events.call import ProseEvents
 from ...run.events.log import Emitter, emitter
 from ...run.events.packets import FindingCitedDocuments, FindingDelta, FindingStart, Placement, SectionEnd, document
-from ...run.ledger import booked
+from ...run.ledger import recorded
 from ...run.store.pages import Pages, pages_of
 from ...run.transcripts import count_withheld
 from ...tools.excerpts import keep_excerpts
@@ -76,14 +76,14 @@ async def write_finding(state: ResearcherState, runtime: Runtime[Context]) -> Wr
     """Have the finding written from the notes; if that fails, excerpts of them stand in for it."""
     task, context, pages = (
         state.task,
-        bound(settings_of(runtime), state.task.scope),
+        within_scope(settings_of(runtime), state.task.scope),
         pages_of(runtime.store, state.task.question_id),
     )
     place = Placement(turn_index=task.turn, tab_index=task.position)
     events, watch = FindingEvents(emitter(task.question_id), place, state.step), Watch(context.clock, state.seconds)
     left = context.limits.researcher_seconds_hard - state.seconds
-    booking = booked(pages, task.question_id, events.bill, researcher=task.id)
-    finding = await tried(_finding(state, context, pages, events, watch), left, booking)
+    booking = recorded(pages, task.question_id, events.bill, researcher=task.id)
+    finding = await attempt(_finding(state, context, pages, events, watch), left, booking)
     if isinstance(finding, Failed):
         finding = await keep_excerpts(state, pages, emitter(task.question_id), finding.reason, watch.seconds)
     return {"findings": {task.id: finding}, "spending": events.bill.costs}
@@ -135,7 +135,7 @@ async def _ask_twice(
 async def _ask(state: ResearcherState, context: Context, pages: Pages, events: FindingEvents, again: bool) -> Reply:
     """Return one answer; one whose stream breaks is continued once."""
     task = state.task
-    notes = shrunk(await pages.fill_in(in_order(state.notes)), max(state.shrunk, default=0), task.text)
+    notes = shrunk(await pages.fill_in(results_in_order(state.notes)), max(state.shrunk, default=0), task.text)
     may_declare = not again and not offered_tools(context, has_read_all=task.scope.reads_all)
     reminder = render(
         "write_finding",

@@ -11,12 +11,12 @@ from typing_extensions import TypedDict
 from ...models.resolve import settings_of
 from ...records.plan import Observation, StepOutcome, Suggestion
 from ...records.research import Finding, Spent
-from ...run.branches import StepState, why
+from ...run.branches import StepState, failure_reason
 from ...run.concurrency import Failed
 from ...run.context import Context
 from ...run.events.build import step_failed
 from ...run.events.log import emitter
-from ...run.schedule import wanted_follow_up
+from ...run.schedule import needed_follow_up
 from ...writing.facts import facts_of_step
 from ...writing.fill_in import Filler
 from ...writing.forms import UpdateStep
@@ -42,10 +42,10 @@ async def evaluate(state: StepState, runtime: Runtime[Context]) -> EvaluateUpdat
     call = StepCall(state, context, runtime)
     judge, late = Judge(state, context, call.filler), list[str]()
     if state.learnings and state.seconds < task.seconds:
-        judged = await call.tried(judge.judge())
+        judged = await call.attempt(judge.judge())
         if isinstance(judged, Failed) and judged.is_late:
-            emitter(task.question_id).emit(step_failed(task.place, why(judged)))
-            late = [why(judged)]
+            emitter(task.question_id).emit(step_failed(task.place, failure_reason(judged)))
+            late = [failure_reason(judged)]
     finding = finding_of(state, [*state.failures, *call.filler.failures, *late], call.seconds)
     emit_end(emitter(task.question_id), finding, task)
     return EvaluateUpdate(
@@ -71,7 +71,7 @@ class Judge:
         if judged is None:
             return
         self._add(completeness=judged.completeness, quality=judged.quality)
-        wanted = wanted_follow_up(state.task.step, self.outcome, judged.suggestions)
+        wanted = needed_follow_up(state.task.step, self.outcome, judged.suggestions)
         if wanted and not (wanted.title and wanted.task):
             named = await self._ask(wanted)
             wanted = _named(wanted, named) if named else None

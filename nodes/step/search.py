@@ -13,21 +13,20 @@ from typing_extensions import TypedDict
 from ...evidence.memory.notes import unopened
 from ...evidence.text.ranking import distinct, interleave
 from ...models.resolve import settings_of
-from ...records.base import short_hash
 from ...records.research import Action, Ending, Spent
-from ...records.sources import Source
+from ...records.sources import Source, short_hash
 from ...run import tool_names
 from ...run.branches import StepState
 from ...run.clock import Watch
-from ...run.concurrency import together
-from ...run.context import Context, bound
+from ...run.concurrency import gather_or_cancel
+from ...run.context import Context, within_scope
 from ...run.errors import failure_of
 from ...run.events.build import step_failed, tool_call_packets, tool_result_packet
 from ...run.events.log import Emitter, emitter
 from ...run.events.packets import SectionEnd
-from ...run.ledger import Bill, booked
+from ...run.ledger import Bill, recorded
 from ...run.limits import Limits
-from ...run.store.pages import Pages, pages_of, refer
+from ...run.store.pages import Pages, pages_of, reference_to
 from ...tools.addresses import Addresses
 from ...tools.offer import offered_tools
 from ...tools.read_documents import CALL_ID
@@ -61,10 +60,10 @@ class SearchUpdate(TypedDict, total=False):
 
 async def search(state: StepState, runtime: Runtime[Context]) -> SearchUpdate:
     """Search with every tool for each query; a failure becomes a problem of its call and no more."""
-    task, context = state.task, bound(settings_of(runtime), state.task.scope)
+    task, context = state.task, within_scope(settings_of(runtime), state.task.scope)
     pages, bill, watch = pages_of(runtime.store, task.question_id), Bill(), Watch(context.clock, state.seconds)
     work = Work(state, context, pages, bill, emitter(task.question_id), watch)
-    async with booked(pages, task.question_id, bill, researcher=task.id):
+    async with recorded(pages, task.question_id, bill, researcher=task.id):
         broken = await work.do()
         fault = "" if broken else work.lasting_fault()
     update = SearchUpdate(
@@ -143,11 +142,11 @@ class Work:
         """Store all results as one list: the result of the call that asked for them."""
         numbers = {key: number for number, key in enumerate([*self.state.keys, *self.new], 1)}
         earlier = results_in(await self.pages.fill_in(self.state.notes))
-        fused = _fused([outcome for _, _, outcome in self.outcomes], self.context.limits)
+        fused = _merged_outcomes([outcome for _, _, outcome in self.outcomes], self.context.limits)
         self.has_results = bool(fused.hits)
         is_shared = self.task.scope.reads_all and self.state.iteration == 1
         text_hash = await keep(fused, numbers, self.pages, self.task.question_id, earlier, is_shared=is_shared)
-        self.notes.append(refer(CALL_ID if is_shared else self.state.call_id, text_hash))
+        self.notes.append(reference_to(CALL_ID if is_shared else self.state.call_id, text_hash))
 
     async def search(self, name: str) -> list[tuple[str, Outcome]]:
         """Send all queries to one tool at once."""
@@ -220,7 +219,7 @@ class Work:
         self.emitter.emit(*tool_call_packets(place, name, inputs, self.task.scope))
         outcomes: list[Outcome] = []
         try:
-            outcomes = await together(calls)
+            outcomes = await gather_or_cancel(calls)
         finally:
             for meter in meters:
                 self.bill.add(meter.spent(name))
@@ -247,7 +246,7 @@ class Work:
         )
 
 
-def _fused(outcomes: Sequence[Outcome], limits: Limits) -> Outcome:
+def _merged_outcomes(outcomes: Sequence[Outcome], limits: Limits) -> Outcome:
     """Merge outcomes: the best hits of each query first, each passage once, as many as one search returns."""
     hits = distinct(interleave(outcome.hits for outcome in outcomes), lambda hit: (hit.source.key, hit.excerpt))
     excerpts = [hit for hit in hits if hit.source.kind == "web" and not hit.text]

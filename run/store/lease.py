@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import aiosqlite
 
-from ..concurrency import Unbroken
+from ..concurrency import ShieldedTasks
 from ..errors import ThreadBusy
 
 RENEWAL_SECONDS = 5.0
@@ -146,7 +146,7 @@ class Lease:
 class Leases:
     """The leases in a file of runs, as one connection to it takes them."""
 
-    def __init__(self, connection: aiosqlite.Connection, lock: asyncio.Lock, unbroken: Unbroken) -> None:
+    def __init__(self, connection: aiosqlite.Connection, lock: asyncio.Lock, unbroken: ShieldedTasks) -> None:
         self._connection, self._lock, self._unbroken = connection, lock, unbroken
         self._held: dict[str, Lease] = {}
 

@@ -71,15 +71,15 @@ class Pages:
         """Store notes by their names."""
         await self.write({}, notes)
 
-    async def noted(self, name: str) -> dict[str, Any] | None:
+    async def read_note(self, name: str) -> dict[str, Any] | None:
         """Return the note of this name, if there is one; raises `DatabaseUnusable` if it cannot be read."""
-        [note] = await self.all_noted([name])
+        [note] = await self.read_notes([name])
         return note
 
-    async def all_noted(self, names: Sequence[str]) -> list[dict[str, Any] | None]:
-        """Return the notes of these names, as `noted`."""
+    async def read_notes(self, names: Sequence[str]) -> list[dict[str, Any] | None]:
+        """Return the notes of these names, as `read_note`."""
         items = await self._store.abatch([GetOp(self.place, name) for name in names])
-        return [noted(item if isinstance(item, Item) else None) for item in items]
+        return [note_value(item if isinstance(item, Item) else None) for item in items]
 
     def alone(self, name: str) -> AbstractAsyncContextManager[None]:
         """Hold the thread's lock of this name on this event loop."""
@@ -103,7 +103,7 @@ def _referred(message: AnyMessage) -> str:
     return str(reference.get(_REFERENCE, "")) if isinstance(reference, dict) else ""
 
 
-def noted(item: Item | None) -> dict[str, Any] | None:
+def note_value(item: Item | None) -> dict[str, Any] | None:
     """Return a note's value, if there is one; raises `DatabaseUnusable` if it cannot be read."""
     if item and DAMAGED in item.value:
         raise DatabaseUnusable(
@@ -120,6 +120,6 @@ def pages_of(store: BaseStore | None, question_id: str) -> Pages:
     return Pages(store, str(given.get("thread_id") or question_id), str(given.get("langgraph_auth_user_id") or ""))
 
 
-def refer(call_id: str, content_hash: str) -> ToolMessage:
+def reference_to(call_id: str, content_hash: str) -> ToolMessage:
     """Return a tool result that refers to a text in the store."""
     return ToolMessage("", tool_call_id=call_id, artifact={_REFERENCE: content_hash})

@@ -21,8 +21,8 @@ from langgraph.checkpoint.serde.types import _DeltaSnapshot
 from langgraph.types import Send
 from pydantic import ValidationError
 
-from ...records.base import Record
 from ...records.research import Run
+from ...records.sources import Record
 from ..errors import NewerVersion, StateUnreadable, failure_of
 
 
