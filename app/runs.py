@@ -24,7 +24,7 @@ from ..records.report import Report
 from ..run.context import ROLES, Context
 from ..run.conversation import check_question
 from ..run.errors import DatabaseUnusable, UnknownSetting, UnknownThread, UserMistake
-from ..run.events.packets import OverallStop
+from ..run.events.packets import AnyPacket, OverallStop
 from ..run.limits import Limits
 from ..run.store.database import FILE_NAME, Database, open_database
 from ..run.store.lease import Lease
@@ -36,6 +36,7 @@ from ..writing.decide_language import check_language
 from .embed import ResearchGraph, build_graph, read_context, thread_config, thread_id
 from .endings import KEPT
 from .progress import Progress
+from .replay import replay
 from .stream import apackets
 from .words import Strategy, default_strategy, strategy_of
 
@@ -172,6 +173,10 @@ class RunBook(NamedTuple):
                 if not snapshot.values and not await _has_begun(graph, thread):
                     await self.database.saver.adelete_thread(thread_id(thread))
                 raise
+
+    async def packets(self, standing: Standing) -> list[AnyPacket]:
+        """The packets of a run's latest question, as they were emitted."""
+        return await replay(self.database.store, thread_id(standing.thread), standing.state)
 
     async def resume(self, thread: str, answer: str, given: Mapping[str, Any], view: Progress) -> Standing:
         """Go on with a run that was stopped, or answer one that waits; a finished one is only read.

@@ -7,7 +7,7 @@ from pydantic_core import from_json
 
 from ..run import tool_names
 from ..run.conversation import clean
-from ..run.events.emit import Teller
+from ..run.events.call import CallEvents
 from .deltas import reasoning_of
 from .ladder.thoughts import Piece, ThoughtFilter
 
@@ -17,14 +17,14 @@ ARGUMENT = "reasoning"
 class AnswerEmitter:
     """Follows the chunks of one answer, and emits its thoughts and words as they come."""
 
-    def __init__(self, teller: Teller, *, is_prose: bool, begins_inside: bool) -> None:
+    def __init__(self, events: CallEvents, *, is_prose: bool, begins_inside: bool) -> None:
         """`is_prose`: the text is emitted as it comes; else by `finish` only, once its calls were taken out.
 
         `begins_inside`: the text may begin within a thought; see `ThoughtFilter`.
         """
         self.text = ""
         """The text so far, without thoughts that leaked into it."""
-        self._teller = teller
+        self._events = events
         self._is_prose = is_prose
         self._filter = ThoughtFilter(begins_inside=begins_inside, hides_calls=is_prose)
         self._arguments: dict[int, StreamedThought] = {}
@@ -48,13 +48,13 @@ class AnswerEmitter:
     def finish(self, message: AIMessage) -> None:
         """Emit what the stream did not show of the thoughts and words of the whole answer."""
         if not self._is_prose and (words := self._set_apart("text", message.text)):
-            self._teller.text(words)
+            self._events.on_text(words)
         streamed = [argument.text for argument in self._arguments.values()]
         for number, call in enumerate(call for call in message.tool_calls if call["name"] == tool_names.THINK_TOOL):
             thought, shown = str(call["args"].get(ARGUMENT, "")), streamed[number] if number < len(streamed) else ""
             if thought.startswith(shown):
                 self._think(self._source if shown else f"whole {number}", thought[len(shown) :])
-        self._teller.end()
+        self._events.end()
 
     def _take(self, pieces: list[Piece]) -> None:
         for piece in pieces:
@@ -64,11 +64,11 @@ class AnswerEmitter:
             words = clean(piece.words)
             self.text += words
             if self._is_prose and words:
-                self._teller.text(words)
+                self._events.on_text(words)
 
     def _think(self, source: str, words: str) -> None:
         if words := self._set_apart(source, words):
-            self._teller.thought(words)
+            self._events.on_thought(words)
 
     def _set_apart(self, source: str, words: str) -> str:
         """The words, with a blank line before them where another source has spoken last."""

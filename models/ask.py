@@ -16,7 +16,7 @@ from ..evidence.citations.document import read_body
 from ..run.calls import BROKEN, finish_of, is_word_of_ours
 from ..run.context import Context, Role
 from ..run.conversation import NUMBERS, clean, mark_of
-from ..run.events.emit import Teller
+from ..run.events.call import CallEvents
 from ..run.transcripts import CHARACTERS_PER_TOKEN, FAILED, WITHHELD, fit, tokens_of
 from .abilities import ability_of, other_ability, remember_ability
 from .answer_emitter import AnswerEmitter
@@ -41,24 +41,24 @@ class Reply(NamedTuple):
     """How many results did not fit its window whole."""
 
 
-async def ask_model(request: Request, context: Context, teller: Teller) -> Reply:
-    """Call the role's model; `teller` emits thoughts and words as they come, and the cost, also of a failure.
+async def ask_model(request: Request, context: Context, events: CallEvents) -> Reply:
+    """Call the role's model; `events` emits thoughts and words as they come, and the cost, also of a failure.
 
     Copes with prompts that are too long, results that the provider's filter refuses, and servers without tool calling.
     Raises errors of this package where the model goes by a name, and those of an app's own model as they are.
     """
     start = context.clock.seconds()
-    teller.is_heard = False
+    events.has_shown = False
     try:
-        return await _ask(request, context, teller)
+        return await _ask(request, context, events)
     finally:
         # A call may break off, or be cut off, in the middle of a thought.
-        teller.end()
-        teller.bill.seconds += context.clock.seconds() - start
+        events.end()
+        events.bill.seconds += context.clock.seconds() - start
 
 
-async def _ask(request: Request, context: Context, teller: Teller) -> Reply:
-    caller = Caller(request.role, context, retry_budget_of(request.question_id, context.limits), teller)
+async def _ask(request: Request, context: Context, events: CallEvents) -> Reply:
+    caller = Caller(request.role, context, retry_budget_of(request.question_id, context.limits), events)
     needs_tools = bool(request.tools) or any(isinstance(message, ToolMessage) for message in request.messages)
     ability = await ability_of(caller, may_try=needs_tools)
     tools = len(json.dumps(list(request.tools))) // CHARACTERS_PER_TOKEN
@@ -84,14 +84,14 @@ async def _answer(request: Request, ability: Ability, caller: Caller) -> Reply:
             name = profile_of(role, context).name
             kind = kind_of(error)
             ours = explain(error, role, name, has_answered=caller.retries.has_answered(name))
-            if kind is None or caller.teller.is_heard or not remedies.meet(error, kind):
+            if kind is None or caller.events.has_shown or not remedies.meet(error, kind):
                 if ours is None and not is_named(role, context):
                     raise
                 # Without the provider's own words, which may quote the key.
                 raise ours or unknown_failure(role, error) from None
             if kind == "no_tools":
                 ability = await other_ability(caller, ability)
-            caller.teller.starts_over()
+            caller.events.on_restart()
 
 
 def _shown(message: AnyMessage) -> AnyMessage:
@@ -189,21 +189,21 @@ async def stream_answer(request: Request, ability: Ability, caller: Caller) -> A
     Of an answer that breaks off when words of it were shown, the request may ask for what came. Raises what the
     model's client raises, `AnswerCut` where that came in the middle of the answer, `AnswerSilent`, or `ModelFailed`.
     """
-    context, teller = caller.context, caller.teller
+    context, events = caller.context, caller.events
     prepared = prepare(ability.rung, request.messages, request.tools, request.tool_choice)
     model = resolve_model(request.role, context)
     bound = _bound(model, request, prepared, context)
     # A long answer shows by its words that it is still coming.
-    streamed = request.is_long or teller.is_watched
+    streamed = request.is_long or events.is_watched
     parts = caller.parts(bound, prepared.messages, is_long=request.is_long, is_streamed=streamed)
-    answer, emitter = Assembly(), _emitter_for(request, ability, teller)
+    answer, emitter = Assembly(), _emitter_for(request, ability, events)
     cut: Exception | None = None
     try:
         async with aclosing(parts):
             async for part, answer in parts:  # noqa: B007 - the last one is the whole answer
                 if part is None:
-                    teller.starts_over()
-                    emitter = _emitter_for(request, ability, teller)
+                    events.on_restart()
+                    emitter = _emitter_for(request, ability, events)
                 else:
                     emitter.feed(part)
     except Exception as error:
@@ -213,10 +213,10 @@ async def stream_answer(request: Request, ability: Ability, caller: Caller) -> A
     message = answer.message(request.role)
     # What breaks behind the end of an answer breaks nothing.
     if cut and not finish_of(message):
-        if not (request.keeps_broken and teller.is_heard):
+        if not (request.keeps_broken and events.has_shown):
             raise cut
         message = message.model_copy(update={"response_metadata": {**message.response_metadata, **BROKEN}})
-        teller.goes_on(retry_reason(cut))
+        events.on_continue(retry_reason(cut))
     emitter.finish_stream()
     whole = message.text
     if split(whole).began_inside and not ability.begins_inside:
@@ -228,8 +228,8 @@ async def stream_answer(request: Request, ability: Ability, caller: Caller) -> A
     return message
 
 
-def _emitter_for(request: Request, ability: Ability, teller: Teller) -> AnswerEmitter:
-    return AnswerEmitter(teller, is_prose=not request.may_call, begins_inside=ability.begins_inside)
+def _emitter_for(request: Request, ability: Ability, events: CallEvents) -> AnswerEmitter:
+    return AnswerEmitter(events, is_prose=not request.may_call, begins_inside=ability.begins_inside)
 
 
 def _bound(model: BaseChatModel, request: Request, prepared: Prepared, context: Context) -> Runnable[Any, Any]:

@@ -17,7 +17,7 @@ from langgraph.constants import TAG_NOSTREAM
 from ..records.research import Spent
 from ..run.context import Context, Role
 from ..run.errors import ModelFailed
-from ..run.events.emit import Teller
+from ..run.events.call import CallEvents
 from ..run.fencing import without_names
 from ..run.limits import Limits
 from ..run.store.pages import text_hash
@@ -192,14 +192,14 @@ class Caller(NamedTuple):
     role: Role
     context: Context
     retries: RetryBudget
-    teller: Teller
+    events: CallEvents
 
     @property
     def config(self) -> RunnableConfig:
         """The tags and metadata for tracers, and whether LangGraph's `messages` mode streams the words."""
         who = {"user_id": self.context.user, "session_id": self.context.session}
         return {
-            "tags": [self.role, *([] if self.teller.is_report else [TAG_NOSTREAM])],
+            "tags": [self.role, *([] if self.events.is_report else [TAG_NOSTREAM])],
             "metadata": {"role": self.role, **{name: value for name, value in who.items() if value}},
         }
 
@@ -218,12 +218,12 @@ class Caller(NamedTuple):
         `is_streamed` as in `timed_parts`; raises what that and `RetryBudget.stream` raise.
         """
         answer, key = Assembly(), ""
-        answers = None if is_extractive(self.role, self.context) else self.teller.bill.answers
+        answers = None if is_extractive(self.role, self.context) else self.events.bill.answers
         asked = self._name(messages) if answers else ""
         if answers and (earlier := await answers.earlier(asked)):
             answer.add(earlier.message)
             if spent := spent_on(earlier.message, messages, self.role, self.context):
-                self.teller.bill.add(spent, earlier.key)
+                self.events.bill.add(spent, earlier.key)
             yield earlier.message, answer
             return
         limits = self.context.limits
@@ -232,8 +232,8 @@ class Caller(NamedTuple):
                 model, messages, self.role, self.config, limits, is_long=is_long, is_streamed=is_streamed
             ),
             profile_of(self.role, self.context).name,
-            may_repeat=lambda: not self.teller.is_heard,
-            on_wait=self.teller.waits,
+            may_repeat=lambda: not self.events.has_shown,
+            on_wait=self.events.on_delay,
         )
         try:
             async with aclosing(tries):
@@ -262,7 +262,7 @@ class Caller(NamedTuple):
         if answer.whole is None:
             return
         if spent := spent_on(answer.message(self.role), messages, self.role, self.context):
-            self.teller.spent(spent, key)
+            self.events.on_spent(spent, key)
 
     def _name(self, messages: Sequence[AnyMessage]) -> str:
         """The name of a call: the same for the same words to the same model."""

@@ -25,7 +25,8 @@ from ..records.research import Entry, Plan, Progress, Run, Scope, Task
 from ..records.sources import NotRead
 from ..run.context import ROLES, Context, bound
 from ..run.conversation import check_question, clean, entry_of, question_of, read_review, refused
-from ..run.events.packets import ChatHeartbeat, DocumentsIndexed, Placement, emit
+from ..run.events.log import Emitter
+from ..run.events.packets import ChatHeartbeat, DocumentsIndexed, Placement
 from ..run.ledger import check_account
 from ..run.store.pages import pages_of
 from ..run.store.serializer import code_version
@@ -66,7 +67,7 @@ class BeginUpdate(TypedDict, total=False):
 async def begin(state: ResearchState, runtime: Runtime[Context]) -> BeginUpdate:
     """Start a question, or take a message into the one under way."""
     # Whoever listens sees at once that the run has begun.
-    emit(runtime.stream_writer, ChatHeartbeat(placement=Placement(turn_index=0), elapsed_seconds=0.0))
+    Emitter(runtime.stream_writer).emit(ChatHeartbeat(placement=Placement(turn_index=0), elapsed_seconds=0.0))
     context = settings_of(runtime)
     check_question(state.messages, context.limits.question_characters)
     entry = entry_of(state.messages, state.run)
@@ -166,6 +167,7 @@ def _removed(messages: list[AnyMessage]) -> list[BaseMessage]:
 
 async def _prepare_documents(context: Context, runtime: Runtime[Context]) -> LibraryStatus:
     loop, is_over, place = asyncio.get_running_loop(), threading.Event(), Placement(turn_index=0)
+    emitter = Emitter(runtime.stream_writer)
     changed = 0
 
     def tell(done: int, total: int) -> None:
@@ -176,14 +178,14 @@ async def _prepare_documents(context: Context, runtime: Runtime[Context]) -> Lib
         changed = total
         if done < total and done % max(1, total // TOLD) == 0:
             packet = DocumentsIndexed(placement=place, done=done, total=total)
-            loop.call_soon_threadsafe(emit, runtime.stream_writer, packet)
+            loop.call_soon_threadsafe(emitter.emit, packet)
 
     try:
         status = await asyncio.to_thread(Library(context).refresh, tell)
     finally:
         is_over.set()
     if changed or status.unread:
-        emit(runtime.stream_writer, _indexed(status, changed, place))
+        emitter.emit(_indexed(status, changed, place))
     return status
 
 

@@ -14,8 +14,10 @@ from ..records.research import Run, Spent
 from ..run.context import Context, bound
 from ..run.conversation import latest, marked
 from ..run.events.activities import activity
-from ..run.events.emit import QuietTeller, stop_told
-from ..run.events.packets import MessageDelta, MessageStart, Placement, emit
+from ..run.events.build import stop_packet
+from ..run.events.call import SilentEvents
+from ..run.events.log import emitter
+from ..run.events.packets import MessageDelta, MessageStart, Placement
 from ..run.ledger import booked
 from ..run.store.pages import pages_of
 from ..state import ResearchState
@@ -55,22 +57,22 @@ async def clarify(state: ResearchState, runtime: Runtime[Context]) -> ClarifyUpd
     facts = facts_of_run(state, context, "clarifier")
     request = Request("clarifier", run.id, messages, tools=[GENERATE_PLAN], tool_choice="auto", facts=facts)
     # Beside a call for the plan, words are dropped, and the plan has the same place.
-    teller = QuietTeller(runtime.stream_writer, Placement(turn_index=state.progress.turn))
-    async with booked(pages, run.id, teller.bill):
-        reply = await ask_model(request, context, teller)
-    active = run.active_seconds + teller.bill.seconds
+    events = SilentEvents(emitter(run.id), Placement(turn_index=state.progress.turn))
+    async with booked(pages, run.id, events.bill):
+        reply = await ask_model(request, context, events)
+    active = run.active_seconds + events.bill.seconds
     question = "" if _called_a_tool(reply.message) else reply.message.text.strip()
-    update = ClarifyUpdate(spending=teller.bill.costs)
+    update = ClarifyUpdate(spending=events.bill.costs)
     if not question or context.clarify == "assume" or not run.is_resumable:
         assumptions = (question,) if question else run.assumptions
         return {**update, "run": run.model_copy(update={"active_seconds": active, "assumptions": assumptions})}
-    place = teller.placement
-    if state.progress.activities:
+    place = events.placement
+    if state.progress.turn:
         # Only the planned strategy tells what it is about in such words.
-        emit(runtime.stream_writer, activity("clarify", run.question, place))
+        emitter(run.id).emit(activity("clarify", run.question, place))
     run = run.model_copy(update={"active_seconds": active, "status": "waiting"})
     asked = (MessageStart(placement=place), MessageDelta(placement=place, content=question))
-    emit(runtime.stream_writer, *asked, stop_told(run, place.turn_index))
+    emitter(run.id).emit(*asked, stop_packet(run, place.turn_index))
     return {**update, "run": run, "messages": [marked(question, "clarification")]}
 
 

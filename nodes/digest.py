@@ -6,16 +6,17 @@ from langchain_core.messages import AnyMessage, HumanMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ..evidence.memory.learned import in_view, is_confident
+from ..evidence.memory.learned import fitting_learnings, is_confident
 from ..evidence.memory.observations import insights, open_gaps
 from ..models.resolve import settings_of
 from ..records.plan import PlanStep, StepOutcome
 from ..records.research import Progress, Run, Spent
 from ..run.context import Context
 from ..run.conversation import clean, mark_of
-from ..run.events.activities import activity, told
-from ..run.events.emit import QuietTeller
-from ..run.events.packets import Placement, emit
+from ..run.events.activities import activity
+from ..run.events.call import SilentEvents
+from ..run.events.log import emitter
+from ..run.events.packets import Placement
 from ..run.fencing import as_plan, known
 from ..run.ledger import booked
 from ..run.schedule import adapted, set_status, with_follow_up
@@ -59,14 +60,14 @@ async def digest(state: ResearchState, runtime: Runtime[Context]) -> DigestUpdat
     if not steering and not (searches_on and any(map(_is_telling, map(state.outcomes.get, ended)))):
         return update
     place = Placement(turn_index=progress.turn)
-    teller = QuietTeller(runtime.stream_writer, place)
-    filler = Filler(context, run, teller, place)
-    emit(runtime.stream_writer, activity("adapt", run.question, place))
-    async with booked(pages, run.id, teller.bill):
+    events = SilentEvents(emitter(run.id), place)
+    filler = Filler(context, run, events, place)
+    emitter(run.id).emit(activity("adapt", run.question, place))
+    async with booked(pages, run.id, events.bill):
         steps = await _adapt(state, steps, steering, context, filler)
-    update["run"] = run.model_copy(update={"active_seconds": run.active_seconds + teller.bill.seconds})
-    update["progress"] = progress.model_copy(update=told(state.progress, place, "adapt", filler.failures))
-    return {**update, "steps": steps, "spending": teller.bill.costs}
+    update["run"] = run.model_copy(update={"active_seconds": run.active_seconds + events.bill.seconds})
+    update["progress"] = progress.model_copy(update={"turn": place.turn_index + 1})
+    return {**update, "steps": steps, "spending": events.bill.costs}
 
 
 def _ended(state: ResearchState) -> dict[str, PlanStep]:
@@ -113,7 +114,9 @@ async def _adapt(
     assert run is not None
     knowledge = known(
         plan=as_plan(steps),
-        learnings=with_numbers(state, in_view([own_learnings(state)], state.brief.summary, limits.memory_tokens)),
+        learnings=with_numbers(
+            state, fitting_learnings([own_learnings(state)], state.brief.summary, limits.memory_tokens)
+        ),
         insights=[insight.text for insight in insights(own)][: limits.max_elements],
         gaps=[gap.text for gap in open_gaps(own)][: limits.max_elements],
     )

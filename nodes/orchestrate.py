@@ -9,8 +9,8 @@ from langchain_core.messages.tool import tool_call
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ..evidence.memory.observations import contradictions, declared, open_gaps
-from ..evidence.text.shrink import cited_sentences
+from ..evidence.memory.observations import contradictions, declare_missing, open_gaps
+from ..evidence.text.sentences import cited_sentences
 from ..models.ask import Reply, ask_model
 from ..models.request import Request
 from ..models.resolve import profile_of, settings_of
@@ -22,7 +22,8 @@ from ..run.calls import answer, call_ids, read_calls
 from ..run.context import Context, bound
 from ..run.conversation import clean, latest
 from ..run.decisions import PENDING, Order, decide
-from ..run.events.emit import Teller
+from ..run.events.call import CallEvents
+from ..run.events.log import emitter
 from ..run.events.packets import Placement, TopLevelBranching
 from ..run.fencing import known
 from ..run.ledger import booked, owed
@@ -52,7 +53,6 @@ class OrchestrateUpdate(TypedDict, total=False):
     findings: dict[str, Finding]
     memory: dict[str, Observation]
     spending: dict[str, Spent]
-    thoughts: dict[str, str]
 
 
 async def orchestrate(state: ResearchState, runtime: Runtime[Context]) -> OrchestrateUpdate:
@@ -75,16 +75,16 @@ async def orchestrate(state: ResearchState, runtime: Runtime[Context]) -> Orches
     named = [address for message in steering for address in addresses_in(clean(message.text))]
     await Addresses(pages, run.id).allow(named)
     await note_user(pages, state.messages, run)
-    teller = Teller(runtime.stream_writer, Placement(turn_index=progress.turn))
-    async with booked(pages, run.id, teller.bill):
-        reply = await ask_model(_request(state, steering, context, max_cycles, reasons), context, teller)
-        update = _carry_out(state, reply, context, teller)
+    events = CallEvents(emitter(run.id), Placement(turn_index=progress.turn))
+    async with booked(pages, run.id, events.bill):
+        reply = await ask_model(_request(state, steering, context, max_cycles, reasons), context, events)
+        update = _carry_out(state, reply, context, events)
     # A limit that ended the research may have been raised since.
-    run = run.model_copy(update={"active_seconds": run.active_seconds + teller.bill.seconds, "stop_reason": ""})
+    run = run.model_copy(update={"active_seconds": run.active_seconds + events.bill.seconds, "stop_reason": ""})
     update["transcript"] = [steering, *update["transcript"]]
     update["findings"] = withheld(state.findings, reply.refused)
-    spending = {**new, **teller.bill.costs}
-    return {**update, "run": run, "spending": spending, "thoughts": teller.kept(run.id)}
+    spending = {**new, **events.bill.costs}
+    return {**update, "run": run, "spending": spending}
 
 
 def _steering(state: ResearchState) -> list[AnyMessage]:
@@ -144,7 +144,7 @@ def _noticed(state: ResearchState, limits: Limits) -> str:
     return known(gaps=gaps, earlier_gaps=earlier, contradictions=pairs[: limits.max_elements])
 
 
-def _carry_out(state: ResearchState, reply: Reply, context: Context, teller: Teller) -> OrchestrateUpdate:
+def _carry_out(state: ResearchState, reply: Reply, context: Context, events: CallEvents) -> OrchestrateUpdate:
     progress = state.progress
     tools = {tool_names.RESEARCH_AGENT, tool_names.GENERATE_REPORT, tool_names.THINK_TOOL}
     calls = read_calls(reply.message, tools, call_ids(state.transcript) | set(state.findings))
@@ -162,22 +162,22 @@ def _carry_out(state: ResearchState, reply: Reply, context: Context, teller: Tel
             "opening": progress.opening or len(state.messages),
             "seen_messages": len(state.messages),
             "decision": order.decision,
-            "thought": teller.thoughts or progress.thought,
-            "turn": teller.placement.turn_index,
+            "thought": events.thoughts or progress.thought,
+            "turn": events.placement.turn_index,
         }
     )
     tasks: list[Task] = []
     if order.decision == "research":
         tasks = _tasks(state, order, progress, context)
         if len(tasks) > 1:
-            teller.tell(TopLevelBranching(placement=teller.placement, num_parallel_branches=len(tasks)))
+            events.emit(TopLevelBranching(placement=events.placement, num_parallel_branches=len(tasks)))
         advance = {"cycle": progress.cycle + 1, "turn": progress.turn + 1, "thought": ""}
         progress = progress.model_copy(update=advance)
     update = OrchestrateUpdate(progress=progress, transcript=[transcript], tasks=tasks)
     if order.decision == "report" and order.missing is not None:
         assert state.run is not None
         own, question = own_observations(state), state.run.question
-        gaps = declared(order.missing, own, state.run.id, progress.cycle, about=question)
+        gaps = declare_missing(order.missing, own, state.run.id, progress.cycle, about=question)
         update["memory"] = {gap.key: gap for gap in gaps}
     return update
 

@@ -8,15 +8,16 @@ from dataclasses import replace
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ..evidence.memory.learned import in_view
+from ..evidence.memory.learned import fitting_learnings
 from ..evidence.memory.observations import contradictions, elements_for, open_gaps, relevance
 from ..models.resolve import settings_of
 from ..records.plan import Learning, PlanStep, StepOutcome
 from ..records.research import Progress, Run, Spent, Task
 from ..run.branches import StepTask
 from ..run.context import Context
-from ..run.events.packets import Placement, SectionEnd, TopLevelBranching, emit
-from ..run.events.steps import step_done, step_started
+from ..run.events.build import step_done, step_started
+from ..run.events.log import emitter
+from ..run.events.packets import Placement, SectionEnd, TopLevelBranching
 from ..run.ledger import owed
 from ..run.limits import Limits
 from ..run.schedule import NOTHING_TO_THINK_OVER, due, left_undone, set_status, undone_again
@@ -61,14 +62,14 @@ async def schedule(state: ResearchState, runtime: Runtime[Context]) -> ScheduleU
     together = limits.model_copy(update={"max_parallel_researchers": max(1, len(steps))})
     chosen = due(steps, for_round(together, state.spending).max_parallel_researchers)
     if chosen and not chosen[0].requires_search and not state.learnings:
-        return {**update, **_skipped(steps, progress, chosen[0], runtime)}
+        return {**update, **_skipped(steps, progress, chosen[0], run.id)}
     started = {
         step.id: step.model_copy(update={"status": "in_progress", "turn": progress.turn, "position": position})
         for position, step in enumerate(chosen)
     }
     place = Placement(turn_index=progress.turn)
     if len(chosen) > 1:
-        emit(runtime.stream_writer, TopLevelBranching(placement=place, num_parallel_branches=len(chosen)))
+        emitter(run.id).emit(TopLevelBranching(placement=place, num_parallel_branches=len(chosen)))
     tasks: list[Task] = [_task(state, step, len(chosen), limits) for step in started.values()]
     advance = {"turn": progress.turn + 1, "cycle": progress.cycle + 1} if chosen else {}
     return {
@@ -104,15 +105,13 @@ def _seconds_to_search(state: ResearchState, run: Run, limits: Limits) -> float:
     return _seconds_left(state, run, limits) - thinks * THINKING_SHARE * limits.max_seconds_planned
 
 
-def _skipped(
-    steps: Sequence[PlanStep], progress: Progress, step: PlanStep, runtime: Runtime[Context]
-) -> ScheduleUpdate:
+def _skipped(steps: Sequence[PlanStep], progress: Progress, step: PlanStep, question_id: str) -> ScheduleUpdate:
     """A thought over nothing is not thought."""
     place = Placement(turn_index=progress.turn)
     update = {"status": "skipped", "reason": NOTHING_TO_THINK_OVER, "turn": place.turn_index}
     skipped = step.model_copy(update=update)
     end = SectionEnd(placement=place)
-    emit(runtime.stream_writer, step_started(step, place), step_done(skipped, place), end)
+    emitter(question_id).emit(step_started(step, place), step_done(skipped, place), end)
     progress = progress.model_copy(update={"turn": place.turn_index + 1})
     return {"steps": set_status(steps, {step.id: skipped}), "tasks": [], "progress": progress}
 
@@ -161,7 +160,7 @@ def _known(state: ResearchState, step: PlanStep, tokens: int) -> tuple[Learning,
         is_own = one.id in own
         order = (is_own and one.step == before, is_own and one.step in step.depends_on, one.id in disputed, True)
         groups[order.index(True)].append(one)
-    return tuple(in_view(groups, step.task, tokens))
+    return tuple(fitting_learnings(groups, step.task, tokens))
 
 
 def _thought_before(state: ResearchState, step: PlanStep) -> str:

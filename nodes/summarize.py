@@ -14,9 +14,10 @@ from ..records.sources import Source
 from ..run.concurrency import together
 from ..run.context import Context, bound
 from ..run.conversation import latest, question_of
-from ..run.events.activities import activity, told
-from ..run.events.emit import QuietTeller
-from ..run.events.packets import Placement, Summary, emit
+from ..run.events.activities import activity
+from ..run.events.call import SilentEvents
+from ..run.events.log import emitter
+from ..run.events.packets import Placement, Summary
 from ..run.ledger import booked
 from ..run.store.pages import pages_of
 from ..state import ResearchState
@@ -40,28 +41,27 @@ class SummarizeUpdate(TypedDict):
 
 async def summarize(state: ResearchState, runtime: Runtime[Context]) -> SummarizeUpdate:
     """Have the summary written; a conversation of one message is its own summary."""
-    run, writer = state.run, runtime.stream_writer
+    run = state.run
     assert run is not None
     context, pages = bound(settings_of(runtime), run.scope), pages_of(runtime.store, run.id)
     place, start = Placement(turn_index=state.progress.turn), context.clock.seconds()
-    teller = QuietTeller(writer, place)
-    emit(writer, activity("summarize", run.question, place))
-    filler, reader = Filler(context, run, teller, place), Filler(context, run, teller, place)
-    named = NamedPages(state, context, pages, reader, teller)
-    async with booked(pages, run.id, teller.bill):
+    events = SilentEvents(emitter(run.id), place)
+    events.emit(activity("summarize", run.question, place))
+    filler, reader = Filler(context, run, events, place), Filler(context, run, events, place)
+    named = NamedPages(state, context, pages, reader, events)
+    async with booked(pages, run.id, events.bill):
         summary, read = await _side_by_side(state, context, filler, named)
-    emit(writer, Summary(placement=place, summary=summary))
+    events.emit(Summary(placement=place, summary=summary))
     findings, cited = number_findings(read.findings, {**state.sources, **read.sources})
     seconds = run.active_seconds + context.clock.seconds() - start
-    failures = [*filler.failures, *reader.failures]
     return SummarizeUpdate(
         run=run.model_copy(update={"active_seconds": seconds}),
-        progress=state.progress.model_copy(update=told(state.progress, place, "summarize", failures)),
+        progress=state.progress.model_copy(update={"turn": place.turn_index + 1}),
         brief=state.brief.model_copy(update={"summary": summary, "began": run.active_seconds}),
         findings=findings,
         learnings=read.learnings,
         sources={**read.sources, **cited},
-        spending=teller.bill.costs,
+        spending=events.bill.costs,
     )
 
 

@@ -18,18 +18,18 @@ from ..models.resolve import settings_of
 from ..records.report import Draft, Report
 from ..records.research import Run, Spent
 from ..run.context import Context
-from ..run.events.emit import QuietTeller
-from ..run.events.packets import emit
+from ..run.events.call import SilentEvents
+from ..run.events.log import emitter
 from ..run.ledger import booked, owed
 from ..run.store.pages import pages_of
 from ..state import ResearchState
 from ..writing.basis import source_texts
 from ..writing.conclude import audit_of, ended, report_message, unchecked
+from ..writing.draft_events import check_place, check_start, end_packets
 from ..writing.fill_in import Filler
 from ..writing.judging import Checker
 from ..writing.one_language import in_one_language
 from ..writing.rewriting import Examination, Examined
-from ..writing.teller import check_begun, check_place, end_told
 
 
 class VerifyReportUpdate(TypedDict):
@@ -47,27 +47,27 @@ async def verify_report(state: ResearchState, runtime: Runtime[Context]) -> Veri
     assert run is not None and draft is not None
     pages = pages_of(runtime.store, run.id)
     lost = await owed(pages, run.id)
-    run, teller = lost.settled(run), QuietTeller(runtime.stream_writer, check_place(state))
+    run, events = lost.settled(run), SilentEvents(emitter(run.id), check_place(state))
     started, report = context.clock.seconds(), await asyncio.to_thread(unchecked, draft)
     context = _affordable(context, run)
     if context.verify != "off":
-        emit(runtime.stream_writer, check_begun(state))
-        filler = Filler(context, run, teller, teller.placement)
-        async with booked(pages, run.id, teller.bill):
-            text, notices = await in_one_language(draft.text, run, context, teller, pages)
+        emitter(run.id).emit(check_start(state))
+        filler = Filler(context, run, events, events.placement)
+        async with booked(pages, run.id, events.bill):
+            text, notices = await in_one_language(draft.text, run, context, events, pages)
             draft = draft.model_copy(update={"text": text})
             run = run.model_copy(update={"notices": (*run.notices, *notices)})
             texts = await source_texts(state.sources, _readable(state, draft), pages)
             checker = Checker(filler, pages, context)
             examination = Examination(draft, texts, state.sources, context, checker, run.language_code)
             examined = await examination.examine()
-    spending = {**lost.new(state.spending), **teller.bill.costs}
+    spending = {**lost.new(state.spending), **events.bill.costs}
     run = ended(run, has_gaps=draft.has_gaps, seconds=context.clock.seconds() - started)
     state = replace(state, run=run, spending={**state.spending, **spending}, report=report)
     if context.verify != "off":
         report = await asyncio.to_thread(_audited, state, examined, texts, filler.failures)
         state = replace(state, report=report)
-    emit(runtime.stream_writer, *end_told(state, was_checked=context.verify != "off"))
+    emitter(run.id).emit(*end_packets(state, was_checked=context.verify != "off"))
     message = await asyncio.to_thread(report_message, state, report)
     return VerifyReportUpdate(messages=[message], run=run, report=report, spending=spending)
 

@@ -17,11 +17,6 @@ def merge_by_id(current: Mapping[str, Value], update: Mapping[str, Value]) -> di
     return {**current, **update}
 
 
-def merge_texts(current: Mapping[str, str], update: Mapping[str, str]) -> dict[str, str]:
-    """As `merge_by_id`; an empty text takes away the one that was there."""
-    return {key: text for key, text in merge_by_id(current, update).items() if text}
-
-
 def append(current: Sequence[Value], update: Sequence[Value]) -> list[Value]:
     """Put the new entries after those that are there."""
     return [*current, *update]

@@ -29,8 +29,6 @@ class Draft(Record):
     """The body as it was streamed, with the same numbers."""
     streamed_sources: tuple[str, ...]
     """Keys of the sources that were cited in it."""
-    seconds_before: float
-    """Active seconds of the run before it."""
     removed_markers: int
     """Markers that named no source and were removed."""
     has_gaps: bool

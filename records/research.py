@@ -234,10 +234,6 @@ class Progress(Record):
     """Turn index of the next packets."""
     decision: Decision = "again"
     """What comes next."""
-    activities: tuple[tuple[int, str], ...] = ()
-    """What the planned strategy was about, apart from its steps: turn index and kind."""
-    failures: tuple[tuple[int, str], ...] = ()
-    """What failed meanwhile: turn index and words for the reader."""
 
 
 def merge_findings(current: Mapping[str, Finding], update: Mapping[str, Finding]) -> dict[str, Finding]:

@@ -9,7 +9,7 @@ from langchain_core.messages import AnyMessage
 from typing_extensions import TypedDict
 
 from ..records.base import Record
-from ..records.channels import append, append_lists, delta, latest, merge_by_id, merge_texts
+from ..records.channels import append, append_lists, delta, latest, merge_by_id
 from ..records.plan import Element, Iteration, Learning, Observation, ObservationKind, PlanStep, StepOutcome, Suggestion
 from ..records.research import Action, Assignment, Ending, Finding, Spent, Task, merge_findings
 from ..records.sources import Source, merge_sources
@@ -52,7 +52,6 @@ class ResearcherState:
     actions: Annotated[list[Action], delta(append, list)] = field(default_factory=list)
     sources: Annotated[dict[str, Source], delta(merge_sources, dict)] = field(default_factory=dict)
     spending: Annotated[dict[str, Spent], delta(merge_by_id, dict)] = field(default_factory=dict)
-    thoughts: Annotated[dict[str, str], delta(merge_texts, dict)] = field(default_factory=dict)
     ended: Ending | None = None
     reason: str = ""
     missing: tuple[str, ...] = ()
@@ -72,7 +71,6 @@ class ResearcherOutput(TypedDict):
     findings: dict[str, Finding]
     sources: dict[str, Source]
     spending: dict[str, Spent]
-    thoughts: dict[str, str]
 
 
 def assignment_of(task: Task) -> dict[str, Any]:
@@ -142,8 +140,6 @@ class StepState:
     """Iterations in a row that brought nothing new."""
     turn: int = 0
     """Sub turn of the next packets."""
-    began: int = 0
-    """Sub turn at which the present iteration began."""
     seconds: float = 0.0
     """Seconds since it was sent out, those between its nodes left out."""
     is_over: bool = False

@@ -20,11 +20,12 @@ from deep_research.models.abilities import (
     save_ability,
 )
 from deep_research.models.caller import Caller
-from deep_research.models.ladder import Ability
+from deep_research.models.ladder.rungs import Ability
 from deep_research.models.retries import retry_budget_of
 from deep_research.models.scripted import ScriptedChatModel
 from deep_research.run.context import Context
-from deep_research.run.events.emit import Teller
+from deep_research.run.events.call import CallEvents
+from deep_research.run.events.log import Emitter
 from deep_research.run.events.packets import Placement
 
 Patch = pytest.MonkeyPatch
@@ -34,8 +35,8 @@ TEXT = say('{"calls": [{"name": "save_word", "arguments": {"word": "amber"}}]}')
 
 def caller(folder: Path, **settings: Any) -> Caller:
     context = Context(**{"models": "openai:fake-1", "data_dir": folder, **settings})
-    teller = Teller(lambda _: None, Placement(turn_index=0))
-    return Caller("researcher", context, retry_budget_of("q", context.limits), teller)
+    events = CallEvents(Emitter(lambda _: None), Placement(turn_index=0))
+    return Caller("researcher", context, retry_budget_of("q", context.limits), events)
 
 
 def only_json(request: Received) -> Reply:

@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage
 from langchain_core.messages.tool import invalid_tool_call
 from tool_forms import BROKEN, CALL, FORMS, ONE, SEARCH, TOOLS, TWO, WRITTEN, Asked
 
-from deep_research.models.ladder import read_reply
+from deep_research.models.ladder.reply import read_reply
 from deep_research.models.scripted import call, calls
 from deep_research.run.calls import read_calls
 from deep_research.tools.control import GENERATE_PLAN

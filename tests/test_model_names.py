@@ -9,7 +9,7 @@ import pytest
 from langchain_core.messages import AIMessageChunk
 from openai_server import fail, openai_server, say
 
-from deep_research.models.extractive import ExtractiveChatModel
+from deep_research.models.extractive.chat import ExtractiveChatModel
 from deep_research.models.faults import explain, host_in
 from deep_research.models.openai_chat import OpenAIChat
 from deep_research.models.providers import host_of

@@ -9,10 +9,9 @@ from typing import Any, NamedTuple
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.messages.tool import tool_call
 from langgraph.runtime import Runtime
-from langgraph.types import StreamWriter
 
-from ..evidence.memory.learned import facts_of, in_view, is_confident, plain_fact
-from ..evidence.memory.observations import answers, open_gaps
+from ..evidence.memory.learned import facts_of, fitting_learnings, is_confident, without_markers
+from ..evidence.memory.observations import close_gap, open_gaps
 from ..records.base import short_hash
 from ..records.channels import Value
 from ..records.plan import Learning, Observation, PlanStep, StepOutcome, Suggestion, last_verdict
@@ -22,9 +21,10 @@ from ..run.branches import Judgement, StepState, StepTask, assignment_of, notice
 from ..run.clock import Watch
 from ..run.concurrency import Failed, tried
 from ..run.context import Context
-from ..run.events.emit import QuietTeller
-from ..run.events.packets import SectionEnd, emit
-from ..run.events.steps import step_done
+from ..run.events.build import step_done
+from ..run.events.call import SilentEvents
+from ..run.events.log import Emitter, emitter
+from ..run.events.packets import SectionEnd
 from ..run.fencing import as_elements, as_gaps, as_learned, as_sources, known
 from ..run.ledger import booked
 from ..run.limits import Limits
@@ -82,7 +82,7 @@ def given_to(task: StepTask) -> str:
 def knowledge_of(state: StepState, limits: Limits) -> str:
     """All that a step knows by now, as a model reads it."""
     step = state.task.step
-    learnings = in_view([list(state.learnings.values()), state.task.known], step.task, limits.memory_tokens)
+    learnings = fitting_learnings([list(state.learnings.values()), state.task.known], step.task, limits.memory_tokens)
     return known(
         title=step.title,
         task=step.task,
@@ -100,9 +100,9 @@ class StepCall:
         task = state.task
         self.place = task.place.model_copy(update={"sub_turn_index": state.turn})
         self.pages = pages_of(runtime.store, task.question_id)
-        self._task, self._teller = task, QuietTeller(runtime.stream_writer, self.place)
+        self._task, self._events = task, SilentEvents(emitter(task.question_id), self.place)
         self._watch = Watch(context.clock, state.seconds)
-        self.filler = Filler(context, task, self._teller, task.place)
+        self.filler = Filler(context, task, self._events, task.place)
 
     @property
     def seconds(self) -> float:
@@ -112,12 +112,12 @@ class StepCall:
     @property
     def costs(self) -> dict[str, Spent]:
         """What they have cost."""
-        return self._teller.bill.costs
+        return self._events.bill.costs
 
     async def tried(self, work: Coroutine[Any, Any, Value]) -> Value | Failed:
         """What the work brings in the time that is left to the step; raises what stops the whole run."""
         task = self._task
-        booking = booked(self.pages, task.question_id, self._teller.bill, researcher=task.id)
+        booking = booked(self.pages, task.question_id, self._events.bill, researcher=task.id)
         brought = await tried(work, task.seconds - self.seconds, booking)
         if isinstance(brought, Failed) and not brought.is_late:
             # A store that cannot write down what the calls have cost, say.
@@ -202,7 +202,7 @@ def learned_in(form: RecordRound, state: StepState, shown: Iterable[int]) -> Lea
     # Only something that was learned can answer.
     for number in form.answered_gaps if facts else ():
         if 0 < number <= len(open_now):
-            closed = answers(open_now[number - 1], noted, task.cycle, task.step.id, state.iteration)
+            closed = close_gap(open_now[number - 1], noted, task.cycle, task.step.id, state.iteration)
             memory |= {one.key: one for one in closed}
     return Learned(learnings, memory)
 
@@ -231,7 +231,7 @@ def judged_by(form: Judged) -> Judgement:
 
 def _learned(fact: LearnedFact, state: StepState, shown: Collection[int] = ()) -> list[Learning]:
     """The fact as its source has it, and as the others do that were `shown`."""
-    task, text = state.task, plain_fact(fact.text)
+    task, text = state.task, without_markers(fact.text)
     documents = dict.fromkeys([fact.document, *(one for one in fact.also if one in shown)])
     keys = [state.keys[number - 1] for number in documents]
     return [Learning(text=text, source=key, step=task.step.id, question_id=task.question_id) for key in keys]
@@ -267,7 +267,7 @@ def finding_of(state: StepState, failures: Sequence[str], seconds: float) -> Fin
 
 def outcome_of(state: StepState) -> StepOutcome:
     """What the step did."""
-    return StepOutcome(step=state.task.step.id, iterations=tuple(state.iterations), turns=state.turn)
+    return StepOutcome(step=state.task.step.id, iterations=tuple(state.iterations))
 
 
 def not_found(state: StepState, finding: Finding) -> dict[str, Observation]:
@@ -292,6 +292,6 @@ def ended_step(step: PlanStep, finding: Finding) -> PlanStep:
     return step.model_copy(update={"status": status, "reason": finding.reason})
 
 
-def tell_end(writer: StreamWriter, finding: Finding, task: StepTask) -> None:
+def emit_end(emitter: Emitter, finding: Finding, task: StepTask) -> None:
     """Say that the step is over."""
-    emit(writer, step_done(ended_step(task.step, finding), task.place), SectionEnd(placement=task.place))
+    emitter.emit(step_done(ended_step(task.step, finding), task.place), SectionEnd(placement=task.place))

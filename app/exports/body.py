@@ -213,16 +213,16 @@ def report_body(finished: Finished, quotes: Sequence[Quote], *, is_on_paper: boo
     return Body(tree, headings)
 
 
-def _fill(element: lxml.html.HtmlElement, teller: _Teller) -> None:
+def _fill(element: lxml.html.HtmlElement, events: _Teller) -> None:
     children, text = list(element), element.text or ""
     element.text = None
     if element.tag in _LINES:
-        teller.begin_line()
-    _insert(element, 0, teller.pieces(text))
+        events.begin_line()
+    _insert(element, 0, events.pieces(text))
     for child in children:
         tail, child.tail = child.tail or "", None
-        _fill(child, teller)
-        _insert(element, element.index(child) + 1, teller.pieces(tail))
+        _fill(child, events)
+        _insert(element, element.index(child) + 1, events.pieces(tail))
 
 
 def _insert(parent: lxml.html.HtmlElement, place: int, pieces: Sequence[Piece]) -> None:

@@ -19,8 +19,10 @@ from ...run.clock import Watch
 from ...run.concurrency import Failed, tried
 from ...run.context import Context, bound
 from ...run.decisions import Step, choose, share_used_up
-from ...run.events.emit import Teller, researcher_failed
-from ...run.events.packets import Placement, ResearchAgentStart, emit
+from ...run.events.build import researcher_failed
+from ...run.events.call import CallEvents
+from ...run.events.log import emitter
+from ...run.events.packets import Placement, ResearchAgentStart
 from ...run.ledger import booked
 from ...run.limits import Limits
 from ...run.spending import seconds_left
@@ -52,7 +54,6 @@ class ThinkOrActUpdate(TypedDict, total=False):
     missing: tuple[str, ...]
     failures: list[str]
     spending: dict[str, Spent]
-    thoughts: dict[str, str]
 
 
 async def think_or_act(state: ResearcherState, runtime: Runtime[Context]) -> ThinkOrActUpdate:
@@ -62,7 +63,7 @@ async def think_or_act(state: ResearcherState, runtime: Runtime[Context]) -> Thi
     watch = Watch(context.clock, state.seconds)
     placement = Placement(turn_index=task.turn, tab_index=task.position)
     if not (state.step or state.notes or state.was_nudged):
-        emit(runtime.stream_writer, ResearchAgentStart(placement=placement, research_task=task.text))
+        emitter(task.question_id).emit(ResearchAgentStart(placement=placement, research_task=task.text))
     reason = state.reason or _limit(state, context)
     if reason:
         is_worthless = bool(state.reason and not state.numbered)
@@ -74,16 +75,16 @@ async def think_or_act(state: ResearcherState, runtime: Runtime[Context]) -> Thi
         # All there is has been read.
         return {"ended": "done", "request": None}
     left, pages = seconds_left(context.limits, state.seconds), pages_of(runtime.store, task.question_id)
-    teller = Teller(runtime.stream_writer, placement.model_copy(update={"sub_turn_index": state.step}))
-    booking = booked(pages, task.question_id, teller.bill, researcher=task.id)
+    events = CallEvents(emitter(task.question_id), placement.model_copy(update={"sub_turn_index": state.step}))
+    booking = booked(pages, task.question_id, events.bill, researcher=task.id)
     far, notes = await _in_view(state, context.limits, pages)
-    reply = await tried(_ask(state, notes, context, teller), left, booking)
+    reply = await tried(_ask(state, notes, context, events), left, booking)
     if isinstance(reply, Failed):
         if not reply.is_late:
-            emit(runtime.stream_writer, researcher_failed(placement, reply.reason))
+            emitter(task.question_id).emit(researcher_failed(placement, reply.reason))
         failures = [] if reply.is_late else [reply.reason]
         over = ThinkOrActUpdate(ended="partial", reason=reply.reason, request=None, failures=failures)
-        return {**_spent(state, teller, watch), **over}
+        return {**_spent(state, events, watch), **over}
     tools = {*offered, tool_names.GENERATE_REPORT, tool_names.THINK_TOOL}
     calls = read_calls(reply.message, tools, call_ids(state.notes))
     step = choose(calls, state, context.limits)
@@ -91,7 +92,7 @@ async def think_or_act(state: ResearcherState, runtime: Runtime[Context]) -> Thi
     has_effect = bool(step.answers or step.request)
     new: list[AnyMessage] = [withheld_result(call_id) for call_id in reply.refused]
     new += [calls.message, *answer(calls.message, step.answers)] if has_effect else []
-    return {**_update(state, step, new), **_spent(state, teller, watch), "shrunk": far}
+    return {**_update(state, step, new), **_spent(state, events, watch), "shrunk": far}
 
 
 def _reading(task: Task) -> ThinkOrActUpdate:
@@ -101,13 +102,12 @@ def _reading(task: Task) -> ThinkOrActUpdate:
     return {"notes": [[AIMessage("", tool_calls=[asked])]], "request": request}
 
 
-def _spent(state: ResearcherState, teller: Teller, watch: Watch) -> ThinkOrActUpdate:
+def _spent(state: ResearcherState, events: CallEvents, watch: Watch) -> ThinkOrActUpdate:
     """What the call has cost and shown, also if it was cut off."""
     return ThinkOrActUpdate(
-        step=state.step + teller.has_thought,
+        step=state.step + events.has_thought,
         seconds=watch.seconds,
-        spending=teller.bill.costs,
-        thoughts=teller.kept(state.task.question_id),
+        spending=events.bill.costs,
     )
 
 
@@ -150,7 +150,7 @@ def _is_research(note: AnyMessage) -> bool:
     return isinstance(note, AIMessage) and any(call["name"] != tool_names.THINK_TOOL for call in note.tool_calls)
 
 
-async def _ask(state: ResearcherState, notes: list[AnyMessage], context: Context, teller: Teller) -> Reply:
+async def _ask(state: ResearcherState, notes: list[AnyMessage], context: Context, events: CallEvents) -> Reply:
     task, limits = state.task, context.limits
     last = state.actions[-1] if state.actions else None
     reminder = render(
@@ -171,4 +171,4 @@ async def _ask(state: ResearcherState, notes: list[AnyMessage], context: Context
         max_tokens=limits.decision_tokens,
         facts=facts_of_researcher(state, notes),
     )
-    return await ask_model(request, context, teller)
+    return await ask_model(request, context, events)

@@ -17,10 +17,11 @@ from ...run.branches import ResearcherState, ToolRequest
 from ...run.calls import in_order
 from ...run.clock import Watch
 from ...run.context import Context, bound
-from ...run.events.packets import Placement, SectionEnd, emit
+from ...run.events.build import tool_call_packets, tool_result_packet
+from ...run.events.log import emitter
+from ...run.events.packets import Placement, SectionEnd
 from ...run.ledger import Bill, booked
 from ...run.store.pages import Pages, pages_of, refer
-from ...tools import shown
 from ...tools.results import Result, results_in, shrunk
 from ...tools.tool import Desk, Meter, Outcome
 from ...tools.use import found_in, keep, lasting_fault, meter_of, tool_time, use_tool
@@ -49,7 +50,7 @@ async def use_tools(state: ResearcherState, runtime: Runtime[Context]) -> UseToo
     context, pages = bound(settings_of(runtime), task.scope), pages_of(runtime.store, task.question_id)
     watch, meter, bill = Watch(context.clock, state.seconds), meter_of(task, state.spending), Bill()
     place = Placement(turn_index=task.turn, tab_index=task.position, sub_turn_index=state.step)
-    emit(runtime.stream_writer, *shown.asked(place, request.tool, request.inputs, task.scope))
+    emitter(task.question_id).emit(*tool_call_packets(place, request.tool, request.inputs, task.scope))
     async with booked(pages, task.question_id, bill, researcher=task.id):
         sources: dict[str, Source] = {}
         try:
@@ -61,8 +62,8 @@ async def use_tools(state: ResearcherState, runtime: Runtime[Context]) -> UseToo
             sources = found
         finally:
             bill.add(meter.spent(request.tool))
-            brought = shown.brought(place, request.tool, sources.values())
-            emit(runtime.stream_writer, brought, SectionEnd(placement=place))
+            brought = tool_result_packet(place, request.tool, sources.values())
+            emitter(task.question_id).emit(brought, SectionEnd(placement=place))
     action = Action(
         id=request.id,
         tool=request.tool,

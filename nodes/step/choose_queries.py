@@ -16,8 +16,8 @@ from ...run.concurrency import Failed
 from ...run.context import Context, bound
 from ...run.decisions import share_used_up
 from ...run.events.activities import activity
-from ...run.events.packets import emit
-from ...run.events.steps import step_started
+from ...run.events.build import step_started
+from ...run.events.log import emitter
 from ...tools.offer import offered_tools
 from ...tools.read_documents import CALL_ID
 from ...tools.use import meter_of, used_up
@@ -29,7 +29,6 @@ class ChooseQueriesUpdate(TypedDict, total=False):
     """What `choose_queries` writes."""
 
     iteration: int
-    began: int
     queries: tuple[str, ...]
     notes: list[list[AnyMessage]]
     turn: int
@@ -44,9 +43,9 @@ class ChooseQueriesUpdate(TypedDict, total=False):
 async def choose_queries(state: StepState, runtime: Runtime[Context]) -> ChooseQueriesUpdate:
     """Ask for the first queries, and for others where the last round has named none; if that fails, take the title."""
     task, context = state.task, bound(settings_of(runtime), state.task.scope)
-    writer, call = runtime.stream_writer, StepCall(state, context, runtime)
+    events, call = emitter(task.question_id), StepCall(state, context, runtime)
     if not state.iteration:
-        emit(writer, step_started(task.step, task.place))
+        events.emit(step_started(task.step, task.place))
     searches = [
         name for name in offered_tools(context, has_read_all=task.scope.reads_all) if name != tool_names.OPEN_URL
     ]
@@ -56,8 +55,8 @@ async def choose_queries(state: StepState, runtime: Runtime[Context]) -> ChooseQ
     reason = reason or used_up(tool, meter_of(task, state.spending))
     if reason:
         return {"is_over": True, "ended": "partial", "reason": reason}
-    emit(writer, activity("search", task.question, call.place, task.step.title))
-    update = ChooseQueriesUpdate(iteration=state.iteration + 1, began=state.turn, turn=state.turn + 1)
+    events.emit(activity("search", task.question, call.place, task.step.title))
+    update = ChooseQueriesUpdate(iteration=state.iteration + 1, turn=state.turn + 1)
     if state.next_queries or state.open_next:
         return {**update, "queries": state.next_queries}
     if reads_first:

@@ -14,13 +14,13 @@ from ...records.research import Finding, Spent
 from ...run.branches import StepState, why
 from ...run.concurrency import Failed
 from ...run.context import Context
-from ...run.events.packets import emit
-from ...run.events.steps import step_failed
+from ...run.events.build import step_failed
+from ...run.events.log import emitter
 from ...run.schedule import wanted_follow_up
 from ...writing.facts import facts_of_step
 from ...writing.fill_in import Filler
 from ...writing.forms import UpdateStep
-from ...writing.steps import StepCall, finding_of, knowledge_of, not_found, outcome_of, tell_end
+from ...writing.steps import StepCall, emit_end, finding_of, knowledge_of, not_found, outcome_of
 
 UNTITLED = "Additional research"
 """Title of a further step that nobody has named."""
@@ -44,10 +44,10 @@ async def evaluate(state: StepState, runtime: Runtime[Context]) -> EvaluateUpdat
     if state.learnings and state.seconds < task.seconds:
         judged = await call.tried(judge.judge())
         if isinstance(judged, Failed) and judged.is_late:
-            emit(runtime.stream_writer, step_failed(task.place, why(judged)))
+            emitter(task.question_id).emit(step_failed(task.place, why(judged)))
             late = [why(judged)]
     finding = finding_of(state, [*state.failures, *call.filler.failures, *late], call.seconds)
-    tell_end(runtime.stream_writer, finding, task)
+    emit_end(emitter(task.question_id), finding, task)
     return EvaluateUpdate(
         findings={finding.id: finding},
         outcomes={task.step.id: judge.outcome},

@@ -8,11 +8,10 @@ from typing import Any
 from langchain_core.messages import AnyMessage
 from langgraph.errors import GraphBubbleUp
 from langgraph.runtime import Runtime
-from langgraph.types import StreamWriter
 from typing_extensions import TypedDict
 
 from ...evidence.memory.notes import unopened
-from ...evidence.text.mixing import distinct, in_turn
+from ...evidence.text.ranking import distinct, interleave
 from ...models.resolve import settings_of
 from ...records.base import short_hash
 from ...records.research import Action, Ending, Spent
@@ -23,12 +22,12 @@ from ...run.clock import Watch
 from ...run.concurrency import together
 from ...run.context import Context, bound
 from ...run.errors import failure_of
-from ...run.events.packets import SectionEnd, emit
-from ...run.events.steps import step_failed
+from ...run.events.build import step_failed, tool_call_packets, tool_result_packet
+from ...run.events.log import Emitter, emitter
+from ...run.events.packets import SectionEnd
 from ...run.ledger import Bill, booked
 from ...run.limits import Limits
 from ...run.store.pages import Pages, pages_of, refer
-from ...tools import shown
 from ...tools.addresses import Addresses
 from ...tools.offer import offered_tools
 from ...tools.read_documents import CALL_ID
@@ -64,7 +63,7 @@ async def search(state: StepState, runtime: Runtime[Context]) -> SearchUpdate:
     """Ask every tool that searches, for each query; what fails becomes a problem of its call and no more."""
     task, context = state.task, bound(settings_of(runtime), state.task.scope)
     pages, bill, watch = pages_of(runtime.store, task.question_id), Bill(), Watch(context.clock, state.seconds)
-    work = Work(state, context, pages, bill, runtime.stream_writer, watch)
+    work = Work(state, context, pages, bill, emitter(task.question_id), watch)
     async with booked(pages, task.question_id, bill, researcher=task.id):
         broken = await work.do()
         fault = "" if broken else work.lasting_fault()
@@ -82,7 +81,7 @@ async def search(state: StepState, runtime: Runtime[Context]) -> SearchUpdate:
         seconds=watch.seconds,
         spending=bill.costs,
     )
-    emit(runtime.stream_writer, *(step_failed(task.place, failure) for failure in work.failures))
+    emitter(task.question_id).emit(*(step_failed(task.place, failure) for failure in work.failures))
     if broken or fault:
         return {**update, "is_over": True, "ended": "partial", "reason": broken or fault}
     return update
@@ -92,10 +91,10 @@ class Work:
     """The tool calls of one iteration, as they are made and told."""
 
     def __init__(
-        self, state: StepState, context: Context, pages: Pages, bill: Bill, writer: StreamWriter, watch: Watch
+        self, state: StepState, context: Context, pages: Pages, bill: Bill, emitter: Emitter, watch: Watch
     ) -> None:
         self.state, self.context, self.pages = state, context, pages
-        self.bill, self.writer, self.watch = bill, writer, watch
+        self.bill, self.emitter, self.watch = bill, emitter, watch
         self.task, self.turn, self.actions = state.task, state.turn, list[Action]()
         self.outcomes: list[tuple[str, str, Outcome]] = []
         """What each query brought, with the tool that was asked."""
@@ -175,9 +174,9 @@ class Work:
     async def read(self, outcomes: Sequence[tuple[str, str, Outcome]]) -> list[tuple[str, str, Outcome]]:
         """Open the best pages of which only an excerpt is known, and put them in its place."""
         unread = [[hit for hit in outcome.hits if not hit.source.content_hash] for _, _, outcome in outcomes]
-        hits = distinct(in_turn(unread), lambda hit: hit.source.key)
+        hits = distinct(interleave(unread), lambda hit: hit.source.key)
         new = [[hit for hit in of_query if not self._has_read(hit)] for of_query in unread]
-        best = distinct(in_turn(one[:READ_PER_QUERY] for one in new), lambda hit: hit.source.key)
+        best = distinct(interleave(one[:READ_PER_QUERY] for one in new), lambda hit: hit.source.key)
         wanted = dict.fromkeys(self.state.open_next or (hit.source.address for hit in best))
         addresses = list(wanted)[: self.context.limits.max_open]
         if not addresses:
@@ -218,7 +217,7 @@ class Work:
         """What the calls bring, told as one use of the tool, and what they cost."""
         turn, self.turn = self.turn, self.turn + 1
         place = self.task.place.model_copy(update={"sub_turn_index": turn})
-        emit(self.writer, *shown.asked(place, name, inputs, self.task.scope))
+        self.emitter.emit(*tool_call_packets(place, name, inputs, self.task.scope))
         outcomes: list[Outcome] = []
         try:
             outcomes = await together(calls)
@@ -226,7 +225,7 @@ class Work:
             for meter in meters:
                 self.bill.add(meter.spent(name))
             found = {key: source for outcome in outcomes for key, source in found_in(outcome).items()}
-            emit(self.writer, shown.brought(place, name, found.values()), SectionEnd(placement=place))
+            self.emitter.emit(tool_result_packet(place, name, found.values()), SectionEnd(placement=place))
             unread = [one for outcome in outcomes for one in outcome.not_read]
             self.sources |= found | unopened(self.sources, unread)
             self.failures += [problem.rstrip(".") for outcome in outcomes for problem in outcome.broken]
@@ -250,7 +249,7 @@ class Work:
 
 def _fused(outcomes: Sequence[Outcome], limits: Limits) -> Outcome:
     """What was found, the best of each query first, each passage once, as much as one search brings; all problems."""
-    hits = distinct(in_turn(outcome.hits for outcome in outcomes), lambda hit: (hit.source.key, hit.excerpt))
+    hits = distinct(interleave(outcome.hits for outcome in outcomes), lambda hit: (hit.source.key, hit.excerpt))
     excerpts = [hit for hit in hits if hit.source.kind == "web" and not hit.text]
     passages = [hit for hit in hits if hit.source.kind == "document" and hit.excerpt != hit.text]
     beyond = [*excerpts[limits.max_web_results :], *passages[limits.max_results :]]

@@ -13,8 +13,8 @@ from ...records.research import Ending, Spent
 from ...run.branches import Judgement, StepState, why
 from ...run.concurrency import Failed
 from ...run.context import Context, bound
-from ...run.events.packets import emit
-from ...run.events.steps import iteration_told
+from ...run.events.build import iteration_packets
+from ...run.events.log import emitter
 from ...tools.offer import offered_tools
 from ...tools.results import results_in
 from ...writing.forms import RecordRound
@@ -67,10 +67,8 @@ async def study(state: StepState, runtime: Runtime[Context]) -> StudyUpdate:
         confidence=sure,
         at=context.clock.now().isoformat(timespec="seconds"),
         verdicts=verdicts,
-        began=state.began,
-        turn=state.turn,
     )
-    emit(runtime.stream_writer, *iteration_told(task.step.id, iteration, known, call.place))
+    emitter(task.question_id).emit(*iteration_packets(task.step.id, iteration, known, call.place))
     unproductive = 0 if learned.learnings else state.unproductive + 1
     queries = new_queries(said.next_queries, state, context.limits.max_queries) if said else ()
     can_search = bool(offered_tools(context, has_read_all=task.scope.reads_all))
