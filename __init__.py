@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .app.as_tool import deep_research_tool
     from .app.check_report import SourceDocument, check_report
-    from .app.embed import Answer, ResearchGraph, build_graph, research, thread_id
+    from .app.embed import Answer, ResearchGraph, aresearch, build_graph, research, thread_id
     from .app.replay import areplay_thread, replay_thread
     from .app.stream import apackets, packets
     from .evidence.checking.score import check_claim, score_support
     from .library.library import Library
     from .models.scripted import ScriptedChatModel
     from .run import errors
-    from .run.context import Context
+    from .run.context import Context, Settings
     from .run.limits import Limits
 
 __all__ = [
@@ -25,9 +25,11 @@ __all__ = [
     "Limits",
     "ResearchGraph",
     "ScriptedChatModel",
+    "Settings",
     "SourceDocument",
     "apackets",
     "areplay_thread",
+    "aresearch",
     "build_graph",
     "check_claim",
     "check_report",
@@ -47,8 +49,10 @@ _PLACES = {
     "Limits": "run.limits",
     "ResearchGraph": "app.embed",
     "ScriptedChatModel": "models.scripted",
+    "Settings": "run.context",
     "SourceDocument": "app.check_report",
     "apackets": "app.stream",
+    "aresearch": "app.embed",
     "areplay_thread": "app.replay",
     "build_graph": "app.embed",
     "check_claim": "evidence.checking.score",
@@ -66,9 +70,9 @@ def __getattr__(name: str) -> Any:
     """Import a public name when it is first used: importing the package alone stays cheap."""
     if name not in _PLACES and name != "errors":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from .run.imports import imported_for_good
+    from .run.imports import frozen_imports
 
-    with imported_for_good():
+    with frozen_imports():
         if name == "errors":
             return import_module("deep_research.run.errors")
         return getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)

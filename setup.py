@@ -1,7 +1,10 @@
-"""Keeps stray modules of the repository's root out of the package; the rest stands in pyproject.toml."""
+"""Builds a package whose folder is the root of the repository; the rest stands in pyproject.toml."""
+
+from pathlib import Path
 
 from setuptools import setup
 from setuptools.command.build_py import build_py
+from setuptools.command.editable_wheel import editable_wheel
 
 
 class BuildPackage(build_py):
@@ -14,4 +17,14 @@ class BuildPackage(build_py):
         return [m for m in modules if package != "deep_research" or m[1] in ours]
 
 
-setup(cmdclass={"build_py": BuildPackage})
+class LinkCheckout(editable_wheel):
+    """Puts a folder on the path in which type checkers find the package too: they run no import hook."""
+
+    def finalize_options(self) -> None:
+        """Take the folder with the link, if this checkout has links."""
+        if Path(".typing", "deep_research").is_dir():
+            self.distribution.package_dir = {"": ".typing"}
+        super().finalize_options()
+
+
+setup(cmdclass={"build_py": BuildPackage, "editable_wheel": LinkCheckout})

@@ -8,10 +8,21 @@ from typing import Annotated
 from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
 
-from .records.channels import append_lists, delta, latest, merge_by_id, merge_texts
 from .records.plan import Learning, Observation, PlanStep, StepOutcome
 from .records.report import Brief, Draft, Report
-from .records.research import Finding, Plan, Progress, Run, Spent, Task, merge_findings
+from .records.research import (
+    Finding,
+    Plan,
+    Progress,
+    Run,
+    Spent,
+    Task,
+    append_lists,
+    delta,
+    latest,
+    merge_by_id,
+    merge_findings,
+)
 from .records.sources import Source, merge_sources
 
 
@@ -28,7 +39,6 @@ class ResearchState:
     findings: Annotated[dict[str, Finding], delta(merge_findings, dict)] = field(default_factory=dict)
     sources: Annotated[dict[str, Source], delta(merge_sources, dict)] = field(default_factory=dict)
     spending: Annotated[dict[str, Spent], delta(merge_by_id, dict)] = field(default_factory=dict)
-    thoughts: Annotated[dict[str, str], delta(merge_texts, dict)] = field(default_factory=dict)
     brief: Brief = field(default_factory=Brief)
     steps: Annotated[list[PlanStep], delta(latest, list)] = field(default_factory=list)
     outcomes: Annotated[dict[str, StepOutcome], delta(merge_by_id, dict)] = field(default_factory=dict)

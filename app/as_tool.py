@@ -15,10 +15,10 @@ from langchain_core.tools import BaseTool, InjectedToolArg
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.config import get_stream_writer
 from pydantic import BaseModel, Field
-from typing_extensions import TypedDict, override
+from typing_extensions import TypedDict, Unpack, override
 
 from ..records.report import Report
-from ..run.context import Context
+from ..run.context import Context, Settings
 from ..run.errors import DeepResearchError
 from ..run.events.packets import AnyPacket, CallFinished, OverallStop, StopReason
 from ..run.limits import Limits
@@ -65,39 +65,12 @@ class ToolResult(TypedDict):
     """Id of the thread of the research."""
 
 
-def result_of(state: Mapping[str, Any], calls: list[CallFinished], status: StopReason, thread: str) -> ToolResult:
-    """The result, from the channels of a run and the calls of its models."""
-    has_report = status in ("completed", "completed_with_gaps")
-    report: Report | None = state["report"] if has_report else None
-    cited = [state["sources"][key] for key in report.sources] if report else []
-    return ToolResult(
-        report=state["messages"][-1].text if has_report or status == "waiting_for_user" else "",
-        sources=[CitedSource(n=n, title=source.title, location=source.location) for n, source in enumerate(cited, 1)],
-        tool_calls=total(state.get("spending", {})).tool_calls,
-        usage=[_usage(role, calls) for role in dict.fromkeys(call.role for call in calls)],
-        status=status,
-        thread=thread,
-    )
-
-
-def _usage(role: str, calls: list[CallFinished]) -> RoleUsage:
-    own = [call for call in calls if call.role == role]
-    return RoleUsage(
-        role=role,
-        calls=len(own),
-        input_tokens=sum(call.input_tokens for call in own),
-        cached_tokens=sum(call.cached_tokens for call in own),
-        output_tokens=sum(call.output_tokens for call in own),
-        usd=sum(call.usd for call in own),
-    )
-
-
 CHANNELS = ["run", "messages", "report", "sources", "spending"]
 """What is needed of the state of a run."""
 
 
 class Caller(NamedTuple):
-    """Who called for a research, and how it is told what goes on."""
+    """Who called for a research, and the custom stream that shows them what happens."""
 
     call_id: str
     """Id of the tool call; empty where there is none."""
@@ -106,19 +79,19 @@ class Caller(NamedTuple):
     write: Callable[[dict[str, Any]], object]
     """Writes to the caller's custom stream."""
 
-    def hears(self, packet: AnyPacket) -> None:
-        """Tell a packet of the research."""
+    def emit(self, packet: AnyPacket) -> None:
+        """Write a packet of the research."""
         data = packet.model_dump(mode="json")
         self.write({"type": "deep_research", "tool_call_id": self.call_id, "packet": data})
 
-    def hears_end(self, result: ToolResult) -> None:
-        """Tell that the call is over."""
-        told = {name: result[name] for name in ("tool_calls", "usage", "status")}
-        self.write({"type": "tool_done", "tool_call_id": self.call_id, "name": self.tool, **told})
+    def emit_end(self, result: ToolResult) -> None:
+        """Write that the call is over."""
+        used = {name: result[name] for name in ("tool_calls", "usage", "status")}
+        self.write({"type": "tool_done", "tool_call_id": self.call_id, "name": self.tool, **used})
 
 
-class Ended(NamedTuple):
-    """How a research ended."""
+class Outcome(NamedTuple):
+    """What came of a research."""
 
     result: ToolResult
     failure: str = ""
@@ -138,33 +111,55 @@ class NestedResearch:
         self._stop: OverallStop | None = None
         self._thread = str(uuid.uuid4())
 
-    async def run(self, question: str) -> Ended:
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """Return the event loop on which it has to run."""
+        return self._graph._loop()
+
+    async def run(self, question: str) -> Outcome:
         """Run it on a thread of its own; a cancellation stops it, and errors that are not ours are raised."""
         # LangGraph looks up thread, checkpointer and callbacks in the context: in an empty one it finds none.
         return await asyncio.create_task(self._run(question), context=contextvars.Context())
 
-    async def _run(self, question: str) -> Ended:
+    async def _run(self, question: str) -> Outcome:
         failure = ""
         try:
             async with aclosing(apackets(self._graph, question, self._thread, context=self._context)) as packets:
                 async for packet in packets:
-                    self._hear(packet)
+                    if isinstance(packet, OverallStop):
+                        self._stop = packet
+                    elif isinstance(packet, CallFinished):
+                        self._calls.append(packet)
+                    self._caller.emit(packet)
         except DeepResearchError:
             failure = self._stop.message if self._stop else ""
         finally:
-            self._caller.hears_end(self._result())
-        return Ended(self._result(), failure)
-
-    def _hear(self, packet: AnyPacket) -> None:
-        if isinstance(packet, OverallStop):
-            self._stop = packet
-        elif isinstance(packet, CallFinished):
-            self._calls.append(packet)
-        self._caller.hears(packet)
+            self._caller.emit_end(self._result())
+        return Outcome(self._result(), failure)
 
     def _result(self) -> ToolResult:
-        status = self._stop.stop_reason if self._stop else "failed"
-        return result_of(self._graph.state, self._calls, status, self._thread)
+        status: StopReason = self._stop.stop_reason if self._stop else "failed"
+        state, has_report = self._graph.state, status in ("completed", "completed_with_gaps")
+        report: Report | None = state["report"] if has_report else None
+        cited = [state["sources"][key] for key in report.sources] if report else []
+        return ToolResult(
+            report=state["messages"][-1].text if has_report or status == "waiting_for_user" else "",
+            sources=[CitedSource(n=n, title=one.title, location=one.location) for n, one in enumerate(cited, 1)],
+            tool_calls=total(state.get("spending", {})).tool_calls,
+            usage=[self._usage(role) for role in dict.fromkeys(call.role for call in self._calls)],
+            status=status,
+            thread=self._thread,
+        )
+
+    def _usage(self, role: str) -> RoleUsage:
+        calls = [call for call in self._calls if call.role == role]
+        return RoleUsage(
+            role=role,
+            calls=len(calls),
+            input_tokens=sum(call.input_tokens for call in calls),
+            cached_tokens=sum(call.cached_tokens for call in calls),
+            output_tokens=sum(call.output_tokens for call in calls),
+            usd=sum(call.usd for call in calls),
+        )
 
 
 class _WatchedGraph(ResearchGraph):
@@ -182,7 +177,7 @@ class _WatchedGraph(ResearchGraph):
 
 
 def caller_writer() -> Callable[[dict[str, Any]], object]:
-    """Writes to the custom stream of the graph within which this is called; to nobody where there is none."""
+    """Return what writes to the custom stream of the graph that calls this; nothing is written where there is none."""
     try:
         writer = get_stream_writer()
     except (RuntimeError, KeyError):
@@ -205,9 +200,9 @@ def deep_research_tool(
     max_tool_calls: int | None = 50,
     name: str = "deep_research_tool",
     checkpointer: Checkpointer = None,
-    **settings: Any,
+    **settings: Unpack[Settings],
 ) -> BaseTool:
-    """A LangChain tool that runs a whole research inside another agent and returns its report as Markdown.
+    """Return a LangChain tool that runs a whole research and gives another agent its report as Markdown.
 
     Every call has a thread of its own, which `checkpointer` keeps (as in `build_graph`) and the caller's does not; the
     artifact of the message is a `ToolResult`. A research makes at most `max_tool_calls` calls of its own tools (none:
@@ -217,9 +212,9 @@ def deep_research_tool(
     The caller's custom stream gets the packets as `{"type": "deep_research", "tool_call_id", "packet"}` and at the end
     `{"type": "tool_done", "tool_call_id", "name", "tool_calls", "usage", "status"}`.
 
-    Raises `UserMistake` for a wrong setting; what goes wrong later is told to the calling agent in one line.
+    Raises `UserMistake` for a wrong setting; what goes wrong later reaches the calling agent as one line.
     """
-    given = settings.pop("limits", {})
+    given = settings.get("limits", {})
     limits = given.model_dump(exclude_unset=True) if isinstance(given, Limits) else given
     context = read_context({"clarify": "assume", **settings, "limits": {"max_tool_calls": max_tool_calls, **limits}})
     # A mistake in the call shows here rather than inside of the agent.
@@ -268,32 +263,30 @@ class DeepResearchTool(BaseTool):
 
     @override
     def _run(self, question: str, tool_call_id: str) -> Answer:
-        graph = self._graph()
-        return self._answer(wait_for(self._research(graph, tool_call_id).run(question), graph._loop()), tool_call_id)
+        research = self._research(tool_call_id)
+        return self._answer(wait_for(research.run(question), research.loop()), tool_call_id)
 
     @override
     async def _arun(self, question: str, tool_call_id: str) -> Answer:
-        return self._answer(await self._research(self._graph(), tool_call_id).run(question), tool_call_id)
+        return self._answer(await self._research(tool_call_id).run(question), tool_call_id)
 
-    def _graph(self) -> ResearchGraph:
-        """A graph for one call: without a checkpointer the pages that it read go with it."""
-        return build_graph(self.strategy, checkpointer=self.checkpointer)
-
-    def _research(self, graph: ResearchGraph, tool_call_id: str) -> NestedResearch:
+    def _research(self, tool_call_id: str) -> NestedResearch:
+        # A graph for one call: without a checkpointer the pages that it read go with it.
+        graph = build_graph(self.strategy, checkpointer=self.checkpointer)
         return NestedResearch(graph, self.context, Caller(tool_call_id, self.name, caller_writer()))
 
-    def _answer(self, ended: Ended, tool_call_id: str) -> Answer:
-        if not ended.failure:
-            return Answer(ended.result["report"], ended.result)
-        words = f"The research failed: {ended.failure}"
+    def _answer(self, outcome: Outcome, tool_call_id: str) -> Answer:
+        if not outcome.failure:
+            return Answer(outcome.result["report"], outcome.result)
+        text = f"The research failed: {outcome.failure}"
         if not tool_call_id:
-            return Answer(words, ended.result)
+            return Answer(text, outcome.result)
         # An error that LangChain turns into a message would lose the artifact.
-        message = ToolMessage(words, artifact=ended.result, tool_call_id=tool_call_id, name=self.name, status="error")
-        return Answer(message, ended.result)
+        message = ToolMessage(text, artifact=outcome.result, tool_call_id=tool_call_id, name=self.name, status="error")
+        return Answer(message, outcome.result)
 
 
 def _with_id(tool_input: str | dict[str, Any], tool_call_id: str | None) -> dict[str, Any]:
-    """The arguments with the id of the call; LangChain's own way of handing it on refuses calls without one."""
+    """Return the arguments with the id of the call; LangChain's own way of adding it refuses calls without one."""
     arguments = {"question": tool_input} if isinstance(tool_input, str) else tool_input
     return {**arguments, "tool_call_id": tool_call_id or ""}

@@ -1,11 +1,10 @@
-"""Checks a finished report against given texts, as the last node of a run does, and again against those of its run."""
+"""Check a finished report against given texts, or again against those of its run: the command `audit`."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,9 +12,9 @@ from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 
-from ..evidence.checking.verification import Reaudit, Rechecked, compared, reaudit
+from ..evidence.checking.reaudit import Reaudit, Rechecked, compare_checks, reaudit
 from ..evidence.citations.document import without_marks
-from ..evidence.language import language_of
+from ..evidence.language import detect_language
 from ..models.resolve import check_models, profile_of
 from ..records.report import Draft, Report
 from ..records.research import Run
@@ -24,10 +23,9 @@ from ..run.context import Context
 from ..run.conversation import clean
 from ..run.store.pages import Pages, text_hash
 from ..run.store.serializer import StrictSerializer
-from ..state import ResearchState
 from ..writing.decide_language import named_language
 from .embed import build_graph, read_context, thread_config
-from .endings import reported, run_interruptibly, stopped
+from .endings import reports_errors, run_interruptibly
 from .export import no_report_yet
 from .output import calls_line
 from .runs import Standing
@@ -56,7 +54,7 @@ async def check_report(text: str, sources: Mapping[int, SourceDocument], context
     """
     known = {str(number): _source(number, one) for number, one in sources.items()}
     keys = tuple(str(number) if number in sources else "" for number in range(1, max(sources, default=0) + 1))
-    language = named_language(language_of(text) or "en")
+    language = named_language(detect_language(text) or "en")
     run = Run(
         id="check",
         question=_QUESTION,
@@ -67,15 +65,6 @@ async def check_report(text: str, sources: Mapping[int, SourceDocument], context
         version="",
     )
     return await _checked(text, keys, known, [one.text for one in sources.values()], run, context)
-
-
-async def check_again(state: ResearchState, texts: Iterable[str], context: Context) -> Report:
-    """Return the report of a finished run, checked anew by these settings; `texts`: what is kept of its sources."""
-    assert state.run is not None and state.report is not None
-    report = state.report
-    # Whatever ended the research, this check has a budget of its own.
-    run = state.run.model_copy(update={"stop_reason": ""})
-    return await _checked(without_marks(report.text), report.sources, state.sources, texts, run, context)
 
 
 async def _checked(
@@ -101,7 +90,6 @@ async def _checked(
             sources=tuple(keys),
             streamed=text,
             streamed_sources=tuple(keys),
-            seconds_before=0.0,
             removed_markers=0,
             has_gaps=False,
         ),
@@ -127,19 +115,15 @@ def _source(number: int, source: SourceDocument) -> Source:
     )
 
 
+@reports_errors
 def audit_run(thread: str, model: str | None, data_dir: Path | None) -> int:
     """Check the report of a run, by this model if one is given, and print what that found."""
-    name = RunName(clean(thread), data_dir)
-
-    def work() -> int:
-        standing, found, cost = run_interruptibly(_found(name, model), partial(stopped, RunName("", data_dir)))
-        put_out("\n".join(_page(standing, found, cost)))
-        return FAILED if found.unmarked or found.faults else DONE
-
-    return reported(RunName("", data_dir), work)
+    standing, found, cost = run_interruptibly(_audited(RunName(clean(thread), data_dir), model))
+    put_out("\n".join(_page(standing, found, cost)))
+    return FAILED if found.unmarked or found.faults else DONE
 
 
-async def _found(name: RunName, model: str | None) -> tuple[Standing, Reaudit, list[str]]:
+async def _audited(name: RunName, model: str | None) -> tuple[Standing, Reaudit, list[str]]:
     async with kept_run(name) as (book, standing):
         report = standing.state.report
         if report is None:
@@ -152,10 +136,13 @@ async def _found(name: RunName, model: str | None) -> tuple[Standing, Reaudit, l
         say(f"Note: {notice}")
     say(f"Checking by {profile_of('verifier', context).name} …")
     kept = [one.text for some in texts.values() for one in some]
-    again = await check_again(standing.state, kept, context)
+    assert standing.state.run
+    # Whatever ended the research, this check has a budget of its own.
+    run = standing.state.run.model_copy(update={"stop_reason": ""})
+    again = await _checked(without_marks(report.text), report.sources, standing.state.sources, kept, run, context)
     assert again.audit
     cost = [f"Cost      {calls_line(again.audit)}", *(f"Failed    {one}" for one in again.audit.failures)]
-    return standing, compared(report, again, texts), cost
+    return standing, compare_checks(report, again, texts), cost
 
 
 def _page(standing: Standing, found: Reaudit, cost: Iterable[str]) -> Iterator[str]:
@@ -177,7 +164,7 @@ def _page(standing: Standing, found: Reaudit, cost: Iterable[str]) -> Iterator[s
 
 
 def _lines(standing: Standing, one: Rechecked) -> Iterator[str]:
-    """A part that is not supported, or of which something else was found than before, with what its sources say."""
+    """Yield a part that is not supported, or whose verdict has changed, with what its sources say."""
     yield ""
     before = f" (before: {one.before})" if one.is_new else ""
     mark = ", marked" if one.is_marked else ", not marked" if one.check.verdict == "unsupported" else ""

@@ -13,7 +13,6 @@ from typing import Any
 from ..run.conversation import clean
 from ..run.errors import UnknownSetting
 from .begun import whole_name
-from .delivery import Output, check_output, deliver
 from .embed import read_context, thread_id
 from .endings import reported, run_interruptibly, stopped
 from .export import answer_content, check_format, chosen_format
@@ -21,9 +20,9 @@ from .live_view import progress_view
 from .options import data_folder, settings_of
 from .output import end_lines, report_text
 from .progress import PacketLines, Progress
-from .replay import replay
 from .runs import RunBook, Standing, check_not_empty, open_runs
-from .terminal import RunName, ask, can_ask, is_terminal, put_out, say
+from .stored import read_packets
+from .terminal import Output, RunName, ask, can_ask, check_output, deliver, is_terminal, put_out, say
 from .words import DONE, FAILED, WAITING, Strategy
 
 QUESTION = (
@@ -133,8 +132,9 @@ def _research(name: RunName, data_dir: Path, outlet: Outlet, step: Step) -> int:
     if isinstance(outlet, PacketLines):
         standing = _carry_out(name, data_dir, step, outlet)
         # A run that was not resumed because it is finished, or waits, has told nothing yet.
-        for packet in replay(standing.state) if not outlet.has_stopped else ():
-            outlet(packet)
+        if not outlet.has_stopped:
+            for packet in read_packets(name.thread, data_dir)[1]:
+                outlet(packet)
         return _wait(name, standing.asks) if standing.asks else DONE
     # What cannot be written is said before the run is paid for.
     check_format(chosen_format(outlet.format, outlet.path))

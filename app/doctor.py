@@ -1,4 +1,4 @@
-"""Tells what is configured, what is missing, and which setting would mend it."""
+"""The command `doctor`: what is configured, what is missing, and which setting mends it; and the command `limits`."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ from typing import Any, Literal, NamedTuple
 from langchain_core.language_models import BaseChatModel
 
 from ..library.library import Library
-from ..models.abilities import Ability, place_of, recall, remember
+from ..models.abilities import load_ability, location_of, remember_ability
 from ..models.caller import Caller
-from ..models.faults import as_ours
+from ..models.faults import explain_any
 from ..models.ladder.probe import Check, check_model
-from ..models.local import offers
-from ..models.patience import patience_of
+from ..models.local import local_offers
 from ..models.providers import host_of
 from ..models.resolve import EXTRACTIVE, check_models, profile_of, resolve_model
+from ..models.retries import retry_budget_of
 from ..run.context import ROLES, Context, Role
 from ..run.conversation import clean
 from ..run.errors import DeepResearchError
-from ..run.events.emit import Teller
+from ..run.events.call import CallEvents
+from ..run.events.log import Emitter
 from ..run.events.packets import CallDelayed, Placement
 from ..run.limits import Limits
 from ..run.store.database import FILE_NAME, open_database
@@ -33,45 +34,33 @@ from ..tools.engines.tavily import Tavily
 from ..tools.offer import check_tools
 from ..writing.decide_language import check_language
 from .embed import read_context
-from .endings import reported, run_interruptibly, stopped
+from .endings import reports_errors, run_interruptibly
 from .options import settings_of
 from .progress import describe
 from .runs import has_runs
 from .stream import read_packet
-from .terminal import RunName, put_out, say
+from .terminal import put_out, say
 from .words import DONE, REFUSED, counted
 
 
+@reports_errors
 def list_limits() -> int:
     """Print a line a limit: its name, the value that holds by the environment or by default, and what it is."""
-
-    def work() -> int:
-        limits = read_context({}).limits
-        put_out("\n".join(_line(name, getattr(limits, name)) for name in Limits.model_fields))
-        return DONE
-
-    return reported(RunName("", None), work)
+    limits = read_context({}).limits
+    for name, field in Limits.model_fields.items():
+        value, meaning = getattr(limits, name), " ".join((field.description or "").split())
+        put_out(f"{name:24} {'-' if value is None else f'{value:.15g}':>10}  {meaning}")
+    return DONE
 
 
-def _line(name: str, value: float | None) -> str:
-    meaning = " ".join((Limits.model_fields[name].description or "").split())
-    return f"{name:24} {'-' if value is None else f'{value:.15g}':>10}  {meaning}"
+class Diagnosis(NamedTuple):
+    """What was found out about one thing."""
 
-
-class Look(NamedTuple):
-    """How it stands with one thing."""
-
+    state: Literal["ok", "missing", "failed", "note"]
+    """Whether a run can do with it; a note stops no run."""
     what: str
-    is_ok: bool
-    words: str
+    text: str
     """What was found; where something is missing, which setting mends it."""
-    otherwise: Literal["missing", "failed", "note"] = "missing"
-    """What it is called where it is not well; a note stops no run."""
-
-    @property
-    def state(self) -> str:
-        """How it stands, in a word."""
-        return "ok" if self.is_ok else self.otherwise
 
     @property
     def stops_runs(self) -> bool:
@@ -79,125 +68,62 @@ class Look(NamedTuple):
         return self.state in ("missing", "failed")
 
 
-NEEDLESS = ("schema", "reasoning leak")
+OPTIONAL_CHECKS = ("schema", "reasoning leak")
 """Checks of a model that a run gets along without."""
 QUERY = "lighthouse"
+EVERY, MOST_LINES = 100, 100
+"""Documents at least between two lines of progress, and such lines at most."""
 
 
-async def try_out(context: Context) -> list[Look]:
-    """Call each model a few times, and search once where a key is needed; how models call tools is remembered."""
-    return [*await _try_models(context), *await _try_engines(context)]
-
-
-async def _try_models(context: Context) -> list[Look]:
-    looks: list[Look] = []
-    tried = set[str]()
-    for role in ROLES:
-        name = profile_of(role, context).name
-        if name in tried or name == EXTRACTIVE:
-            continue
-        tried.add(name)
-        looks += [
-            Look(f"{name}: {check.name}", check.is_ok, check.words, "note" if check.name in NEEDLESS else "failed")
-            for check in await _checks(role, context)
-        ]
-    return looks or [Look("models", is_ok=True, words="No language model is configured: there is nothing to try.")]
-
-
-async def _checks(role: Role, context: Context) -> list[Check]:
-    profile = profile_of(role, context)
-    window = profile.window if profile.is_window_known else None
-    teller = Teller(_tell_waits, Placement(turn_index=0))
-    caller = Caller(role, context, patience_of("doctor", context.limits), teller)
-    try:
-        examined = await check_model(resolve_model(role, context), window, caller.message)
-    except Exception as error:  # noqa: BLE001 - every provider has errors of its own
-        words = str(as_ours(error, role, profile.name))
-        return [Check("answer", is_ok=False, words=words)]
-    if examined.rung:
-        await remember(role, context, Ability(examined.rung, examined.begins_inside))
-    return examined.checks
-
-
-def _tell_waits(data: Mapping[str, Any]) -> None:
-    packet = read_packet(data)
-    if isinstance(packet, CallDelayed):
-        say(describe(packet))
-
-
-async def _try_engines(context: Context) -> list[Look]:
-    """Whether the engines that need a key take it."""
-    looks = []
-    for engine in choose_engines(context):
-        if engine.name != Tavily.name:
-            continue
-        try:
-            await engine.search(QUERY, 1)
-            looks.append(Look(f"key of {engine.title}", is_ok=True, words="it is taken"))
-        except EngineFailed as error:
-            looks.append(Look(f"key of {engine.title}", is_ok=False, words=error.words, otherwise="failed"))
-    return looks
-
-
-EVERY = 100
-"""Documents at least that are read from one line of progress to the next."""
-MOST_LINES = 100
-"""Lines of progress at most."""
-
-
+@reports_errors
 def examine(*, is_trial: bool, **options: Any) -> int:
     """Print what was found; returns the exit code."""
-    name = RunName("", None)
-
-    def work() -> int:
-        context = read_context(settings_of(**options))
-        looks = look_at(context)
-        if is_trial and not any(look.stops_runs for look in looks):
-            say("trying it out ...")
-            tried = run_interruptibly(try_out(context), partial(stopped, name))
-            # How models call tools is known by now.
-            models = _models(context)
-            looks = [*models, *looks[len(models) :], *tried]
-        elif is_trial:
-            looks.append(Look("trial", is_ok=False, words="not made: first mend what is missing", otherwise="note"))
-        put_out("\n".join(f"{look.state:7}  {look.what}: {look.words}" for look in looks))
-        return REFUSED if any(look.stops_runs for look in looks) else DONE
-
-    return reported(name, work)
+    context = read_context(settings_of(**options))
+    found = diagnose(context)
+    if is_trial and not any(one.stops_runs for one in found):
+        say("trying it out ...")
+        tried = run_interruptibly(_try_out(context))
+        # How models call tools is known by now.
+        models = _models(context)
+        found = [*models, *found[len(models) :], *tried]
+    elif is_trial:
+        found.append(Diagnosis("note", "trial", "not made: first mend what is missing"))
+    put_out("\n".join(f"{one.state:7}  {one.what}: {one.text}" for one in found))
+    return REFUSED if any(one.stops_runs for one in found) else DONE
 
 
-def look_at(context: Context) -> list[Look]:
-    """What a run with these settings would find: reads the documents, asks this machine for models, keeps nothing."""
+def diagnose(context: Context) -> list[Diagnosis]:
+    """Return what a run with these settings would find: documents are read, local servers asked; nothing is kept."""
     documents = list(_documents(context))
     # Whatever else there is to search, no run starts without the documents that it is to have.
-    to_search = [_look("something to search", lambda: _tools(context))] if documents[0].is_ok else []
+    to_search = [] if documents[0].stops_runs else [_diagnosis("something to search", lambda: _tools(context))]
     return [
         *_models(context),
-        *(Look("model on this machine", is_ok=False, words=offer, otherwise="note") for offer in offers(context)),
-        _look("language", lambda: _language(context)),
-        _look("web search", lambda: _engines(context)),
+        *(Diagnosis("note", "model on this machine", offer) for offer in local_offers(context)),
+        _diagnosis("language", lambda: _language(context)),
+        _diagnosis("web search", lambda: _engines(context)),
         *documents,
         *to_search,
-        _folder(context.data_dir),
-        _look("runs", lambda: _runs(context.data_dir)),
+        _data_folder(context.data_dir),
+        _diagnosis("runs", lambda: counted(_count_runs(context.data_dir), "run")),
     ]
 
 
-def _models(context: Context) -> list[Look]:
-    """The model of each role, or one line where they are all alike; and whether they read enough."""
-    looks = {role: _look(f"model of the {role}", partial(_model, role, context)) for role in ROLES}
-    alike = {look.words.replace(f"The {role}'s model", "The model") for role, look in looks.items()}
-    are_ok = all(look.is_ok for look in looks.values())
-    told = list(looks.values()) if len(alike) > 1 else [Look("models", are_ok, alike.pop())]
-    windows = _look("windows", lambda: " ".join(check_models(ROLES, context)) or "large enough")
-    return [*told, windows] if are_ok else told
-
-
-def _look(what: str, find: Callable[[], str]) -> Look:
+def _diagnosis(what: str, find: Callable[[], str]) -> Diagnosis:
     try:
-        return Look(what, is_ok=True, words=find())
+        return Diagnosis("ok", what, find())
     except DeepResearchError as error:
-        return Look(what, is_ok=False, words=str(error))
+        return Diagnosis("missing", what, str(error))
+
+
+def _models(context: Context) -> list[Diagnosis]:
+    """Return the model of each role, or one line where they are all alike; and whether they read enough."""
+    by_role = [_diagnosis(f"model of the {role}", partial(_model, role, context)) for role in ROLES]
+    alike = {one.text.replace(f"The {role}'s model", "The model") for role, one in zip(ROLES, by_role, strict=True)}
+    found = by_role if len(alike) > 1 else [Diagnosis(by_role[0].state, "models", alike.pop())]
+    if any(one.stops_runs for one in by_role):
+        return found
+    return [*found, _diagnosis("windows", lambda: " ".join(check_models(ROLES, context)) or "large enough")]
 
 
 def _model(role: Role, context: Context) -> str:
@@ -211,17 +137,17 @@ def _model(role: Role, context: Context) -> str:
     window = f"{profile.window} tokens" if profile.is_window_known else f"window not known, {profile.window} assumed"
     kind = "reasons by itself, " if profile.reasons else ""
     at = f" at {server}" if server else ""
-    return f"{profile.name}{at}: {window}, {kind}{_calling(model, role, context)}"
+    return f"{profile.name}{at}: {window}, {kind}{_tool_calls(model, role, context)}"
 
 
-def _calling(model: BaseChatModel, role: Role, context: Context) -> str:
-    """How it calls tools, as far as it is known before a run."""
+def _tool_calls(model: BaseChatModel, role: Role, context: Context) -> str:
+    """Return how the model calls tools, as far as it is known before a run."""
     if context.tool_calls != "auto":
         return f"calls tools as tool_calls says: {context.tool_calls}"
-    if ability := asyncio.run(recall(place_of(model, role, context))):
+    if ability := asyncio.run(load_ability(location_of(model, role, context))):
         return f"calls tools, by a trial: {ability.rung}"
-    told = {True: "calls tools", False: "calls no tools by itself", None: "tool calling is tried at the first run"}
-    return told[profile_of(role, context).calls_tools]
+    known = {True: "calls tools", False: "calls no tools by itself", None: "tool calling is tried at the first run"}
+    return known[profile_of(role, context).calls_tools]
 
 
 def _language(context: Context) -> str:
@@ -229,30 +155,30 @@ def _language(context: Context) -> str:
 
 
 def _engines(context: Context) -> str:
-    engines = choose_engines(context)
-    if engines:
-        return ", ".join(engine.name for engine in engines)
-    return "off; set TAVILY_API_KEY, or name an engine by --engine (engines)"
+    names = ", ".join(engine.name for engine in choose_engines(context))
+    return names or "off; set TAVILY_API_KEY, or name an engine by --engine (engines)"
 
 
-def _documents(context: Context) -> Iterator[Look]:
-    """What can be searched, and a note for each file that cannot."""
+def _documents(context: Context) -> Iterator[Diagnosis]:
+    """Yield what can be searched, and a note for each file that cannot."""
     try:
-        status = Library(context).examine(_tell_read)
+        status = Library(context).examine(_say_read)
     except DeepResearchError as error:
-        yield Look("documents", is_ok=False, words=str(error))
+        yield Diagnosis("missing", "documents", str(error))
         return
     folders = ", ".join(str(path.expanduser().absolute()) for path in dict.fromkeys(context.docs))
     unread = f", {status.unread} could not be read" if status.unread else ""
     found = f"{counted(status.documents, 'document')}{unread} ({folders})"
-    yield Look("documents", True, found if folders else "none; name a folder by --docs, docs or DEEP_RESEARCH_DOCS")
+    yield Diagnosis(
+        "ok", "documents", found if folders else "none; name a folder by --docs, docs or DEEP_RESEARCH_DOCS"
+    )
     for left in status.left_out:
-        yield Look("not read", is_ok=False, words=clean(f"{left.path}: {left.reason}"), otherwise="note")
+        yield Diagnosis("note", "not read", clean(f"{left.path}: {left.reason}"))
     for path in status.shortened:
-        yield Look("only the beginning is read", is_ok=False, words=clean(path), otherwise="note")
+        yield Diagnosis("note", "only the beginning is read", clean(path))
 
 
-def _tell_read(done: int, total: int) -> None:
+def _say_read(done: int, total: int) -> None:
     if done % max(EVERY, total // MOST_LINES) == 0:
         say(f"documents read: {done} of {total}")
 
@@ -262,20 +188,74 @@ def _tools(context: Context) -> str:
     return "yes"
 
 
-def _folder(path: Path) -> Look:
+def _data_folder(path: Path) -> Diagnosis:
     place = next(folder for folder in (path, *path.parents) if folder.exists())
     try:
-        # Permissions do not tell all: nothing can be made in /proc, whatever they say.
+        # Permissions do not say all: nothing can be made in /proc, whatever they say.
         TemporaryDirectory(dir=place).cleanup()
     except OSError:
-        words = f"{path} cannot be written; set data_dir (DEEP_RESEARCH_DATA_DIR)"
-        return Look("data folder", is_ok=False, words=words)
-    return Look("data folder", is_ok=True, words=str(path))
+        return Diagnosis("missing", "data folder", f"{path} cannot be written; set data_dir (DEEP_RESEARCH_DATA_DIR)")
+    return Diagnosis("ok", "data folder", str(path))
 
 
-def _runs(folder: Path) -> str:
+def _count_runs(folder: Path) -> int:
     async def count() -> int:
         async with open_database(folder / FILE_NAME) as database:
             return len(await database.saver.thread_ids())
 
-    return counted(asyncio.run(count()) if has_runs(folder) else 0, "run")
+    return asyncio.run(count()) if has_runs(folder) else 0
+
+
+async def _try_out(context: Context) -> list[Diagnosis]:
+    """Call each model a few times, and search once where a key is needed; how models call tools is remembered."""
+    return [*await _try_models(context), *await _try_engines(context)]
+
+
+async def _try_models(context: Context) -> list[Diagnosis]:
+    roles = {profile_of(role, context).name: role for role in reversed(ROLES)}
+    found = [
+        Diagnosis(_state(check), f"{name}: {check.name}", check.words)
+        for name, role in reversed(roles.items())
+        if name != EXTRACTIVE
+        for check in await _checks(role, context)
+    ]
+    return found or [Diagnosis("ok", "models", "No language model is configured: there is nothing to try.")]
+
+
+def _state(check: Check) -> Literal["ok", "failed", "note"]:
+    if check.is_ok:
+        return "ok"
+    return "note" if check.name in OPTIONAL_CHECKS else "failed"
+
+
+async def _checks(role: Role, context: Context) -> list[Check]:
+    profile = profile_of(role, context)
+    window = profile.window if profile.is_window_known else None
+    events = CallEvents(Emitter(_say_waits), Placement(turn_index=0))
+    caller = Caller(role, context, retry_budget_of("doctor", context.limits), events)
+    try:
+        examined = await check_model(resolve_model(role, context), window, caller.message)
+    except Exception as error:  # noqa: BLE001 - every provider has errors of its own
+        return [Check("answer", is_ok=False, words=str(explain_any(error, role, profile.name)))]
+    if examined.ability:
+        await remember_ability(role, context, examined.ability)
+    return examined.checks
+
+
+def _say_waits(data: Mapping[str, Any]) -> None:
+    packet = read_packet(data)
+    if isinstance(packet, CallDelayed):
+        say(describe(packet))
+
+
+async def _try_engines(context: Context) -> list[Diagnosis]:
+    """Return whether the engine that needs a key takes it."""
+    found = list[Diagnosis]()
+    for engine in choose_engines(context):
+        if engine.name == Tavily.name:
+            try:
+                await engine.search(QUERY, 1)
+                found.append(Diagnosis("ok", f"key of {engine.title}", "it is taken"))
+            except EngineFailed as error:
+                found.append(Diagnosis("failed", f"key of {engine.title}", error.words))
+    return found

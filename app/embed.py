@@ -26,13 +26,15 @@ from langgraph.store.memory import InMemoryStore
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 from pydantic_settings import SettingsError
+from typing_extensions import Unpack
 
 from ..graph.orchestrated import build_orchestrated_graph
 from ..graph.planned import build_planned_graph
 from ..records.report import Report
 from ..records.sources import Source
-from ..run.context import ROLES, Context
+from ..run.context import ROLES, Context, Settings
 from ..run.errors import SyncOnlySaver, UnknownSetting
+from ..run.events.log import flush
 from ..run.limits import ENVIRONMENT_PREFIX, Limits
 from ..run.store.database import Database, open_database
 from ..run.store.lease import TOKEN, Lease
@@ -129,7 +131,7 @@ def _start(make: Callable[[], AsyncIterator[Value]], put: Put, loop: asyncio.Abs
     return stop
 
 
-Settings = TypeVar("Settings", bound=BaseModel)
+Kind = TypeVar("Kind", bound=BaseModel)
 RECURSION_LIMIT = 500
 """Supersteps of a run; several times what the default limits allow."""
 
@@ -150,8 +152,11 @@ class LeasedGraph(CompiledStateGraph[Any, Any, Any, Any]):
         # LangGraph calls it an iterator.
         stream = cast(AsyncGenerator[Any, None], super().astream(input, config, **settings))
         async with self._lease(config) as lease, aclosing(stream):
-            async for part in lease.guard(stream) if lease else stream:
-                yield part
+            try:
+                async for part in lease.guard(stream) if lease else stream:
+                    yield part
+            finally:
+                await flush(str(merge_configs(self.config, config).get("configurable", {}).get("thread_id", "")))
 
     async def abulk_update_state(self, config: RunnableConfig, *args: Any, **settings: Any) -> Any:
         """Change a thread's state in several steps, as LangGraph's `abulk_update_state`; raises `ThreadBusy`."""
@@ -362,7 +367,7 @@ def read_context(given: Mapping[str, Any]) -> Context:
     return read_settings(Context, given)
 
 
-def read_settings(kind: type[Settings], given: Mapping[str, Any]) -> Settings:
+def read_settings(kind: type[Kind], given: Mapping[str, Any]) -> Kind:
     """Settings of this kind from a dict; raises `UnknownSetting` in one line for a name or value that is not known."""
     try:
         return kind(**given)
@@ -413,17 +418,30 @@ class Answer(NamedTuple):
     """The cited sources; the first has the number 1."""
 
 
-def research(question: str, strategy: Strategy = "orchestrated", **settings: Any) -> Answer:
+def research(question: str, strategy: Strategy = "orchestrated", **settings: Unpack[Settings]) -> Answer:
     """Research a question and return the report; nothing is asked back and nothing is kept.
 
     `settings` are the fields of `Context`, for example `docs=["folder"]` or `models="extractive"`. Raises
     `UserMistake` if the question or a setting has to change, `RunFailed` if a model writes nothing or falls silent;
     errors of a model's own client are raised as they are.
     """
+    graph, call = _prepare(question, strategy, settings)
+    return _answer(graph.invoke(**call))
+
+
+async def aresearch(question: str, strategy: Strategy = "orchestrated", **settings: Unpack[Settings]) -> Answer:
+    """Research a question as `research` does, on the caller's event loop; cancelling the task stops it."""
+    graph, call = _prepare(question, strategy, settings)
+    return _answer(await graph.ainvoke(**call))
+
+
+def _prepare(question: str, strategy: Strategy, settings: Settings) -> tuple[ResearchGraph, dict[str, Any]]:
+    """Return a graph, and the arguments that it is invoked with."""
     context = read_context({"clarify": "assume", **settings})
-    state = build_graph(strategy).invoke(
-        {"messages": [HumanMessage(question)]}, context=context, output_keys=["messages", "report", "sources"]
-    )
+    call = {"input": {"messages": [HumanMessage(question)]}, "context": context}
+    return build_graph(strategy), {**call, "output_keys": ["messages", "report", "sources"]}
+
+
+def _answer(state: Mapping[str, Any]) -> Answer:
     report: Report = state["report"]
-    sources = tuple(state["sources"][key] for key in report.sources)
-    return Answer(state["messages"][-1].text, report, sources)
+    return Answer(state["messages"][-1].text, report, tuple(state["sources"][key] for key in report.sources))

@@ -8,7 +8,8 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from functools import wraps
+from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar
 
 from ..run.context import Context
 from ..run.errors import DeepResearchError, StateUnreadable, ThreadBusy, UserMistake
@@ -20,29 +21,27 @@ from .words import BUSY, FAILED, INTERRUPTED, NOTHING_BEGAN, REFUSED, VARIABLE, 
 if TYPE_CHECKING:
     from .progress import PacketLines
 
-
-def unknown_variables() -> str:
-    """What to say of them, in one line; empty if there are none."""
-    known = {name.upper() for name in (*Context.model_fields, *Limits.model_fields)}
-    known.add(VARIABLE.removeprefix(ENVIRONMENT_PREFIX))
-    known |= {f"SERVER_{name.upper()}" for name in ServerSettings.model_fields}
-    given = sorted(name for name in os.environ if name.upper().startswith(ENVIRONMENT_PREFIX))
-    unknown = [name for name in given if name.upper().removeprefix(ENVIRONMENT_PREFIX) not in known]
-    return "; ".join(f"{name} is no setting{_meant(name, known)}" for name in unknown)
-
-
-def _meant(name: str, known: set[str]) -> str:
-    # What all of them begin with makes none of them alike.
-    return nearest(name.removeprefix(ENVIRONMENT_PREFIX), known, ENVIRONMENT_PREFIX)
-
+Parameters = ParamSpec("Parameters")
+Value = TypeVar("Value")
 
 KEPT = "kept"
 """Note on a mistake of the user that stopped a run which can be resumed."""
+NO_RUN = RunName("", None)
+
+
+def reports_errors(command: Callable[Parameters, int]) -> Callable[Parameters, int]:
+    """Let a command that changes no run end with one line and an exit code, whatever stops it."""
+
+    @wraps(command)
+    def carried_out(*arguments: Parameters.args, **options: Parameters.kwargs) -> int:
+        return reported(NO_RUN, lambda: command(*arguments, **options))
+
+    return carried_out
 
 
 def reported(name: RunName, work: Callable[[], int], lines: PacketLines | None = None) -> int:
     """Carry out a command; what stops it becomes one line and an exit code, and the last of the packets."""
-    if unknown := unknown_variables():
+    if unknown := _unknown_variables():
         say(f"Warning: {unknown}.")
     try:
         return work()
@@ -72,7 +71,7 @@ def reported(name: RunName, work: Callable[[], int], lines: PacketLines | None =
 
 
 def stopped(name: RunName) -> str:
-    """The last words of a command that the user stopped."""
+    """Return the last words of a command that the user stopped."""
     way_on = _go_on(name)
     return f"Stopped.{way_on}" if way_on or not name.thread else NOTHING_BEGAN
 
@@ -86,7 +85,19 @@ def _go_on(name: RunName) -> str:
     return f" The run is kept; go on: {name.command('resume')}" if has_begun(name) else ""
 
 
-Value = TypeVar("Value")
+def _unknown_variables() -> str:
+    """Return what to say of variables that are meant as settings and are none; empty if there are none."""
+    known = {name.upper() for name in (*Context.model_fields, *Limits.model_fields)}
+    known |= {f"SERVER_{name.upper()}" for name in ServerSettings.model_fields}
+    known.add(VARIABLE.removeprefix(ENVIRONMENT_PREFIX))
+    # What all of them begin with makes none of them alike.
+    given = {name: name.upper().removeprefix(ENVIRONMENT_PREFIX) for name in sorted(os.environ)}
+    return "; ".join(
+        f"{name} is no setting{nearest(short, known, ENVIRONMENT_PREFIX)}"
+        for name, short in given.items()
+        if name.upper() != short and short not in known
+    )
+
 
 STOP_SECONDS = 1.2
 """Seconds that a run has to end in order; checkpoints on disk are whole at any moment."""
@@ -95,7 +106,7 @@ STOPPING = (signal.SIGINT, signal.SIGTERM)
 SHOW_CURSOR = "\x1b[?25h"
 
 
-def run_interruptibly(work: Coroutine[Any, Any, Value], last_words: Callable[[], str]) -> Value:
+def run_interruptibly(work: Coroutine[Any, Any, Value], last_words: Callable[[], str] = lambda: NOTHING_BEGAN) -> Value:
     """Run a coroutine on a loop of its own; Ctrl-C or SIGTERM cancels it and raises `KeyboardInterrupt`.
 
     What does not stop by itself, such as a parser at work in a thread, is given up after `STOP_SECONDS` or a second

@@ -1,4 +1,4 @@
-"""A finished run as a document of its own."""
+"""A finished run in each format: as text, page, document, references or data."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from pathlib import Path
 
 from ..run.errors import UserMistake
 from .exports.bibliography import bibtex, csl_json
-from .exports.finished import Finished, finished_report
+from .exports.finished import finished_report
 from .output import report_text, run_json
 from .runs import Standing
-from .terminal import RunName
+from .terminal import OutputUnusable, RunName
 from .words import ExportFormat, Format, counted
 
 _SUFFIXES: dict[str, ExportFormat] = {
@@ -31,39 +31,20 @@ class NoReportYet(UserMistake):
     """The run has not come to its report."""
 
 
-class FileNeeded(UserMistake):
-    """The format cannot be printed."""
-
-
-class UnknownEnding(UserMistake):
-    """The name of the file ends as that of no format."""
-
-
 def chosen_format(wanted: ExportFormat | None, path: Path | None) -> ExportFormat:
-    """The format that is asked for, else that of the file's name, which without an ending is Markdown.
+    """Return the format that is asked for, else that of the file's name, which without an ending is Markdown.
 
-    Raises `FileNeeded`, or `UnknownEnding`.
+    Raises `OutputUnusable` for an unknown ending, and where a format that cannot be printed has no file.
     """
     chosen = wanted or _SUFFIXES.get(path.suffix.lower() if path else "")
     if chosen is None:
         known = ", ".join(filter(None, _SUFFIXES))
-        raise UnknownEnding(
+        raise OutputUnusable(
             f"--out {str(path)!r}: no format has this ending; these are known: {known}; or choose by --format"
         )
     if chosen in _UNPRINTABLE and path is None:
-        raise FileNeeded(f"--format {chosen} is not for printing: name a file with --out FILE.{chosen}")
+        raise OutputUnusable(f"--format {chosen} is not for printing: name a file with --out FILE.{chosen}")
     return chosen
-
-
-def export_content(standing: Standing, export_format: ExportFormat, name: RunName) -> str | bytes:
-    """The report in a format, or the whole run as JSON; raises `NoReportYet`, or `ExtraMissing` of the format."""
-    if standing.state.report is None:
-        raise no_report_yet(standing, name)
-    if export_format == "md":
-        return report_text(standing, "md")
-    if export_format == "json":
-        return run_json(standing)
-    return _written(finished_report(standing), export_format)
 
 
 def check_format(export_format: ExportFormat) -> None:
@@ -74,49 +55,55 @@ def check_format(export_format: ExportFormat) -> None:
         check_pdf()
 
 
+def export_content(standing: Standing, export_format: ExportFormat, name: RunName) -> str | bytes:
+    """Return the report in a format, or the whole run as JSON; raises `NoReportYet`, or `ExtraMissing`."""
+    if standing.state.report is None:
+        raise no_report_yet(standing, name)
+    # What writes a page or a document takes long to import, and other formats do without it.
+    match export_format:
+        case "md":
+            return report_text(standing, "md")
+        case "json":
+            return run_json(standing)
+        case "bibtex":
+            return bibtex(finished_report(standing).cited)
+        case "csl-json":
+            return csl_json(finished_report(standing).cited)
+        case "docx":
+            from .exports.word import report_docx
+
+            return report_docx(finished_report(standing))
+        case "pdf":
+            from .exports.page import report_pdf
+
+            return report_pdf(finished_report(standing))
+        case "html":
+            from .exports.page import report_page
+
+            return report_page(finished_report(standing))
+
+
 def answer_content(standing: Standing, wanted: Format | None, path: Path | None, name: RunName) -> str | bytes:
-    """The report as it is given to who has asked: in the wanted format, else as `export` would write the file."""
+    """Return the report for who has asked: in the wanted format, else as `export` would write the file."""
     if wanted or path is None:
         return report_text(standing, wanted or "md")
     return export_content(standing, chosen_format(None, path), name)
 
 
 def no_report_yet(standing: Standing, name: RunName) -> NoReportYet:
-    """The error where a run has no report, with how far it is and how it is gone on with."""
+    """Return the error for a run without a report, with how far it is and how it is resumed."""
     answer = " --answer TEXT" if standing.asks else ""
     return NoReportYet(
         f"The run {name.thread!r} has no report yet: {_how_far(standing)}. Go on: {name.command('resume')}{answer}"
     )
 
 
-def _written(finished: Finished, export_format: ExportFormat) -> str | bytes:
-    # What writes a page or a document takes long to import, and other commands do without it.
-    match export_format:
-        case "bibtex":
-            return bibtex(finished.cited)
-        case "csl-json":
-            return csl_json(finished.cited)
-        case "docx":
-            from .exports.word import report_docx
-
-            return report_docx(finished)
-        case "pdf":
-            from .exports.page import report_pdf
-
-            return report_pdf(finished)
-        case _:
-            from .exports.page import report_page
-
-            return report_page(finished)
-
-
 def _how_far(standing: Standing) -> str:
+    state = standing.state
     if standing.asks:
         return "it waits for an answer"
-    state = standing.state
     if state.steps:
-        done = sum(step.is_over for step in state.steps)
-        return f"it was stopped after its plan, with {counted(done, 'step')} done"
+        return f"it was stopped after its plan, with {counted(sum(step.is_over for step in state.steps), 'step')} done"
     if state.plan is None:
         return "it was stopped before its plan was written"
     done = sum(1 for finding in state.findings.values() if state.run and finding.question_id == state.run.id)

@@ -1,4 +1,4 @@
-"""Draws a run on a terminal while it works."""
+"""The view of a run on a terminal, redrawn in place while it works."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SHOWN_CHARACTERS = 4000
 
 
 def progress_view(title: str, is_terminal: bool) -> Progress:
-    """The view that fits the output."""
+    """Return the view that fits the output."""
     return LiveView(title) if is_terminal and os.environ.get("TERM") != "dumb" else PlainLines(title)
 
 
@@ -59,12 +59,12 @@ class LiveView(Progress):
     def __exit__(self, *error: Any) -> None:
         self.live.__exit__(*error)
 
-    def tell(self, words: str) -> None:
+    def print(self, text: str) -> None:
         """Print something above the view."""
-        self.live.console.print(Text(clean(words)))
+        self.live.console.print(Text(clean(text)))
 
     def take(self, packet: AnyPacket) -> None:
-        """Take a packet into the view."""
+        """Show a packet in the view."""
         branch = (packet.placement.turn_index, packet.placement.tab_index)
         if branch not in self.researchers:
             self.waits = describe(packet) if isinstance(packet, packets.CallDelayed | packets.CallContinued) else ""
@@ -73,12 +73,12 @@ class LiveView(Progress):
                 self.plan = ""
             case packets.PlanDelta():
                 self.plan += packet.content
-            case packets.OverallStop() if not is_completed(packet) and self.bill.calls:
+            case packets.OverallStop() if not is_completed(packet) and self.costs.calls:
                 # The view goes, this stays.
-                self.tell(self.bill.line)
+                self.print(self.costs.line)
             case packets.DocumentsIndexed() if packet.unread_total:
                 # The view goes, this stays.
-                self.tell(describe_index(packet))
+                self.print(describe_index(packet))
             case packets.DocumentsIndexed():
                 self.indexing = f"{packet.done} of {packet.total} documents indexed"
             case packets.ResearchAgentStart():
@@ -110,7 +110,7 @@ class LiveView(Progress):
             self.researchers[task.turn, task.position] = known
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """The view as it stands: lines that do not wrap, no more than the screen has."""
+        """Render the view: lines that do not wrap, no more than the screen has."""
         room = max(2, (options.max_height if options.height is None else options.height) - 1)
         header, work, words = self._header(), self._work(), self._words(console, options.max_width)
         # What happens now is more than what was planned, and the words that come are more than either.
@@ -123,11 +123,11 @@ class LiveView(Progress):
 
     def _header(self) -> Text:
         sources = set().union(*(researcher.sources for researcher in self.researchers.values()))
-        spent = f", {self.bill}" if self.bill.calls else ""
+        spent = f", {self.costs}" if self.costs.calls else ""
         return Text(f"{time.monotonic() - self.start:.0f} s, {counted(len(sources), 'source')}{spent}", style="bold")
 
     def _shown_plan(self) -> list[Text]:
-        """The plan; of one whose steps are shown below it, the titles alone."""
+        """Return the plan; if its steps are shown below it, only their titles."""
         if not self.plan:
             return [Text(self.activity or self.indexing or "starting", style="dim")]
         lines = clean(self.plan).strip().splitlines()
@@ -135,7 +135,7 @@ class LiveView(Progress):
         return [Text(line, style="cyan") for line in lines if not has_steps or not line.startswith(" ")]
 
     def _work(self) -> list[Text]:
-        """Who is at work on what, two lines each."""
+        """Return who is at work on what, two lines each."""
         lines: list[Text] = []
         for researcher in list(self.researchers.values())[-SHOWN_RESEARCHERS:]:
             style = "green" if researcher.is_done else "yellow"
@@ -147,7 +147,7 @@ class LiveView(Progress):
         return [*lines, *([Text(self.waits, style="bold yellow")] if self.waits else [])]
 
     def _words(self, console: Console, width: int) -> list[Text]:
-        """The words that are being written, in lines of this width."""
+        """Return the words that are being written, in lines of this width."""
         return list(Text(self.written.strip()).wrap(console, width)) if self.is_writing else []
 
 

@@ -1,4 +1,4 @@
-"""Tells of a run while it works, a line an event."""
+"""Progress of a run while it works: plain lines, packets as JSON lines, and what every view has in common."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Costs(NamedTuple):
     """Money, as far as it is known."""
 
     def plus(self, call: packets.CallFinished) -> Costs:
-        """The bill with one more call."""
+        """Return the costs with one more call."""
         tokens = self.tokens + call.input_tokens + call.output_tokens
         return Costs(self.calls + 1, tokens, self.usd + call.usd)
 
@@ -49,11 +49,11 @@ class Costs(NamedTuple):
 
 
 class Progress(ABC):
-    """Something that listens to the packets of a run."""
+    """A view of a run, which is given its packets."""
 
     def __init__(self, title: str) -> None:
         self.title = title
-        self.bill = Costs()
+        self.costs = Costs()
 
     def __enter__(self) -> Self:
         return self
@@ -63,31 +63,30 @@ class Progress(ABC):
 
     def begin(self, notices: Iterable[str] = ()) -> None:
         """Print the title, and what the user should know before anything is spent."""
-        for words in (self.title, *(f"Note: {notice}" for notice in notices)):
-            if words:
-                self.tell(words)
+        for text in filter(None, (self.title, *(f"Note: {notice}" for notice in notices))):
+            self.print(text)
 
     def __call__(self, packet: AnyPacket) -> None:
         """Take a packet."""
         if isinstance(packet, packets.CallFinished):
-            self.bill = self.bill.plus(packet)
+            self.costs = self.costs.plus(packet)
         self.take(packet)
 
-    def tell(self, words: str) -> None:
+    def print(self, text: str) -> None:
         """Print something that stays."""
-        say(words)
+        say(text)
 
     @abstractmethod
     def take(self, packet: AnyPacket) -> None:
-        """Show what a packet says."""
+        """Show a packet."""
 
     @abstractmethod
     def recall(self, state: ResearchState) -> None:
-        """Take in what a run that goes on has done before."""
+        """Show what a resumed run has done before."""
 
 
 def describe(packet: AnyPacket) -> str:
-    """A packet in words; empty for those that say nothing new to a reader of lines."""
+    """Return a packet in words; empty for those that say nothing new to a reader of lines."""
     match packet:
         case packets.ResearchAgentStart():
             return f"researching: {shorten(packet.research_task)}"
@@ -116,7 +115,7 @@ def describe(packet: AnyPacket) -> str:
 
 
 def describe_index(packet: packets.DocumentsIndexed) -> str:
-    """How far indexing is; at its end also what could not be read, the first few by name."""
+    """Return how far indexing is; at its end also what could not be read, the first few by name."""
     if not packet.unread_total:
         return f"documents indexed: {packet.done} of {packet.total}"
     named = [f"{one.path} ({one.reason})" for one in packet.unread]
@@ -127,7 +126,7 @@ def describe_index(packet: packets.DocumentsIndexed) -> str:
 
 
 def _describe_audit(audit: Audit) -> str:
-    """What the check of the report came to."""
+    """Return what the check of the report came to."""
     parts = [f"{audit.supported} of {counted(audit.cited, 'cited sentence')} supported"]
     parts += [f"{audit.repaired} repaired"] if audit.repaired else []
     parts += [f"{audit.marked} marked as not verified"] if audit.marked else []
@@ -135,7 +134,7 @@ def _describe_audit(audit: Audit) -> str:
 
 
 def _describe_step(packet: AnyPacket) -> str:
-    """As `describe`, of what the planned strategy alone tells."""
+    """Return a packet of the planned strategy in words."""
     match packet:
         case packets.Activity():
             return shorten(packet.text)
@@ -177,21 +176,21 @@ class PlainLines(Progress):
                 say(f"plan:\n{''.join(self.plan).strip()}")
             case packets.DocumentsIndexed() if packet.done == packet.total or packet.done % EVERY == 0:
                 say(describe_index(packet))
-            case packets.OverallStop() if not is_completed(packet) and self.bill.calls:
-                say(self.bill.line)
+            case packets.OverallStop() if not is_completed(packet) and self.costs.calls:
+                say(self.costs.line)
             case _ if is_report_start(packet):
                 say("writing the report")
             case _ if words := describe(packet):
                 say(f"[{place.turn_index}.{place.tab_index + 1}] {words}")
 
     def recall(self, state: ResearchState) -> None:
-        """Say where the run goes on."""
+        """Name the plan that the run goes on with."""
         if state.plan:
             self.title += f"\ngoing on with the plan:\n{state.plan.text}"
 
 
 def is_completed(stop: packets.OverallStop) -> bool:
-    """Whether the run has a report, of which the command says what all of it has cost."""
+    """Whether the run has a report; the command then says itself what the whole run has cost."""
     return stop.stop_reason in ("completed", "completed_with_gaps")
 
 
@@ -202,7 +201,7 @@ def is_report_start(packet: AnyPacket) -> bool:
 
 
 def shorten(words: str) -> str:
-    """The words in one line of bearable length."""
+    """Return a text as one line of bearable length."""
     line = " ".join(clean(words).split())
     return line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…"
 
@@ -216,14 +215,14 @@ class PacketLines(Progress):
         self.start = time.monotonic()
 
     def take(self, packet: AnyPacket) -> None:
-        """Print a packet; raises `ReaderGone`, which stops the run: it is told to nobody."""
+        """Print a packet; raises `ReaderGone`, which stops the run, if nobody reads it."""
         self.has_stopped = isinstance(packet, OverallStop)
         # ASCII alone, so that no reader's encoding matters.
         if not put_out(json.dumps(packet.model_dump(mode="json"))):
             raise ReaderGone
 
     def recall(self, state: ResearchState) -> None:
-        """Say nothing: packets tell of what happens now."""
+        """Print nothing: packets are about what happens now."""
 
     def close(self, message: str, *, is_cancelled: bool) -> None:
         """Print a stop, unless the stream ended with one: what went wrong may have done so before it began."""

@@ -18,17 +18,17 @@ from pydantic import BaseModel
 
 from ..evidence.checking.source_text import SourceText
 from ..library.roots import open_roots
-from ..models.local import offers
+from ..models.local import local_offers
 from ..models.resolve import check_models
 from ..records.report import Report
 from ..run.context import ROLES, Context
 from ..run.conversation import check_question
 from ..run.errors import DatabaseUnusable, UnknownSetting, UnknownThread, UserMistake
-from ..run.events.packets import OverallStop
+from ..run.events.packets import AnyPacket, OverallStop
 from ..run.limits import Limits
 from ..run.store.database import FILE_NAME, Database, open_database
 from ..run.store.lease import Lease
-from ..run.store.pages import Pages, noted, page_namespace
+from ..run.store.pages import Pages, note_value, page_namespace
 from ..state import ResearchState
 from ..tools.offer import check_tools
 from ..writing.basis import source_texts
@@ -36,6 +36,7 @@ from ..writing.decide_language import check_language
 from .embed import ResearchGraph, build_graph, read_context, thread_config, thread_id
 from .endings import KEPT
 from .progress import Progress
+from .replay import replay
 from .stream import apackets
 from .words import Strategy, default_strategy, strategy_of
 
@@ -51,7 +52,7 @@ class Kept(NamedTuple):
 
     async def read(self) -> dict[str, str]:
         """The notes: `name`, `json` (the settings) and `failure`, as far as there are any."""
-        return noted(await self.store.aget(page_namespace(thread_id(self.thread)), KEY)) or {}
+        return note_value(await self.store.aget(page_namespace(thread_id(self.thread)), KEY)) or {}
 
     async def choices(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """What is given, and where nothing is, what was given for the thread before, if it is a setting still."""
@@ -164,7 +165,7 @@ class RunBook(NamedTuple):
             notices = (*check_models(ROLES, context), *await asyncio.to_thread(check_language, context.language))
             await self._kept(thread).remember(choices, context)
             # In a thread, for it may wait a moment and has a loop of its own.
-            context = context.model_copy(update={"notices": await asyncio.to_thread(offers, context)})
+            context = context.model_copy(update={"notices": await asyncio.to_thread(local_offers, context)})
             view.begin((*notices, *context.notices))
             try:
                 return await self._run(graph, lease, thread, _message(snapshot, words), context, view)
@@ -172,6 +173,10 @@ class RunBook(NamedTuple):
                 if not snapshot.values and not await _has_begun(graph, thread):
                     await self.database.saver.adelete_thread(thread_id(thread))
                 raise
+
+    async def packets(self, standing: Standing) -> list[AnyPacket]:
+        """The packets of a run's latest question, as they were emitted."""
+        return await replay(self.database.store, thread_id(standing.thread), standing.state)
 
     async def resume(self, thread: str, answer: str, given: Mapping[str, Any], view: Progress) -> Standing:
         """Go on with a run that was stopped, or answer one that waits; a finished one is only read.

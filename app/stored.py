@@ -7,18 +7,18 @@ from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 
-from ..evidence.checking.verification import faults_of
+from ..evidence.checking.reaudit import faults_of
 from ..run.conversation import clean, mark_of
+from ..run.events.packets import AnyPacket
 from .begun import whole_name
-from .delivery import check_output, deliver
 from .endings import reported, run_interruptibly, stopped
 from .export import chosen_format, export_content
 from .options import data_folder
 from .output import report_text, run_json, run_line, run_page
 from .progress import PacketLines, PlainLines
-from .replay import UNFINISHED, replay
+from .replay import UNFINISHED
 from .runs import RunBook, Standing, has_runs, open_runs, unknown_thread
-from .terminal import RunName, put_out, say
+from .terminal import RunName, check_output, deliver, put_out, say
 from .words import DONE, FAILED, ExportFormat, Format
 
 
@@ -56,10 +56,10 @@ def replay_run(thread: str, data_dir: Path | None, lines: PacketLines | None) ->
     """Tell a run again as it was told while it worked, and print its report or what it asks; or its packets alone."""
 
     def work() -> int:
-        standing = _read(thread, data_dir)
+        standing, packets = read_packets(thread, data_dir)
         view = lines or PlainLines("\n".join([f"Run {clean(thread)}", *_talk(standing)]))
         view.begin()
-        for packet in replay(standing.state):
+        for packet in packets:
             view(packet)
         if lines is None:
             _tell_end(standing, RunName(clean(thread), data_dir))
@@ -132,6 +132,16 @@ def _read(thread: str, data_dir: Path | None) -> Standing:
             return found
 
     return run_interruptibly(standing(), partial(stopped, RunName("", data_dir)))
+
+
+def read_packets(thread: str, data_dir: Path | None) -> tuple[Standing, list[AnyPacket]]:
+    """A stored run, and the packets of its latest question."""
+
+    async def both() -> tuple[Standing, list[AnyPacket]]:
+        async with kept_run(RunName(thread, data_dir)) as (book, standing):
+            return standing, await book.packets(standing)
+
+    return run_interruptibly(both(), partial(stopped, RunName("", data_dir)))
 
 
 async def _line(book: RunBook, thread: str) -> str:

@@ -1,4 +1,4 @@
-"""What is said to the user and asked of them, without harm to the terminal or to a pipe."""
+"""Standard output, standard error and files: what is printed, asked and written, without harm to terminal or pipe."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import NamedTuple, TextIO
 import click
 
 from ..run.conversation import clean
-from ..run.errors import DeepResearchError
+from ..run.errors import DeepResearchError, UserMistake
+from .words import Format
 
 
 class Unprintable(DeepResearchError):
@@ -91,3 +92,55 @@ def is_terminal(stream: TextIO | None) -> bool:
 def _abandon(stream: TextIO) -> None:
     # The interpreter flushes both streams at its end and would complain about what is left in them.
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+class OutputUnusable(UserMistake):
+    """The report could not be written where, or in the form in which, it is wanted."""
+
+
+class Output(NamedTuple):
+    """Where the report goes."""
+
+    path: Path | None
+    """The file; none: standard output."""
+    format: Format | None
+    """What is asked for; none: what the name of the file says."""
+
+
+def check_output(path: Path | None) -> None:
+    """Raise `OutputUnusable` if it can be seen before the run that the report could not be written."""
+    if path is None:
+        return
+    if path.is_dir():
+        raise OutputUnusable(f"--out {str(path)!r}: this is a folder; name a file.")
+    if not path.parent.is_dir():
+        raise OutputUnusable(f"--out {str(path)!r}: there is no folder {str(path.parent)!r}.")
+    is_new = not path.exists()
+    try:
+        # A folder can refuse what its permissions allow.
+        if is_new or path.is_file():
+            path.open("ab").close()
+    except OSError as error:
+        raise OutputUnusable(f"--out {str(path)!r}: it cannot be written here ({error.strerror}).") from None
+    if is_new:
+        path.unlink()
+
+
+def deliver(report: str | bytes, path: Path | None) -> bool:
+    """Write the report, or print it where it cannot be written; returns whether it went where it was wanted.
+
+    Bytes are never printed.
+    """
+    if path is None:
+        put_out(str(report))
+        return True
+    try:
+        path.write_bytes(report if isinstance(report, bytes) else f"{report}\n".encode())
+    except OSError as error:
+        is_printed = isinstance(report, str)
+        complain(f"--out {str(path)!r}: {error.strerror}.{' The report is printed instead.' if is_printed else ''}")
+        if is_printed:
+            put_out(str(report))
+        return False
+    say(f"Report written to {path}")
+    return True

@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
 from deep_research import Library
 from deep_research.evaluation.asking import path_below
@@ -20,6 +19,7 @@ DOCUMENTS = 5
 """Documents that the baseline cites."""
 SENTENCES = 2
 """Sentences that it quotes of each."""
+BASELINE = f"BM25, {DOCUMENTS} documents, {SENTENCES} sentences each"
 
 _SCHEMA = """
 CREATE TABLE documents (id INTEGER PRIMARY KEY, path TEXT, title TEXT, text TEXT);
@@ -36,27 +36,21 @@ _LEAST_WORDS = 4
 """Words of a sentence; shorter lines are headings."""
 
 
-class Found(NamedTuple):
-    """A document that fits a question."""
-
-    path: str
-    title: str
-    text: str
-
-
 class Baseline:
-    """The documents, and how often each word stands in them."""
+    """An index of the documents."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         (self._documents,) = connection.execute("SELECT count(*) FROM documents").fetchone()
 
     def report(self, question_id: str, question: str) -> Report:
-        """The sentences that fit best of the documents that fit best, each cited."""
+        """Return the sentences that fit best of the documents that fit best, each cited."""
         begin = time.perf_counter()
-        found, weights = self._found(question), self._weights(question)
-        paragraphs = [_paragraph(number, one.text, weights) for number, one in enumerate(found, 1)]
-        sources = [Cited(n=number, path=one.path, title=one.title) for number, one in enumerate(found, 1)]
+        match = " OR ".join(f'"{word}"' for word in dict.fromkeys(re.findall(r"\w+", question)))
+        found = self._connection.execute(_BEST, (match, DOCUMENTS)).fetchall() if match else []
+        weights = self._weights(question)
+        paragraphs = [_best_sentences(number, text, weights) for number, (*_, text) in enumerate(found, 1)]
+        sources = [Cited(n=number, path=path, title=title) for number, (path, title, _) in enumerate(found, 1)]
         return Report(
             id=question_id,
             question=question,
@@ -65,12 +59,8 @@ class Baseline:
             sources=tuple(sources),
         )
 
-    def _found(self, question: str) -> list[Found]:
-        match = " OR ".join(f'"{word}"' for word in dict.fromkeys(re.findall(r"\w+", question)))
-        return [Found(*row) for row in self._connection.execute(_BEST, (match, DOCUMENTS))] if match else []
-
     def _weights(self, question: str) -> dict[str, float]:
-        """How rare each word of the question is, as BM25 weighs it."""
+        """Return how rare each word of the question is, as BM25 weighs it."""
         weights = {}
         for word in set(normalized(question).split()):
             row = self._connection.execute("SELECT doc FROM counts WHERE term = ?", (word,)).fetchone()
@@ -94,13 +84,13 @@ def open_baseline(library: Library, corpus: Path) -> Iterator[Baseline]:
         yield Baseline(connection)
 
 
-def markdown_of(report: Report) -> str:
-    """The report for a reader, in the form of all others."""
+def render_report(report: Report) -> str:
+    """Return the report as Markdown, in the form of all others."""
     sources = [f"- [{source.n}] {source.title or source.path} — {source.path}" for source in report.sources]
     return "\n".join([report.text, "", "## Sources", "", *sources, ""]) if sources else f"{report.text}\n"
 
 
-def _paragraph(number: int, text: str, weights: Mapping[str, float]) -> str:
+def _best_sentences(number: int, text: str, weights: Mapping[str, float]) -> str:
     parts = (part.strip() for part in _SENTENCE_END.split(text))
     sentences = [part for part in parts if len(part.split()) >= _LEAST_WORDS and not part.startswith("#")]
     worth = [sum(weights[word] for word in weights.keys() & set(normalized(one).split())) for one in sentences]

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+import click
+
+from deep_research.evaluation.intervals import bootstrap, sign_test
 from deep_research.evaluation.measures import MEASURES, Measure
-from deep_research.evaluation.questions import Mistake
-from deep_research.evaluation.summary import Row, bootstrap, cell, shown, sign_test, table
+from deep_research.evaluation.summary import Row, cell, in_unit, table
 
 
 class Change(NamedTuple):
@@ -25,14 +27,9 @@ class Change(NamedTuple):
     worse: tuple[str, ...]
     same: int
 
-    @property
-    def chance(self) -> float:
-        """How likely so uneven a result is without any cause (sign test)."""
-        return sign_test(len(self.better), len(self.worse))
-
 
 def changes(before: Mapping[str, Row], after: Mapping[str, Row]) -> Iterator[Change]:
-    """What changed, measure by measure; those that no question has are left out."""
+    """Yield what changed, measure by measure; those that no question has are left out."""
     common = [key for key in before if key in after]
     for measure in MEASURES:
         pairs = {
@@ -41,14 +38,14 @@ def changes(before: Mapping[str, Row], after: Mapping[str, Row]) -> Iterator[Cha
             if measure.key in before[key].run and measure.key in after[key].run
         }
         if pairs:
-            yield _change(measure, pairs)
+            yield _change_of(measure, pairs)
 
 
-def comparison_page(before: Mapping[str, Row], after: Mapping[str, Row], names: tuple[str, str]) -> str:
-    """The comparison of two runs of these names as Markdown; raises `Mistake` if they have no question in common."""
+def render_comparison(before: Mapping[str, Row], after: Mapping[str, Row], names: tuple[str, str]) -> str:
+    """Return the comparison of two runs as Markdown; raises `UsageError` if they have no question in common."""
     common = before.keys() & after.keys()
     if not common:
-        raise Mistake("The runs have no question in common.")
+        raise click.UsageError("The runs have no question in common.")
     found = list(changes(before, after))
     only_a, only_b = len(before) - len(common), len(after) - len(common)
     head = f"{len(common)} questions are in both, {only_a} in A only, {only_b} in B only."
@@ -63,7 +60,7 @@ _NOTES = (
 )
 
 
-def _change(measure: Measure, pairs: Mapping[str, tuple[float, float]]) -> Change:
+def _change_of(measure: Measure, pairs: Mapping[str, tuple[float, float]]) -> Change:
     sign = -1 if measure.better == "less" else 1
     gains = {key: sign * (after - before) for key, (before, after) in pairs.items()}
     differences = [after - before for before, after in pairs.values()]
@@ -86,9 +83,15 @@ def _table(found: Sequence[Change]) -> str:
 def _line(change: Change) -> list[str]:
     measure, unit = change.measure, 100 if change.measure.is_share else 1
     difference = f"{unit * (change.after - change.before):+.1f} ({unit * change.low:+.1f} to {unit * change.high:+.1f})"
-    counts = (len(change.better), len(change.worse), change.same)
-    sides = (shown(measure, change.before), shown(measure, change.after))
-    return [measure.title, *sides, difference, *map(str, counts), f"{change.chance:.3f}"]
+    better, worse = len(change.better), len(change.worse)
+    sides = (in_unit(measure, change.before), in_unit(measure, change.after))
+    return [
+        measure.title,
+        *sides,
+        difference,
+        *map(str, (better, worse, change.same)),
+        f"{sign_test(better, worse):.3f}",
+    ]
 
 
 def _id_lines(change: Change) -> Iterator[str]:

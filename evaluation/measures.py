@@ -1,4 +1,4 @@
-"""What is measured about a report, given what is known of its question's answer."""
+"""The measures: how good a report is, given what is known of its question's answer."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from deep_research.evaluation.questions import Question
 from deep_research.evaluation.reports import Report
 from deep_research.evaluation.wording import (
     cited_numbers,
-    holds,
+    contains_answer,
     lead,
     passages,
     without_markers,
@@ -50,8 +50,8 @@ BY_KEY = {measure.key: measure for measure in MEASURES}
 _OF_ABSTENTION = {True: "abstained_wrongly", False: "abstained_rightly", None: "abstained"}
 
 
-def judge(question: Question, report: Report | None) -> Figures:
-    """The figures of a report; without one, nothing was found and nothing said."""
+def measure_report(question: Question, report: Report | None) -> Figures:
+    """Return the figures of a report; without one, nothing was found and nothing said."""
     figures = dict(_gold_figures(question, report))
     figures[_OF_ABSTENTION[question.is_answerable]] = float(report is not None and not report.answered)
     if report:
@@ -65,8 +65,8 @@ def _gold_figures(question: Question, report: Report | None) -> Iterator[tuple[s
         return
     text = without_question(report.text, question.question) if report else ""
     if question.answers:
-        yield "answer", float(holds(without_markers(text), question.answers))
-        yield "answer_in_lead", float(holds(lead(text), question.answers))
+        yield "answer", float(contains_answer(without_markers(text), question.answers))
+        yield "answer_in_lead", float(contains_answer(lead(text), question.answers))
     if question.answers and question.gold_docs:
         yield "answer_grounded", float(_is_grounded(text, question, report))
     if question.gold_docs:
@@ -77,7 +77,7 @@ def _gold_figures(question: Question, report: Report | None) -> Iterator[tuple[s
 
 
 def _cited(report: Report | None) -> set[str]:
-    """The documents that the text cites."""
+    """Return the documents that the text cites."""
     numbers = cited_numbers(report.text) if report else set()
     return {source.path for source in report.sources if source.n in numbers} if report else set()
 
@@ -86,6 +86,6 @@ def _is_grounded(text: str, question: Question, report: Report | None) -> bool:
     stating = set(question.answer_docs or question.gold_docs)
     numbers = {source.n for source in report.sources if source.path in stating} if report else set()
     return any(
-        numbers & cited_numbers(passage) and holds(without_markers(passage), question.answers)
+        numbers & cited_numbers(passage) and contains_answer(without_markers(passage), question.answers)
         for passage in passages(text)
     )

@@ -1,4 +1,4 @@
-"""What an evaluation keeps: a report for each question, and what the run was."""
+"""The folder of an evaluation: a report for each question, and the settings that they were made with."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import re
 from pathlib import Path
 from typing import Literal
 
+import click
 from pydantic import BaseModel, ConfigDict, ValidationError, computed_field
 
-from deep_research.evaluation.questions import Mistake
 from deep_research.evaluation.wording import abstains
 
 _PLAIN_ID = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,119}")
@@ -47,12 +47,12 @@ class Report(BaseModel):
     @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorated property; pydantic's docs say so
     @property
     def answered(self) -> bool:
-        """Whether it gives an answer, in place of saying that there is none."""
+        """Whether it gives an answer, rather than saying that there is none."""
         return not abstains(self.text)
 
 
 class Settings(BaseModel):
-    """By what a run's reports were made."""
+    """What the reports of a run were made with."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -61,14 +61,14 @@ class Settings(BaseModel):
     strategy: Literal["orchestrated", "planned"]
 
 
-class Shelf:
+class ReportFolder:
     """A folder of reports: `<id>.md` to read, `<id>.json` to measure."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
+        self._folder = folder
 
     def read(self, question_id: str, question: str) -> Report | None:
-        """The report of a question, if there is one that was written for these very words."""
+        """Return the report of a question, if there is one that was written for these very words."""
         try:
             report = Report.model_validate_json(self._file(question_id, "json").read_bytes())
         except (OSError, ValidationError):
@@ -77,26 +77,16 @@ class Shelf:
 
     def write(self, report: Report, markdown: str) -> None:
         """Keep a report; the file to measure comes last, so that one that is there is whole."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        self._folder.mkdir(parents=True, exist_ok=True)
         write_text(self._file(report.id, "md"), markdown)
         write_text(self._file(report.id, "json"), report.model_dump_json(indent=2) + "\n")
 
-    def has_reports(self) -> bool:
-        """Whether there is any."""
-        return any(self.folder.glob("*.json"))
-
-    def clear(self) -> None:
-        """Remove all reports."""
-        for kind in ("json", "md"):
-            for file in self.folder.glob(f"*.{kind}"):
-                file.unlink()
-
     def _file(self, question_id: str, kind: str) -> Path:
-        return self.folder / f"{file_name(question_id)}.{kind}"
+        return self._folder / f"{file_name(question_id)}.{kind}"
 
 
 def file_name(question_id: str) -> str:
-    """The name under which a question's files stand: its id, or where that is no plain name, one made from it.
+    """Return the name of a question's files: its id, or a name made from it where that is not a plain name.
 
     Names that are made hold a `~`, which no plain one does, so that two ids never share a name.
     """
@@ -106,34 +96,24 @@ def file_name(question_id: str) -> str:
     return f"{stem}~{hashlib.sha256(question_id.encode()).hexdigest()[:16]}"
 
 
-def claim_folder(out: Path, settings: Settings, is_fresh: bool) -> Shelf:
-    """The reports below `out`, which are of these settings from now on; raises `Mistake` if they are of others."""
-    shelf, file = Shelf(out / "reports"), out / "settings.json"
-    if is_fresh and file.exists():
-        shelf.clear()
-    elif shelf.has_reports() and (kept := _settings_in(file)) and kept != settings:
+def open_reports(out: Path, settings: Settings) -> ReportFolder:
+    """Return the folder of reports below `out`; raises `UsageError` if it holds some of other settings."""
+    file, folder = out / "settings.json", out / "reports"
+    try:
+        kept = Settings.model_validate_json(file.read_bytes())
+    except (OSError, ValidationError):
+        kept = settings
+    if kept != settings and any(folder.glob("*.json")):
         names = [name for name in Settings.model_fields if getattr(kept, name) != getattr(settings, name)]
         different = ", ".join(f"{name} {str(getattr(kept, name))!r}" for name in names)
-        raise Mistake(
-            f"--out {out}: it holds a run with another setting: {different}. Name another folder, or --fresh."
-        )
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        write_text(file, settings.model_dump_json(indent=2) + "\n")
-    except OSError as error:
-        raise Mistake(f"--out {out}: it cannot be written to: {error.strerror}.") from error
-    return shelf
-
-
-def _settings_in(file: Path) -> Settings | None:
-    try:
-        return Settings.model_validate_json(file.read_bytes())
-    except (OSError, ValidationError):
-        return None
+        raise click.UsageError(f"--out {out}: it holds a run with another setting: {different}. Name another folder.")
+    out.mkdir(parents=True, exist_ok=True)
+    write_text(file, settings.model_dump_json(indent=2) + "\n")
+    return ReportFolder(folder)
 
 
 def write_text(file: Path, text: str) -> None:
-    """Put a text in the place of a file in one step: whoever reads it sees the old one or the new one."""
+    """Replace a file in one step: whoever reads it sees the old text or the new one."""
     part = file.with_name(f"{file.name}.part")
     part.write_text(text, encoding="utf-8")
     part.replace(file)

@@ -1,10 +1,12 @@
-"""The words of reports and answers, found in each other; whether a report says that there is no answer."""
+"""Find the words of an answer in a report, and tell whether the report says that there is no answer."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
+
+from deep_research.evidence.citations.labels import all_labels
 
 LEAD_WORDS = 120
 """Words that count as the beginning of a report."""
@@ -18,51 +20,51 @@ _UNSPACED = re.compile(
 _MARKER = re.compile(r"\[(\d{1,6}(?:, ?\d{1,6})*)\]")
 _HEADING = re.compile(r"^\s{0,3}#{1,6}\s.*$", re.MULTILINE)
 _PASSAGE_END = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*+]|\d+[.)])\s)")
-_PARTS_OF_WORDS = ("L", "M", "N")
+_SENTENCE_END = re.compile(r"(?<=[.!?])(?:\s*\[\d[\d, ]*\])*\s+|(?<=[。！？])(?:\s*\[\d[\d, ]*\])*|\n+")
 
 
 def normalized(text: str) -> str:
-    """The words alone, one space between them: no case, accents, punctuation, or English articles."""
+    """Return the words alone, one space between them: no case, accents, punctuation, or English articles."""
     folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
     spaced = _UNSPACED.sub(r" \1 ", unicodedata.normalize("NFC", _ACCENTS.sub("", folded)))
-    bare = "".join(char if unicodedata.category(char)[0] in _PARTS_OF_WORDS else " " for char in spaced)
+    bare = "".join(char if unicodedata.category(char)[0] in "LMN" else " " for char in spaced)
     return " ".join(word for word in bare.split() if word not in _ARTICLES)
 
 
-def holds(text: str, answers: Iterable[str]) -> bool:
+def contains_answer(text: str, answers: Iterable[str]) -> bool:
     """Whether one of the answers stands in the text as whole words."""
     within = f" {normalized(text)} "
     return any(f" {words} " in within for answer in answers if (words := normalized(answer)))
 
 
 def without_question(text: str, question: str) -> str:
-    """The text without the question itself, which may name the answer among others."""
+    """Return the text without the question itself, which may name the answer among others."""
     words = question.strip().rstrip("?？. ").split()
     return re.sub(r"\s+".join(map(re.escape, words)), " ", text, flags=re.IGNORECASE) if words else text
 
 
 def without_markers(text: str) -> str:
-    """The text without its citations."""
+    """Return the text without its citations."""
     return _MARKER.sub(" ", text)
 
 
 def cited_numbers(text: str) -> set[int]:
-    """The numbers that a text cites."""
+    """Return the numbers that a text cites."""
     return {int(number) for found in _MARKER.finditer(text) for number in found[1].split(",")}
 
 
 def words_of(text: str) -> list[str]:
-    """What a reader counts as words: what spaces separate, and single characters where there are none."""
+    """Return what a reader counts as words: what spaces separate, and single characters where there are none."""
     return _UNSPACED.sub(r" \1 ", without_markers(text)).split()
 
 
 def lead(text: str) -> str:
-    """The first words of a report, headings and citations left out."""
+    """Return the first words of a report, headings and citations left out."""
     return " ".join(words_of(_HEADING.sub(" ", text))[:LEAD_WORDS])
 
 
 def passages(text: str) -> Iterator[str]:
-    """Its paragraphs and list items."""
+    """Return its paragraphs and list items."""
     return (passage for passage in _PASSAGE_END.split(text) if passage.strip())
 
 
@@ -90,71 +92,27 @@ _OF_ANYTHING = re.compile(
     r"|\bunanswerable\b|\binsufficient\s+(?:information|evidence)\b",
     re.IGNORECASE,
 )
-_ELSEWHERE = (
-    (
-        r"\b(?:dokumente?n?|quellen?|unterlagen|texte?n?)\b",
-        r"\bnichts?\b|\bkeine?\w*",
-        r"\b(?:be)?antwort|\bnenn|\bsag|\benthalt|\berwähn",
-    ),
-    (r"\b(?:documenten?|bronnen|teksten)\b", r"\bniets?\b|\bgeen\b", r"\b(?:be)?antwoord|\bnoem|\bzeg|\bvermeld"),
-    (
-        r"\b(?:documents?|sources?|textes?)\b",
-        r"\bne\b|\bn['’]|\baucun",
-        r"\brépon|\bmentionn|\bcontien|\bdi(?:t|sent)\b",
-    ),
-    (
-        r"\b(?:documentos?|fuentes?|textos?)\b",
-        r"\bno\b|\bning[uú]n|\bnada\b",
-        r"\brespond|\bmenciona|\bcontien|\bdicen?\b",
-    ),
-    (
-        r"\b(?:documentos?|fontes?|textos?)\b",
-        r"\bnão\b|\bnenhum|\bnada\b",
-        r"\brespond|\bmenciona|\bcont[eé]m|\bdizem?\b",
-    ),
-    (r"\b(?:documenti|documento|fonti|testi)\b", r"\bnon\b|\bnessun", r"\brispond|\bmenziona|\bconten|\bdic"),
-    (r"\b(?:dokument\w*|źródł\w*)\b", r"\bnie\b|\bżad", r"\bodpowiad|\bwspomina|\bzawiera|\bmówi"),
-    (r"\b(?:документ\w*|источник\w*)\b", r"\bне\b|\bнет\b|\bникак", r"\bотвеча|\bупомина|\bсодерж|\bговор"),
-    (r"مستندات|وثائق|مصادر", r"\b(?:لا|لم|ليس)\b", r"تجيب|تذكر|تحتوي"),
-    (r"文献|文档|资料|来源", r"没有|未|不", r"回答|提到|提及|说明"),
-    (r"文書|資料|出典", r"ません|ない|ず", r"答え|述べ|触れ|含ま"),
-    (r"문서|자료|출처", r"않|없", r"답|언급|포함"),
-)
-"""In other languages: what a document is called, a negation, what documents do. A sentence with all three abstains,
-unless it cites one."""
-_SENTENCE_END = re.compile(r"(?<=[.!?])(?:\s*\[\d[\d, ]*\])*\s+|(?<=[。！？])(?:\s*\[\d[\d, ]*\])*|\n+")
 
 
 def abstains(text: str) -> bool:
-    """Whether the beginning of a report says that there is no answer in the documents.
+    """Whether the beginning of a report says that the documents do not answer the question.
 
-    Said in English it may be worded in many ways; in the other languages of reports only as a plain statement.
+    In English it may be worded in many ways; in other languages only as this project's own reports say it.
     """
-    return any(map(_says_so, _first_sentences(text)))
+    own = tuple(labels.unanswered for labels in all_labels().values())
+    return any(
+        sentence.strip().startswith(own)
+        or _OF_DOCUMENTS.search(sentence)
+        or (not cited_numbers(sentence) and _OF_ANYTHING.search(sentence))
+        for sentence in _first_sentences(text)
+    )
 
 
-def _says_so(sentence: str) -> bool:
-    if _OF_DOCUMENTS.search(sentence):
-        return True
-    if cited_numbers(sentence):
-        return False
-    return _OF_ANYTHING.search(sentence) is not None or any(_has_all(parts, sentence) for parts in _ELSEWHERE)
-
-
-def _has_all(parts: tuple[str, ...], sentence: str) -> bool:
-    return all(re.search(part, sentence, re.IGNORECASE) for part in parts)
-
-
-def _first_sentences(text: str) -> list[str]:
-    """The sentences that begin within the lead, with the citations behind them; no headings."""
-    found, begin, count = [], 0, 0
-    ends = [*(match.end() for match in _SENTENCE_END.finditer(text)), len(text)]
-    for end in ends:
+def _first_sentences(text: str) -> Iterator[str]:
+    """Yield the sentences that begin within the lead, with the citations behind them; no headings."""
+    begin, count = 0, 0
+    for end in [*(match.end() for match in _SENTENCE_END.finditer(text)), len(text)]:
         sentence, begin = text[begin:end], end
-        if sentence.lstrip().startswith("#"):
-            continue
-        if count >= LEAD_WORDS:
-            break
-        found.append(sentence)
-        count += len(words_of(sentence))
-    return found
+        if count < LEAD_WORDS and not sentence.lstrip().startswith("#"):
+            yield sentence
+            count += len(words_of(sentence))

@@ -12,92 +12,52 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from .text.prose import Section, paragraphs_of, prose_of, sections_of, without_names
 from .text.stems import sought_words
+from .text.words import WORDS
 
 if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier
 
 
-class Lead(NamedTuple):
-    """What makes a language evident."""
+class Threshold(NamedTuple):
+    """What is required for a language to be detected by its commonest words."""
 
     fewest: int
-    """Common words of the language that there must be,"""
+    """Common words of the language at least."""
     share: float
-    """the share of all words that they must be,"""
+    """Their share of all words at least."""
     ahead: float
-    """and how many times as many they must be as of any other language."""
+    """How many times as many they must be as those of any other language."""
 
 
-IN_TEXT = Lead(4, 0.1, 1.5)
-"""By which the words of a text are cut: a mistake costs a few forms of words."""
-IN_QUESTION = Lead(2, 0.1, 1.5)
+IN_TEXT = Threshold(4, 0.1, 1.5)
+"""For stemming the words of a text: a mistake costs a few forms of words."""
+IN_QUESTION = Threshold(2, 0.1, 1.5)
 """The same for a question, which has few words."""
-BEYOND_DOUBT = Lead(3, 0.25, 3)
-"""In which a reader is answered, and where nothing else is asked: a mistake spoils the report."""
-AS_EXPECTED = Lead(2, 0.15, 3)
-"""The same where a text should be in a language, and probably is."""
+BEYOND_DOUBT = Threshold(3, 0.25, 3)
+"""For the language of a report, where nothing else is asked: a mistake spoils the report."""
 APART = frozenset({"de", "en", "es", "fr", "nl"})
-"""Languages that can be beyond doubt: the others have near relations that are not in the table, as Bulgarian is."""
-_COMMON = {
-    "en": """a an do does the of and to in is was that for it with as on are were by this from which have has had be at
-        not they their who what when where how why did these its been than into about between whose there""",
-    "de": """der die das und ist war nicht mit von zu den dem des ein eine einer eines auf für im sich auch als bei
-        nach werden wird wurde wurden über waren wann wer wie wo welche""",
-    "nl": """de het een en van is was niet met voor op te dat die aan zijn werd ook naar uit bij worden om door over
-        wanneer wie wat waar waarom hoe werden""",
-    "fr": """le la les de des et est une du dans pour qui que par sur avec au aux ce cette sont pas plus ont il elle
-        était quand où quel quelle comment pourquoi leur ses""",
-    "es": """el la los las y es en de del una para que por con se su fue como más al lo sus son entre pero también había
-        qué quién cuándo dónde cuál cómo era donde sus""",
-    "it": """il la di e che è un una per con non del della dei delle gli nel nella si sono come più anche alla dal era
-        quando dove chi quale""",
-    "pt": """o a os as e é de do da dos das em um uma para que por com não na nos se foi mais como ao pela pelo são
-        quando onde quem qual""",
-    "sv": "och att det som en är på av för med den till i har inte om ett var från men de vid efter sin blev vad vem",
-    "da": "og at det som en er på af for med den til i har ikke om et var fra men de ved efter sin blev hvad hvornår",
-    "no": "og å det som en er på av for med den til i har ikke om et var fra men de ved etter sin ble hva når hvem",
-    "fi": """ja on ei se että oli hän mutta ovat kun niin myös joka tai kuin sen vuonna mukaan jo ole hänen voi olla
-        mikä milloin kuka missä""",
-    "ru": """и в не на что с он как это по к из у за от так для его все была был было они при до или также когда где
-        кто какой""",
-}
+"""Languages that can be beyond doubt; the others have near relatives that are not in the table, such as Bulgarian."""
+_WITH_COMMON_WORDS = ("en", "de", "nl", "fr", "es", "it", "pt", "sv", "da", "no", "fi", "ru")
 
 
-def evident(words: Sequence[str], lead: Lead) -> str:
-    """ISO 639-1 code of the language whose commonest words are among these; empty if that is not evident."""
+def language_by_words(words: Sequence[str], lead: Threshold) -> str:
+    """Return the ISO 639-1 code of the language whose commonest words are among these; empty if that is not clear."""
     owners = _owners()
     hits = Counter(chain.from_iterable(owners[word] for word in words if word in owners))
     (best, most), (_, next_most) = [*hits.most_common(2), ("", 0), ("", 0)][:2]
     return best if most >= max(lead.fewest, lead.share * len(words), lead.ahead * next_most) else ""
 
 
-def evident_language(text: str) -> str:
-    """ISO 639-1 code of the language in which a text is beyond doubt; empty if there is none."""
-    found = evident(sought_words(text), BEYOND_DOUBT)
+def language_beyond_doubt(text: str) -> str:
+    """Return the ISO 639-1 code of a language in which the text certainly is; empty if there is none."""
+    found = language_by_words(sought_words(text), BEYOND_DOUBT)
     return found if found in APART else ""
-
-
-def is_evidently(text: str, code: str) -> bool:
-    """Whether a text that should be in a language is, beyond doubt.
-
-    A word that several languages share speaks for none of them against another: so few sections of English texts of the
-    web (1 in 100 instead of 6) need the large model of `language`.
-    """
-    words, owners = sought_words(text), _owners()
-    common = [owners[word] for word in words if word in owners]
-    own = [codes for codes in common if code in codes]
-    others = Counter(chain.from_iterable(codes for codes in common if code not in codes))
-    alone, most = sum(len(codes) == 1 for codes in own), max(others.values(), default=0)
-    lead = AS_EXPECTED
-    return (
-        code in APART and len(own) >= max(lead.fewest, lead.share * len(words)) and alone >= max(1, lead.ahead * most)
-    )
 
 
 @cache
 def common_words() -> Mapping[str, frozenset[str]]:
-    """The commonest words by the code of their language."""
-    return {code: frozenset(words.split()) for code, words in _COMMON.items()}
+    """Return the commonest words by the code of their language."""
+    return {code: frozenset(WORDS[f"common_{code}"].split()) for code in _WITH_COMMON_WORDS}
 
 
 @cache
@@ -113,39 +73,39 @@ OTHERS = (
     "af am az be bg ca cy et eu ga gl gu hr hy is ka kk km kn lo lt lv mk ml mn mr ms my ne pa ps si sk sl sq sr sw "
     "ta te tl ur uz"
 )
-"""Codes of further languages that are told apart."""
+"""Codes of further languages that can be detected."""
 OTHERS_WEIGHT = 0.3
-"""How likely one of these is beside a common one, before a word was read."""
+"""Prior probability of one of these, relative to a common one."""
 SURE = 0.7
 """Likelihood from which on the language of a question counts as known."""
 FOREIGN = 0.9
-"""Likelihood from which on a passage counts as written in another language than it should be."""
+"""Likelihood from which on a text counts as written in another language than it should be."""
 LEAST_LETTERS = 60
-"""Letters of prose that say anything about the language of a passage; Chinese, Japanese and Korean count thrice."""
+"""Letters of prose that a language is detected from; Chinese, Japanese and Korean ones count thrice."""
 KIN = (
     *({"da", "nn", "no"}, {"bs", "hr", "sh", "sr"}, {"id", "ms"}, {"gl", "pt"}, {"cs", "sk"}, {"af", "nl"}),
     *({"bg", "mk"}, {"hi", "mr", "ne"}, {"fa", "ps"}),
 )
-"""Languages that are too near to each other to call one of them foreign beside the other."""
+"""Languages too similar to call one of them foreign beside the other."""
 _DENSE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
-def language_of(question: str) -> str:
-    """ISO 639-1 code of the language that a question is asked in; empty if that is not sure, as with names alone."""
+def detect_language(question: str) -> str:
+    """Return the ISO 639-1 code of the language of a question; empty if that is not certain, as with names alone."""
     prose = prose_of(question) or question
-    # Other languages have near relations that a few words do not tell apart.
-    if evident_language(prose) == "en":
+    # A few words do not distinguish other languages from their relatives.
+    if language_beyond_doubt(prose) == "en":
         return "en"
     code, likelihood = _best(_likelihoods(prose.lower() if prose.isupper() else prose, ""))
     return code if likelihood >= SURE else ""
 
 
 def is_written_in(passage: str, code: str) -> bool | None:
-    """Whether a Markdown text is written in the language of this ISO 639-1 code; none where that cannot be told."""
+    """Whether a Markdown text is written in the language of this ISO 639-1 code; none if that is not certain."""
     prose = prose_of(passage)
     if not code or _letters(prose) < LEAST_LETTERS:
         return None
-    if is_evidently(prose, code):
+    if language_beyond_doubt(prose) == code:
         return True
     likelihoods = _likelihoods(prose, code)
     if code not in likelihoods:
@@ -157,10 +117,10 @@ def is_written_in(passage: str, code: str) -> bool | None:
 
 
 def foreign_sections(markdown: str, code: str) -> list[Section]:
-    """The sections of a text that are surely written in another language than that of the code, in their order.
+    """Return the sections of a text that are certainly not written in the language of the code, in order.
 
-    Where only paragraphs of a section are, these stand for it. What is no prose (see `prose_of`) and short passages are
-    no evidence; without a code, nothing is foreign.
+    Where only paragraphs of a section are not, these are returned. Short texts and what is no prose (see `prose_of`)
+    are ignored; without a code, nothing is foreign.
     """
     return [part for section in sections_of(markdown) for part in _foreign_parts(section, code)]
 
@@ -181,7 +141,7 @@ def _best(likelihoods: Mapping[str, float]) -> tuple[str, float]:
 
 
 def _likelihoods(prose: str, code: str) -> dict[str, float]:
-    """How likely each language is, together 1; the text with its names and without them counts alike."""
+    """Return the likelihood of each language; the text with its names and without them counts equally."""
     whole, bare = _ranked(prose, code), _ranked(without_names(prose), code)
     joint = {language: sqrt(whole[language] * bare[language]) for language in whole}
     total = sum(joint.values())
@@ -198,7 +158,7 @@ def _ranked(text: str, code: str) -> dict[str, float]:
 
 @cache
 def _identifier() -> LanguageIdentifier:
-    # Loading it takes most of a second, which no import should.
+    # Loading it takes most of a second, too long for an import.
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
     return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)

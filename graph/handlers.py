@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from langchain_core.messages import ToolMessage
-from langgraph.config import get_store, get_stream_writer
+from langgraph.config import get_store
 from langgraph.errors import NodeError
 from langgraph.graph import END
 from langgraph.types import Command
@@ -15,22 +15,22 @@ from ..records.research import Action, Task
 from ..run.branches import ResearcherState, StepState, StepTask
 from ..run.calls import NOT_RUN
 from ..run.errors import failure_of
-from ..run.events.emit import researcher_failed
-from ..run.events.packets import Placement, emit
-from ..run.events.steps import step_failed
+from ..run.events.build import researcher_failed, step_failed
+from ..run.events.log import emitter
+from ..run.events.packets import Placement
 from ..run.store.pages import pages_of
 from ..state import ResearchState
-from ..tools.excerpts import failed_finding, keep_excerpts, tell_failure
+from ..tools.excerpts import emit_failure, failed_finding, keep_excerpts
 from ..writing.conclude import ended, report_message, unchecked
-from ..writing.steps import finding_of, not_found, outcome_of, tell_end
-from ..writing.teller import end_told
+from ..writing.draft_events import end_packets
+from ..writing.steps import emit_end, finding_of, not_found, outcome_of
 
 
-def write_what_there_is(state: ResearcherState, error: NodeError) -> Command[Literal["write_finding"]]:
-    """A researcher that breaks writes from its notes."""
+async def write_what_there_is(state: ResearcherState, error: NodeError) -> Command[Literal["write_finding"]]:
+    """Send a researcher whose node failed on to write its finding from its notes."""
     reason, task = _reason(error), state.task
     place = Placement(turn_index=task.turn, tab_index=task.position)
-    emit(get_stream_writer(), researcher_failed(place, reason))
+    emitter(state.task.question_id).emit(researcher_failed(place, reason))
     open_call = [ToolMessage(f"{NOT_RUN} {reason}.", tool_call_id=state.request.id)] if state.request else []
     update: dict[str, Any] = {"ended": "partial", "reason": reason, "request": None, "notes": [open_call]}
     # The call of a tool has taken the step.
@@ -41,35 +41,35 @@ def write_what_there_is(state: ResearcherState, error: NodeError) -> Command[Lit
 
 
 async def keep_what_there_is(state: ResearcherState, error: NodeError) -> Command[Any]:
-    """A finding that cannot be written is replaced by excerpts of what was found."""
+    """Replace a finding that cannot be written by excerpts of what was found."""
     pages = pages_of(get_store(), state.task.question_id)
-    finding = await keep_excerpts(state, pages, get_stream_writer(), _reason(error), state.seconds)
+    finding = await keep_excerpts(state, pages, emitter(state.task.question_id), _reason(error), state.seconds)
     return Command(update={"findings": {finding.id: finding}}, goto=END)
 
 
-def record_failure(state: dict[str, Task], error: NodeError) -> Command[Literal["collect"]]:
-    """A branch that breaks as a whole leaves a failed finding; its siblings are not touched."""
+async def record_failure(state: dict[str, Task], error: NodeError) -> Command[Literal["collect"]]:
+    """Leave a failed finding for a branch that failed as a whole; its siblings are not touched."""
     task = state["task"]
     finding = failed_finding(task, "failed", _reason(error))
-    tell_failure(get_stream_writer(), finding, task, [])
+    emit_failure(emitter(task.question_id), finding, task, [])
     return Command(update={"findings": {finding.id: finding}}, goto="collect")
 
 
-def judge_what_there_is(state: StepState, error: NodeError) -> Command[Literal["evaluate"]]:
-    """A step that breaks is judged by what it has."""
+async def judge_what_there_is(state: StepState, error: NodeError) -> Command[Literal["evaluate"]]:
+    """Send a step whose node failed on to be evaluated by what it has."""
     reason = _reason(error)
-    emit(get_stream_writer(), step_failed(state.task.place, reason))
+    emitter(state.task.question_id).emit(step_failed(state.task.place, reason))
     # What it was about was told before it broke.
     update = {"is_over": True, "ended": "partial", "reason": reason, "failures": [reason], "turn": max(1, state.turn)}
     return Command(update=update, goto="evaluate")
 
 
-def end_step(state: StepState, error: NodeError) -> Command[Any]:
-    """A step that cannot be judged ends with what it has."""
+async def end_step(state: StepState, error: NodeError) -> Command[Any]:
+    """End a step that cannot be evaluated, with what it has."""
     reason = _reason(error)
-    emit(get_stream_writer(), step_failed(state.task.place, reason))
+    emitter(state.task.question_id).emit(step_failed(state.task.place, reason))
     finding = finding_of(state, [*state.failures, reason], state.seconds)
-    tell_end(get_stream_writer(), finding, state.task)
+    emit_end(emitter(state.task.question_id), finding, state.task)
     outcome = outcome_of(state)
     return Command(
         update={
@@ -81,24 +81,24 @@ def end_step(state: StepState, error: NodeError) -> Command[Any]:
     )
 
 
-def record_step_failure(state: dict[str, StepTask], error: NodeError) -> Command[Literal["collect"]]:
-    """A step that breaks as a whole leaves a failed finding; its siblings are not touched."""
+async def record_step_failure(state: dict[str, StepTask], error: NodeError) -> Command[Literal["collect"]]:
+    """Leave a failed finding for a step that failed as a whole; its siblings are not touched."""
     task = state["task"]
     finding = failed_finding(task, "failed", _reason(error))
-    emit(get_stream_writer(), step_failed(task.place, finding.reason))
-    tell_end(get_stream_writer(), finding, task)
+    emitter(task.question_id).emit(step_failed(task.place, finding.reason))
+    emit_end(emitter(task.question_id), finding, task)
     return Command(update={"findings": {finding.id: finding}}, goto="collect")
 
 
-def hand_over_unchecked(state: ResearchState, error: NodeError) -> Command[Any]:
-    """A report whose check breaks is handed over as it was written, and says so."""
+async def hand_over_unchecked(state: ResearchState, error: NodeError) -> Command[Any]:
+    """Hand over a report whose check failed as it was written, and say so in it."""
     run, draft = state.run, state.draft
     assert run is not None and draft is not None
     notice = f"The sentences of this report were not checked against their sources: {_reason(error)}."
     run = ended(run.model_copy(update={"notices": (*run.notices, notice)}), has_gaps=True, seconds=0.0)
     report = unchecked(draft)
     state = replace(state, run=run, report=report)
-    emit(get_stream_writer(), *end_told(state, was_checked=True))
+    emitter(run.id).emit(*end_packets(state, was_checked=True))
     return Command(update={"messages": [report_message(state, report)], "run": run, "report": report}, goto=END)
 
 

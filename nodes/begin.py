@@ -17,16 +17,16 @@ from ..evidence.citations.labels import labels
 from ..library.catalogue import catalogue
 from ..library.folder import LeftOut
 from ..library.library import Library, LibraryStatus
-from ..models.resolve import ONLY_QUOTES, check_models, load_models
-from ..models.settings import settings_of
+from ..models.resolve import QUOTES_ONLY, check_models, load_models, settings_of
 from ..reading.web_page import start_parsers
 from ..records.plan import PlanStep
 from ..records.report import Brief, Draft, Report
 from ..records.research import Entry, Plan, Progress, Run, Scope, Task
 from ..records.sources import NotRead
-from ..run.context import ROLES, Context, bound
+from ..run.context import ROLES, Context, within_scope
 from ..run.conversation import check_question, clean, entry_of, question_of, read_review, refused
-from ..run.events.packets import ChatHeartbeat, DocumentsIndexed, Placement, emit
+from ..run.events.log import Emitter
+from ..run.events.packets import ChatHeartbeat, DocumentsIndexed, Placement
 from ..run.ledger import check_account
 from ..run.store.pages import pages_of
 from ..run.store.serializer import code_version
@@ -67,7 +67,7 @@ class BeginUpdate(TypedDict, total=False):
 async def begin(state: ResearchState, runtime: Runtime[Context]) -> BeginUpdate:
     """Start a question, or take a message into the one under way."""
     # Whoever listens sees at once that the run has begun.
-    emit(runtime.stream_writer, ChatHeartbeat(placement=Placement(turn_index=0), elapsed_seconds=0.0))
+    Emitter(runtime.stream_writer).emit(ChatHeartbeat(placement=Placement(turn_index=0), elapsed_seconds=0.0))
     context = settings_of(runtime)
     check_question(state.messages, context.limits.question_characters)
     entry = entry_of(state.messages, state.run)
@@ -75,7 +75,7 @@ async def begin(state: ResearchState, runtime: Runtime[Context]) -> BeginUpdate:
     if state.run is None or entry == "follow_up":
         return await _start(state, runtime, entry, drop)
     # The question goes on with today's keys and models, whatever it was begun with.
-    check_tools(bound(context, state.run.scope))
+    check_tools(within_scope(context, state.run.scope))
     await load_models(context)
     check_models(ROLES, context)
     run = state.run.model_copy(update={"entry": entry, "status": "running"})
@@ -115,7 +115,7 @@ async def _start(state: ResearchState, runtime: Runtime[Context], entry: Entry, 
         entry=entry,
         active_seconds=context.clock.seconds() - started,
         notices=(
-            *(is_extract if one == ONLY_QUOTES else one for one in notices),
+            *(is_extract if one == QUOTES_ONLY else one for one in notices),
             *context.notices,
             *_left_out(status),
             *([MIXED] if context.mix_private and context.docs and choose_engines(context) else ()),
@@ -154,7 +154,7 @@ def _scope(context: Context, documents: str, whole: tuple[str, ...]) -> Scope:
 
 
 async def _note_user(messages: Sequence[AnyMessage], runtime: Runtime[Context], run: Run) -> None:
-    """What the user names may be opened, and the user's words may be searched for."""
+    """Allow the addresses that the user names to be opened, and the user's words to be searched for."""
     pages = pages_of(runtime.store, run.id)
     named = [address for m in messages if isinstance(m, HumanMessage) for address in addresses_in(clean(m.text))]
     await Addresses(pages, run.id).allow(named)
@@ -167,6 +167,7 @@ def _removed(messages: list[AnyMessage]) -> list[BaseMessage]:
 
 async def _prepare_documents(context: Context, runtime: Runtime[Context]) -> LibraryStatus:
     loop, is_over, place = asyncio.get_running_loop(), threading.Event(), Placement(turn_index=0)
+    emitter = Emitter(runtime.stream_writer)
     changed = 0
 
     def tell(done: int, total: int) -> None:
@@ -177,19 +178,19 @@ async def _prepare_documents(context: Context, runtime: Runtime[Context]) -> Lib
         changed = total
         if done < total and done % max(1, total // TOLD) == 0:
             packet = DocumentsIndexed(placement=place, done=done, total=total)
-            loop.call_soon_threadsafe(emit, runtime.stream_writer, packet)
+            loop.call_soon_threadsafe(emitter.emit, packet)
 
     try:
         status = await asyncio.to_thread(Library(context).refresh, tell)
     finally:
         is_over.set()
     if changed or status.unread:
-        emit(runtime.stream_writer, _indexed(status, changed, place))
+        emitter.emit(_indexed(status, changed, place))
     return status
 
 
 def _indexed(status: LibraryStatus, changed: int, place: Placement) -> DocumentsIndexed:
-    """The last word on indexing."""
+    """Return the packet that ends indexing."""
     documents = [one for one in status.left_out if one.is_document]
     return DocumentsIndexed(
         placement=place,

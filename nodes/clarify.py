@@ -8,15 +8,17 @@ from typing_extensions import TypedDict
 
 from ..models.ask import ask_model
 from ..models.request import Request
-from ..models.settings import settings_of
+from ..models.resolve import settings_of
 from ..prompts import render
 from ..records.research import Run, Spent
-from ..run.context import Context, bound
-from ..run.conversation import latest, marked
+from ..run.context import Context, within_scope
+from ..run.conversation import latest_messages, marked
 from ..run.events.activities import activity
-from ..run.events.emit import QuietTeller, stop_told
-from ..run.events.packets import MessageDelta, MessageStart, Placement, emit
-from ..run.ledger import booked
+from ..run.events.build import stop_packet
+from ..run.events.call import SilentEvents
+from ..run.events.log import emitter
+from ..run.events.packets import MessageDelta, MessageStart, Placement
+from ..run.ledger import recorded
 from ..run.store.pages import pages_of
 from ..state import ResearchState
 from ..tools.control import GENERATE_PLAN
@@ -38,7 +40,7 @@ async def clarify(state: ResearchState, runtime: Runtime[Context]) -> ClarifyUpd
     assert run is not None
     if context.clarify == "off":
         return {}
-    offered = list(offered_tools(bound(context, run.scope)))
+    offered = list(offered_tools(within_scope(context, run.scope)))
     pages = pages_of(runtime.store, run.id)
     orientation = await pages.text(state.brief.orientation) if state.brief.orientation else ""
     system = render(
@@ -50,27 +52,27 @@ async def clarify(state: ResearchState, runtime: Runtime[Context]) -> ClarifyUpd
         orientation=orientation,
         documents=run.scope.documents,
     )
-    conversation = latest(state.messages, context.limits.context_messages)
+    conversation = latest_messages(state.messages, context.limits.context_messages)
     messages = [SystemMessage(system), *conversation]
     facts = facts_of_run(state, context, "clarifier")
     request = Request("clarifier", run.id, messages, tools=[GENERATE_PLAN], tool_choice="auto", facts=facts)
     # Beside a call for the plan, words are dropped, and the plan has the same place.
-    teller = QuietTeller(runtime.stream_writer, Placement(turn_index=state.progress.turn))
-    async with booked(pages, run.id, teller.bill):
-        reply = await ask_model(request, context, teller)
-    active = run.active_seconds + teller.bill.seconds
+    events = SilentEvents(emitter(run.id), Placement(turn_index=state.progress.turn))
+    async with recorded(pages, run.id, events.bill):
+        reply = await ask_model(request, context, events)
+    active = run.active_seconds + events.bill.seconds
     question = "" if _called_a_tool(reply.message) else reply.message.text.strip()
-    update = ClarifyUpdate(spending=teller.bill.costs)
+    update = ClarifyUpdate(spending=events.bill.costs)
     if not question or context.clarify == "assume" or not run.is_resumable:
         assumptions = (question,) if question else run.assumptions
         return {**update, "run": run.model_copy(update={"active_seconds": active, "assumptions": assumptions})}
-    place = teller.placement
-    if state.progress.activities:
+    place = events.placement
+    if state.progress.turn:
         # Only the planned strategy tells what it is about in such words.
-        emit(runtime.stream_writer, activity("clarify", run.question, place))
+        emitter(run.id).emit(activity("clarify", run.question, place))
     run = run.model_copy(update={"active_seconds": active, "status": "waiting"})
     asked = (MessageStart(placement=place), MessageDelta(placement=place, content=question))
-    emit(runtime.stream_writer, *asked, stop_told(run, place.turn_index))
+    emitter(run.id).emit(*asked, stop_packet(run, place.turn_index))
     return {**update, "run": run, "messages": [marked(question, "clarification")]}
 
 

@@ -9,20 +9,21 @@ from langchain_core.messages import HumanMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ..evidence.memory.learned import facts_of, in_view
-from ..evidence.memory.observations import answers, contradictions, insights, open_gaps
-from ..models.settings import settings_of
+from ..evidence.memory.learned import facts_of, fitting_learnings
+from ..evidence.memory.observations import close_gap, contradictions, insights, open_gaps
+from ..models.resolve import settings_of
 from ..records.plan import FINAL_CHECK, Fact, Learning, Observation
 from ..records.research import Progress, Run, Spent
 from ..run.context import Context
-from ..run.events.activities import activity, told
-from ..run.events.emit import QuietTeller
-from ..run.events.packets import Placement, emit
-from ..run.fencing import as_gaps, known
-from ..run.ledger import booked
+from ..run.events.activities import activity
+from ..run.events.call import SilentEvents
+from ..run.events.log import emitter
+from ..run.events.packets import Placement
+from ..run.fencing import as_gaps, fenced_knowledge
+from ..run.ledger import recorded
 from ..run.store.pages import pages_of
 from ..state import ResearchState
-from ..writing.basis import disagreement, disagreement_told
+from ..writing.basis import disagreement, disagreement_packets
 from ..writing.facts import facts_of_run
 from ..writing.fill_in import Filler
 from ..writing.forms import RecordInconsistencies
@@ -48,25 +49,25 @@ async def cross_check(state: ResearchState, runtime: Runtime[Context]) -> CrossC
     if not has_sources or not (insights(own) or contradictions(own) or open_gaps(own)):
         return {}
     place = Placement(turn_index=state.progress.turn)
-    teller = QuietTeller(runtime.stream_writer, place)
-    filler = Filler(context, run, teller, place)
-    emit(runtime.stream_writer, activity("cross_check", run.question, place))
-    async with booked(pages_of(runtime.store, run.id), run.id, teller.bill):
+    events = SilentEvents(emitter(run.id), place)
+    filler = Filler(context, run, events, place)
+    emitter(run.id).emit(activity("cross_check", run.question, place))
+    async with recorded(pages_of(runtime.store, run.id), run.id, events.bill):
         memory = await _check(state, own, context, filler)
     found = disagreement(replace(state, memory={**state.memory, **memory}))
-    emit(runtime.stream_writer, *disagreement_told(found, place))
+    emitter(run.id).emit(*disagreement_packets(found, place))
     return {
-        "run": run.model_copy(update={"active_seconds": run.active_seconds + teller.bill.seconds}),
-        "progress": state.progress.model_copy(update=told(state.progress, place, "cross_check", filler.failures)),
+        "run": run.model_copy(update={"active_seconds": run.active_seconds + events.bill.seconds}),
+        "progress": state.progress.model_copy(update={"turn": place.turn_index + 1}),
         "memory": memory,
-        "spending": teller.bill.costs,
+        "spending": events.bill.costs,
     }
 
 
 async def _check(
     state: ResearchState, own: list[Observation], context: Context, filler: Filler
 ) -> dict[str, Observation]:
-    """What cannot both hold, and which gaps are answered after all, by key; nothing if nobody can say."""
+    """Return the contradictions and the answered gaps by key; nothing if the model gives no answer."""
     items = _items(state, own, context.limits.memory_tokens)
     gaps = open_gaps(own)
     facts = facts_of(items)
@@ -74,7 +75,7 @@ async def _check(
     candidates = [
         [places[one] for one in pair.learnings] for pair in contradictions(own) if places.keys() >= {*pair.learnings}
     ]
-    knowledge = known(
+    knowledge = fenced_knowledge(
         learnings=with_numbers(state, items),
         sources=sources_of(state, items),
         candidates=candidates,
@@ -97,21 +98,21 @@ async def _check(
     found = [_contradiction(*pair, state) for pair in apart if pair]
     for number in form.answered_gaps:
         if 0 < number <= len(gaps):
-            found += answers(gaps[number - 1], own, state.progress.cycle, FINAL_CHECK, 0)
+            found += close_gap(gaps[number - 1], own, state.progress.cycle, FINAL_CHECK, 0)
     return {observation.key: observation for observation in found}
 
 
 def _items(state: ResearchState, own: list[Observation], tokens: int) -> list[Learning]:
-    """The learnings that look contradictory, then those that bear most on what the user wants, of each step some."""
+    """Return the learnings to compare: those that look contradictory, then the most relevant ones of each step."""
     suspicious = {key for pair in contradictions(own) for key in pair.learnings}
     groups: tuple[list[Learning], list[Learning]] = ([], [])
     for one in own_learnings(state):
         groups[one.id not in suspicious].append(one)
-    return in_view(groups, state.brief.summary, tokens)
+    return fitting_learnings(groups, state.brief.summary, tokens)
 
 
 def _apart(one: Fact, other: Fact) -> tuple[Learning, Learning] | None:
-    """A learning of each, of different sources: nobody contradicts himself, and a thought is nobody's word."""
+    """Return one learning of each claim, from different sources: a thought has no source and contradicts nothing."""
     pairs = product(one.learnings, other.learnings)
     return next((pair for pair in pairs if len({learning.source for learning in pair} - {""}) == 2), None)
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
 from ..records.research import Progress
-from ..run.context import Context
-from ..run.events.activities import activity, told
-from ..run.events.packets import Placement, emit
+from ..run.events.activities import activity
+from ..run.events.log import emitter
+from ..run.events.packets import Placement
 from ..state import ResearchState
-from ..writing.basis import framing_told
+from ..writing.basis import framing_packets
 
 
 class FrameReportUpdate(TypedDict):
@@ -19,9 +18,9 @@ class FrameReportUpdate(TypedDict):
     progress: Progress
 
 
-async def frame_report(state: ResearchState, runtime: Runtime[Context]) -> FrameReportUpdate:
-    """Tell it from what was learned and concluded; no model is asked."""
+async def frame_report(state: ResearchState) -> FrameReportUpdate:
+    """Emit what the report will say, from the learnings and conclusions; no model is asked."""
     run, place = state.run, Placement(turn_index=state.progress.turn)
     assert run is not None
-    emit(runtime.stream_writer, activity("frame", run.question, place), *framing_told(state, place))
-    return FrameReportUpdate(progress=state.progress.model_copy(update=told(state.progress, place, "frame")))
+    emitter(run.id).emit(activity("frame", run.question, place), *framing_packets(state, place))
+    return FrameReportUpdate(progress=state.progress.model_copy(update={"turn": place.turn_index + 1}))

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from langgraph.runtime import Runtime
-from langgraph.types import StreamWriter
 from typing_extensions import TypedDict
 
-from ..evidence.text.mixing import in_turn
-from ..models.settings import settings_of
+from ..evidence.text.ranking import interleave
+from ..models.resolve import settings_of
 from ..records.report import Brief
 from ..records.research import Action, Progress, Run, Spent
 from ..records.sources import Source
 from ..run import tool_names
-from ..run.context import Context, bound
+from ..run.context import Context, within_scope
 from ..run.conversation import subject_of
-from ..run.events.activities import activity, told
-from ..run.events.packets import Placement, SectionEnd, emit
-from ..run.events.steps import step_failed
-from ..run.ledger import Bill, booked
+from ..run.events.activities import activity
+from ..run.events.build import step_failed, tool_call_packets, tool_result_packet
+from ..run.events.log import Emitter, emitter
+from ..run.events.packets import Placement, SectionEnd
+from ..run.ledger import Bill, recorded
 from ..run.store.pages import Pages, pages_of
 from ..state import ResearchState
-from ..tools import shown
 from ..tools.offer import offered_tools
 from ..tools.tool import Desk, Outcome
 from ..tools.use import Time, found_in, keep, meter_for_run, use_tool
@@ -47,11 +46,11 @@ async def orient(state: ResearchState, runtime: Runtime[Context]) -> OrientUpdat
     """
     run = state.run
     assert run is not None
-    context, pages = bound(settings_of(runtime), run.scope), pages_of(runtime.store, run.id)
+    context, pages = within_scope(settings_of(runtime), run.scope), pages_of(runtime.store, run.id)
     place = Placement(turn_index=0)
-    look, start = Look(run, context, pages, runtime.stream_writer), context.clock.seconds()
-    emit(runtime.stream_writer, activity("understand", run.question, place))
-    async with booked(pages, run.id, look.bill):
+    look, start = Orientation(run, context, pages, emitter(run.id)), context.clock.seconds()
+    emitter(run.id).emit(activity("understand", run.question, place))
+    async with recorded(pages, run.id, look.bill):
         offered = offered_tools(context, has_read_all=run.scope.reads_all)
         searches = [name for name in offered if name != tool_names.OPEN_URL]
         allowed = [most for most in (context.limits.max_searches, context.limits.max_tool_calls) if most is not None]
@@ -61,40 +60,40 @@ async def orient(state: ResearchState, runtime: Runtime[Context]) -> OrientUpdat
         found = [await look.around(name, tab) for tab, name in enumerate(searches, 1)]
         sources = {key: source for one in found for key, source in found_in(one).items()}
         numbers = {key: number for number, key in enumerate(sources, 1)}
-        outcome = Outcome(tuple(in_turn(one.hits for one in found))[:SHOWN])
+        outcome = Outcome(tuple(interleave(one.hits for one in found))[:SHOWN])
         reference = await keep(outcome, numbers, pages, run.id) if sources else ""
     failures = [problem.rstrip(".") for one in found for problem in one.broken]
-    emit(runtime.stream_writer, *(step_failed(place, failure) for failure in failures))
+    emitter(run.id).emit(*(step_failed(place, failure) for failure in failures))
     seconds = run.active_seconds + context.clock.seconds() - start
     return OrientUpdate(
         run=run.model_copy(update={"active_seconds": seconds}),
-        progress=state.progress.model_copy(update=told(state.progress, place, "understand", failures)),
+        progress=state.progress.model_copy(update={"turn": place.turn_index + 1}),
         brief=Brief(orientation=reference, actions=tuple(look.actions)),
         sources=sources,
         spending=look.bill.costs,
     )
 
 
-class Look:
-    """Asks tool after tool for the question; what each is asked and brings is told in a tab of its own."""
+class Orientation:
+    """Searches with one tool after the other; the packets of each stand in a tab of their own."""
 
-    def __init__(self, run: Run, context: Context, pages: Pages, writer: StreamWriter) -> None:
-        self._run, self._context, self._pages, self._writer = run, context, pages, writer
+    def __init__(self, run: Run, context: Context, pages: Pages, emitter: Emitter) -> None:
+        self._run, self._context, self._pages, self._emitter = run, context, pages, emitter
         self._query = subject_of(run.question)[: context.limits.query_characters]
         self.bill, self.actions = Bill(), list[Action]()
 
     async def around(self, name: str, tab: int) -> Outcome:
-        """What one tool brings."""
+        """Return what one tool finds."""
         place, found = Placement(turn_index=0, tab_index=tab), Outcome()
         meter = meter_for_run(self._context.limits, self.bill.costs)
-        emit(self._writer, *shown.asked(place, name, [self._query], self._run.scope))
+        self._emitter.emit(*tool_call_packets(place, name, [self._query], self._run.scope))
         try:
             time = Time(self._context.limits.tool_seconds, "tool_seconds")
             desk = Desk(self._pages, self._run.id, meter)
             found = await use_tool(name, {"queries": [self._query]}, self._context, desk, time)
         finally:
             self.bill.add(meter.spent(name))
-            emit(self._writer, shown.brought(place, name, found_in(found).values()), SectionEnd(placement=place))
+            self._emitter.emit(tool_result_packet(place, name, found_in(found).values()), SectionEnd(placement=place))
         keys, inputs = tuple(found_in(found)), (self._query,)
         self.actions.append(
             Action(

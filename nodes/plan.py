@@ -8,15 +8,17 @@ from typing_extensions import TypedDict, override
 
 from ..models.ask import Reply, ask_model
 from ..models.request import Request
-from ..models.settings import settings_of
+from ..models.resolve import settings_of
 from ..prompts import render
 from ..records.research import Plan, Progress, Run, Spent
 from ..run.context import Context
-from ..run.conversation import latest, marked, read_plan
+from ..run.conversation import latest_messages, marked, read_plan
 from ..run.errors import NoPlan
-from ..run.events.emit import ProseTeller, Teller, stop_told
+from ..run.events.build import stop_packet
+from ..run.events.call import CallEvents, ProseEvents
+from ..run.events.log import emitter
 from ..run.events.packets import Placement, PlanDelta, PlanStart, SectionEnd
-from ..run.ledger import booked
+from ..run.ledger import recorded
 from ..run.store.pages import pages_of
 from ..state import ResearchState
 from ..writing.facts import facts_of_run
@@ -30,41 +32,38 @@ class PlanUpdate(TypedDict, total=False):
     run: Run
     progress: Progress
     spending: dict[str, Spent]
-    thoughts: dict[str, str]
 
 
 async def plan(state: ResearchState, runtime: Runtime[Context]) -> PlanUpdate:
     """Have the plan written and parse it; an empty one is asked for once more."""
     context, run = settings_of(runtime), state.run
     assert run is not None
-    teller = PlanTeller(runtime.stream_writer, Placement(turn_index=0))
-    async with booked(pages_of(runtime.store, run.id), run.id, teller.bill):
-        text = await _text(state, context, teller)
+    events = PlanEvents(emitter(run.id), Placement(turn_index=0))
+    async with recorded(pages_of(runtime.store, run.id), run.id, events.bill):
+        text = await _text(state, context, events)
     written = read_plan(text, context.limits.max_plan_steps)
     if written.remark:
-        teller.pass_on(f"\n\n({written.remark})")
-    teller.tell(SectionEnd(placement=teller.placement))
-    run = run.model_copy(update={"active_seconds": run.active_seconds + teller.bill.seconds})
-    progress = state.progress.model_copy(update={"turn": teller.placement.turn_index + 1})
-    update = PlanUpdate(
-        plan=written, run=run, progress=progress, spending=teller.bill.costs, thoughts=teller.kept(run.id)
-    )
+        events.pass_on(f"\n\n({written.remark})")
+    events.emit(SectionEnd(placement=events.placement))
+    run = run.model_copy(update={"active_seconds": run.active_seconds + events.bill.seconds})
+    progress = state.progress.model_copy(update={"turn": events.placement.turn_index + 1})
+    update = PlanUpdate(plan=written, run=run, progress=progress, spending=events.bill.costs)
     if context.review_plan and run.is_resumable:
         update["messages"] = [marked(written.text, "plan")]
         update["run"] = run.model_copy(update={"status": "waiting"})
-        teller.tell(stop_told(update["run"], teller.placement.turn_index))
+        events.emit(stop_packet(update["run"], events.placement.turn_index))
     return update
 
 
-async def _text(state: ResearchState, context: Context, teller: Teller) -> str:
+async def _text(state: ResearchState, context: Context, events: CallEvents) -> str:
     for again in (False, True):
-        reply = await _ask(state, context, teller, again)
+        reply = await _ask(state, context, events, again)
         if reply.message.text.strip():
             return reply.message.text
     raise NoPlan("The planner's model wrote no plan, even when asked again. Resume the run, or set another model.")
 
 
-async def _ask(state: ResearchState, context: Context, teller: Teller, again: bool) -> Reply:
+async def _ask(state: ResearchState, context: Context, events: CallEvents, again: bool) -> Reply:
     run, limits = state.run, context.limits
     assert run is not None
     system = render(
@@ -79,13 +78,13 @@ async def _ask(state: ResearchState, context: Context, teller: Teller, again: bo
         has_web=bool(run.scope.engines),
     )
     reminder = render("plan", "reminder", again=again, assumptions=run.assumptions)
-    conversation = latest(state.messages, limits.context_messages)
+    conversation = latest_messages(state.messages, limits.context_messages)
     messages = [SystemMessage(system), *conversation, HumanMessage(reminder)]
     facts = facts_of_run(state, context, "planner")
-    return await ask_model(Request("planner", run.id, messages, facts=facts), context, teller)
+    return await ask_model(Request("planner", run.id, messages, facts=facts), context, events)
 
 
-class PlanTeller(ProseTeller):
+class PlanEvents(ProseEvents):
     """Shows the plan."""
 
     @override
@@ -94,4 +93,4 @@ class PlanTeller(ProseTeller):
 
     @override
     def pass_on(self, words: str) -> None:
-        self.tell(PlanDelta(placement=self.placement, content=words))
+        self.emit(PlanDelta(placement=self.placement, content=words))

@@ -8,19 +8,21 @@ from langchain_core.messages import AnyMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ..evidence.memory.learned import in_view
+from ..evidence.memory.learned import fitting_learnings
 from ..evidence.memory.observations import open_gaps
-from ..models.settings import settings_of
+from ..models.resolve import settings_of
 from ..records.plan import PlanStep
 from ..records.research import Plan, Progress, Run, Spent
 from ..run.context import Context
-from ..run.conversation import latest, marked
+from ..run.conversation import latest_messages, marked
 from ..run.errors import ModelFailed, NoPlan
-from ..run.events.activities import activity, told
-from ..run.events.emit import QuietTeller, stop_told
-from ..run.events.packets import Placement, PlanDelta, PlanStart, SectionEnd, emit
-from ..run.fencing import known
-from ..run.ledger import booked
+from ..run.events.activities import activity
+from ..run.events.build import stop_packet
+from ..run.events.call import SilentEvents
+from ..run.events.log import emitter
+from ..run.events.packets import Placement, PlanDelta, PlanStart, SectionEnd
+from ..run.fencing import fenced_knowledge
+from ..run.ledger import recorded
 from ..run.schedule import plan_text, read_steps
 from ..run.store.pages import Pages, pages_of
 from ..state import ResearchState
@@ -48,41 +50,40 @@ async def plan_steps(state: ResearchState, runtime: Runtime[Context]) -> PlanSte
     if state.plan and state.plan.review == "approved":
         return {"steps": read_steps(state.plan.text, context.limits.max_plan_steps)}
     place, pages = Placement(turn_index=state.progress.turn), pages_of(runtime.store, run.id)
-    teller = QuietTeller(runtime.stream_writer, place)
-    filler = Filler(context, run, teller, place)
-    emit(runtime.stream_writer, activity("plan", run.question, place))
-    async with booked(pages, run.id, teller.bill):
+    events = SilentEvents(emitter(run.id), place)
+    filler = Filler(context, run, events, place)
+    emitter(run.id).emit(activity("plan", run.question, place))
+    async with recorded(pages, run.id, events.bill):
         form = await _ask(state, context, pages, filler)
     # What earlier questions have learned can be thought over.
     steps = typed_steps(form.steps, context.limits.max_plan_steps, "" if state.learnings else run.question)
     text = plan_text(steps)
     named = sum(bool(step.title.strip() or step.task.strip()) for step in form.steps)
     written = Plan(text=text, steps=tuple(step.title for step in steps), left_out=max(0, named - len(steps)))
-    emit(
-        runtime.stream_writer,
+    emitter(run.id).emit(
         PlanStart(placement=place),
         PlanDelta(placement=place, content=text),
         SectionEnd(placement=place),
     )
-    run = run.model_copy(update={"active_seconds": run.active_seconds + teller.bill.seconds})
+    run = run.model_copy(update={"active_seconds": run.active_seconds + events.bill.seconds})
     count = len(state.messages)
-    progress = {**told(state.progress, place, "plan"), "opening": count, "seen_messages": count}
+    progress = {"turn": place.turn_index + 1, "opening": count, "seen_messages": count}
     update = PlanStepsUpdate(
         plan=written,
         steps=steps,
         run=run,
         progress=state.progress.model_copy(update=progress),
-        spending=teller.bill.costs,
+        spending=events.bill.costs,
     )
     if context.review_plan and run.is_resumable:
         update["messages"] = [marked(text, "plan")]
         update["run"] = run.model_copy(update={"status": "waiting"})
-        emit(runtime.stream_writer, stop_told(update["run"], place.turn_index))
+        emitter(run.id).emit(stop_packet(update["run"], place.turn_index))
     return update
 
 
 def typed_steps(planned: Sequence[PlannedStep], most: int, question: str) -> list[PlanStep]:
-    """The steps of a plan as a model hands it in, at most so many, those without words left out.
+    """Return the steps of a plan as a model wrote it, `most` at most, without empty ones.
 
     A step can only depend on steps before it, so that nothing waits in a circle; what it names beside them is left
     out. One that needs earlier steps and names none needs all before it. A `question` stands for the search that a plan
@@ -102,7 +103,7 @@ def typed_steps(planned: Sequence[PlannedStep], most: int, question: str) -> lis
             description=step.description.strip(),
             task=task or title,
             requires_search=step.requires_search,
-            depends_on=tuple(named or (known.id for known in steps if step.requires_previous)),
+            depends_on=tuple(named or (fenced_knowledge.id for fenced_knowledge in steps if step.requires_previous)),
         )
         steps.append(typed)
     if question and not any(step.requires_search for step in steps):
@@ -116,13 +117,13 @@ async def _ask(state: ResearchState, context: Context, pages: Pages, filler: Fil
     assert run is not None
     own = own_learnings(state)
     earlier = [one for one in state.learnings.values() if one not in own]
-    learned = in_view([own, earlier], brief.summary, limits.memory_tokens)
+    learned = fitting_learnings([own, earlier], brief.summary, limits.memory_tokens)
     try:
         return await filler.ask(
             MakePlan,
             "planner",
             "plan_steps",
-            latest(state.messages, limits.context_messages),
+            latest_messages(state.messages, limits.context_messages),
             facts=facts_of_run(state, context, "planner"),
             max_steps=limits.max_plan_steps,
             instructions=context.instructions,
@@ -132,7 +133,7 @@ async def _ask(state: ResearchState, context: Context, pages: Pages, filler: Fil
             has_web=bool(run.scope.engines),
             summary=brief.summary,
             orientation=await pages.text(brief.orientation) if brief.orientation else "",
-            knowledge=known(
+            knowledge=fenced_knowledge(
                 learnings=with_numbers(state, learned),
                 sources=sources_of(state, learned),
                 gaps=[gap.text for gap in open_gaps(state.memory.values())][: limits.max_elements],

@@ -6,18 +6,19 @@ from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
 from ..evidence.citations.numbering import number_findings
-from ..models.settings import settings_of
+from ..models.resolve import settings_of
 from ..records.plan import Learning
 from ..records.report import Brief
 from ..records.research import Finding, Progress, Run, Spent
 from ..records.sources import Source
-from ..run.concurrency import together
-from ..run.context import Context, bound
-from ..run.conversation import latest, question_of
-from ..run.events.activities import activity, told
-from ..run.events.emit import QuietTeller
-from ..run.events.packets import Placement, Summary, emit
-from ..run.ledger import booked
+from ..run.concurrency import gather_or_cancel
+from ..run.context import Context, within_scope
+from ..run.conversation import latest_messages, question_of
+from ..run.events.activities import activity
+from ..run.events.call import SilentEvents
+from ..run.events.log import emitter
+from ..run.events.packets import Placement, Summary
+from ..run.ledger import recorded
 from ..run.store.pages import pages_of
 from ..state import ResearchState
 from ..writing.facts import facts_of_run
@@ -40,40 +41,39 @@ class SummarizeUpdate(TypedDict):
 
 async def summarize(state: ResearchState, runtime: Runtime[Context]) -> SummarizeUpdate:
     """Have the summary written; a conversation of one message is its own summary."""
-    run, writer = state.run, runtime.stream_writer
+    run = state.run
     assert run is not None
-    context, pages = bound(settings_of(runtime), run.scope), pages_of(runtime.store, run.id)
+    context, pages = within_scope(settings_of(runtime), run.scope), pages_of(runtime.store, run.id)
     place, start = Placement(turn_index=state.progress.turn), context.clock.seconds()
-    teller = QuietTeller(writer, place)
-    emit(writer, activity("summarize", run.question, place))
-    filler, reader = Filler(context, run, teller, place), Filler(context, run, teller, place)
-    named = NamedPages(state, context, pages, reader, teller)
-    async with booked(pages, run.id, teller.bill):
+    events = SilentEvents(emitter(run.id), place)
+    events.emit(activity("summarize", run.question, place))
+    filler, reader = Filler(context, run, events, place), Filler(context, run, events, place)
+    named = NamedPages(state, context, pages, reader, events)
+    async with recorded(pages, run.id, events.bill):
         summary, read = await _side_by_side(state, context, filler, named)
-    emit(writer, Summary(placement=place, summary=summary))
+    events.emit(Summary(placement=place, summary=summary))
     findings, cited = number_findings(read.findings, {**state.sources, **read.sources})
     seconds = run.active_seconds + context.clock.seconds() - start
-    failures = [*filler.failures, *reader.failures]
     return SummarizeUpdate(
         run=run.model_copy(update={"active_seconds": seconds}),
-        progress=state.progress.model_copy(update=told(state.progress, place, "summarize", failures)),
+        progress=state.progress.model_copy(update={"turn": place.turn_index + 1}),
         brief=state.brief.model_copy(update={"summary": summary, "began": run.active_seconds}),
         findings=findings,
         learnings=read.learnings,
         sources={**read.sources, **cited},
-        spending=teller.bill.costs,
+        spending=events.bill.costs,
     )
 
 
 async def _side_by_side(state: ResearchState, context: Context, filler: Filler, named: NamedPages) -> tuple[str, Read]:
-    summary, read = await together([_summary(state, context, filler), named.read()])
+    summary, read = await gather_or_cancel([_summary(state, context, filler), named.read()])
     assert isinstance(summary, str) and isinstance(read, Read)
     return summary, read
 
 
 async def _summary(state: ResearchState, context: Context, filler: Filler) -> str:
-    """The summary; the question itself where there is nothing to sum up, or nobody can."""
-    said, asked = latest(state.messages, context.limits.context_messages), question_of(state.messages)
+    """Return the summary; the question itself if there is nothing to sum up or the model gives no answer."""
+    said, asked = latest_messages(state.messages, context.limits.context_messages), question_of(state.messages)
     if len(said) == 1:
         return asked
     form = await filler.ask_if_possible(

@@ -14,22 +14,22 @@ from ..evidence.checking.source_text import SourceText
 from ..evidence.checking.verification import with_independence
 from ..evidence.citations.labels import labels
 from ..evidence.citations.rendering import with_marks
-from ..models.settings import settings_of
+from ..models.resolve import settings_of
 from ..records.report import Draft, Report
 from ..records.research import Run, Spent
 from ..run.context import Context
-from ..run.events.emit import QuietTeller
-from ..run.events.packets import emit
-from ..run.ledger import booked, owed
+from ..run.events.call import SilentEvents
+from ..run.events.log import emitter
+from ..run.ledger import recorded, unsettled_costs
 from ..run.store.pages import pages_of
 from ..state import ResearchState
 from ..writing.basis import source_texts
 from ..writing.conclude import audit_of, ended, report_message, unchecked
+from ..writing.draft_events import check_place, check_start, end_packets
 from ..writing.fill_in import Filler
 from ..writing.judging import Checker
 from ..writing.one_language import in_one_language
 from ..writing.rewriting import Examination, Examined
-from ..writing.teller import check_begun, check_place, end_told
 
 
 class VerifyReportUpdate(TypedDict):
@@ -46,34 +46,34 @@ async def verify_report(state: ResearchState, runtime: Runtime[Context]) -> Veri
     context, run, draft = settings_of(runtime), state.run, state.draft
     assert run is not None and draft is not None
     pages = pages_of(runtime.store, run.id)
-    lost = await owed(pages, run.id)
-    run, teller = lost.settled(run), QuietTeller(runtime.stream_writer, check_place(state))
+    lost = await unsettled_costs(pages, run.id)
+    run, events = lost.settled(run), SilentEvents(emitter(run.id), check_place(state))
     started, report = context.clock.seconds(), await asyncio.to_thread(unchecked, draft)
     context = _affordable(context, run)
     if context.verify != "off":
-        emit(runtime.stream_writer, check_begun(state))
-        filler = Filler(context, run, teller, teller.placement)
-        async with booked(pages, run.id, teller.bill):
-            text, notices = await in_one_language(draft.text, run, context, teller, pages)
+        emitter(run.id).emit(check_start(state))
+        filler = Filler(context, run, events, events.placement)
+        async with recorded(pages, run.id, events.bill):
+            text, notices = await in_one_language(draft.text, run, context, events, pages)
             draft = draft.model_copy(update={"text": text})
             run = run.model_copy(update={"notices": (*run.notices, *notices)})
             texts = await source_texts(state.sources, _readable(state, draft), pages)
             checker = Checker(filler, pages, context)
             examination = Examination(draft, texts, state.sources, context, checker, run.language_code)
             examined = await examination.examine()
-    spending = {**lost.new(state.spending), **teller.bill.costs}
+    spending = {**lost.new(state.spending), **events.bill.costs}
     run = ended(run, has_gaps=draft.has_gaps, seconds=context.clock.seconds() - started)
     state = replace(state, run=run, spending={**state.spending, **spending}, report=report)
     if context.verify != "off":
         report = await asyncio.to_thread(_audited, state, examined, texts, filler.failures)
         state = replace(state, report=report)
-    emit(runtime.stream_writer, *end_told(state, was_checked=context.verify != "off"))
+    emitter(run.id).emit(*end_packets(state, was_checked=context.verify != "off"))
     message = await asyncio.to_thread(report_message, state, report)
     return VerifyReportUpdate(messages=[message], run=run, report=report, spending=spending)
 
 
 def _affordable(context: Context, run: Run) -> Context:
-    """The settings without calls of models, if the run has ended because it has spent too much."""
+    """Return settings that call no model, if the run ended because its budget is spent."""
     if not any(name in run.stop_reason for name in ("max_tokens", "max_usd")):
         return context
     limits = context.limits.model_copy(update={"max_opinions": 0, "max_rewrites": 0})
@@ -81,7 +81,7 @@ def _affordable(context: Context, run: Run) -> Context:
 
 
 def _readable(state: ResearchState, draft: Draft) -> list[str]:
-    """Keys of the sources that the report cites or may cite."""
+    """Return the keys of the sources that the report cites or may cite."""
     numbered = (key for key, source in state.sources.items() if source.number)
     return list(dict.fromkeys([*draft.sources, *numbered]))
 
@@ -89,7 +89,7 @@ def _readable(state: ResearchState, draft: Draft) -> list[str]:
 def _audited(
     state: ResearchState, examined: Examined, texts: Mapping[str, Sequence[SourceText]], failures: Sequence[str]
 ) -> Report:
-    """The report with its marks and its account."""
+    """Return the report with its marks and its audit."""
     assert state.run is not None
     text, claims = with_marks(examined.text, examined.claims, labels(state.run.language_code), state.sources)
     examined = examined._replace(claims=claims)

@@ -15,19 +15,20 @@ from ..evidence.citations.markers import settle_fences, unwrapped
 from ..evidence.citations.numbering import by_number
 from ..evidence.citations.sanitizing import sanitized
 from ..evidence.memory.notes import gaps_of, missing_of
-from ..evidence.text.seams import words_in
-from ..models.settings import settings_of
+from ..evidence.text.continuation import words_in
+from ..models.resolve import settings_of
 from ..records.report import Draft
-from ..records.research import Finding, Run, Spent
+from ..records.research import Finding, Progress, Run, Spent
 from ..run.context import Context
 from ..run.errors import NoReport
-from ..run.ledger import booked, owed
+from ..run.events.log import emitter
+from ..run.ledger import recorded, unsettled_costs
 from ..run.schedule import NOTHING_TO_THINK_OVER
 from ..run.store.pages import pages_of
-from ..run.transcripts import withheld
+from ..run.transcripts import mark_withheld
 from ..state import ResearchState
 from ..writing.basis import left_out as left_out_of_basis
-from ..writing.teller import ReportTeller
+from ..writing.draft_events import ReportEvents
 from ..writing.write import TextWriter
 
 
@@ -37,8 +38,8 @@ class WriteReportUpdate(TypedDict):
     run: Run
     draft: Draft
     findings: dict[str, Finding]
+    progress: Progress
     spending: dict[str, Spent]
-    thoughts: dict[str, str]
 
 
 async def write_report(state: ResearchState, runtime: Runtime[Context]) -> WriteReportUpdate:
@@ -46,35 +47,35 @@ async def write_report(state: ResearchState, runtime: Runtime[Context]) -> Write
     context, run = settings_of(runtime), state.run
     assert run is not None
     pages = pages_of(runtime.store, run.id)
-    lost = await owed(pages, run.id)
+    lost = await unsettled_costs(pages, run.id)
     run = lost.settled(run)
     words = await asyncio.to_thread(words_in, _texts(state))
-    teller = ReportTeller(state.sources, runtime.stream_writer, state.progress.turn, run.active_seconds, words)
-    writer = TextWriter(state, context, teller)
-    async with booked(pages, run.id, teller.bill):
+    events = ReportEvents(state.sources, emitter(run.id), state.progress.turn, run.active_seconds, words)
+    writer = TextWriter(state, context, events)
+    async with recorded(pages, run.id, events.bill):
         cut = await writer.write()
-        teller.finish()
-        if not teller.written.strip():
+        events.finish()
+        if not events.written.strip():
             raise NoReport("The writer's model wrote no report. What was found is kept: resume the run.")
         # Within the booking: answers that no draft can be made of are not to be read again.
         refused = writer.refused
-        left_out = withheld(state.findings, refused)
+        left_out = mark_withheld(state.findings, refused)
         unshown = left_out_of_basis(state, refused) if state.steps else []
         run = run.model_copy(
             update={
-                "active_seconds": run.active_seconds + teller.bill.seconds,
+                "active_seconds": run.active_seconds + events.bill.seconds,
                 "stop_reason": run.stop_reason or cut,
                 "notices": (*run.notices, *unshown, *_shortened(writer.shortened)),
             }
         )
         findings = {**state.findings, **left_out}.values()
-        draft = await asyncio.to_thread(_draft, state, run, teller, findings, is_any_unshown=bool(unshown))
+        draft = await asyncio.to_thread(_draft, state, run, events, findings, is_any_unshown=bool(unshown))
     return WriteReportUpdate(
         run=run,
         draft=draft,
         findings=left_out,
-        spending={**lost.new(state.spending), **teller.bill.costs},
-        thoughts=teller.kept(run.id),
+        spending={**lost.new(state.spending), **events.bill.costs},
+        progress=state.progress.model_copy(update={"turn": events.placement.turn_index}),
     )
 
 
@@ -84,7 +85,7 @@ def _shortened(count: int) -> list[str]:
 
 
 def _texts(state: ResearchState) -> Iterator[str]:
-    """What the report is about, in all its words."""
+    """Yield the texts that say what the report is about."""
     yield from (finding.text for finding in state.findings.values())
     yield from (learning.text for learning in state.learnings.values())
     yield from (source.title for source in state.sources.values())
@@ -92,12 +93,12 @@ def _texts(state: ResearchState) -> Iterator[str]:
 
 
 def _draft(
-    state: ResearchState, run: Run, teller: ReportTeller, findings: Collection[Finding], *, is_any_unshown: bool
+    state: ResearchState, run: Run, events: ReportEvents, findings: Collection[Finding], *, is_any_unshown: bool
 ) -> Draft:
-    """What was written; `is_any_unshown`: whether something of its basis could not be shown to its model."""
+    """Return the draft; `is_any_unshown`: whether part of its basis could not be shown to the writer."""
     numbered = by_number(state.sources.values())
     # Only a check may mark a sentence.
-    cleaned = clean_draft(settle_fences(without_marks(unwrapped(teller.raw.strip()))), numbered)
+    cleaned = clean_draft(settle_fences(without_marks(unwrapped(events.raw.strip()))), numbered)
     keys = {number: source.key for number, source in numbered.items()}
     text, sources = numbered_draft(settle_fences(sanitized(cleaned.text)), keys)
     has_gaps = bool(gaps_of(run, findings) or missing_of(run, findings, state.memory.values()))
@@ -106,9 +107,8 @@ def _draft(
     return Draft(
         text=text,
         sources=sources,
-        streamed=teller.written,
-        streamed_sources=teller.citations.cited,
-        seconds_before=teller.seconds_before,
+        streamed=events.written,
+        streamed_sources=events.citations.cited,
         removed_markers=cleaned.removed,
         has_gaps=has_gaps,
     )

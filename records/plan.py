@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
-from .base import Record, short_hash
+from .sources import Record, short_hash
 
 StepStatus = Literal["pending", "in_progress", "completed", "failed", "skipped"]
 StepKind = Literal["independent", "hybrid", "dependent"]
@@ -165,10 +165,6 @@ class Iteration(Record):
     """How sure the step's results are by now, from 0 to 1; see `evidence.confidence`."""
     at: str = ""
     """When that was known (ISO 8601)."""
-    began: int = 0
-    """Sub turn of its first packet."""
-    turn: int = 0
-    """Sub turn of what was learned."""
     verdicts: tuple[Verdict, ...] = ()
     """What was thought of it, a verdict for each query that brought something, up to the first that says complete."""
 
@@ -195,8 +191,6 @@ class StepOutcome(Record):
     """How much of what the step was to find is there, from 0 to 1; none: not evaluated."""
     quality: float | None = None
     """How good that is, from 0 to 1."""
-    turns: int = 0
-    """Sub turns that its packets took."""
     follow_up: Suggestion | None = None
     """The further step that has to be made."""
 

@@ -6,9 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, model_validator
 
-from .base import Record
 from .research import Action
-from .sources import NotRead
+from .sources import NotRead, Record
 
 SupportVerdict = Literal["supported", "unchecked", "unsupported"]
 ClaimVerdict = Literal["supported", "unchecked", "unsupported", "uncited"]
@@ -29,8 +28,6 @@ class Draft(Record):
     """The body as it was streamed, with the same numbers."""
     streamed_sources: tuple[str, ...]
     """Keys of the sources that were cited in it."""
-    seconds_before: float
-    """Active seconds of the run before it."""
     removed_markers: int
     """Markers that named no source and were removed."""
     has_gaps: bool

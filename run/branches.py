@@ -8,11 +8,22 @@ from typing import Annotated, Any
 from langchain_core.messages import AnyMessage
 from typing_extensions import TypedDict
 
-from ..records.base import Record
-from ..records.channels import append, append_lists, delta, latest, merge_by_id, merge_texts
 from ..records.plan import Element, Iteration, Learning, Observation, ObservationKind, PlanStep, StepOutcome, Suggestion
-from ..records.research import Action, Assignment, Ending, Finding, Spent, Task, merge_findings
-from ..records.sources import Source, merge_sources
+from ..records.research import (
+    Action,
+    Assignment,
+    Ending,
+    Finding,
+    Spent,
+    Task,
+    append,
+    append_lists,
+    delta,
+    latest,
+    merge_by_id,
+    merge_findings,
+)
+from ..records.sources import Record, Source, merge_sources
 from .concurrency import Failed
 from .events.packets import Placement
 
@@ -52,7 +63,6 @@ class ResearcherState:
     actions: Annotated[list[Action], delta(append, list)] = field(default_factory=list)
     sources: Annotated[dict[str, Source], delta(merge_sources, dict)] = field(default_factory=dict)
     spending: Annotated[dict[str, Spent], delta(merge_by_id, dict)] = field(default_factory=dict)
-    thoughts: Annotated[dict[str, str], delta(merge_texts, dict)] = field(default_factory=dict)
     ended: Ending | None = None
     reason: str = ""
     missing: tuple[str, ...] = ()
@@ -61,22 +71,21 @@ class ResearcherState:
 
 
 class ResearcherInput(TypedDict):
-    """What a researcher starts from."""
+    """The input of a researcher."""
 
     task: Task
 
 
 class ResearcherOutput(TypedDict):
-    """What a researcher writes back: nothing but this."""
+    """The output of a researcher: all that it writes back."""
 
     findings: dict[str, Finding]
     sources: dict[str, Source]
     spending: dict[str, Spent]
-    thoughts: dict[str, str]
 
 
 def assignment_of(task: Task) -> dict[str, Any]:
-    """The fields of a finding that come from its task."""
+    """Return the fields of a finding that come from its task."""
     return {**task.model_dump(include=set(Assignment.model_fields)), "task": task.text}
 
 
@@ -85,7 +94,7 @@ TIME_OVER = "the time of the plan was over (max_seconds_planned)"
 
 
 class StepTask(Task):
-    """What a step is given, and all that it is given: a snapshot of what was known when it was sent out."""
+    """The task of a step: a snapshot of what was known when it was dispatched."""
 
     question: str
     """The question, as the seed of wordings."""
@@ -104,12 +113,12 @@ class StepTask(Task):
 
     @property
     def place(self) -> Placement:
-        """Where its packets stand."""
+        """The place of its packets."""
         return Placement(turn_index=self.turn, tab_index=self.position)
 
 
 class Judgement(Record):
-    """What a model thinks of what a step has come to."""
+    """A model's evaluation of a step."""
 
     completeness: float
     """How much of what the task asks for is there, from 0 to 1."""
@@ -142,8 +151,6 @@ class StepState:
     """Iterations in a row that brought nothing new."""
     turn: int = 0
     """Sub turn of the next packets."""
-    began: int = 0
-    """Sub turn at which the present iteration began."""
     seconds: float = 0.0
     """Seconds since it was sent out, those between its nodes left out."""
     is_over: bool = False
@@ -162,7 +169,7 @@ class StepState:
 
     @property
     def task(self) -> StepTask:
-        """What it was given."""
+        """The task of the step."""
         return self.given[0]
 
     @property
@@ -182,7 +189,7 @@ class StepState:
 
 
 class StepInput(TypedDict):
-    """What a step starts from."""
+    """The input of a step."""
 
     given: list[StepTask]
     seconds: float
@@ -190,7 +197,7 @@ class StepInput(TypedDict):
 
 
 class StepOutput(TypedDict):
-    """What a step writes back: nothing but this."""
+    """The output of a step: all that it writes back."""
 
     findings: dict[str, Finding]
     outcomes: dict[str, StepOutcome]
@@ -200,15 +207,15 @@ class StepOutput(TypedDict):
     spending: dict[str, Spent]
 
 
-def why(failed: Failed) -> str:
-    """Why something that a step tried has failed, in words for the reader."""
+def failure_reason(failed: Failed) -> str:
+    """Return why something that a step tried has failed, in words for the reader."""
     return TIME_OVER if failed.is_late else failed.reason
 
 
-def noticed(
+def new_observation(
     state: StepState, kind: ObservationKind, text: str, score: float, learnings: tuple[str, ...] = (), other: str = ""
 ) -> Observation:
-    """Something that the step notices now."""
+    """Return an observation that the step makes now."""
     task = state.task
     return Observation(
         kind=kind,

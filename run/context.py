@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_args
 
 import platformdirs
 from langchain_core.language_models import BaseChatModel
 from pydantic import Field, InstanceOf, WithJsonSchema, field_validator
 from pydantic.json_schema import SkipJsonSchema
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from typing_extensions import TypedDict, Unpack
 
 from ..records.research import Scope
 from .clock import Clock, SystemClock
@@ -21,6 +23,7 @@ from .limits import ENVIRONMENT_PREFIX, Limits
 Role = Literal["clarifier", "planner", "orchestrator", "researcher", "writer", "verifier"]
 ROLES: tuple[Role, ...] = get_args(Role)
 ToolCalls = Literal["auto", "native", "schema", "json", "tags"]
+Effort = Literal["auto", "low", "medium", "high"]
 Engine = Literal["tavily", "duckduckgo", "wikipedia", "arxiv"]
 Port = Annotated[int, Field(ge=1, le=65535)]
 Model = Annotated[str | InstanceOf[BaseChatModel], WithJsonSchema({"type": "string"})]
@@ -33,6 +36,43 @@ class Price(NamedTuple):
     output: Annotated[float, Field(ge=0)]
     cached: Annotated[float, Field(ge=0)] | None = None
     """Tokens read from the provider's cache; none: as `input`."""
+
+
+class Settings(TypedDict, total=False):
+    """What may be given for the fields of `Context`, for type checkers and editors."""
+
+    models: str | BaseChatModel | Mapping[Role, str | BaseChatModel] | None
+    allow_models: Sequence[str]
+    window: int | None
+    reasoning: bool | None
+    tool_calls: ToolCalls
+    responses_api: bool | None
+    model_ports: Sequence[int]
+    prices: Mapping[str, Price | Sequence[float]]
+    allow_small_window: bool
+    effort: Effort
+    docs: str | Path | Sequence[str | Path]
+    engines: Sequence[Engine] | None
+    domains_allow: Sequence[str]
+    domains_deny: Sequence[str]
+    published_after: date | str | None
+    mix_private: bool
+    allow_private: Sequence[str]
+    ports: Sequence[int]
+    robots: bool
+    data_dir: str | Path
+    instructions: str
+    language: str
+    clarify: Literal["ask", "assume", "off"]
+    verify: Literal["off", "check", "repair"]
+    review_plan: bool
+    user_daily_tokens: int | None
+    user_daily_usd: float | None
+    user: str
+    session: str
+    limits: Limits | Mapping[str, float | None]
+    notices: Sequence[str]
+    clock: Clock
 
 
 class Context(BaseSettings):
@@ -70,7 +110,7 @@ class Context(BaseSettings):
     """US dollars per million tokens by model name, for the money in progress and `max_usd`."""
     allow_small_window: bool = Field(default=False, title="Allow small windows")
     """Run models that read fewer tokens than `min_window`, down to 8 000, with everything cut shorter."""
-    effort: Literal["auto", "low", "medium", "high"] = Field(default="auto", title="Effort")
+    effort: Effort = Field(default="auto", title="Effort")
     """How hard reasoning models think; `auto` leaves it to the model, and means `low` for researchers."""
     docs: Annotated[tuple[Path, ...], NoDecode] = Field(default=(), title="Documents")
     """Folders and files to search; in the environment separated as in PATH."""
@@ -124,6 +164,11 @@ class Context(BaseSettings):
     clock: SkipJsonSchema[InstanceOf[Clock]] = Field(default_factory=SystemClock, exclude=True, repr=False)
     """The clock that the run goes by."""
 
+    if TYPE_CHECKING:
+
+        def __init__(self, **settings: Unpack[Settings]) -> None:
+            """Take settings in any form that validation accepts."""
+
     @field_validator(
         *("engines", "domains_allow", "domains_deny", "allow_models", "allow_private", "ports", "model_ports"),
         mode="before",
@@ -151,7 +196,7 @@ class Context(BaseSettings):
         return [value] if isinstance(value, Path) else value
 
 
-def bound(context: Context, scope: Scope) -> Context:
+def within_scope(context: Context, scope: Scope) -> Context:
     """The settings with what the question may search, whoever resumes it."""
     return context.model_copy(
         update={

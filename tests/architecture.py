@@ -46,8 +46,8 @@ CLIENTS = (
     "urllib3",
     "websockets",
 )
-FOR_OUTSIDE = "deep_research.run.store.database."
-"""What measurements may use beside the public names: the saver as the server opens it."""
+FOR_OUTSIDE = ("deep_research.run.store.database.", "deep_research.evidence.citations.labels.")
+"""What measurements may use beside the public names: the saver as the server opens it, and the words of reports."""
 MAY_CONNECT = {"models", "reading", "tools", "app", "bench"}
 VAGUE = {"common", "helper", "helpers", "misc", "util", "utils"}
 

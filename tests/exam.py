@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from io import RawIOBase
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from command import SEQUENCES, Ended
+from command import Ended
 from lab import DOCUMENTS
 
 MORE_DOCUMENTS = {
@@ -81,23 +79,6 @@ class Exam(NamedTuple):
         )
         return Ended(result.returncode, result.stdout, result.stderr)
 
-    def run_on_terminal(self, *arguments: str) -> str:
-        """Run the command to its end, with its progress on a terminal; returns what that showed."""
-        master, inner = pty.openpty()
-        with os.fdopen(master, "rb", buffering=0) as screen, (self.folder / "printed.md").open("wb") as printed:
-            process = subprocess.Popen(
-                [*MODULE, *arguments],
-                cwd=self.folder,
-                env=self.environment | {"TERM": "xterm"},
-                stdin=subprocess.DEVNULL,
-                stdout=printed,
-                stderr=inner,
-            )
-            os.close(inner)
-            seen = b"".join(_until_hung_up(screen))
-        process.wait(60)
-        return SEQUENCES.sub("", seen.decode())
-
     @contextmanager
     def started(self, *arguments: str, **environment: str) -> Iterator[subprocess.Popen[str]]:
         """The command at work, as the leader of a process group, which is killed at the end if it is still there."""
@@ -126,13 +107,6 @@ class Exam(NamedTuple):
     def reports(self) -> dict[str, bytes]:
         """What is in the reports to read."""
         return {path.stem: path.read_bytes() for path in (self.out / "reports").glob("*.md")}
-
-
-def _until_hung_up(screen: RawIOBase) -> Iterator[bytes]:
-    # A terminal whose last user is gone answers with an error.
-    with suppress(OSError):
-        while data := screen.read(65_536):
-            yield data
 
 
 def exam_in(folder: Path) -> Exam:

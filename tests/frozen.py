@@ -1,7 +1,7 @@
 """A whole run as text: what its client hears, what is stored, the report, and marks of what its models were shown.
 
 What is random in it bears a name, and fields of records that are empty or zero are left out. `UPDATE_GOLDEN=1` writes
-the goldens anew.
+the goldens anew; where a mark differs, `shown.txt` in the folder of the test holds the words.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from pydantic import BaseModel
 from typing_extensions import override
 
 from deep_research.app.embed import thread_config
-from deep_research.app.replay import replay
 from deep_research.app.stream import read_packet
 from deep_research.run.errors import DeepResearchError
 from deep_research.run.events.packets import AnyPacket, OverallStop
@@ -34,12 +33,12 @@ from deep_research.state import ResearchState
 
 GOLDEN = Path(__file__).parent / "golden" / "runs"
 FOLDER = Path("/tmp/deep-research-frozen")
-"""Where the documents stand on each machine: the ids of what is learned rest on their addresses."""
+"""Where documents stand on each machine: the ids of what is learned rest on their addresses."""
 ASKING = "asking"
 """Name of the task that ends where a run is killed."""
 WIDTH = 118
 NAMED = (
-    (re.compile(re.escape(str(FOLDER))), ""),
+    (re.compile(rf"{FOLDER}/[0-9a-f]{{8}}"), ""),
     (re.compile(r"\bdata-[0-9a-f]{8}\b"), "data-…"),
     (re.compile(r"\bcall-(\d{1,3}|[0-9a-f]{10})-(?=\d)"), "call-…-"),
     (re.compile(r"\b([0-9a-f]{8})[0-9a-f]{56}\b"), r"\1…"),
@@ -56,14 +55,18 @@ SHOWN = ("tools", "tool_choice", "max_tokens", "reasoning_effort", "stop")
 """What a model is given beside messages and facts."""
 
 
-def documents(name: str, texts: Mapping[str, str]) -> Path:
-    """A folder with these files."""
-    folder = FOLDER / name
+def documents(name: str, texts: dict[str, str]) -> Path:
+    """A folder with these files and no others, whichever there were before."""
+    folder = FOLDER / mark_of(json.dumps(texts)) / name
     folder.mkdir(parents=True, exist_ok=True)
     for file, text in texts.items():
         if not (folder / file).exists() or (folder / file).read_text("utf-8") != text:
             (folder / file).write_text(text, "utf-8")
     return folder
+
+
+def mark_of(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 async def killed(*_: Any) -> None:
@@ -172,16 +175,21 @@ class Frozen(BaseCallbackHandler):
         said = json.dumps(plain(message.update or message.resume) if isinstance(message, Command) else message)
         self.parts.append("\n".join([f"# Said: {said}\n", *lines_of(told), *filter(None, (ending, waits))]))
 
+    @property
+    def all_shown(self) -> str:
+        """What the marks of the models stand for, to be compared where one of them differs."""
+        return "\n\n".join(f"{who}: {self._named(text)}" for who, text in self.shown)
+
     async def text(self) -> str:
         """The whole run."""
         state = await self.run.state()
-        *told, stop = replay(state)
+        *told, stop = await self.run.replayed()
         heard = [one for one in self.heard if not isinstance(one, OverallStop)]
         differs = [line for line in ndiff(lines_of(heard), lines_of(told)) if line[0] in "+-"]
         channels = {one.name: plain(getattr(state, one.name)) for one in fields(ResearchState)}
         # Its keys are random.
         channels["spending"] = sorted(channels["spending"].values(), key=json.dumps)
-        marks = [f"{who}: {hashlib.sha256(self._named(text).encode()).hexdigest()[:8]}" for who, text in self.shown]
+        marks = [f"{who}: {mark_of(self._named(text))}" for who, text in self.shown]
         self.parts += [
             "\n".join(["# Replayed, where it differs\n", *(differs or ["nowhere"]), *lines_of([stop])]),
             "\n".join(["# State\n", *(f"{name}: {laid_out(channels[name])}" for name in sorted(channels))]),

@@ -18,10 +18,12 @@ from langgraph.types import Command
 from packet_check import READER, Books, faults_before_stop
 from typing_extensions import override
 
-from deep_research.app.embed import ResearchGraph, build_graph, thread_config
+from deep_research.app.embed import ResearchGraph, build_graph, thread_config, thread_id
+from deep_research.app.replay import replay
 from deep_research.models.scripted import Call, ScriptedChatModel, call, calls
 from deep_research.records.research import Finding
 from deep_research.run.context import Context, Role
+from deep_research.run.events.packets import AnyPacket
 from deep_research.run.limits import Limits
 from deep_research.state import ResearchState
 
@@ -191,6 +193,10 @@ class Lab:
 
     async def state(self) -> ResearchState:
         return ResearchState(**(await self.graph.aget_state(thread_config(self.thread))).values)
+
+    async def replayed(self) -> list[AnyPacket]:
+        """The packets of the latest question, as they are stored."""
+        return await replay(self.graph.store, thread_id(self.thread), await self.state())
 
     async def next(self) -> tuple[str, ...]:
         return tuple((await self.graph.aget_state(thread_config(self.thread))).next)

@@ -22,7 +22,6 @@ from packet_check import merged
 from typing_extensions import override
 
 from deep_research.app.embed import ResearchGraph, build_graph
-from deep_research.app.replay import replay
 from deep_research.app.stream import read_packet
 from deep_research.models.scripted import ScriptedChatModel, call, calls, in_chunks
 from deep_research.run.context import ROLES
@@ -309,7 +308,7 @@ class PlannedLab(Lab):
         """Whether the replay of the thread says the same in the same places as its stream."""
         # Each pause has a stop of its own.
         told = merged(read_packet(packet) for packet in self.packets if packet["type"] != "stop")
-        *packets, stop = replay(await self.state())
+        *packets, stop = await self.replayed()
         again = merged(packets)
         assert self.packets[-1] == stop.model_dump(mode="json")
         assert again == told

@@ -19,7 +19,8 @@ from deep_research.models.request import Request
 from deep_research.models.scripted import ScriptedChatModel, call, calls
 from deep_research.run.context import Context
 from deep_research.run.errors import ContentRefused, ModelFailed, PromptTooLong
-from deep_research.run.events.emit import Teller
+from deep_research.run.events.call import CallEvents
+from deep_research.run.events.log import Emitter
 from deep_research.run.events.packets import Placement
 from deep_research.run.limits import Limits
 from deep_research.run.transcripts import tokens_of
@@ -44,7 +45,7 @@ async def test_prompt_tools_and_answer_fit_the_window_together(tools: list[dict[
         result = "seen " * (2200 if name == "one" else 10)
         messages += [calls(call("look", id=name)), ToolMessage(result, tool_call_id=name)]
     request = Request("researcher", "q", messages, begun, tools, max_tokens=tokens)
-    await ask_model(request, Context(models=model), Teller(lambda _: None, Placement(turn_index=0)))
+    await ask_model(request, Context(models=model), CallEvents(Emitter(lambda _: None), Placement(turn_index=0)))
     [made] = model.calls
     sent: list[Any] = list(made.messages)
     assert tokens_of(sent) + len(json.dumps(tools)) // 4 + tokens <= WINDOW
@@ -112,12 +113,12 @@ async def test_a_call_in_the_text_may_quote_what_looks_like_the_end_of_a_thought
     model = ScriptedChatModel(replies=[f"<think>Hm.</think>{json.dumps(written)}"])
     look = {**TOOL, "function": {**TOOL["function"], "parameters": {"properties": {"at": {"type": "string"}}}}}
     request = Request("researcher", "q", [HumanMessage("Look!")], tools=[look])
-    teller = Teller(lambda _: None, Placement(turn_index=0))
-    reply = await ask_model(request, Context(models=model, tool_calls="json"), teller)
+    events = CallEvents(Emitter(lambda _: None), Placement(turn_index=0))
+    reply = await ask_model(request, Context(models=model, tool_calls="json"), events)
     assert [asked["args"] for asked in reply.message.tool_calls] == [
         {"at": "what </think> means, and <think>this</think>"}
     ]
-    assert teller.thoughts.startswith("Hm.")
+    assert events.thoughts.startswith("Hm.")
 
 
 async def test_a_call_may_not_last_longer_than_its_limit_however_long_it_may_be_silent() -> None:
@@ -130,11 +131,11 @@ async def test_a_call_may_not_last_longer_than_its_limit_however_long_it_may_be_
     context = Context(models=ScriptedChatModel(replies=[never]), limits=limits)
     async with asyncio.timeout(60):
         with pytest.raises(ModelFailed, match="call_seconds"):
-            await ask_model(request, context, Teller(lambda _: None, Placement(turn_index=0)))
+            await ask_model(request, context, CallEvents(Emitter(lambda _: None), Placement(turn_index=0)))
 
 
 async def test_a_timeout_of_the_models_own_is_none_of_ours() -> None:
     request = Request("researcher", "q", [HumanMessage("Look!")])
     context = Context(models=ScriptedChatModel(replies=[TimeoutError("of its own")] * 3), limits=Limits(max_retries=0))
     with pytest.raises(ModelFailed, match="did not answer in time; try again"):
-        await ask_model(request, context, Teller(lambda _: None, Placement(turn_index=0)))
+        await ask_model(request, context, CallEvents(Emitter(lambda _: None), Placement(turn_index=0)))

@@ -7,15 +7,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-from deep_research.bench.documents import write
-from deep_research.bench.measure import KINDS, queries, questions
+from deep_research.bench.documents import write_documents
+from deep_research.bench.index import KINDS, queries, questions
 from deep_research.bench.wire.figures import Entry, ideal
 from deep_research.bench.wire.model_server import Cache
 
 
 def test_a_small_measurement_tells_times_memory_and_sizes(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "deep_research.bench.index", "--documents", "20", "--queries", "10"]
-    command += ["--folder", str(tmp_path / "kept")]
     result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
     for name in (
@@ -29,15 +28,11 @@ def test_a_small_measurement_tells_times_memory_and_sizes(tmp_path: Path) -> Non
         "a whole question",
     ):
         assert name in result.stdout
-    assert len(list(tmp_path.rglob("*.sqlite"))) == 1
-    again = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert again.returncode == 2
-    assert "name a new one" in again.stderr
 
 
 def test_the_same_seed_gives_the_same_documents_and_questions(tmp_path: Path) -> None:
     for name, seed in (("a", 7), ("b", 7), ("c", 8)):
-        write(tmp_path / name, 12, seed)
+        write_documents(tmp_path / name, 12, seed)
     texts = {name: [file.read_bytes() for file in sorted((tmp_path / name).rglob("*.*"))] for name in "abc"}
     assert texts["a"] == texts["b"] != texts["c"]
     assert list(queries(10, 7)) == list(queries(10, 7)) != list(queries(10, 8))
@@ -53,7 +48,6 @@ def test_a_whole_run_is_measured_over_the_wire(tmp_path: Path) -> None:
     assert (row["error"], row["pages"], row["searches"], row["calls_broken"]) == ("", 1, 1, 0)
     assert row["calls"] > 5
     assert row["report_characters"] > 1000
-    assert row["bare_ms"]["invoke"] > 0
     assert "orchestrated (1, 1, 1), 1 pages of 20,000 characters" in ended.stdout
     broken = subprocess.run([*command[:3], "orchestrated,1"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (broken.returncode, "RESEARCHERS" in broken.stderr) == (2, True)

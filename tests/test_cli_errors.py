@@ -253,7 +253,7 @@ def test_a_file_that_may_not_be_written_is_found_out_before_the_run(desk: Desk) 
     report.write_text("earlier", "utf-8")
     report.chmod(0o400)
     line = complaint(desk.call("ask", WHEN, "--docs", "docs", "--out", "report.md"))
-    assert line == "--out 'report.md': there is no permission to write it."
+    assert line == "--out 'report.md': it cannot be written here (Permission denied)."
     assert report.read_text("utf-8") == "earlier"
 
 

@@ -13,9 +13,9 @@ from collection_files import QUESTIONS, write_collection
 from shelf import Place
 
 from deep_research import Answer, research
-from deep_research.evaluation.wording import cited_numbers, holds, lead
+from deep_research.evaluation.wording import cited_numbers, contains_answer, lead
 from deep_research.evidence.citations.labels import all_labels
-from deep_research.evidence.language import language_of
+from deep_research.evidence.language import detect_language
 
 ASKED: list[dict[str, Any]] = [json.loads(line) for line in QUESTIONS.read_text("utf-8").splitlines()]
 CONFLICT = re.compile("|".join(f"## {re.escape(words.contradictions)}\n" for words in all_labels().values()))
@@ -71,7 +71,7 @@ def test_the_collection_has_thirty_documents_in_six_formats_and_three_languages(
     assert library.refresh().documents >= 30
     documents = list(library.documents())
     assert len({document.source.key.rpartition(".")[2] for document in documents}) >= 6
-    assert {language_of(document.text) for document in documents} >= {"en", "de", "es"}
+    assert {detect_language(document.text) for document in documents} >= {"en", "de", "es"}
     assert len(ASKED) >= 20
 
 
@@ -80,9 +80,9 @@ def test_the_collection_has_thirty_documents_in_six_formats_and_three_languages(
 def test_a_report_begins_with_the_answer(collection: Collection, question: dict[str, Any]) -> None:
     text = collection.answers[question["id"]].report.text
     if question.get("wants_all"):
-        assert [answer for answer in question["answers"] if not holds(text, [answer])] == []
+        assert [answer for answer in question["answers"] if not contains_answer(text, [answer])] == []
     else:
-        assert holds(lead(text), question["answers"])
+        assert contains_answer(lead(text), question["answers"])
 
 
 @pytest.mark.parametrize("question", all_but("compare", answers=True))
@@ -104,8 +104,8 @@ def test_the_version_that_is_asked_for_is_told_before_any_other(
     collection: Collection, question: dict[str, Any]
 ) -> None:
     text = collection.answers[question["id"]].report.text
-    assert holds(text, question["answers"])
-    assert not holds(text.partition(" [")[0], question["outdated"])
+    assert contains_answer(text, question["answers"])
+    assert not contains_answer(text.partition(" [")[0], question["outdated"])
 
 
 @pytest.mark.parametrize("question", questions(outdated=True))

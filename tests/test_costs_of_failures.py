@@ -99,12 +99,12 @@ async def test_a_researcher_that_is_cut_keeps_its_thought_and_its_price(tmp_path
     # Two seconds for the thought, however slow the machine is, and forty for the finding.
     limits = {"researcher_seconds_hard": 42, "writing_share": 40 / 42}
     with wire_lab(tmp_path, monkeypatch, script, limits=limits) as wire:
-        state = await wire.ask()
+        state, told = await wire.ask(), await wire.replayed()
     [finding] = state.findings.values()
     assert (finding.ended, finding.reason) == ("partial", "its time was over (researcher_seconds_hard)")
-    steps = {key.rpartition(".")[2]: words for key, words in state.thoughts.items() if key.count(".") == 2}
-    assert steps["2"] == "I sum up."
-    assert "I wonder".startswith(steps["1"][:5])
+    steps = {one.placement.sub_turn_index: one.reasoning for one in told if one.type == "reasoning_delta"}
+    assert steps[2] == "I sum up."
+    assert "I wonder".startswith(steps[1][:5])
     assert entries(state, "researcher") == 3
     assert 1.9 <= finding.seconds < 42
 

@@ -12,7 +12,7 @@ from openai_replies import Reply, fail, say, use
 from openai_server import Received, openai_server
 from search_api import search_api
 
-from deep_research.app.doctor import look_at
+from deep_research.app.doctor import diagnose
 from deep_research.models.scripted import ScriptedChatModel
 from deep_research.run.context import Context
 
@@ -157,8 +157,8 @@ def test_a_model_at_another_provider_is_not_said_to_be_at_the_server_of_openai_m
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "http://localhost:1/v1")
-    looks = look_at(Context(models={"planner": ScriptedChatModel(replies=[])}, data_dir=desk.data))
-    words = {look.what: look.words for look in looks}
+    found = diagnose(Context(models={"planner": ScriptedChatModel(replies=[])}, data_dir=desk.data))
+    words = {one.what: one.text for one in found}
     assert "localhost" not in words["model of the planner"]
     assert "localhost:1" in words["model of the writer"]
 

@@ -180,12 +180,19 @@ async def test_a_saver_of_another_loop_is_refused_for_sync_calls_in_that_loop(tm
             run.graph.get_state(thread_config("lab"))
 
 
-def test_one_line_is_enough_for_an_answer(tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", ["sync", "async"])
+async def test_one_line_is_enough_for_an_answer(tmp_path: Path, how: str) -> None:
     run = lab(tmp_path)
-    limits = {"whole_characters": 0}
-    answer = deep_research.research(
-        QUESTION, models=dict(run.models), docs=[run.folder], data_dir=tmp_path, limits=limits
-    )
+    given: deep_research.Settings = {
+        "models": dict(run.models),
+        "docs": [run.folder],
+        "data_dir": tmp_path,
+        "limits": {"whole_characters": 0},
+    }
+    if how == "async":
+        answer = await deep_research.aresearch(QUESTION, **given)
+    else:
+        answer = await asyncio.to_thread(lambda: deep_research.research(QUESTION, **given))
     assert answer.report.text == "The Skerry Light was lit in 1844. [1]"
     assert [Path(source.location).name for source in answer.sources] == ["lighthouse.md"]
     assert answer.markdown.endswith("lighthouse.md>")
@@ -201,7 +208,7 @@ def test_settings_come_from_the_environment_and_the_call_wins(monkeypatch: pytes
     assert context.docs == (Path("/one"), Path("/two"))
     given = deep_research.Context(language="Welsh", limits=deep_research.Limits(max_cycles=5))
     assert (given.language, given.limits.max_cycles) == ("Welsh", 5)
-    partly = deep_research.Context(limits={"max_iterations": 2})  # type: ignore[arg-type]
+    partly = deep_research.Context(limits={"max_iterations": 2})
     assert (partly.limits.max_cycles, partly.limits.max_iterations) == (3, 2)
 
 

@@ -87,9 +87,7 @@ def test_a_report_says_in_json_what_it_cites_and_whether_it_answers(exam: Exam, 
 
 def test_an_id_leads_no_file_out_of_the_folder_and_moves_no_cursor(exam: Exam, ended: Ended) -> None:
     here = exam.folder
-    assert {path.name for path in here.iterdir()} - {"printed.md"} == {
-        *("corpus", "data", "out", "questions.jsonl", "unanswerable.jsonl")
-    }
+    assert {path.name for path in here.iterdir()} == {"corpus", "data", "out", "questions.jsonl", "unanswerable.jsonl"}
     assert {path.name for path in here.parent.iterdir()} == {"exam"}
     assert {path.name for path in here.parent.parent.iterdir()} == {"inner"}
     assert "\x1b" not in ended.err + ended.out
@@ -98,14 +96,11 @@ def test_an_id_leads_no_file_out_of_the_folder_and_moves_no_cursor(exam: Exam, e
 
 def test_the_same_command_keeps_what_is_there_and_goes_on_with_what_failed(exam: Exam, ended: Ended) -> None:
     before = exam.reports()
-    screen = exam.run_on_terminal(*exam.arguments(*ALL, "--no-baseline"))
-    assert "4 of 5 reports are kept from before" in screen
-    assert "questions asked" in screen
-    assert "long: failed: The question has 50000 characters" in screen
-    assert "light" not in screen
+    said = exam.run(*exam.arguments(*ALL)).err
+    assert "4 of 5 reports are kept from before" in said
+    assert "long: failed: The question has 50000 characters" in said
+    assert "light" not in said
     assert exam.reports() == before
-    assert exam.rows()["light"]["baseline"] is None
-    assert "BM25" not in (exam.out / "summary.md").read_text("utf-8")
 
 
 def test_an_evaluation_that_is_killed_or_stopped_leaves_no_process_and_goes_on(tmp_path: Path) -> None:
@@ -133,7 +128,7 @@ def test_no_process_outlives_the_command_not_even_in_the_middle_of_a_question(tm
         model = {"OPENAI_BASE_URL": f"{server.url}/v1", "OPENAI_API_KEY": "none"}
         with exam.started(*exam.arguments("--model", "openai:slow", "--jobs", "1"), **model) as process:
             begun.append(process)
-            process.communicate(timeout=50)
+            process.communicate(timeout=60)
         assert len(server.requests) == 1
 
 

@@ -9,6 +9,7 @@ import signal
 from pathlib import Path
 
 import pytest
+from click import UsageError
 from click.testing import CliRunner, Result
 from exam import QUESTIONS, Exam, exam_in, write_lines
 from hypothesis import given
@@ -17,9 +18,9 @@ from search_api import Answer, serving
 
 from deep_research.evaluation.__main__ import cli
 from deep_research.evaluation.asking import outcomes
-from deep_research.evaluation.measures import judge
-from deep_research.evaluation.questions import Mistake, Named, Question, Sample, choose, find_gold
-from deep_research.evaluation.reports import Cited, Report, Settings, Shelf, claim_folder, file_name
+from deep_research.evaluation.measures import measure_report
+from deep_research.evaluation.questions import Question, missing_documents, sample, without_documents
+from deep_research.evaluation.reports import Cited, Report, ReportFolder, Settings, file_name, open_reports
 
 REPORT = Report(id="a/b", question="Who?", seconds=1.5, text="Ada [1].", sources=(Cited(n=1, path="a", title="A"),))
 LINE = json.dumps(QUESTIONS[0])
@@ -46,14 +47,14 @@ def refused(exam: Exam, *more: str) -> str:
     [
         ("", "there is no question in it"),
         ("\n \n", "there is no question in it"),
-        (f"{LINE}\n{{'id': 1}}\n", "line 2: this is no JSON"),
-        (f"{LINE}\n\n[]\n", "line 3: this is no JSON object"),
+        (f"{LINE}\n{{'id': 1}}\n", "line 2: this is not JSON"),
+        (f"{LINE}\n\n[]\n", "line 3: : Input should be a valid dictionary"),
         ('{"id": "1"}', "line 1: question: Field required"),
         ('{"id": "", "question": "Who?"}', "line 1: id: String should have at least 1 character"),
         ('{"id": "1", "question": "Who?", "answers": "Ada"}', "line 1: answers: Input should be a valid tuple"),
         ('{"id": "\\ud800", "question": "Who?"}', "line 1: id: Input should be a valid string"),
         (f"{LINE}\n{LINE}\n", "line 2: the id 'light' stands in"),
-        ("[" * 100_000, "line 1: this is no JSON"),
+        ("[" * 100_000, "line 1: this is not JSON"),
     ],
 )
 def test_a_line_that_is_wrong_is_named(exam: Exam, text: str, words: str) -> None:
@@ -78,47 +79,32 @@ def test_what_would_fail_each_question_is_said_once_and_gold_documents_that_are_
     assert "there is no document in it" in refused(exam, "--corpus", str(exam.folder / "empty"))
     lines = [{"id": key, "question": "Who?", "gold_docs": ["keeper.md", f"gone{key}.md"]} for key in "12"]
     write_lines(exam.folder / "questions.jsonl", lines)
-    said = refused(exam, "--model", "nobody:nothing", "--jobs", "1", "--fresh")
-    assert "2 of 3 gold documents are not in the corpus; the first: gone1.md of question 1. What is cited is " in said
-    assert "not measured for 2 of 2 questions" in said
+    said = refused(exam, "--model", "nobody:nothing", "--jobs", "1")
+    assert "2 gold documents are not in the corpus; the first: gone1.md of question 1. What is cited is not " in said
     assert "nobody" in said.splitlines()[-1]
     assert "failed" not in said
 
 
-def test_a_document_that_is_named_without_its_folder_is_found_if_there_is_one_of_this_name(exam: Exam) -> None:
-    corpus = exam.folder / "corpus"
-    for name in ("deep/er/birds/terns.txt", "deep/keeper.md", "one/twin.md", "two/twin.md", ".hidden/gannets.md"):
-        (corpus / name).parent.mkdir(parents=True, exist_ok=True)
-        (corpus / name).write_text("Terns.")
-    known = {
-        "gannets.md": "birds/gannets.md",
-        "er/birds/terns.txt": "deep/er/birds/terns.txt",
-        "birds/terns.txt": "birds/terns.txt",
-        "keeper.md": "keeper.md",
-    }
+def test_a_question_whose_gold_documents_are_missing_is_not_measured_by_them(exam: Exam) -> None:
     asked = [
-        Question(id="found", question="Who?", gold_docs=tuple(known), answer_docs=("gannets.md",)),
-        Question(id="lost", question="Who?", gold_docs=("gannets.md", "twin.md"), answers=("Ada",)),
+        Question(id="found", question="Who?", gold_docs=("keeper.md",), answer_docs=("birds/gannets.md",)),
+        Question(id="lost", question="Who?", gold_docs=("keeper.md", "gone.md"), answers=("Ada",)),
         Question(id="free", question="Who?"),
     ]
-    gold = find_gold(asked, corpus)
-    assert gold.questions[0].gold_docs == tuple(known.values())
-    assert gold.questions[0].answer_docs == ("birds/gannets.md",)
-    assert (gold.missing, gold.unmeasured, gold.named) == ([Named("twin.md", "lost")], 1, 5)
-    assert {"gold_recall", "precision", "answer_grounded"}.isdisjoint(judge(gold.questions[1], None))
-    assert [one.is_answerable for one in gold.questions] == [True, True, None]
+    missing = missing_documents(asked, exam.folder / "corpus")
+    assert missing == {"gone.md": "lost"}
+    found, lost, free = (without_documents(one, {*missing}) for one in asked)
+    assert found.gold_docs == ("keeper.md",)
+    assert {"gold_recall", "precision", "answer_grounded"}.isdisjoint(measure_report(lost, None))
+    assert [one.is_answerable for one in (found, lost, free)] == [True, True, None]
 
 
 def test_a_run_of_another_model_is_not_mixed_in(exam: Exam) -> None:
     settings = Settings(corpus=exam.folder / "corpus", model="openai:gpt", strategy="orchestrated")
-    claim_folder(exam.out, settings, is_fresh=False)
-    other = settings.model_copy(update={"model": "openai:other"})
-    shelf = claim_folder(exam.out, other, is_fresh=False)
-    shelf.write(REPORT, "# Ada")
-    with pytest.raises(Mistake, match="model 'openai:other'"):
-        claim_folder(exam.out, settings, is_fresh=False)
-    assert claim_folder(exam.out, other, is_fresh=False).has_reports()
-    assert not claim_folder(exam.out, settings, is_fresh=True).has_reports()
+    open_reports(exam.out, settings).write(REPORT, "# Ada")
+    with pytest.raises(UsageError, match="model 'openai:gpt'"):
+        open_reports(exam.out, settings.model_copy(update={"model": "openai:other"}))
+    assert open_reports(exam.out, settings).read(REPORT.id, REPORT.question) == REPORT
 
 
 def test_a_wrong_setting_of_the_environment_is_named(exam: Exam, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,31 +129,22 @@ def test_two_ids_have_two_file_names(one: str, other: str) -> None:
     assert file_name(file_name(one)) == file_name(one) or "~" in file_name(one)
 
 
-@given(st.floats(0.01, 1), st.integers(), st.one_of(st.none(), st.integers(1, 30)))
-def test_a_random_share_is_repeatable_and_keeps_the_order(share: float, seed: int, limit: int | None) -> None:
-    sample = Sample(share, seed, limit=limit)
-    chosen = choose(QUESTION_LIST, sample)
-    assert chosen == choose(QUESTION_LIST, sample)
+@given(st.floats(0.01, 1), st.integers())
+def test_a_random_share_is_repeatable_and_keeps_the_order(share: float, seed: int) -> None:
+    chosen = sample(QUESTION_LIST, share, seed)
+    assert chosen == sample(QUESTION_LIST, share, seed)
     assert chosen == [one for one in QUESTION_LIST if one in chosen]
-    assert len(chosen) == min(limit or 20, max(1, round(20 * share)))
-
-
-@given(st.floats(0.01, 0.97), st.integers())
-def test_a_share_and_its_rest_are_all_questions(share: float, seed: int) -> None:
-    parts = [choose(QUESTION_LIST, Sample(share, seed, is_rest)) for is_rest in (False, True)]
-    assert sorted(one.id for part in parts for one in part) == sorted(one.id for one in QUESTION_LIST)
-    with pytest.raises(Mistake, match="--sample"):
-        choose(QUESTION_LIST, Sample(is_rest=True))
+    assert len(chosen) == max(1, round(20 * share))
 
 
 def test_another_seed_is_another_share() -> None:
-    assert len({tuple(choose(QUESTION_LIST, Sample(0.5, seed))) for seed in range(5)}) == 5
+    assert len({tuple(sample(QUESTION_LIST, 0.5, seed)) for seed in range(5)}) == 5
 
 
-def test_a_process_that_is_killed_at_its_work_costs_its_question_alone_and_ctrl_c_does_not_reach_it(
+def test_a_process_that_is_killed_ends_the_run_without_reports_and_ctrl_c_does_not_reach_it(
     exam: Exam, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    signals = iter([signal.SIGINT, signal.SIGKILL] * 2)
+    signals = iter([signal.SIGINT, signal.SIGKILL])
 
     def send(request: object) -> Answer:
         (process,) = multiprocessing.active_children()
@@ -180,17 +157,17 @@ def test_a_process_that_is_killed_at_its_work_costs_its_question_alone_and_ctrl_
         settings = Settings(corpus=exam.folder / "corpus", model="openai:held", strategy="orchestrated")
         found = list(outcomes(QUESTION_LIST[:2], settings, 1))
     assert {outcome.question.id: outcome.error for outcome in found} == dict.fromkeys(
-        ("0", "1"), "the process at work on it ended (exit code -9)"
+        ("0", "1"), "a process was killed; the same command goes on"
     )
     assert multiprocessing.active_children() == []
 
 
 def test_a_report_is_kept_only_for_the_words_that_were_asked(tmp_path: Path) -> None:
-    shelf = Shelf(tmp_path / "reports")
-    assert shelf.read("a/b", "Who?") is None
-    shelf.write(REPORT, "# Ada")
-    assert shelf.read("a/b", "Who?") == REPORT
-    assert shelf.read("a/b", "Who was it?") is None
-    (broken,) = shelf.folder.glob("*.json")
+    reports = ReportFolder(tmp_path / "reports")
+    assert reports.read("a/b", "Who?") is None
+    reports.write(REPORT, "# Ada")
+    assert reports.read("a/b", "Who?") == REPORT
+    assert reports.read("a/b", "Who was it?") is None
+    (broken,) = (tmp_path / "reports").glob("*.json")
     broken.write_text(broken.read_text()[:-9])
-    assert shelf.read("a/b", "Who?") is None
+    assert reports.read("a/b", "Who?") is None

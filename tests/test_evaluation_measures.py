@@ -9,11 +9,19 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from deep_research.evaluation.measures import judge
+from deep_research.evaluation.intervals import bootstrap, estimate, quantile, sign_test, wilson
+from deep_research.evaluation.measures import measure_report
 from deep_research.evaluation.questions import Question
 from deep_research.evaluation.reports import Cited, Report
-from deep_research.evaluation.summary import bootstrap, estimate, quantile, sign_test, wilson
-from deep_research.evaluation.wording import LEAD_WORDS, abstains, holds, lead, normalized, without_question, words_of
+from deep_research.evaluation.wording import (
+    LEAD_WORDS,
+    abstains,
+    contains_answer,
+    lead,
+    normalized,
+    without_question,
+    words_of,
+)
 from deep_research.evidence.citations.labels import Labels, all_labels
 
 WORDS = st.text(st.sampled_from("abcéßİ the-東京ŁㅎÅ.,' 12"), min_size=1, max_size=12)
@@ -38,7 +46,9 @@ def test_words_that_are_normalized_stay_as_they_are(text: str) -> None:
 @given(st.lists(WORDS), WORDS, st.lists(WORDS))
 def test_an_answer_is_found_whatever_stands_around_it(before: list[str], answer: str, after: list[str]) -> None:
     assume(normalized(answer))
-    assert holds(" ".join([*before, answer.upper() if answer.isascii() else answer, *after]), ["nowhere", answer])
+    assert contains_answer(
+        " ".join([*before, answer.upper() if answer.isascii() else answer, *after]), ["nowhere", answer]
+    )
 
 
 @pytest.mark.parametrize(
@@ -56,7 +66,7 @@ def test_an_answer_is_found_whatever_stands_around_it(before: list[str], answer:
     ],
 )
 def test_an_answer_counts_as_whole_words_without_accents_and_articles(text: str, answer: str, is_there: bool) -> None:
-    assert holds(text, [answer]) is is_there
+    assert contains_answer(text, [answer]) is is_there
 
 
 def test_the_lead_is_so_many_words_without_headings_and_citations() -> None:
@@ -68,8 +78,8 @@ def test_the_lead_is_so_many_words_without_headings_and_citations() -> None:
 def test_a_question_that_is_repeated_does_not_answer_itself() -> None:
     asked = "Is Ada or  Bob older?"
     told = without_question("## Is Ada or\nbob older\n\nNobody knows.", asked)
-    assert not holds(told, ["Ada"])
-    assert holds(without_question(f"{asked} Ada is.", asked), ["Ada"])
+    assert not contains_answer(told, ["Ada"])
+    assert contains_answer(without_question(f"{asked} Ada is.", asked), ["Ada"])
 
 
 def test_an_answer_is_grounded_only_in_a_passage_that_cites_a_document_stating_it() -> None:
@@ -83,10 +93,10 @@ def test_an_answer_is_grounded_only_in_a_passage_that_cites_a_document_stating_i
         "Listed:\n- Rome [2]\n- old [1]": 1.0,
         "It was old [2]. It was Rome.": 1.0,
     }
-    found = {text: judge(known, report(text, *DOCUMENTS))["answer_grounded"] for text in texts}
+    found = {text: measure_report(known, report(text, *DOCUMENTS))["answer_grounded"] for text in texts}
     assert found == texts
     anywhere = known.model_copy(update={"answer_docs": ()})
-    assert judge(anywhere, report("It was Rome [1].", *DOCUMENTS))["answer_grounded"] == 1.0
+    assert measure_report(anywhere, report("It was Rome [1].", *DOCUMENTS))["answer_grounded"] == 1.0
 
 
 @given(st.sets(st.sampled_from(DOCUMENTS)), st.sets(st.sampled_from(DOCUMENTS), min_size=1), st.booleans())
@@ -94,29 +104,28 @@ def test_shares_of_documents_follow_from_what_is_cited(cited: set[str], gold: se
     paths = sorted(cited)
     text = " ".join(f"Said [{number}]." for number, _ in enumerate(paths, 1))
     more = ["never-cited.md"] if is_listed_more else []
-    figures = judge(question(gold_docs=sorted(gold)), report(text, *paths, *more))
+    figures = measure_report(question(gold_docs=sorted(gold)), report(text, *paths, *more))
     assert figures["cited"] == len(cited)
     assert figures["gold_recall"] * len(gold) == pytest.approx(len(cited & gold))
     assert figures["precision"] * max(1, len(cited)) == pytest.approx(len(cited & gold))
     assert (figures["all_gold"] == 1) == (figures["gold_recall"] == 1)
 
 
-def test_paths_of_gold_documents_may_be_written_in_other_ways() -> None:
-    known = question(gold_docs=["./one.md", "inner\\three.txt"])
-    assert judge(known, report("Said [1] [2].", "one.md", "inner/three.txt"))["all_gold"] == 1
-
-
 def test_a_question_of_which_nothing_is_known_is_only_counted() -> None:
-    assert judge(question(), report("It was Rome [1].", "one.md")) == {
+    assert measure_report(question(), report("It was Rome [1].", "one.md")) == {
         "abstained": 0.0,
         "cited": 1.0,
         "words": 4.0,
         "seconds": 2.5,
     }
     no_answer = "The documents do not answer this question."
-    assert judge(question(answerable=False), report(no_answer))["abstained_rightly"] == 1
-    assert judge(question(answers=["Rome"]), report(no_answer))["abstained_wrongly"] == 1
-    assert judge(question(answers=["Rome"]), None) == {"answer": 0, "answer_in_lead": 0, "abstained_wrongly": 0}
+    assert measure_report(question(answerable=False), report(no_answer))["abstained_rightly"] == 1
+    assert measure_report(question(answers=["Rome"]), report(no_answer))["abstained_wrongly"] == 1
+    assert measure_report(question(answers=["Rome"]), None) == {
+        "answer": 0,
+        "answer_in_lead": 0,
+        "abstained_wrongly": 0,
+    }
 
 
 @pytest.mark.parametrize(
@@ -174,7 +183,8 @@ def test_a_share_lies_in_its_interval_which_more_questions_make_narrower(yes: in
 
 def test_an_interval_is_the_one_of_the_textbook() -> None:
     assert [round(end, 3) for end in wilson(0.75, 4)] == [0.301, 0.954]
-    assert estimate([1.0, 1.0, 1.0, 0.0])[1:3] == wilson(0.75, 4)
+    one = estimate([1.0, 1.0, 1.0, 0.0])
+    assert (one.low, one.high) == wilson(0.75, 4)
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20))

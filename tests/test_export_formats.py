@@ -9,10 +9,10 @@ from command import Desk, desk_in
 from exported import AUDIT, CLAIMS, REPORT, UNCHECKED, standing
 from lab import QUESTION
 
-from deep_research.app.export import FileNeeded, NoReportYet, chosen_format, export_content
+from deep_research.app.export import NoReportYet, chosen_format, export_content
 from deep_research.app.exports.finished import finished_report
 from deep_research.app.output import run_json, run_page
-from deep_research.app.terminal import RunName
+from deep_research.app.terminal import OutputUnusable, RunName
 from deep_research.app.words import ExportFormat
 
 NAME = RunName("light", None)
@@ -92,7 +92,7 @@ def test_a_run_without_a_report_is_not_exported(export_format: ExportFormat) -> 
 
 def test_without_a_file_and_a_format_it_is_markdown() -> None:
     assert chosen_format(None, None) == "md"
-    with pytest.raises(FileNeeded):
+    with pytest.raises(OutputUnusable):
         chosen_format("pdf", None)
 
 

@@ -52,7 +52,7 @@ def test_a_file_may_be_fixed_in_its_place_and_stays_as_it_is_then(desk: Desk) ->
 @pytest.mark.parametrize(
     ("data", "complaint"),
     [
-        (None, "There is no file "),
+        (None, "cannot be read (No such file or directory)"),
         (b"caf\xe9", "is no text in UTF-8 (byte 3); save it as UTF-8."),
         (b"a\0b", "is no text: it holds a zero byte (at 1)."),
         (b"a" * (MAX_BYTES + 1), "is larger than 5,000,000 bytes, the most that a draft may have."),
@@ -70,7 +70,7 @@ def test_what_is_no_draft_is_refused_in_one_line(desk: Desk, data: bytes | None,
 
 
 def test_a_folder_and_a_place_that_takes_no_file_are_refused(desk: Desk) -> None:
-    assert "is a folder; name a file." in desk.call("fix-citations", str(desk.docs)).err
+    assert "cannot be read (Is a directory)" in desk.call("fix-citations", str(desk.docs)).err
     (desk.folder / "draft.md").write_text(DRAFT, "utf-8")
     ended = desk.call("fix-citations", str(desk.folder / "draft.md"), "--out", str(desk.folder / "no" / "out.md"))
     assert (ended.code, "there is no folder" in ended.err) == (2, True)

@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 
 from deep_research.evidence.language import foreign_sections, is_written_in
 from deep_research.evidence.text.prose import paragraphs_of, prose_of, sections_of, without_names
-from deep_research.models.extractive import ExtractiveChatModel
+from deep_research.models.extractive.chat import ExtractiveChatModel
 from deep_research.models.scripted import ScriptedChatModel, calls
 from deep_research.records.research import Run
 from deep_research.run.context import Context
 from deep_research.run.errors import ModelFailed
-from deep_research.run.events.emit import Teller
+from deep_research.run.events.call import CallEvents
+from deep_research.run.events.log import Emitter
 from deep_research.run.events.packets import Placement
 from deep_research.run.limits import Limits
 from deep_research.writing.one_language import rewrite_section
@@ -120,11 +121,11 @@ class Desk:
         self.model = ScriptedChatModel(replies=list(replies))
         self.context = Context(models=self.model, limits=Limits(**limits))
         self.packets: list[Any] = []
-        self.teller = Teller(self.packets.append, Placement(turn_index=3))
+        self.events = CallEvents(Emitter(self.packets.append), Placement(turn_index=3))
 
     async def __call__(self, section: str = ENGLISH) -> str | None:
         run = Run(id="q", question="?", date="", language="German", language_code="de", is_resumable=False, version="0")
-        return await rewrite_section(section, run, self.context, self.teller)
+        return await rewrite_section(section, run, self.context, self.events)
 
 
 async def test_a_section_is_written_anew_in_the_language_of_the_run() -> None:
@@ -133,7 +134,7 @@ async def test_a_section_is_written_anew_in_the_language_of_the_run() -> None:
     [call] = desk.model.calls
     assert "German" in call.messages[0].text and ENGLISH.strip() in call.messages[1].text
     assert [packet["type"] for packet in desk.packets] == ["call_finished"]
-    assert desk.teller.bill.costs
+    assert desk.events.bill.costs
 
 
 async def test_a_section_that_is_cut_off_is_continued() -> None:

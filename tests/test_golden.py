@@ -9,25 +9,30 @@ from typing import Any, NamedTuple
 
 import pytest
 from capped import CappedWriter, researched
+from failing_store import FailingStore
 from frozen import GOLDEN, IDS, TIMES, Frozen, Hidden, documents, golden_of, is_golden, killed, lines_of, named
 from judging_model import by_figures
 from lab import CLEAR, DOCUMENTS, PLAN, QUESTION, REPORT, HandClock, lab, research, search, simple_research, think
 from langchain_core.messages import AIMessage, HumanMessage
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 from planned_lab import RULES, USUAL, Rule, first_sentences, only_for, passing, plan, planned_lab, step, verdict
-from planned_rules import First, failing, in_turn, insights, judged, queries, suggestion
-from search_api import Answer, SearchApi, found, refused
+from planned_rules import First, failing, form, in_turn, insights, judged, queries, suggestion
+from search_api import SearchApi, refused
+from test_answers import CAPTAIN, COMPANY, SERIES, SHIP
 from test_foreign_sections import ENGLISH, GERMAN, MENDED
 from test_planned_contradictions import ASKED, LAST_LINE, TASK
 from test_planned_contradictions import DOCUMENTS as HEIGHTS
 from test_planned_refusals import run as planned_wire
-from test_planned_web import page
+from test_planned_web import finds, page
 from test_wire_runs import thorough
 from verified import BOTH, rewritten
 from web import Web, hostile_web
 from wire import wire_lab
 
+from deep_research.app.embed import build_graph
 from deep_research.app.stream import read_packet
+from deep_research.app.words import Strategy
 from deep_research.models.scripted import broken_call, call, calls
 from deep_research.run.calls import REASONING
 from deep_research.run.errors import RateLimited
@@ -36,7 +41,30 @@ TURM = {
     "turm.md": "# Der Turm\n\nDer Leuchtturm von Skerry wurde im Jahr 1844 gebaut. Er ist 38 Meter hoch.\n",
     "moran.md": "# Ada Moran\n\nAda Moran bewahrte den Leuchtturm von 1901 bis 1932. Sie wurde in Tralee geboren.\n",
 }
-FOLDERS = {"light": DOCUMENTS, "heights": HEIGHTS, "turm": TURM}
+SHIPS = {name.replace("_", "."): text for name, text in {**COMPANY, **SERIES, "a_md": SHIP, "b_md": CAPTAIN}.items()}
+FOLDERS = {"light": DOCUMENTS, "heights": HEIGHTS, "turm": TURM, "ships": SHIPS}
+BRIEF = "Write a brief on Arvo Robotics:\n1. Number of employees\n2. Size of the current fleet\n3. Largest customer"
+ODD_DRAFT = """# The light
+
+It was lit in 1844[^1] and stands <b>38 metres</b> tall (see docs:light/lighthouse.md). Its `lamp[0]` is old [1, 2].
+
+| Keeper | Years |
+| --- | --- |
+| Ada Moran | 1901 to 1932 [2] |
+
+See [her page](https://evil.example/?q=1) and ![a picture](https://evil.example/x.png) [1]. [9]
+
+```python
+print(lamp[1])
+```
+
+## Sources
+
+1. Skerry Light, lighthouse.md
+2. Ada Moran, keeper.md
+
+[^1]: lighthouse.md
+"""
 WANN, ZEPPELIN, LAMP = "Wann wurde der Leuchtturm gebaut?", "When did the zeppelin rise?", "When was the lamp lit?"
 LIGHT, KEEPER, HARBOUR = "Skerry Light lit", "Ada Moran keeper Tralee", "Port Anlow harbour ferry"
 ASK, HURRY = "Which light do you mean?", "Please hurry, and mind the tides."
@@ -68,14 +96,6 @@ def reply(action: str, **more: str) -> Command[Any]:
     return Command(resume={"action": action, **more})
 
 
-def opened(*addresses: str) -> AIMessage:
-    return calls(call("open_url", urls=list(addresses)))
-
-
-def searched(*queries: str) -> AIMessage:
-    return calls(call("web_search", queries=list(queries)))
-
-
 def missing(*what: str, text: str = "") -> AIMessage:
     return calls(call("generate_report", missing=list(what)), text=text)
 
@@ -89,35 +109,27 @@ def once(form: str, rule: Rule, task: str = "") -> dict[str, Rule]:
     return {form: only_for(task, First(1, rule, RULES[form]), RULES[form])}
 
 
-def capped(writer: CappedWriter) -> Rule:
-    return lambda asked: writer.scripted(asked.messages, {})
-
-
-THOROUGH = [think("Begin with the tower."), search("Skerry Light 1844"), opened("docs:light/lighthouse.md"), REPORT]
+OPENED = form("open_url", urls=["docs:light/lighthouse.md"])
 THREE: dict[str, Any] = {
-    "light task": [*THOROUGH, "It was lit in 1844. [1]"],
+    "light task": [think("The tower first."), search("Skerry Light 1844"), OPENED, REPORT, "It was lit in 1844. [1]"],
     "keeper task": [search("Ada Moran"), missing("her death"), "She kept it from 1901 to 1932. [1]"],
     "harbour task": [search("Port Anlow ferry"), REPORT, "Its ferry sails twice a day. [1]"],
 }
 THREE_TOLD = "Lit in 1844 [1], it was kept by Ada Moran until 1932 [2].\n\n- The ferry sails twice a day. [3]"
 TALKS = {line[3:]: simple_research() for line in PLAN.splitlines()}
 TWO = research("light task", "keeper task")
-OVER_TIME, OVER_PLAN = HandClock(), HandClock()
+OVER_TIME, OVER_PLAN, BREAKING, LOSING = HandClock(), HandClock(), FailingStore(), FailingStore()
 BAD = calls(call("browse", url="x"), call("research_agent", task=""))
 BROKEN = calls(broken_call("research_agent", '{"task": "half'))
 BOTH_AT_ONCE = calls(call("generate_report"), call("research_agent", task="more"))
-ODD = [
-    calls(call("browse")),
-    calls(call("internal_search", queries=7)),
-    opened("https://x.example"),
-    *[search("lamp")] * 3,
-]
+ODD = form("browse"), form("internal_search", queries=7), form("open_url", urls=["https://x.example"]), search("lamp")
 ORCHESTRATED = {
     "plain": orchestrated(
         planner=[thoughtful(PLAN, "What is asked for?")],
         orchestrator=[think("Look at both."), TWO, research("harbour task"), missing("Who built it?")],
         researcher=THREE,
         writer=[THREE_TOLD],
+        prices={"scripted": (1.0, 2.0)},
     ),
     "asked back": orchestrated(Command(resume={"words": 3}), Command(resume="The one at Skerry."), clarifier=[ASK]),
     "assumed": orchestrated(clarifier=[ASK], clarify="assume"),
@@ -142,7 +154,7 @@ ORCHESTRATED = {
         planner=["\n".join(f"{n}. Step {n}" for n in range(1, 9))],
         orchestrator=[BAD, research("light task"), BROKEN, think(), think(), think("Really?"), BOTH_AT_ONCE],
         researcher=[*ODD, search("lamp"), search("lamp"), "Nothing of it. [7]"],
-        writer=["Nothing [3] is known. ![x](https://evil.example/x.png)"],
+        writer=["Nothing [3] is known. ![x](https://evil.example/x.png)", rewritten("It is not known.")],
     ),
     "nothing but talk": orchestrated(orchestrator=["I would rather talk."] * 9, researcher=TALKS),
     "last cycle": orchestrated(
@@ -172,10 +184,20 @@ ORCHESTRATED = {
     "nothing found": orchestrated(
         question=ZEPPELIN, researcher=[search(ZEPPELIN), missing("the year"), "Nothing."], writer=["It is not known."]
     ),
-    "nothing researched": orchestrated(orchestrator=[REPORT, REPORT], writer=["A light is a light. [1]"]),
+    "nothing researched": orchestrated(orchestrator=[REPORT, REPORT], writer=["It is lit. [1]", rewritten("Lit.")]),
     "not verified": orchestrated(writer=[WRONG], researcher=BOTH, verify="off"),
     "marked": orchestrated(writer=[WRONG], researcher=BOTH, verify="check"),
     "mended": orchestrated(writer=[WRONG, MENDING], researcher=BOTH),
+    "odd draft": orchestrated(writer=[ODD_DRAFT], researcher=BOTH, verify="check"),
+    "store breaks": orchestrated(
+        store=BREAKING,
+        orchestrator=[research("light task"), research("keeper task"), research("harbour task"), REPORT],
+        researcher={
+            **{**THREE, "light task": [search("light"), BREAKING.losing(REPORT, 3)]},
+            "keeper task": [BREAKING.losing(search("Ada Moran"), 1), "What I knew."],
+        },
+        writer=[BREAKING.losing("The ferry sails twice a day. [1]", 1)],
+    ),
     "in sections": orchestrated(
         researcher=researched(), writer=[CappedWriter(50).scripted] * 60, profile={**LONG, "max_output_tokens": 50}
     ),
@@ -184,43 +206,48 @@ ORCHESTRATED = {
         question=WANN,
         over="turm",
         planner=["1. Der Turm"],
-        researcher=[search("Leuchtturm 1844", "Moran"), REPORT, "1844 gebaut. [1] Von Moran bewahrt. [2]"],
-        writer=[GERMAN + ENGLISH.replace("[3]", "[2]"), MENDED.replace("[3]", "[2]")],
+        researcher=[search("Leuchtturm 1844", "Moran"), REPORT, "1844 gebaut. [1] Von Moran bewahrt. [2] [3]"],
+        writer=[GERMAN + ENGLISH, MENDED, rewritten("Sie war in Tralee geboren. [2]")],
     ),
     "read whole": orchestrated(researcher=[missing("its cost", text="It was lit in 1844. [3]")], limits=WHOLE),
     "small window": orchestrated(
         orchestrator=[TWO, REPORT],
         researcher={**THREE, "light task": [search("light"), REPORT, f"{'Much is said. ' * 999}Lit in 1844. [1]"]},
-        profile={"max_input_tokens": 8_000},
-        allow_small_window=True,
+        profile={"max_input_tokens": 3_000},
+        limits={"min_window": 1_000, "report_tokens": 300, "results_tokens": 200},
     ),
 }
 PHASES = plan(step(LIGHT), step(KEEPER), step(HARBOUR, after=(1,)), step("Compare them", search=False))
 ROW = plan(step(LIGHT), step(KEEPER, after=(1,)), step("Compare them", search=False))
 JUDGING: dict[str, Rule] = {"judge_units": lambda asked: by_figures(asked.reminder).tool_calls[0]["args"]}
-ALL_AT_ONCE: dict[str, Rule] = {
-    **JUDGING,
-    **once("give_verdict", verdict(False, "How tall is it?", "height"), LIGHT),
-    **once("evaluate_outcome", judged(0.3, 0.8, suggestion("Tides", "spring tide Port Anlow")), KEEPER),
-    "record_insights": insights("It is an old light.", gaps={"Who built it?": 0.9}),
-    "report": lambda _: "It was lit in 1844. [1] She kept it from 1901 to 1932. [2]\n\n- It follows. [9]",
-}
 STOPPED: dict[str, Rule] = {
-    **once("make_plan", failing(LOST)),
     **once("choose_queries", failing(BUSY), KEEPER),
     **once("record_analysis", failing(BUSY)),
     **once("report", failing(LOST)),
     **once("judge_units", failing(BUSY)),
 }
 OTHER_STEPS = {"needless": [{"step": "3", "reason": "It is known."}], "reworded": [{"step": "4", "task": "Weigh them"}]}
+TIDES = suggestion("Tides", "spring tide Port Anlow")
+WANTING = {"evaluate_outcome": only_for(LIGHT, judged(0.3, 0.8, TIDES), judged(1.0, 1.0))}
+SLOW = CappedWriter(22)
 LATE = {"record_learnings": only_for(KEEPER, passing(OVER_PLAN, 300, first_sentences), first_sentences)}
-REPORTS = in_turn(
-    lambda _: "She kept it from 1901 to 1932. [1]", lambda _: "It is 38 metres tall. [2] She kept it. [1]"
-)
+REPORTS = in_turn(lambda _: "She kept it until 1932. [1]", lambda _: "It is 38 metres tall. [2] She kept it. [1]")
+
+
+def at_their_best() -> dict[str, Rule]:
+    """Rules by which a run has rounds, insights and gaps."""
+    return {
+        **JUDGING,
+        **once("give_verdict", verdict(False, "How tall is it?", "height"), LIGHT),
+        "record_insights": insights("It is an old light.", gaps={"Who built it?": 0.9}),
+        "report": lambda _: "It was lit in 1844. [1] She kept it from 1901 to 1932. [2]\n\n- It follows. [9]",
+    }
+
+
 PLANNED = {
-    "plain": planned(PHASES, ALL_AT_ONCE),
+    "plain": planned(PHASES, at_their_best(), instructions="Write for sailors."),
     "asked back": planned(ROW, {"generate_plan": lambda _: ASK}, "The one at Skerry."),
-    "assumed": planned(ROW, {"generate_plan": lambda _: ASK}, clarify="assume"),
+    "assumed": planned(ROW, {"generate_plan": lambda _: ASK}, clarify="assume", language="fr"),
     "plan sent back and edited": planned(
         *(in_turn(ROW, PHASES), {}, "Mind the ferry.", reply("edit", plan=f"1. About {LIGHT}\n2. The tides")),
         review_plan=True,
@@ -230,19 +257,26 @@ PLANNED = {
         *(ROW, {**once("choose_queries", failing(BUSY), KEEPER)}, Command(update={"messages": [HumanMessage(HURRY)]}))
     ),
     "killed": planned(ROW, once("give_verdict", killed, KEEPER), None),
+    "store breaks": planned(
+        ROW,
+        {
+            **once("choose_queries", lambda _: LOSING.losing({"queries": [LIGHT]}, 1)()),
+            "report": lambda _: LOSING.losing("She kept it until 1932. [1]", 1)(),
+        },
+        store=LOSING,
+    ),
     "one fails": planned(PHASES, {"record_round": only_for(KEEPER, failing(LOST), lambda _: USUAL)}),
     "adapted": planned(PHASES, once("update_plan", lambda _: OTHER_STEPS)),
     "out of time": planned(ROW, LATE, clock=OVER_PLAN),
+    "out of searches": planned(PHASES, {}, limits={"max_searches": 2}),
     "out of tokens": planned(ROW, {}, limits={"max_tokens": 6000}),
-    "out of iterations": planned(
-        plan(step(LIGHT)), {"give_verdict": verdict(False)}, limits={"max_step_iterations": 2}
-    ),
+    "never complete": planned(ROW, {"give_verdict": verdict(False), **WANTING}, limits={"max_step_iterations": 2}),
     "followed up": planned(
         *(in_turn(plan(step(KEEPER)), plan(step("Skerry Light metres tall"))), {"report": REPORTS}, "How tall is it?")
     ),
     "nothing found": planned(plan(step("zeppelin Quito")), {}, question=ZEPPELIN),
     "mended": planned(ROW, {**JUDGING, "report": lambda _: WRONG, "rewrite_sentences": lambda _: MENDING}),
-    "continued": planned(ROW, {"report": capped(CappedWriter(22))}, verify="off"),
+    "continued": planned(ROW, {"report": lambda asked: SLOW.scripted(asked.messages, {})}, verify="off"),
     "in German": planned(plan(step("Leuchtturm")), {"report": lambda _: GERMAN}, question=WANN, over="turm"),
     "read whole": planned(PHASES, {}, limits=WHOLE),
     "contradicted": planned(plan(step(TASK)), {"record_learnings": LAST_LINE}, question=ASKED, over="heights"),
@@ -253,6 +287,7 @@ EXTRACTIVE: dict[str, dict[str, Any]] = {
     "contradicted": {"question": ASKED, "over": "heights"},
     "in German": {"question": WANN, "over": "turm"},
     "nothing found": {"question": ZEPPELIN},
+    "brief": {"question": BRIEF, "over": "ships", "more": ("Where was the captain of the Silver Heron born?",)},
 }
 
 
@@ -267,34 +302,31 @@ CASES = {
     **{f"planned, extractive, {name}": extracted({}, **settings) for name, settings in EXTRACTIVE.items()},
 }
 LIT = "The light was lit in 1844. [1] So was the lamp. [4]"
+SOUGHT, MIXED = form("web_search", queries=["lamp", "down"]), form("web_search", queries=["lamp of Tralee", "lamp"])
 LAMPS = "The lamp was lit in 1844. [1] It is a lamp. [2]"
 SEARCHING = {"engines": ("tavily",), "robots": False}
 WEB: dict[str, Callable[[Web], Case]] = {
     "orchestrated, web": lambda web: orchestrated(
         question=LAMP,
         docs=(),
-        researcher=[searched("lamp", "down"), opened(*map(web.url, ("/one", "/gone", "/hidden"))), REPORT, LAMPS],
+        researcher=[SOUGHT, form("open_url", urls=[*map(web.url, ("/one", "/gone", "/hidden"))]), REPORT, LAMPS],
         writer=[LAMPS],
     ),
     "orchestrated, web and documents": lambda web: orchestrated(
         question=f"{LAMP} See {web.url('/two')}.",
-        researcher=[
-            search("Skerry Light"),
-            searched("lamp of Tralee", "lamp"),
-            opened(web.url("/two")),
-            REPORT,
-            LIT,
-        ],
+        researcher=[search("Skerry Light"), MIXED, form("open_url", urls=[web.url("/two")]), REPORT, LIT],
         writer=["The light was lit in 1844. [1] So was the lamp. [2]"],
     ),
     "orchestrated, engine down": lambda web: orchestrated(
-        researcher=[searched("quota"), search("Skerry Light"), REPORT, "It was lit in 1844. [1]"]
+        researcher=[form("web_search", queries=["quota"]), search("Skerry Light"), REPORT, "It was lit in 1844. [1]"]
     ),
     "planned, web": lambda web: planned(
         plan(step(LAMP), step("Who made it?", after=(1,))),
         {"choose_queries": only_for(LAMP, queries("lamp", "down"), queries("quota"))},
         question=f"{LAMP} See {web.url('/two')}.",
         docs=(),
+        domains_deny=("evil.example",),
+        published_after="2020-01-01",
     ),
     "planned, web and documents": lambda web: planned(
         plan(step(LIGHT)), {"choose_queries": queries("lamp of Tralee", "lamp")}
@@ -307,11 +339,17 @@ WIRE = {"orchestrated, wire", "planned, wire"}
 async def freeze(name: str, case: Case, tmp_path: Path, *hidden: Hidden, over: str = "light", **settings: Any) -> None:
     """Carry out the run and hold it against its golden."""
     given = {"clock": HandClock(), "docs": (documents(over, FOLDERS[over]),), "engines": (), **settings}
+    if store := given.pop("store", None):
+        strategy: Strategy = "orchestrated" if case.rules is None else "planned"
+        given["graph"] = build_graph(strategy, checkpointer=InMemorySaver(), store=store)
     run = lab(tmp_path, **given) if case.rules is None else planned_lab(tmp_path, case.rules, **given)
     frozen = Frozen(run, *hidden)
     for message in case.said:
         await frozen.say(message)
-    is_golden(name, await frozen.text())
+    (tmp_path / "shown.txt").write_text(frozen.all_shown, encoding="utf-8")
+    text = await frozen.text()
+    assert "ScriptExhausted" not in text, "what is frozen is a script that was too short"
+    is_golden(name, text)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -324,10 +362,7 @@ async def test_a_run_on_the_web_is_what_it_was(tmp_path: Path, api: SearchApi, n
     with hostile_web() as web:
         for address in ("/one", "/two", "/hidden"):
             web.publish(address, page(address[1:]))
-        api.on(
-            "lamp",
-            Answer([found(web.url(f"/{one}"), one.title(), f"A lamp, {one}.") for one in ("one", "gone", "two")]),
-        )
+        finds(api, web, "lamp", "one", "gone", "two")
         api.on("down", refused(400))
         api.on("quota", refused(432))
         case = WEB[name](web)
@@ -343,7 +378,7 @@ async def test_runs_over_the_wire_tell_what_they_told(tmp_path: Path, monkeypatc
         await wire.ask()
         told, place = map(read_packet, wire.packets), re.compile(re.escape(wire.web.place))
         is_golden("orchestrated, wire", named("\n".join(lines_of(told)), TIMES, (place, "web.example")))
-    packets, _ = await planned_wire(tmp_path, monkeypatch, {**RULES, "make_plan": PHASES, **ALL_AT_ONCE})
+    packets, _ = await planned_wire(tmp_path, monkeypatch, {**RULES, "make_plan": PHASES, **at_their_best()})
     ids, place = re.compile(r"[0-9a-f]{16}-[0-9a-f]{8}"), re.compile(re.escape(str(tmp_path)))
     is_golden("planned, wire", named("\n".join(lines_of(packets)), TIMES, (ids, "…"), (place, "")))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from wire import END, FACTS, hand_out, is_right, plain_run, task_of, wire_lab
 from deep_research.app.embed import build_graph
 from deep_research.records.research import Run, Spent
 from deep_research.run.errors import ModelFailed, NoPlan, NoReport, RateLimited, SearchFailed
-from deep_research.run.ledger import Bill, booked, owed
+from deep_research.run.ledger import Bill, recorded, unsettled_costs
 from deep_research.run.spending import total
 from deep_research.run.store.pages import Pages
 
@@ -123,16 +124,16 @@ async def test_all_that_fail_at_once_are_noted_down() -> None:
 
     async def fail_with(number: int) -> None:
         bill = Bill(seconds=number)
-        async with booked(pages, "q", bill):
+        async with recorded(pages, "q", bill):
             bill.add(Spent(role="planner", input_tokens=number))
             await asyncio.sleep(0)
             raise ValueError
 
     await asyncio.gather(*(fail_with(number) for number in range(10)), return_exceptions=True)
-    lost = await owed(pages, "q")
+    lost = await unsettled_costs(pages, "q")
     assert sorted(spent.input_tokens for spent in lost.costs.values()) == list(range(10))
     assert lost.seconds == 45
-    assert await owed(pages, "another") == ({}, 0.0)
+    assert await unsettled_costs(pages, "another") == ({}, 0.0)
 
 
 async def test_the_seconds_that_were_lost_are_added_once() -> None:
@@ -140,10 +141,10 @@ async def test_the_seconds_that_were_lost_are_added_once() -> None:
     run = Run(id="q", question="?", date="", language="", is_resumable=True, version="0", active_seconds=5)
     for lost in (3.0, 4.0):
         with pytest.raises(ValueError, match="x"):
-            async with booked(pages, "q", Bill(seconds=lost)):
+            async with recorded(pages, "q", Bill(seconds=lost)):
                 raise ValueError("x")
-        settled = (await owed(pages, "q")).settled(run)
-        assert (await owed(pages, "q")).settled(settled) == settled
+        settled = (await unsettled_costs(pages, "q")).settled(run)
+        assert (await unsettled_costs(pages, "q")).settled(settled) == settled
         run = settled
     assert run.active_seconds == 12
 
@@ -170,17 +171,18 @@ async def test_researchers_that_must_wait_have_one_budget_also_once_it_is_used_u
 ) -> None:
     plain = plain_run()["researcher"]
     assert callable(plain)
-    first = set[str]()
+    asked = {task: [threading.Event(), threading.Event()] for task in FACTS}
+    before = {"keeper": "light", "harbour": "keeper"}
 
     def busy(request: Received) -> Reply:
-        """The second and the third come to their limit only when the first has given up."""
+        """The second and the third come to their limit only when the one before has given up."""
         task = task_of(request)
-        is_first = task not in first
-        first.add(task)
+        is_first = not asked[task][0].is_set()
+        asked[task][0 if is_first else 1].set()
         if task == "light" or not is_first:
             return fail(429, "Slow down.", retry_after=0.9)
-        good = plain(request)
-        return Reply(calls=good.calls, wait={"keeper": 1.5, "harbour": 2.5}[task])
+        assert asked[before[task]][1].wait(60)
+        return plain(request)
 
     with wire_lab(tmp_path, monkeypatch, {"researcher": busy}, limits={"retry_seconds": 1.0}) as wire:
         await wire.fail(RateLimited)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lab import PLAN, REPORT, Lab, lab, many, research, search, think
 from langchain_core.messages import AIMessage
 
-from deep_research.models.attempt import StreamedThought
+from deep_research.models.answer_emitter import StreamedThought
 from deep_research.models.scripted import call, calls
 
 SEEN_AT_TOP = {
@@ -123,10 +123,10 @@ async def test_words_beside_a_call_are_shown_as_a_thought(tmp_path: Path) -> Non
 async def test_a_thought_is_streamed_as_it_comes_and_whole(tmp_path: Path) -> None:
     words = 'Is "1844" right?\nThe tower – 38 m – says so. \U0001f5fc Done.'
     run = lab(tmp_path, orchestrator=[think(words), research("task 0."), REPORT], researcher=many(1))
-    state = await run.ask()
+    await run.ask()
     assert thoughts(run) == [words]
     assert [p["type"] for p in run.packets].count("reasoning_delta") > 3
-    assert list(state.thoughts.values()) == [words]
+    assert [one.reasoning for one in await run.replayed() if one.type == "reasoning_delta"] == [words]
 
 
 def thoughts(run: Lab) -> list[str]:

@@ -141,7 +141,8 @@ async def test_time_that_is_over_when_all_steps_are_done_takes_nothing_from_the_
     assert set(statuses(state).values()) == {"completed"}
     assert state.run and (state.run.status, state.run.stop_reason) == ("completed", "")
     assert "Research ended early" not in state.messages[-1].text
-    assert state.draft and state.draft.seconds_before >= 1000
+    [start] = run.of_type("message_start")
+    assert start["pre_answer_processing_seconds"] >= 1000
     assert await run.is_told_again()
 
 

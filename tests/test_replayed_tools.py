@@ -14,7 +14,6 @@ from random_runs import reasoned
 from wire import END, hand_out, researched, wire_lab
 
 from deep_research.app.embed import build_graph
-from deep_research.app.replay import replay
 from deep_research.app.stream import apackets, read_packet
 from deep_research.run.events import packets as p
 
@@ -32,9 +31,9 @@ async def test_what_a_web_search_was_bound_to_is_told_again(tmp_path: Path, monk
         domains_deny=("evil.example",),
         published_after="2020-01-31",
     ) as wire:
-        state = await wire.ask()
+        await wire.ask()
+        again = await wire.replayed()
     told = [read_packet(packet) for packet in wire.packets]
-    again = list(replay(state))
     filters = [packet for packet in again if isinstance(packet, p.SearchToolFilters)]
     assert [(one.sources, one.excluded, one.time_start) for one in filters] == [
         (["127.0.0.1"], ["evil.example"], "2020-01-31")
@@ -52,7 +51,7 @@ async def test_a_step_after_a_call_that_failed_keeps_its_place(tmp_path: Path) -
         researcher=[search("Skerry Light"), store.losing(search("Ada Moran"), 1), reasoned("Lit. [1]", "I sum up.")],
     )
     told = [packet async for packet in apackets(run.graph, QUESTION, run.thread, context=run.context)]
-    again = list(replay(await run.state()))
+    again = await run.replayed()
     (thought,) = [packet for packet in again if isinstance(packet, p.ReasoningDelta)]
     assert (thought.reasoning, place_of(thought)) == ("I sum up.", (1, 0, 2)), "the call that failed took step 1"
     assert {place: told for place, told in merged(again).items() if place[2] >= 0} == {

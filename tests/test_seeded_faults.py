@@ -19,7 +19,8 @@ from deep_research.records.report import ClaimCheck, Draft
 from deep_research.records.research import Run
 from deep_research.records.sources import Source
 from deep_research.run.context import Context
-from deep_research.run.events.emit import QuietTeller
+from deep_research.run.events.call import SilentEvents
+from deep_research.run.events.log import Emitter
 from deep_research.run.events.packets import Placement
 from deep_research.run.store.pages import Pages
 from deep_research.writing.fill_in import Filler
@@ -60,13 +61,12 @@ def examined(text: str) -> tuple[str, tuple[ClaimCheck, ...]]:
         sources=sources,
         streamed="",
         streamed_sources=(),
-        seconds_before=0.0,
         removed_markers=cleaned.removed,
         has_gaps=False,
     )
     context, place = Context(models="extractive"), Placement(turn_index=0)
     run = Run(id="q", question="q", date="", language="", is_resumable=False, version="0")
-    filler = Filler(context, run, QuietTeller(lambda _: None, place), place)
+    filler = Filler(context, run, SilentEvents(Emitter(lambda _: None), place), place)
     texts = {key: [SourceText(key, own)] for key, own in TEXTS.items()}
     checker = Checker(filler, Pages(InMemoryStore(), "t"), context)
     known = {one.key: one for one in numbered.values()}

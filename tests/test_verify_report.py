@@ -15,9 +15,8 @@ from packet_check import READER
 from verified import BOTH, claim, rewritten
 
 from deep_research.app.embed import build_graph
-from deep_research.app.replay import replay
+from deep_research.evidence.checking.reaudit import reaudit
 from deep_research.evidence.checking.source_text import SourceText
-from deep_research.evidence.checking.verification import reaudit
 from deep_research.models.scripted import ScriptedChatModel, call, calls
 from deep_research.run.errors import KeyRefused, RateLimited
 from deep_research.state import ResearchState
@@ -42,7 +41,7 @@ async def ask(tmp_path: Path, writer: list[Any], **settings: Any) -> tuple[Lab, 
     run = lab(tmp_path, writer=writer, researcher=BOTH, **settings)
     state = await run.ask()
     told = [packet for packet in run.packets if packet["type"] in ("report_revised", "report_audited", "notes_added")]
-    again = [one.model_dump(mode="json") for one in replay(state)]
+    again = [one.model_dump(mode="json") for one in await run.replayed()]
     assert [packet for packet in again if packet["type"] in ("report_revised", "report_audited", "notes_added")] == told
     return run, state
 
@@ -187,7 +186,7 @@ async def test_a_repair_that_fails_is_told_and_the_sentence_is_marked(tmp_path: 
     assert state.run and state.run.status == "completed"
     assert state.report and state.report.audit and "ValueError" in state.report.audit.failures[0]
     assert [packet["message"] for packet in run.packets if packet["type"] == "error"] == [
-        *map(str, [one.model_dump()["message"] for one in replay(state) if one.type == "error"])
+        *map(str, [one.model_dump()["message"] for one in await run.replayed() if one.type == "error"])
     ]
 
 

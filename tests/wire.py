@@ -21,7 +21,8 @@ from packet_check import Books, faults
 from search_api import Answer, SearchApi, found, search_api
 from web import Web, hostile_web
 
-from deep_research.app.embed import ResearchGraph, build_graph, thread_config
+from deep_research.app.embed import ResearchGraph, build_graph, thread_config, thread_id
+from deep_research.app.replay import replay
 from deep_research.app.stream import apackets
 from deep_research.records.research import Finding
 from deep_research.run.context import Role
@@ -181,6 +182,10 @@ class WireLab:
 
     async def state(self) -> ResearchState:
         return ResearchState(**(await self.graph.aget_state(thread_config("wire"))).values)
+
+    async def replayed(self) -> list[AnyPacket]:
+        """The packets of the latest question, as they are stored."""
+        return await replay(self.graph.store, thread_id("wire"), await self.state())
 
     def requests(self, *roles: str) -> list[Received]:
         """What the server was asked by these roles, or by all."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from langgraph.types import StreamWriter
-
 from ..records.research import Ending, Finding, Task
 from ..run.branches import ResearcherState, assignment_of
-from ..run.calls import in_order
-from ..run.events.emit import researcher_failed
+from ..run.calls import results_in_order
+from ..run.events.build import researcher_failed
+from ..run.events.log import Emitter
 from ..run.events.packets import (
     Document,
     FindingCitedDocuments,
@@ -17,7 +16,6 @@ from ..run.events.packets import (
     Placement,
     SectionEnd,
     document,
-    emit,
 )
 from ..run.store.pages import Pages
 from ..run.transcripts import count_withheld
@@ -29,11 +27,9 @@ _HARMLESS = str.maketrans("[]【】［］`~<>", "()()()'-‹›")
 """What an excerpt may not hold: marks of citations, of code, and of tags."""
 
 
-async def keep_excerpts(
-    state: ResearcherState, pages: Pages, writer: StreamWriter, reason: str, seconds: float
-) -> Finding:
+async def keep_excerpts(state: ResearcherState, pages: Pages, emitter: Emitter, reason: str, seconds: float) -> Finding:
     """A finding of excerpts from the notes; `seconds` are those that the research took. The listeners are told."""
-    results = results_in(await pages.fill_in(in_order(state.notes)))
+    results = results_in(await pages.fill_in(results_in_order(state.notes)))
     by_number = {result["document"]: result["text"][:EXCERPT_CHARACTERS] for result in reversed(results)}
     excerpts = "\n".join(f"{_one_line(text)} [{number}]" for number, text in sorted(by_number.items()))
     finding = failed_finding(state.task, "partial" if excerpts else "failed", reason).model_copy(
@@ -47,7 +43,7 @@ async def keep_excerpts(
         }
     )
     cited = [document(state.sources[state.numbered[number - 1]]) for number in sorted(by_number)]
-    tell_failure(writer, finding, state.task, cited)
+    emit_failure(emitter, finding, state.task, cited)
     return finding
 
 
@@ -56,14 +52,14 @@ def failed_finding(task: Task, ended: Ending, reason: str) -> Finding:
     return Finding(**assignment_of(task), text="", ended=ended, reason=reason, failures=(reason,))
 
 
-def tell_failure(writer: StreamWriter, finding: Finding, task: Task, cited: list[Document]) -> None:
+def emit_failure(emitter: Emitter, finding: Finding, task: Task, cited: list[Document]) -> None:
     """Say what went wrong, and show the excerpts that stand for the finding."""
     place = Placement(turn_index=task.turn, tab_index=task.position)
     packets: list[Packet] = [researcher_failed(place, finding.reason)]
     if finding.text:
         packets += [FindingStart(placement=place), FindingDelta(placement=place, content=finding.text)]
         packets.append(FindingCitedDocuments(placement=place, cited_docs=cited))
-    emit(writer, *packets, SectionEnd(placement=place))
+    emitter.emit(*packets, SectionEnd(placement=place))
 
 
 def _one_line(text: str) -> str:

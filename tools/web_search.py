@@ -8,10 +8,10 @@ from typing import NamedTuple
 from pydantic import BaseModel, ConfigDict
 
 from ..evidence.citations.numbering import source_key
-from ..evidence.text.mixing import distinct, in_turn
+from ..evidence.text.ranking import distinct, interleave
 from ..records.sources import Source
 from ..run import tool_names
-from ..run.concurrency import together
+from ..run.concurrency import gather_or_cancel
 from ..run.context import Context
 from ..run.errors import DeepResearchError
 from ..run.store.pages import text_hash
@@ -74,7 +74,7 @@ class WebSearch:
         queries = distinct([one.query for one in sent.values() if one.query], str.casefold)
         if not queries:
             raise ToolFailed(" ".join(dropped), redacted=redacted)
-        answers = await together(self._ask(engine, query) for query in queries for engine in engines)
+        answers = await gather_or_cancel(self._ask(engine, query) for query in queries for engine in engines)
         hits = await self._hits(queries, answers)
         problems = [*dropped, *self._shortened(given), *left_out, *self._unasked(len(engines))]
         broken = _failures(answers)
@@ -104,8 +104,8 @@ class WebSearch:
         return _Answer(engine, query, shown, is_empty=not found)
 
     async def _hits(self, queries: Iterable[str], answers: Iterable[_Answer]) -> tuple[Hit, ...]:
-        by_query = [in_turn(answer.found for answer in answers if answer.query == query) for query in queries]
-        best = distinct(in_turn(by_query), lambda found: source_key(found.address))
+        by_query = [interleave(answer.found for answer in answers if answer.query == query) for query in queries]
+        best = distinct(interleave(by_query), lambda found: source_key(found.address))
         most = self._context.limits.max_web_results
         hits = [_hit(found, await self._addresses.key(found.address)) for found in best[:most]]
         return tuple(distinct(hits, lambda hit: hit.source.key))

@@ -11,16 +11,15 @@ from pydantic import ValidationError
 
 from ..evidence.memory.notes import WITHHELD
 from ..models.ask import ask_model
-from ..models.facts import Facts
-from ..models.request import Request
+from ..models.request import Facts, Request
 from ..prompts import render
 from ..records.research import Run, Task
-from ..run.calls import NOT_RUN, Calls, answer, call_ids, read_calls
+from ..run.calls import NOT_RUN, Calls, call_ids, read_calls, results_for
 from ..run.context import Context, Role
 from ..run.errors import ModelFailed, failure_of
-from ..run.events.emit import Teller
-from ..run.events.packets import Placement, emit
-from ..run.events.steps import step_failed
+from ..run.events.build import step_failed
+from ..run.events.call import CallEvents
+from ..run.events.packets import Placement
 from ..tools.results import shortener
 from . import check_forms, forms
 from .forms import Form
@@ -34,9 +33,9 @@ SCHEMAS = {**forms.SCHEMAS, **check_forms.SCHEMAS}
 class Filler:
     """Asks the models of a run, for one question and with one listener."""
 
-    def __init__(self, context: Context, asked_by: Run | Task, teller: Teller, place: Placement) -> None:
+    def __init__(self, context: Context, asked_by: Run | Task, events: CallEvents, place: Placement) -> None:
         """Ask for a run or for one of its tasks; what fails is told at `place`."""
-        self._context, self._teller, self._place = context, teller, place
+        self._context, self._events, self._place = context, events, place
         self._question_id = asked_by.question_id if isinstance(asked_by, Task) else asked_by.id
         self._always = {"date": asked_by.date, "language": asked_by.language}
         self.failures: list[str] = []
@@ -90,14 +89,14 @@ class Filler:
     def fail(self, reason: str) -> None:
         """Tell and note that something could not be had."""
         self.failures.append(reason)
-        emit(self._teller.writer, step_failed(self._place, reason))
+        self._events.emit(step_failed(self._place, reason))
 
     async def _ask(self, form: type[Form], role: Role, messages: Sequence[AnyMessage], facts: Facts) -> Calls:
         most = self._context.limits.form_tokens
         request = Request(
             role, self._question_id, messages, shortener(""), [SCHEMAS[form]], max_tokens=most, facts=facts
         )
-        reply = await ask_model(request, self._context, self._teller)
+        reply = await ask_model(request, self._context, self._events)
         unread = f"{NAMES[form]} was filled in without some results: {WITHHELD}"
         if reply.refused and unread not in self.failures:
             self.fail(unread)
@@ -119,4 +118,4 @@ def _mended(calls: Calls, faults: str) -> list[AnyMessage]:
     if not calls.message.tool_calls:
         return [HumanMessage(f"<reminder>\n{faults[:1].upper()}{faults[1:]}.\n</reminder>")]
     ids = call_ids([calls.message])
-    return [calls.message, *answer(calls.message, dict.fromkeys(ids, f"{NOT_RUN} {faults}."))]
+    return [calls.message, *results_for(calls.message, dict.fromkeys(ids, f"{NOT_RUN} {faults}."))]

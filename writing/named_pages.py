@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from langgraph.types import StreamWriter
-
-from ..records.base import short_hash
 from ..records.plan import Learning, PlanStep
 from ..records.research import Action, Finding
-from ..records.sources import Source
+from ..records.sources import Source, short_hash
 from ..run import tool_names
 from ..run.branches import StepState, StepTask
 from ..run.context import Context
 from ..run.conversation import question_of
-from ..run.events.emit import QuietTeller
-from ..run.events.packets import SectionEnd, emit
-from ..run.store.pages import Pages, refer
+from ..run.events.build import tool_call_packets, tool_result_packet
+from ..run.events.call import SilentEvents
+from ..run.events.packets import SectionEnd
+from ..run.store.pages import Pages, reference_to
 from ..state import ResearchState
-from ..tools import shown
 from ..tools.addresses import Addresses, addresses_in
 from ..tools.tool import Desk, Outcome
 from ..tools.use import Time, found_in, keep, meter_for_run, use_tool
@@ -43,14 +40,14 @@ class NamedPages:
     """The pages that one question names."""
 
     def __init__(
-        self, state: ResearchState, context: Context, pages: Pages, filler: Filler, teller: QuietTeller
+        self, state: ResearchState, context: Context, pages: Pages, filler: Filler, events: SilentEvents
     ) -> None:
-        """`filler` has them read, `teller` is told what opening them costs; that stands in the first tab beside it."""
+        """`filler` has them read, `events` is told what opening them costs; that stands in the first tab beside it."""
         assert state.run is not None
         self._run, self._spending, self._asked = state.run, state.spending, question_of(state.messages)
-        self._context, self._pages, self._filler, self._teller = context, pages, filler, teller
-        self._place = teller.placement.model_copy(update={"tab_index": 1})
-        self._writer: StreamWriter = teller.writer
+        self._context, self._pages, self._filler, self._events = context, pages, filler, events
+        self._place = events.placement.model_copy(update={"tab_index": 1})
+        self._emitter = events.emitter
 
     async def read(self) -> Read:
         """Open them, and learn what bears on the question; what cannot be read becomes a problem of the finding."""
@@ -76,13 +73,13 @@ class NamedPages:
         meter, outcome = meter_for_run(self._context.limits, self._spending), Outcome()
         time = Time(self._context.limits.tool_seconds, "tool_seconds")
         desk = Desk(self._pages, self._run.id, meter)
-        emit(self._writer, *shown.asked(self._place, tool_names.OPEN_URL, addresses, self._run.scope))
+        self._emitter.emit(*tool_call_packets(self._place, tool_names.OPEN_URL, addresses, self._run.scope))
         try:
             outcome = await use_tool(tool_names.OPEN_URL, {"urls": addresses}, self._context, desk, time)
         finally:
-            self._teller.bill.add(meter.spent(tool_names.OPEN_URL))
-            brought = shown.brought(self._place, tool_names.OPEN_URL, found_in(outcome).values())
-            emit(self._writer, brought, SectionEnd(placement=self._place))
+            self._events.bill.add(meter.spent(tool_names.OPEN_URL))
+            brought = tool_result_packet(self._place, tool_names.OPEN_URL, found_in(outcome).values())
+            self._emitter.emit(brought, SectionEnd(placement=self._place))
         return outcome
 
     def _state(self, addresses: list[str], outcome: Outcome, keys: list[str], reference: str) -> StepState:
@@ -118,5 +115,5 @@ class NamedPages:
             not_read=outcome.not_read,
         )
         state = StepState([task], iteration=1, has_results=True, numbered=keys, actions=[action])
-        state.notes = [asked(RecordRound(open_next=addresses), state.call_id), refer(state.call_id, reference)]
+        state.notes = [asked(RecordRound(open_next=addresses), state.call_id), reference_to(state.call_id, reference)]
         return state

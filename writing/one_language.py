@@ -20,17 +20,17 @@ from ..models.resolve import is_extractive
 from ..prompts import render
 from ..records.research import Run
 from ..run.context import Context
-from ..run.events.emit import Teller
+from ..run.events.call import CallEvents
 from ..run.store.pages import Pages, text_hash
 from .write import write_unheard
 
 _FIGURE = re.compile(r"(?<![^\W\d])\d+(?:[.,'’\u00a0\u202f]\d+)*(?!\w)")
 
 
-async def rewrite_section(section: str, run: Run, context: Context, teller: Teller) -> str | None:
+async def rewrite_section(section: str, run: Run, context: Context, events: CallEvents) -> str | None:
     """The section in the run's language; none if that cannot be had, so that the draft stays.
 
-    It is asked for once, and nothing is shown while it is written; the teller bears the costs. What comes is taken only
+    It is asked for once, and nothing is shown while it is written; the events bears the costs. What comes is taken only
     if it is in the language, and has the same citations and all figures of the draft. A model that only quotes is not
     asked.
     """
@@ -43,7 +43,7 @@ async def rewrite_section(section: str, run: Run, context: Context, teller: Tell
     )
     request = Request("writer", run.id, [SystemMessage(system), HumanMessage(reminder)], max_tokens=most, is_long=True)
     try:
-        text, was_cut = await write_unheard(request, context, teller)
+        text, was_cut = await write_unheard(request, context, events)
     except GraphBubbleUp:
         raise
     except Exception:  # noqa: BLE001 - whatever a model raises costs this section alone
@@ -80,7 +80,7 @@ class InOneLanguage(NamedTuple):
     """Which parts are in another, in words for the reader."""
 
 
-async def in_one_language(text: str, run: Run, context: Context, teller: Teller, pages: Pages) -> InOneLanguage:
+async def in_one_language(text: str, run: Run, context: Context, events: CallEvents, pages: Pages) -> InOneLanguage:
     """Have the sections that are in another language than the run's written anew, if that is wanted; at most
     `max_rewrites` of them.
 
@@ -93,7 +93,7 @@ async def in_one_language(text: str, run: Run, context: Context, teller: Teller,
     foreign = await asyncio.to_thread(foreign_sections, text, run.language_code)
     for place, section in enumerate(foreign):
         is_asked = context.verify == "repair" and place < context.limits.max_rewrites
-        new = await _written_anew(section.text, run, context, teller, pages) if is_asked else None
+        new = await _written_anew(section.text, run, context, events, pages) if is_asked else None
         if new is None:
             notices.append(f"This part is not in {run.language}: {_name(section)}")
         else:
@@ -101,11 +101,11 @@ async def in_one_language(text: str, run: Run, context: Context, teller: Teller,
     return InOneLanguage(with_edits(text, edits), tuple(notices))
 
 
-async def _written_anew(section: str, run: Run, context: Context, teller: Teller, pages: Pages) -> str | None:
+async def _written_anew(section: str, run: Run, context: Context, events: CallEvents, pages: Pages) -> str | None:
     name = f"section {text_hash(f'{run.language}: {section}')}"
-    if noted := await pages.noted(name):
+    if noted := await pages.read_note(name):
         return str(noted["text"])
-    text = await rewrite_section(section, run, context, teller)
+    text = await rewrite_section(section, run, context, events)
     if text is not None:
         await pages.note({name: {"text": text}})
     return text

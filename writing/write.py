@@ -13,9 +13,9 @@ from ..evidence.citations.document import PlannedSection, read_outline
 from ..evidence.citations.numbering import by_number
 from ..evidence.citations.stream import cited_numbers
 from ..evidence.memory.notes import missing_of
-from ..evidence.memory.observations import in_words, open_gaps
-from ..evidence.text.seams import joined
-from ..evidence.text.shrink import cited_sentences
+from ..evidence.memory.observations import contradiction_line, open_gaps
+from ..evidence.text.continuation import join_continuation
+from ..evidence.text.sentences import cited_sentences
 from ..models.ask import ask_model
 from ..models.request import Request
 from ..models.resolve import profile_of
@@ -25,13 +25,13 @@ from ..records.sources import Source
 from ..run.calls import broke_off, was_cut_off
 from ..run.context import Context
 from ..run.errors import DeepResearchError
-from ..run.events.emit import QuietTeller, Teller
+from ..run.events.call import CallEvents, SilentEvents
 from ..run.fencing import fence
-from ..run.transcripts import CHARACTERS_PER_TOKEN, earlier_findings, research_in, with_findings, withheld
+from ..run.transcripts import CHARACTERS_PER_TOKEN, earlier_findings, mark_withheld, research_calls, with_findings
 from ..state import ResearchState
 from .basis import disagreement_in_thread, intent_of, report_basis
+from .draft_events import ReportEvents
 from .facts import facts_of_run
-from .teller import ReportTeller
 
 _SEEN = {
     "part": "read in part",
@@ -63,7 +63,7 @@ def report_request(
     """The call that writes this part behind the `draft`; `refused` are findings that the model was not let read."""
     run, limits = state.run, context.limits
     assert run is not None
-    findings = {**state.findings, **withheld(state.findings, refused)}
+    findings = {**state.findings, **mark_withheld(state.findings, refused)}
     system = render("write_report", "system", date=run.date, language=run.language, instructions=context.instructions)
     partial = [AIMessage(draft)] if draft else []
     progress = state.progress
@@ -71,7 +71,7 @@ def report_request(
         SystemMessage(system),
         *state.messages[: progress.opening or len(state.messages)],
         *(report_basis(state, refused) if state.steps else earlier_findings(findings, run.id)),
-        *with_findings(research_in(state.transcript), findings),
+        *with_findings(research_calls(state.transcript), findings),
         *(state.messages[progress.seen_messages :] if progress.opening else []),
         *partial,
         HumanMessage(_reminder(state, context, asked, draft, has_findings=_has_findings(state, findings.values()))),
@@ -108,7 +108,7 @@ def _reminder(state: ResearchState, context: Context, asked: Asked, draft: str, 
         sources=_sources_told(state),
         gaps=fence("\n".join(missing)) if missing else "",
         earlier_gaps=fence("\n".join(earlier)) if earlier else "",
-        contradictions=fence("\n".join(map(in_words, pairs))) if pairs else "",
+        contradictions=fence("\n".join(map(contradiction_line, pairs))) if pairs else "",
     )
 
 
@@ -154,8 +154,8 @@ class TextWriter:
     at once, an outline is made, and each of its sections is written by itself.
     """
 
-    def __init__(self, state: ResearchState, context: Context, teller: ReportTeller) -> None:
-        self._state, self._context, self._teller = state, context, teller
+    def __init__(self, state: ResearchState, context: Context, events: ReportEvents) -> None:
+        self._state, self._context, self._events = state, context, events
         self._is_answered = self._has_broken = False
         self.refused: set[str] = set()
         """Findings that the model was not let read (ids)."""
@@ -178,7 +178,7 @@ class TextWriter:
         if capacity >= limits.report_tokens:
             if not await self._passage(Asked("report")):
                 return ""
-            capacity = len(self._teller.draft) // CHARACTERS_PER_TOKEN
+            capacity = len(self._events.draft) // CHARACTERS_PER_TOKEN
             # Who has written as much as was allowed has said too much, and not been stopped too early.
             if capacity >= limits.report_tokens:
                 return CUT_OFF
@@ -198,7 +198,7 @@ class TextWriter:
         """The sections that are missing, and whether these are surely all; those of the plan if it is not written."""
         request = await self._request(Asked("outline"))
         known = by_number(self._state.sources.values())
-        text, was_cut = await write_unheard(request, self._context, self._teller)
+        text, was_cut = await write_unheard(request, self._context, self._events)
         most = self._context.limits.max_sections
         outline = read_outline(text.rpartition("\n")[0] if was_cut else text, known, most)
         if outline or self._has_draft or self._state.plan is None:
@@ -206,9 +206,9 @@ class TextWriter:
         return [PlannedSection(step) for step in self._state.plan.steps], True
 
     async def _section(self, asked: Asked) -> bool:
-        self._teller.begin_section(asked.section.heading if asked.section else "")
+        self._events.begin_section(asked.section.heading if asked.section else "")
         was_cut = await self._passage(asked)
-        self._teller.end_section(was_cut=was_cut)
+        self._events.end_section(was_cut=was_cut)
         return was_cut
 
     async def _passage(self, asked: Asked) -> bool:
@@ -218,9 +218,9 @@ class TextWriter:
         """
         left = self._context.limits.max_continuations
         while True:
-            draft = self._teller.draft
+            draft = self._events.draft
             answer = await self._ask(asked)
-            is_empty = self._teller.draft == draft
+            is_empty = self._events.draft == draft
             if is_empty and asked.part != "continuation" and not asked.is_again:
                 asked = asked._replace(is_again=True)
                 continue
@@ -235,9 +235,9 @@ class TextWriter:
         """One call; returns its answer, which may be broken off the first time."""
         request = (await self._request(asked))._replace(keeps_broken=not self._has_broken)
         try:
-            reply = await ask_model(request, self._context, self._teller)
+            reply = await ask_model(request, self._context, self._events)
         finally:
-            self._teller.settle()
+            self._events.settle()
         is_broken = broke_off(reply.message)
         self._has_broken |= is_broken
         self._is_answered |= self._has_draft and not is_broken
@@ -247,12 +247,12 @@ class TextWriter:
 
     @property
     def _has_draft(self) -> bool:
-        return bool(self._teller.draft.strip())
+        return bool(self._events.draft.strip())
 
     async def _request(self, asked: Asked) -> Request:
         """The call for a part; reading all findings for their citations takes a while."""
         return await asyncio.to_thread(
-            report_request, self._state, self._context, asked, self._teller.draft, frozenset(self.refused)
+            report_request, self._state, self._context, asked, self._events.draft, frozenset(self.refused)
         )
 
 
@@ -268,17 +268,17 @@ class Unheard(NamedTuple):
     """Whether it is cut off, continued though it was as often as it may be."""
 
 
-async def write_unheard(request: Request, context: Context, teller: Teller) -> Unheard:
+async def write_unheard(request: Request, context: Context, events: CallEvents) -> Unheard:
     """What the model writes, continued where it is cut off.
 
-    What it costs is put on the teller's bill. Raises what a failed call raises.
+    What it costs is put on the events's bill. Raises what a failed call raises.
     """
-    quiet, text, was_cut = QuietTeller(teller.writer, teller.placement), "", True
-    quiet.bill = teller.bill
+    quiet, text, was_cut = SilentEvents(events.emitter, events.placement), "", True
+    quiet.bill = events.bill
     for _ in range(1 + context.limits.max_continuations):
         messages = [*request.messages, *(go_on(text) if text else ())]
         reply = await ask_model(request._replace(messages=messages), context, quiet)
-        text = joined(text, reply.message.text)
+        text = join_continuation(text, reply.message.text)
         was_cut = was_cut_off(reply.message)
         if not was_cut:
             break

@@ -1,57 +1,55 @@
-"""Measures whole runs on fake servers: `python -m deep_research.bench.wire [CASE ...]`.
-
-A case is `STRATEGY,RESEARCHERS,ROUNDS,SEARCHES[,NAME=VALUE ...]` with the names of `Case`, for example
-`orchestrated,3,4,4,first_token_ms=50,token_ms=2`.
-"""
+"""Measures whole runs on fake servers: `python -m deep_research.bench.wire [CASE ...]`."""
 
 from __future__ import annotations
 
 import json
 import os
 import platform
-import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
 from deep_research.bench.wire.figures import figures
 from deep_research.bench.wire.policy import Load
 
-HERE = Path(__file__).parent
 QUESTION = "Compare three ways to store surplus solar energy for a small town, with costs."
 TIMEOUT = 1800
+_SLOW = "first_token_ms=50,token_ms=2"
 CASES = (
     *("orchestrated,3,2,2", "orchestrated,3,4,4", "orchestrated,3,8,8", "planned,3,2,2", "planned,3,4,4"),
-    *(f"{load},first_token_ms=50,token_ms=2" for load in ("orchestrated,3,2,2", "orchestrated,3,4,4")),
-    *(f"{load},first_token_ms=50,token_ms=2" for load in ("planned,3,2,2", "planned,3,4,4")),
-    "orchestrated,3,2,2,first_token_ms=50,token_ms=2,fetches=0",
-    "orchestrated,3,4,4,first_token_ms=50,token_ms=2,fetches=0",
+    *(f"{load},{_SLOW}" for load in ("orchestrated,3,2,2", "orchestrated,3,4,4", "planned,3,2,2", "planned,3,4,4")),
+    *(f"orchestrated,{load},{_SLOW},fetches=0" for load in ("3,2,2", "3,4,4")),
     "orchestrated,5,5,4,page_characters=200000",
 )
 """The last one reads 500 long pages."""
-MODES = {"updates": ["updates", "values"], "all": ["updates", "messages", "custom", "values"]}
-HEAD = (
-    *("case", "calls", "wall / ideal", "wall s", "ms a call", "× whole", "× streamed", "ms a page", "billable"),
-    *("database MB", "memory MB", "stalls", "first event s"),
-)
 
 Row = dict[str, Any]
+COLUMNS: dict[str, Callable[[Row], str]] = {
+    "calls": lambda row: f"{row['calls']:.0f}",
+    "wall / ideal": lambda row: f"{row['wall_s'] / row['ideal_s']:.2f}" if row["ideal_s"] else "–",
+    "wall s": lambda row: f"{row['wall_s']:.1f}",
+    "ms a call": lambda row: f"{1000 * row['processor_s'] / row['calls']:.0f}",
+    "ms a page": lambda row: f"{1000 * row['children_s'] / row['pages']:.0f}" if row["pages"] else "–",
+    "billable": lambda row: f"{row['billable_tokens']:,.0f}",
+    "database MB": lambda row: f"{row['database_bytes'] / 1e6:.1f}",
+    "memory MB": lambda row: f"{row['memory_mb']:.0f}",
+    "stalls": lambda row: f"{row['stalls']:.0f}",
+    "first event s": lambda row: f"{row['first_event_s']:.2f}",
+}
 
 
-@dataclass(frozen=True)
-class Case:
+class Case(NamedTuple):
     """What is measured."""
 
     strategy: str
@@ -64,100 +62,80 @@ class Case:
     token_ms: float = 0
     """and for each."""
     page_characters: int = 20_000
-    modes: str = "updates"
-    """What is listened to: `updates`, or `all` modes, as by a user interface that shows each word."""
 
     @property
     def load(self) -> Load:
         """The work that the policy makes."""
         return Load(self.researchers, self.rounds, self.searches, self.fetches)
 
+    @property
+    def name(self) -> str:
+        """The case in words."""
+        delays = f", {self.first_token_ms:g} + {self.token_ms:g} ms a token" if self.token_ms else ""
+        pages = f"{self.fetches} pages of {self.page_characters:,} characters" if self.fetches else "no pages"
+        return f"{self.strategy} ({self.researchers}, {self.rounds}, {self.searches}){delays}, {pages}"
+
 
 @click.command()
 @click.argument("cases", nargs=-1)
-@click.option(
-    "--runs", default=1, show_default=True, type=click.IntRange(1), help="Runs of each case; the median counts."
-)
+@click.option("--runs", default=1, type=click.IntRange(1), help="Runs of each case; the median counts.")
 @click.option("--json", "results", type=click.Path(path_type=Path, dir_okay=False), help="Write all rows to this file.")
-@click.option("--target", default=HERE / "ours.py", type=click.Path(path_type=Path, exists=True), help="Another graph.")
-@click.option("--python", default=sys.executable, help="The Python that has that graph's packages.")
-@click.option("--context", default="{}", help="Settings over those of the target, as JSON.")
-def main(cases: tuple[str, ...], runs: int, results: Path | None, target: Path, python: str, context: str) -> None:
-    """Measure whole runs on fake servers: time, processor, memory, tokens and database, beside a bare client.
+def main(cases: tuple[str, ...], runs: int, results: Path | None) -> None:
+    """Measure whole runs on fake servers: time, processor, memory, tokens and database.
 
-    A case is STRATEGY,RESEARCHERS,ROUNDS,SEARCHES[,NAME=VALUE ...].
+    A case is STRATEGY,RESEARCHERS,ROUNDS,SEARCHES[,NAME=VALUE ...], with the names fetches, first_token_ms, token_ms
+    and page_characters.
     """
     wanted = [_case(text) for text in cases or CASES]
-    settings = {"target": str(target.resolve()), "context": json.loads(context)}
     rows = list[Row]()
+    lines = [["case", *COLUMNS], ["---"] * (len(COLUMNS) + 1)]
     for case in wanted:
+        own = list[Row]()
         for number in range(1, runs + 1):
-            click.echo(f"{_name(case)}, run {number} of {runs}", err=True)
-            rows.append(_measured(case, settings, python))
-            if rows[-1]["error"]:
-                click.echo(rows[-1]["error"], err=True)
+            click.echo(f"{case.name}, run {number} of {runs}", err=True)
+            own.append(_measured(case))
+        rows += own
+        lines.append([case.name, *_cells(own)])
     machine = _machine()
     if results:
         results.write_text(json.dumps({"machine": machine, "rows": rows}, indent=1), encoding="utf-8")
     click.echo(f"{', '.join(f'{name} {value}' for name, value in machine.items())}\n")
-    for line in (
-        HEAD,
-        ["---"] * len(HEAD),
-        *(_line([row for row in rows if row["case"] == asdict(one)]) for one in wanted),
-    ):
+    for line in lines:
         click.echo(f"| {' | '.join(line)} |")
 
 
 def _case(text: str) -> Case:
     strategy, *rest = text.split(",")
-    numbers = [int(one) for one in rest if "=" not in one]
+    numbers = [one for one in rest if "=" not in one]
     named = dict(one.split("=", 1) for one in rest if "=" in one)
-    kinds = {"fetches": int, "first_token_ms": float, "token_ms": float, "page_characters": int, "modes": str}
-    if len(numbers) != 3 or named.keys() - kinds.keys() or named.get("modes", "all") not in MODES:
-        raise click.UsageError(f"{text!r} is no case: write STRATEGY,RESEARCHERS,ROUNDS,SEARCHES[,NAME=VALUE ...].")
-    return Case(strategy, *numbers, **{name: kinds[name](value) for name, value in named.items()})  # type: ignore[arg-type]  # by name
+    try:
+        return Case(strategy, *map(int, numbers), **{name: int(value) for name, value in named.items()})
+    except (TypeError, ValueError) as error:
+        form = "STRATEGY,RESEARCHERS,ROUNDS,SEARCHES[,NAME=VALUE ...]"
+        raise click.UsageError(f"{text!r} is no case: write {form}.") from error
 
 
-def _measured(case: Case, settings: Row, python: str) -> Row:
-    """One run, its figures, and what the same requests cost a bare client right after it."""
-    with TemporaryDirectory(prefix="bench-") as made:
-        folder = Path(made)
-        with _servers(case, folder) as environment:
-            given = {
-                **settings,
-                **{
-                    "question": QUESTION,
-                    "load": asdict(case.load),
-                    "strategy": case.strategy,
-                    "modes": MODES[case.modes],
-                },
-                **{"database": str(folder / "runs.sqlite"), "result": str(folder / "result.json")},
-            }
-            command = [python, str(HERE / "measure.py"), json.dumps(given)]
-            ended = subprocess.run(command, cwd=folder, env=environment, timeout=TIMEOUT, check=False)  # noqa: S603 - the user names it
-            row = {"case": asdict(case), **figures(folder)}
+def _measured(case: Case) -> Row:
+    """Return the figures of one run."""
+    with TemporaryDirectory(prefix="bench-") as folder, _servers(case, folder) as environment:
+        given = {"question": QUESTION, "load": case.load, "strategy": case.strategy, "folder": folder}
+        command = [sys.executable, "-m", "deep_research.bench.wire.run", json.dumps(given)]
+        ended = subprocess.run(command, cwd=folder, env=environment, timeout=TIMEOUT, check=False)  # noqa: S603 - our own
+        row = {"case": case._asdict(), **figures(Path(folder))}
         if ended.returncode:
             return {**row, "error": f"the run ended with code {ended.returncode}"}
-        row |= json.loads((folder / "result.json").read_text(encoding="utf-8"))
-        bare = {how: _bare(case, folder, how) for how in ("invoke", "stream")} if row["calls"] else {}
-        return {**row, "bare_ms": bare}
-
-
-def _bare(case: Case, folder: Path, how: str) -> float:
-    requests = folder / "requests.jsonl"
-    with TemporaryDirectory(prefix="bench-") as made, _servers(case, Path(made)) as environment:
-        command = [sys.executable, "-m", "deep_research.bench.wire.floor", str(requests), how]
-        return float(subprocess.check_output(command, env=environment, timeout=TIMEOUT))  # noqa: S603 - our own
+        row |= json.loads(Path(folder, "result.json").read_text(encoding="utf-8"))
+        return row
 
 
 @contextmanager
-def _servers(case: Case, folder: Path) -> Iterator[dict[str, str]]:
-    """Both servers at work; the environment in which the measured run finds them, and nothing else."""
+def _servers(case: Case, folder: str) -> Iterator[dict[str, str]]:
+    """Start both servers; yields the environment in which the measured run finds them, and nothing else."""
     model, search = _free_port(), _free_port()
-    settings = {"load": asdict(case.load), "first_token_ms": case.first_token_ms, "token_ms": case.token_ms}
+    settings = {"load": case.load, "first_token_ms": case.first_token_ms, "token_ms": case.token_ms}
     commands = (
-        ("model_server", str(model), str(folder), json.dumps(settings)),
-        ("search_server", str(search), str(folder), str(case.page_characters)),
+        ("model_server", str(model), folder, json.dumps(settings)),
+        ("search_server", str(search), folder, str(case.page_characters)),
     )
     started = [
         subprocess.Popen([sys.executable, "-m", f"deep_research.bench.wire.{name}", *arguments])  # noqa: S603 - our own
@@ -174,7 +152,7 @@ def _servers(case: Case, folder: Path) -> Iterator[dict[str, str]]:
         }
     finally:
         for server in started:
-            server.send_signal(signal.SIGKILL)
+            server.kill()
             server.wait()
 
 
@@ -199,41 +177,15 @@ def _machine() -> dict[str, str]:
     return {"date": f"{date.today()}", "cores": load, "Python": platform.python_version(), **packages}
 
 
-def _name(case: Case) -> str:
-    delays = f", {case.first_token_ms:g} + {case.token_ms:g} ms a token" if case.token_ms else ""
-    pages = ", no pages" if not case.fetches else f", {case.fetches} pages of {case.page_characters:,} characters"
-    listened = "" if case.modes == "updates" else ", each word shown"
-    return f"{case.strategy} ({case.researchers}, {case.rounds}, {case.searches}){delays}{pages}{listened}"
-
-
-def _line(rows: Sequence[Row]) -> list[str]:
-    """A line of the table: the medians of the runs of a case."""
+def _cells(rows: Sequence[Row]) -> list[str]:
+    """Return the cells of a case: of the medians of its runs, or what went wrong."""
     good = [row for row in rows if not row["error"]]
-    case = Case(**rows[0]["case"])
     if not good:
-        return [_name(case), rows[0]["error"], *[""] * (len(HEAD) - 2)]
-    rows = good
-
-    def middle(value: Any) -> float:
-        return float(median(value(row) for row in rows))
-
-    a_call = middle(lambda row: 1000 * row["processor_s"] / row["calls"])
-    long, very_long = (max(row[name] for row in rows) for name in ("stalls", "long_stalls"))
-    return [
-        _name(case),
-        f"{middle(lambda row: row['calls']):.0f}",
-        f"{middle(lambda row: row['wall_s'] / row['ideal_s']):.2f}" if case.token_ms else "–",
-        f"{middle(lambda row: row['wall_s']):.1f}",
-        f"{a_call:.0f}",
-        f"{a_call / middle(lambda row: row['bare_ms']['invoke']):.1f}",
-        f"{a_call / middle(lambda row: row['bare_ms']['stream']):.1f}",
-        f"{middle(lambda row: 1000 * row['children_s'] / row['pages']):.0f}" if rows[0]["pages"] else "–",
-        f"{middle(lambda row: row['billable_tokens']):,.0f}",
-        f"{middle(lambda row: row['database_bytes']) / 1e6:.1f}",
-        f"{middle(lambda row: row['memory_mb']):.0f}",
-        f"{long} ({very_long} over 100 ms)" if long else "0",
-        f"{middle(lambda row: row['first_event_s']):.2f}",
-    ]
+        return [rows[0]["error"], *[""] * (len(COLUMNS) - 1)]
+    middle = {
+        name: median(row[name] for row in good) for name, value in good[0].items() if not isinstance(value, str | dict)
+    }
+    return [show(middle) for show in COLUMNS.values()]
 
 
 if __name__ == "__main__":

@@ -16,12 +16,12 @@ Entry = dict[str, Any]
 
 
 def read(path: Path) -> list[Entry]:
-    """The lines of a log; none if there is no log."""
+    """Return the lines of a log; none if there is no log."""
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
 
 
 def figures(folder: Path) -> dict[str, Any]:
-    """The figures of the run whose logs lie in a folder."""
+    """Return the figures of the run whose logs lie in a folder."""
     model, search = read(folder / "model.jsonl"), read(folder / "search.jsonl")
     prompt, cached = (sum(entry[key] for entry in model) for key in ("prompt_tokens", "cached_tokens"))
     return {
@@ -38,7 +38,7 @@ def figures(folder: Path) -> dict[str, Any]:
 
 
 def ideal(entries: Sequence[Entry]) -> float:
-    """Seconds of the longest chain of calls of which each needs the one before it, at their nominal times.
+    """Return seconds of the longest chain of calls of which each needs the one before it, at their nominal times.
 
     A call depends on another if its prompt holds what that one made (a marker, see `policy`) and came after it: what is
     done one after the other without need does not lengthen the chain.

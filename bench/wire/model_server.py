@@ -1,7 +1,7 @@
 """A fake server of OpenAI's chat completions: `python -m deep_research.bench.wire.model_server PORT FOLDER JSON`.
 
-It listens on this machine only, answers as `policy` decides after the time that a model would take, and writes two
-files into the folder: `model.jsonl`, a line a request, and `requests.jsonl`, the requests themselves.
+It listens on this machine only, answers as `policy` decides after the time that a model would take, and writes a line
+a request into `model.jsonl` in the folder.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Cache:
         self._seen = set[str]()
 
     def cached(self, tools: list[Json], messages: list[Json]) -> int:
-        """Tokens of the longest prefix of this request that was served before."""
+        """Return tokens of the longest prefix of this request that was served before."""
         digest, characters, cached, is_known = hashlib.sha256(), 0, 0, True
         for place, part in enumerate([tools, *messages]):
             digest.update(json.dumps(part, sort_keys=True).encode())
@@ -49,22 +49,18 @@ class ModelServer:
         """`first_token` and `per_token`: seconds."""
         self._load, self._first, self._each = load, first_token, per_token
         self._log = (folder / "model.jsonl").open("a", buffering=1)
-        self._requests = (folder / "requests.jsonl").open("a", buffering=1)
         self._calls = 0
         self._cache = Cache()
 
     async def complete(self, request: web.Request) -> web.StreamResponse:
         """POST /v1/chat/completions, streamed or whole."""
-        arrived, raw = time.time(), await request.read()
-        body = json.loads(raw)
+        arrived, body = time.time(), await request.json()
         self._calls += 1
-        self._requests.write(raw.decode() + "\n")
         prompt = "\n".join(map(text_of, body["messages"]))
         given = answer(self._load, self._calls, body)
         tokens = max(1, given.characters // CHARACTERS_A_TOKEN)
         entry: Json = {
             "call": self._calls,
-            "kind": given.kind,
             "arrived": arrived,
             "prompt_tokens": len(prompt) // CHARACTERS_A_TOKEN,
             "cached_tokens": self._cache.cached(body.get("tools") or [], body["messages"]),
@@ -154,7 +150,7 @@ async def _until(moment: float) -> None:
 def main(port: str, folder: str, settings: str) -> None:
     """Serve until the process is ended."""
     given = json.loads(settings)
-    server = ModelServer(Path(folder), Load(**given["load"]), given["first_token_ms"] / 1000, given["token_ms"] / 1000)
+    server = ModelServer(Path(folder), Load(*given["load"]), given["first_token_ms"] / 1000, given["token_ms"] / 1000)
     app = web.Application(client_max_size=2**30)
     app.add_routes([web.post("/v1/chat/completions", server.complete)])
     web.run_app(app, host="127.0.0.1", port=int(port), print=None, access_log=None, handler_cancellation=True)

@@ -10,7 +10,6 @@ import hashlib
 import html
 import json
 import random
-import re
 import sys
 import time
 from pathlib import Path
@@ -24,7 +23,6 @@ SHOWN = 400
 """Characters of a page that a result of the search shows."""
 TOPICS = ("storage", "battery", "energy", "policy", "market", "network", "climate", "protein", "compiler", "satellite")
 FACTS = 5
-_PAGE = re.compile(r"/page/(\d+)$")
 
 
 class SearchServer:
@@ -48,14 +46,6 @@ class SearchServer:
         raw = text if body.get("include_raw_content") else None
         where = {"title": _title(page), "url": f"{self._address}/page/{page}"}
         return {**where, "content": text[:SHOWN], "score": round(0.95 - rank * 0.05, 3), "raw_content": raw}
-
-    async def extract(self, request: web.Request) -> web.Response:
-        """POST /extract, as Tavily answers."""
-        arrived, urls = time.time(), (await request.json())["urls"]
-        found = [(url, int(match[1])) for url in urls if (match := _PAGE.search(url))]
-        results = [{"url": url, "raw_content": self._text(page), "images": []} for url, page in found]
-        self._note("extract", arrived, [_marker(page) for _, page in found], [page for _, page in found])
-        return web.json_response({"results": results, "failed_results": []})
 
     async def page(self, request: web.Request) -> web.Response:
         """GET /page/N: the same text as a web page."""
@@ -98,8 +88,7 @@ def main(port: str, folder: str, page_characters: str) -> None:
     """Serve until the process is ended."""
     server = SearchServer(Path(folder), f"http://127.0.0.1:{port}", int(page_characters))
     app = web.Application()
-    app.add_routes([web.post("/search", server.search), web.post("/extract", server.extract)])
-    app.add_routes([web.get(r"/page/{page:\d+}", server.page)])
+    app.add_routes([web.post("/search", server.search), web.get(r"/page/{page:\d+}", server.page)])
     web.run_app(app, host="127.0.0.1", port=int(port), print=None, access_log=None, handler_cancellation=True)
 
 

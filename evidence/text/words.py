@@ -1,4 +1,4 @@
-"""The words and names of a text, and the word tables that reading rests on."""
+"""Splits text into words, stems and names, and loads the word tables."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from importlib import resources
 
 
 def without_accents(text: str) -> str:
-    """The text with all letters as if they bore no marks, and variants of a letter as the usual one."""
+    """Return the text without accents, with variants of a letter as the usual one."""
     return "".join(sign for sign in unicodedata.normalize("NFKD", text) if not unicodedata.combining(sign))
 
 
@@ -23,36 +23,20 @@ def word_tables(package: str) -> Mapping[str, str]:
     return tables
 
 
-_NAMES = {
-    "en": "january february march april may june july august september october november december",
-    "de": "januar/jänner februar märz april mai juni juli august september oktober november dezember",
-    "fr": "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
-    "es": "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
-    "it": "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
-    "pt": "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
-    "nl": "januari februari maart april mei juni juli augustus september oktober november december",
-}
-_SHORT = {
-    "en": "jan feb mar apr may jun jul aug sep/sept oct nov dec",
-    "de": "jan feb märz apr mai juni juli aug sept okt nov dez",
-    "fr": "janv févr mars avr mai juin juil août sept oct nov déc",
-    "es": "ene feb mar abr may jun jul ago sept oct nov dic",
-    "it": "gen feb mar apr mag giu lug ago set ott nov dic",
-    "pt": "jan fev mar abr mai jun jul ago set out nov dez",
-    "nl": "jan feb mrt apr mei jun jul aug sep okt nov dec",
-}
+WORDS = word_tables(__package__)
+_LANGUAGES_OF_MONTHS = ("en", "de", "fr", "es", "it", "pt", "nl")
 AMBIGUOUS = frozenset({"ago", "out", "set"})
-"""Short names that are words of English: they tell a month only behind a day."""
+"""Short names that are also English words: they are a month only after a day."""
 
 
 def month_names(full: Iterable[str], short: Iterable[str] = ()) -> Mapping[str, int]:
-    """The numbers of the months by their names in some languages, in lower case, with accents and without.
+    """Return the numbers of the months by their names in some languages, in lower case, with accents and without.
 
     Args:
         full: ISO 639-1 codes of the languages whose whole names are wanted.
         short: Codes of those whose short names are.
     """
-    lists = [*(_NAMES[code] for code in full), *(_SHORT[code] for code in short)]
+    lists = [*(WORDS[f"months_{code}"] for code in full), *(WORDS[f"short_months_{code}"] for code in short)]
     numbered = [pair for names in lists for pair in enumerate(names.split(), 1)]
     return {
         form: number
@@ -64,105 +48,42 @@ def month_names(full: Iterable[str], short: Iterable[str] = ()) -> Mapping[str, 
 
 @cache
 def sure_month_names() -> frozenset[str]:
-    """The names that tell a month wherever they stand."""
+    """Return the names that are a month wherever they stand."""
     return frozenset(all_month_names()) - AMBIGUOUS
 
 
 @cache
 def all_month_names() -> Mapping[str, int]:
-    """The numbers of the months by all names that are known."""
-    return month_names(_NAMES, _SHORT)
+    """Return the numbers of the months by all known names."""
+    return month_names(_LANGUAGES_OF_MONTHS, _LANGUAGES_OF_MONTHS)
 
 
 EVERYDAY = 6000
-"""The commonest words of a language that name nothing in particular: behind them come ever more names."""
+"""The commonest words of a language, which name nothing in particular."""
 
-_FUNCTION_WORDS = {
-    "en": """
-a about after all also am an and any are as at be because been before being between both but by can could did do
-does doing done during each for from had has have having he her hers him his how i if in into is it its itself just
-let me more most my no nor not of off on once only or other our out over own per please same shall she should so some
-such than that the their them then there these they this those through to too under until up us very was we were
-what when where whether which while who whom whose why will with within without would you your s t
-""",
-    "de": """
-aber als auch auf aus bei bin bis das dem den der des dass doch du ein eine einem einen einer eines es fur hatte ich
-ihr ihre im ist kann mein mit nach nicht noch oder sein seine sich sie sind uber um und uns unter vom von vor
-waren warum welche welcher welches wer wie wird wo wurde wurden zu zum zur zwischen
-""",
-    "fr": """
-au aux avec ce ces cette comme dans de du elle en est et etait il ils je la le les leur leurs lui mais ne nous ou
-par pas plus pour pourquoi qu que quel quelle quels quelles qui quoi sa se ses si sont sur un une vous
-""",
-    "es": """
-al como con cual cuales cuando del donde el ella ellos entre eran era esta este fue fueron los las lo mas muy
-para pero por porque quien sin sobre sus una unos y
-""",
-}
-FUNCTION_WORDS = {code: frozenset(words.split()) for code, words in _FUNCTION_WORDS.items()}
+FUNCTION_WORDS = {code: frozenset(WORDS[f"function_{code}"].split()) for code in ("en", "de", "fr", "es")}
 """Function words of some languages, without accents, that are no content words of another of these."""
 STOP_WORDS = frozenset().union(*FUNCTION_WORDS.values())
 """All of them."""
-
-_GENERIC_WORDS = """
-analyse analyze answer anything ask asking best better check compare comparison d deep describe detail details
-difference differences discuss doesn don everything example examples explain facts find get give go good great hello
-help hey hi info information investigate isn issue know learn like list ll look m make matter need nothing ok okay one
-ones opinion overview problem question questions re report research review say search show something stuff subject
-summarise summarize summary tell thank thanks thing things think topic two use ve want way ways well work write yes
-beschreibe erklare finde liste nenne suche vergleich vergleiche zahle zeige
-citer comparer cherche decris enumere explique liste trouve
-busca compara compare describe encuentra enumera explica lista muestra
-"""
-GENERIC_WORDS = frozenset(_GENERIC_WORDS.split())
-"""Words with which something is asked for, but that name nothing."""
-
-_FAMILIES = """
-birth born birthday birthplace bear births
-birth geboren geburt geburtstag geburtsort nee naissance nacio nacido nacimiento
-death die died dies dead dying
-death gestorben starb tod todestag mort morte deces fallecio murio muerte
-write wrote written writes writer writers writing author authors authored
-direct directed director directors directs directing
-compose composed composer composers
-perform performed performer performers performs singer singers sang sung sings
-produce produced producer producers produces production
-create created creator creators creates creating
-found founded founder founders founding established
-film films movie movies
-marry married wife husband spouse marriage
-kin father mother parent parents son sons daughter daughters child children brother brothers sister sisters sibling
-kin siblings grandfather grandmother grandson granddaughter uncle aunt niece nephew paternal maternal
-citizen citizenship nationality
-begin began begun begins start started starts
-make made makes making maker
-win won wins winner winners winning
-lead led leads leader leaders leading
-know known knew
-keep kept keeps keeping keeper keepers
-build builds built builder builders construct constructs constructed construction erect erected
-high higher highest height heights tall taller tallest
-long longer longest length lengths
-wide wider widest width widths broad broader breadth
-deep deeper deepest depth depths
-heavy heavier heaviest weigh weighs weighed weight weights
-owner owners owns owned owning ownership
-employ employs employed employee employees employer employers employing employment staff worker workers
-"""
-FAMILIES = {member: line.split()[0] for line in _FAMILIES.strip().splitlines() for member in line.split()}
-"""Words that endings alone do not bring together, each with the one that stands for its family."""
-
-_ABBREVIATIONS = """
-abb bd geb gest ggf hrsg inkl jh mill mio mme mrd sog std tsd zzgl
-adm al approx art bros ca capt cf ch co col corp dept dr ed eds etc ex fig ft gen gov hon inc jr lt ltd maj mr mrs ms
-mt mts no nos op p pp pres prof rep rev sen sgt sr st ste vol vs bzw evtl hl nr str usw vgl jan feb mar apr jun jul
-aug sep sept oct nov dec
-"""
-ABBREVIATIONS = frozenset(_ABBREVIATIONS.split())
+GENERIC_WORDS = frozenset(WORDS["generic"].split())
+"""Words of requests that name nothing."""
+FAMILIES = {member: line.split()[0] for line in WORDS["families"].strip().splitlines() for member in line.split()}
+"""Words whose forms no ending connects, each with the one that stands for its family."""
+ABBREVIATIONS = frozenset(WORDS["abbreviations"].split())
 """Words whose full stop does not end a sentence."""
-
-CLOSING_ABBREVIATIONS = frozenset({"bros", "co", "corp", "etc", "inc", "jr", "ltd", "sr", "usw"})
+CLOSING_ABBREVIATIONS = frozenset(WORDS["closing_abbreviations"].split())
 """Abbreviations that often do stand at the end of one."""
+_NUMBERS = "one two three four five six seven eight nine ten eleven twelve"
+NUMBER_WORDS = {word: number for number, word in enumerate(_NUMBERS.split(), 1)}
+"""Small numbers in words."""
+NEGATIONS = frozenset(WORDS["negations"].split())
+"""Words that negate."""
+QUESTION_WORDS = frozenset(WORDS["question_words"].split())
+"""Words that say what is asked for."""
+UNSURE = frozenset(WORDS["unsure"].split())
+"""Words of statements that are not meant as certain, or not of all."""
+THIRD_PERSONS = frozenset(WORDS["third_persons"].split())
+"""Words for somebody or something that was named before."""
 
 MONTHS = frozenset(month_names(["en"]))
 """The months in English."""
@@ -170,11 +91,8 @@ MONTHS = frozenset(month_names(["en"]))
 
 @cache
 def everyday_words(language: str) -> frozenset[str]:
-    """The commonest words of a language, without accents; none of one whose words are not counted.
-
-    It takes up to a second where they were not asked for before.
-    """
-    # Reading its lists takes a moment, which no import should.
+    """Return the commonest words of a language, without accents; none without a list. The first call takes a second."""
+    # Loading its lists is too slow for an import.
     from spellchecker import SpellChecker
 
     try:
@@ -202,7 +120,7 @@ POSSESSIVE = re.compile(r"['’]s\b")
 
 
 def tokens(text: str) -> list[str]:
-    """The words in order, without case, accents and possessive endings; runs without spaces as pairs of characters."""
+    """Return the words without case, accents and possessive endings; of unspaced scripts the pairs of characters."""
     plain = unicodedata.normalize("NFKC", text).replace("’", "'").lower().replace("'s ", " ")
     if plain.isascii():
         return ASCII_TOKEN.findall(plain)
@@ -211,23 +129,23 @@ def tokens(text: str) -> list[str]:
 
 @lru_cache(maxsize=20_000)
 def run_of(name: str) -> str:
-    """The words of a name with spaces between them; names come up again and again."""
+    """Return the words of a name, separated by spaces."""
     return " ".join(tokens(name))
 
 
 def plain_run(text: str) -> str:
-    """The words of a text as they are, between spaces, so that a run of them can be looked for."""
+    """Return the words of a text between spaces, so that a phrase can be found in it."""
     return f" {' '.join(tokens(text))} "
 
 
 def stem_run(text: str) -> str:
-    """The words of a text in their stems, between spaces."""
+    """Return the stems of a text's words, between spaces."""
     return f" {' '.join(map(stem, tokens(text)))} "
 
 
 @lru_cache(maxsize=100_000)
 def stem(word: str) -> str:
-    """The word without its commonest English endings; words of one family share one stem."""
+    """Return the word without its commonest English endings; words of one family share one stem."""
     if word in FAMILIES:
         return FAMILIES[word]
     short = _without_ending(word)
@@ -235,28 +153,28 @@ def stem(word: str) -> str:
 
 
 def root(word: str) -> str:
-    """The word without its commonest English endings, apart from all others of its family."""
+    """Return the word without its commonest English endings, whatever its family."""
     return _without_e(_without_ending(word))
 
 
 def stems(text: str) -> list[str]:
-    """The stems of the words that carry meaning, in order."""
+    """Return the stems of the words that carry meaning, in order."""
     return [stem(token) for token in tokens(text) if token not in STOP_WORDS]
 
 
 def names(text: str) -> list[str]:
-    """Phrases in quotation marks and runs of capitalised words, in order, each once."""
+    """Return phrases in quotation marks and runs of capitalised words, in order, each once."""
     quoted = [match.group(1).strip(" ,.?!") for match in QUOTED.finditer(text)]
     matches = _name().finditer(POSSESSIVE.sub(" ; ", QUOTED.sub(" ; ", text)))
     runs = dict.fromkeys(_trimmed(match.group()) for match in matches)
-    telling = [name for name in runs if not UNTELLING.issuperset(run_of(name).split())]
-    found = [*(name for name in quoted if stems(name)), *telling]
+    specific = [name for name in runs if not UNTELLING.issuperset(run_of(name).split())]
+    found = [*(name for name in quoted if stems(name)), *specific]
     return list(dict.fromkeys(name for name in found if len(name) > 1))
 
 
 @cache
 def _name() -> re.Pattern[str]:
-    """A run of capitalised words; which letters are small ones Unicode knows, and Python's patterns do not."""
+    """Return the pattern of a run of capitalised words; Python's patterns have no class for lower-case letters."""
     small = "".join(letter for letter in map(chr, range(0x10000)) if letter.islower())
     word = rf"(?:[A-Z]\.(?=[\s,;])|[^\W\d_{small}][\w’'\-.]*\w|[A-Z])"
     joint = "(?:of|the|de|del|la|von|van|der|den|ibn|bin|al|du|da|di|y|in|at) "

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Sequence
 from functools import cache, cached_property, lru_cache
 from typing import Literal, NamedTuple
 
-from ...evidence.language import IN_QUESTION, IN_TEXT, common_words, evident
-from ...evidence.text.stems import bare, sought_words, token
-from ...evidence.text.titles import mentions, naming, subject_of
+from ...evidence.language import IN_QUESTION, IN_TEXT, common_words, language_by_words
+from ...evidence.text.stems import bare, index_term, sought_words
+from ...evidence.text.titles import mentions, subject_of, title_match
 from ...evidence.text.words import FUNCTION_WORDS, GENERIC_WORDS, names, stem, stem_run, sure_month_names, tokens
-from ..facts import Document
+from ..request import Document
 from .units import Unit, points_back, units_of
 
 Kind = Literal["number", "date", "person", "place", "any"]
@@ -90,8 +90,6 @@ FLAT = 0.75
 """How far all words of a request weigh the same; the rest of a word's weight is its rarity."""
 CONTEXT = 0.25
 """What a word counts that only tells what the request is about."""
-UNSEEN = 0.5
-"""What a word counts that no unit holds, and that is no name: the documents may word it otherwise."""
 ALIKE = 0.8
 """Likeness from which on a word is taken for a misspelt one."""
 FEWEST_LETTERS = 5
@@ -192,23 +190,11 @@ class Pool:
             for number, words in titles.items()
         }
 
-    @cache  # noqa: B019
-    def is_headed(self, sentence: Sentence) -> bool:
-        """Return whether the request holds all words of what names a unit: its heading, its key or its first cell."""
-        heading = sentence.unit.heading.rpartition(" › ")[2]
-        if heading.strip(" .") == self.documents[sentence.number].title.strip(" ."):
-            heading = ""
-        return any(self._is_asked(name, sentence.number) for name in (heading, sentence.unit.key))
-
-    def _is_asked(self, name: str, number: int) -> bool:
-        words = [one for one in content_words(name) if not one.isdigit()]
-        return bool(words) and len(self._held(" ".join(words), number)) >= len(words)
-
     @cached_property
     def named(self) -> frozenset[int]:
         """The documents whose titles the request names."""
         run = stem_run(self.asked)
-        return frozenset(number for number, one in self.documents.items() if naming(one.title, self.asked, run))
+        return frozenset(number for number, one in self.documents.items() if title_match(one.title, self.asked, run))
 
     @cache  # noqa: B019 - a pool lives as long as one answer
     def mentioned(self, sentence: Sentence) -> frozenset[int]:
@@ -279,12 +265,8 @@ class Pool:
             yield Sentence(number, place, unit, own, around - own, holds(self.kind, unit.text, self.asked), tells)
 
     def _weighed(self, total: int) -> list[float]:
-        in_names = {word for name in self.names for word in tokens(name)}
-        found = []
-        for place, word in enumerate(self.words):
-            count = self.counts[place]
-            rarity = math.log(1 + (total - count + 0.5) / (count + 0.5))
-            found.append(rarity if count or bare(word) in in_names else rarity * UNSEEN)
+        counts = [self.counts[place] for place in range(len(self.words))]
+        found = [math.log(1 + (total - count + 0.5) / (count + 0.5)) for count in counts]
         mean = sum(found) / len(found) if found else 0.0
         mixed = [FLAT * mean + (1 - FLAT) * one for one in found]
         if self.own_count > 1:
@@ -297,7 +279,7 @@ def content_words(text: str) -> list[str]:
     """Return the different words of a request that carry meaning, in order."""
     plain = _GROUPED.sub("", text)
     words = sought_words(plain)
-    language = evident(words, IN_QUESTION)
+    language = language_by_words(words, IN_QUESTION)
     known = (
         QUANTITIES
         | FUNCTION_WORDS["en"]
@@ -331,13 +313,13 @@ def _each_once(document: Document) -> list[Unit]:
 
 
 def _language(document: Document) -> str:
-    return evident(sought_words(" ".join(document.texts)[:4000]), IN_TEXT)
+    return language_by_words(sought_words(" ".join(document.texts)[:4000]), IN_TEXT)
 
 
 @lru_cache(maxsize=100_000)
 def _keys(word: str, language: str) -> frozenset[str]:
     """What a word counts as: its stem by the rules of English, and by those of the language of its text."""
-    return frozenset((*(stem(one) for one in tokens(word)), token(word, ""), token(word, language)))
+    return frozenset((*(stem(one) for one in tokens(word)), index_term(word, ""), index_term(word, language)))
 
 
 @lru_cache(maxsize=20_000)

@@ -7,22 +7,23 @@ from langchain_core.messages.tool import tool_call
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ...models.ask import Reply, ask_model
-from ...models.attempt import left_out
+from ...models.ask import Reply, ask_model, withheld_result
 from ...models.request import Request
-from ...models.settings import settings_of
+from ...models.resolve import settings_of
 from ...prompts import render
 from ...records.research import Ending, Spent, Task
 from ...run import tool_names
 from ...run.branches import ResearcherState, ToolRequest
-from ...run.calls import answer, call_ids, in_order, read_calls
+from ...run.calls import call_ids, read_calls, results_for, results_in_order
 from ...run.clock import Watch
-from ...run.concurrency import Failed, tried
-from ...run.context import Context, bound
-from ...run.decisions import Step, choose, share_used_up
-from ...run.events.emit import Teller, researcher_failed
-from ...run.events.packets import Placement, ResearchAgentStart, emit
-from ...run.ledger import booked
+from ...run.concurrency import Failed, attempt
+from ...run.context import Context, within_scope
+from ...run.decisions import NextAction, allowance_used_up, choose_action
+from ...run.events.build import researcher_failed
+from ...run.events.call import CallEvents
+from ...run.events.log import emitter
+from ...run.events.packets import Placement, ResearchAgentStart
+from ...run.ledger import recorded
 from ...run.limits import Limits
 from ...run.spending import seconds_left
 from ...run.store.pages import Pages, pages_of
@@ -53,17 +54,16 @@ class ThinkOrActUpdate(TypedDict, total=False):
     missing: tuple[str, ...]
     failures: list[str]
     spending: dict[str, Spent]
-    thoughts: dict[str, str]
 
 
 async def think_or_act(state: ResearcherState, runtime: Runtime[Context]) -> ThinkOrActUpdate:
     """Ask the researcher's model for its next step, unless a limit ends the research."""
     task = state.task
-    context = bound(settings_of(runtime), task.scope)
+    context = within_scope(settings_of(runtime), task.scope)
     watch = Watch(context.clock, state.seconds)
     placement = Placement(turn_index=task.turn, tab_index=task.position)
     if not (state.step or state.notes or state.was_nudged):
-        emit(runtime.stream_writer, ResearchAgentStart(placement=placement, research_task=task.text))
+        emitter(task.question_id).emit(ResearchAgentStart(placement=placement, research_task=task.text))
     reason = state.reason or _limit(state, context)
     if reason:
         is_worthless = bool(state.reason and not state.numbered)
@@ -75,24 +75,24 @@ async def think_or_act(state: ResearcherState, runtime: Runtime[Context]) -> Thi
         # All there is has been read.
         return {"ended": "done", "request": None}
     left, pages = seconds_left(context.limits, state.seconds), pages_of(runtime.store, task.question_id)
-    teller = Teller(runtime.stream_writer, placement.model_copy(update={"sub_turn_index": state.step}))
-    booking = booked(pages, task.question_id, teller.bill, researcher=task.id)
+    events = CallEvents(emitter(task.question_id), placement.model_copy(update={"sub_turn_index": state.step}))
+    booking = recorded(pages, task.question_id, events.bill, researcher=task.id)
     far, notes = await _in_view(state, context.limits, pages)
-    reply = await tried(_ask(state, notes, context, teller), left, booking)
+    reply = await attempt(_ask(state, notes, context, events), left, booking)
     if isinstance(reply, Failed):
         if not reply.is_late:
-            emit(runtime.stream_writer, researcher_failed(placement, reply.reason))
+            emitter(task.question_id).emit(researcher_failed(placement, reply.reason))
         failures = [] if reply.is_late else [reply.reason]
         over = ThinkOrActUpdate(ended="partial", reason=reply.reason, request=None, failures=failures)
-        return {**_spent(state, teller, watch), **over}
+        return {**_spent(state, events, watch), **over}
     tools = {*offered, tool_names.GENERATE_REPORT, tool_names.THINK_TOOL}
     calls = read_calls(reply.message, tools, call_ids(state.notes))
-    step = choose(calls, state, context.limits)
+    step = choose_action(calls, state, context.limits)
     # A message without calls had no effect and is not shown again.
     has_effect = bool(step.answers or step.request)
-    new: list[AnyMessage] = [left_out(call_id) for call_id in reply.refused]
-    new += [calls.message, *answer(calls.message, step.answers)] if has_effect else []
-    return {**_update(state, step, new), **_spent(state, teller, watch), "shrunk": far}
+    new: list[AnyMessage] = [withheld_result(call_id) for call_id in reply.refused]
+    new += [calls.message, *results_for(calls.message, step.answers)] if has_effect else []
+    return {**_update(state, step, new), **_spent(state, events, watch), "shrunk": far}
 
 
 def _reading(task: Task) -> ThinkOrActUpdate:
@@ -102,17 +102,16 @@ def _reading(task: Task) -> ThinkOrActUpdate:
     return {"notes": [[AIMessage("", tool_calls=[asked])]], "request": request}
 
 
-def _spent(state: ResearcherState, teller: Teller, watch: Watch) -> ThinkOrActUpdate:
-    """What the call has cost and shown, also if it was cut off."""
+def _spent(state: ResearcherState, events: CallEvents, watch: Watch) -> ThinkOrActUpdate:
+    """Return the update for what the call has cost, also if it was cut off."""
     return ThinkOrActUpdate(
-        step=state.step + teller.has_thought,
+        step=state.step + events.has_thought,
         seconds=watch.seconds,
-        spending=teller.bill.costs,
-        thoughts=teller.kept(state.task.question_id),
+        spending=events.bill.costs,
     )
 
 
-def _update(state: ResearcherState, step: Step, notes: list[AnyMessage]) -> ThinkOrActUpdate:
+def _update(state: ResearcherState, step: NextAction, notes: list[AnyMessage]) -> ThinkOrActUpdate:
     update = ThinkOrActUpdate(
         notes=[notes],
         request=step.request,
@@ -129,7 +128,7 @@ def _limit(state: ResearcherState, context: Context) -> str:
     task = state.task
     if state.seconds > task.seconds:
         return f"its time of {context.limits.researcher_seconds:g} s was over (researcher_seconds)"
-    if reason := share_used_up(task, state.spending):
+    if reason := allowance_used_up(task, state.spending):
         return reason
     if state.iteration >= context.limits.max_iterations:
         return f"its {state.iteration} rounds of tool use were over (max_iterations)"
@@ -137,8 +136,8 @@ def _limit(state: ResearcherState, context: Context) -> str:
 
 
 async def _in_view(state: ResearcherState, limits: Limits, pages: Pages) -> tuple[tuple[int, ...], list[AnyMessage]]:
-    """How far older results have shrunk by now, and the notes as the model sees them."""
-    notes, topic = await pages.fill_in(in_order(state.notes)), state.task.text
+    """Return how far older results have been shortened, and the notes as the model sees them."""
+    notes, topic = await pages.fill_in(results_in_order(state.notes)), state.task.text
     seen = shrunk(notes, max(state.shrunk, default=0), topic)
     newest = max((place for place, note in enumerate(notes) if _is_research(note)), default=0)
     may_shrink = newest > max(state.shrunk, default=0) and len(state.shrunk) < MOST_SHRINKS
@@ -151,7 +150,7 @@ def _is_research(note: AnyMessage) -> bool:
     return isinstance(note, AIMessage) and any(call["name"] != tool_names.THINK_TOOL for call in note.tool_calls)
 
 
-async def _ask(state: ResearcherState, notes: list[AnyMessage], context: Context, teller: Teller) -> Reply:
+async def _ask(state: ResearcherState, notes: list[AnyMessage], context: Context, events: CallEvents) -> Reply:
     task, limits = state.task, context.limits
     last = state.actions[-1] if state.actions else None
     reminder = render(
@@ -172,4 +171,4 @@ async def _ask(state: ResearcherState, notes: list[AnyMessage], context: Context
         max_tokens=limits.decision_tokens,
         facts=facts_of_researcher(state, notes),
     )
-    return await ask_model(request, context, teller)
+    return await ask_model(request, context, events)

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.runtime import Runtime
-from langgraph.types import StreamWriter
 from typing_extensions import TypedDict, override
 
 from ...evidence.citations.stream import cited_numbers
-from ...evidence.text.seams import Seam, joined
+from ...evidence.text.continuation import Continuation, join_continuation
 from ...models.ask import Reply, ask_model
 from ...models.request import Request
-from ...models.settings import settings_of
+from ...models.resolve import settings_of
 from ...prompts import render
 from ...records.research import Finding, Spent
 from ...run.branches import ResearcherState, assignment_of
-from ...run.calls import broke_off, in_order, missing_in, was_cut_off
+from ...run.calls import broke_off, missing_in, results_in_order, was_cut_off
 from ...run.clock import Watch
-from ...run.concurrency import Failed, tried
-from ...run.context import Context, bound
+from ...run.concurrency import Failed, attempt
+from ...run.context import Context, within_scope
 from ...run.errors import ModelFailed, RunFailed
-from ...run.events.emit import ProseTeller
+from ...run.events.call import ProseEvents
+from ...run.events.log import Emitter, emitter
 from ...run.events.packets import FindingCitedDocuments, FindingDelta, FindingStart, Placement, SectionEnd, document
-from ...run.ledger import booked
+from ...run.ledger import recorded
 from ...run.store.pages import Pages, pages_of
 from ...run.transcripts import count_withheld
 from ...tools.excerpts import keep_excerpts
@@ -41,17 +41,16 @@ class WriteFindingUpdate(TypedDict):
 
     findings: dict[str, Finding]
     spending: dict[str, Spent]
-    thoughts: dict[str, str]
 
 
-class FindingTeller(ProseTeller):
-    """Shows the finding; its words stand beside the researcher's steps, not among them."""
+class FindingEvents(ProseEvents):
+    """Emits the finding; its words stand beside the researcher's iterations, not among them."""
 
-    def __init__(self, writer: StreamWriter, place: Placement, step: int) -> None:
+    def __init__(self, emitter: Emitter, place: Placement, step: int) -> None:
         """Take the researcher's place and the number of its next step."""
-        super().__init__(writer, place.model_copy(update={"sub_turn_index": step}))
+        super().__init__(emitter, place.model_copy(update={"sub_turn_index": step}))
         self.place = place
-        self._seam: Seam | None = None
+        self._seam: Continuation | None = None
 
     @override
     def start(self) -> FindingStart:
@@ -60,11 +59,11 @@ class FindingTeller(ProseTeller):
     @override
     def pass_on(self, words: str) -> None:
         if new := self._seam.feed(words) if self._seam else words:
-            self.tell(FindingDelta(placement=self.place, content=new))
+            self.emit(FindingDelta(placement=self.place, content=new))
 
     def begin_rest(self, text: str) -> None:
         """What comes next continues the text; what it repeats is not shown again."""
-        self._seam = Seam(text)
+        self._seam = Continuation(text)
 
     def end_rest(self) -> None:
         """The continuation is over."""
@@ -77,31 +76,30 @@ async def write_finding(state: ResearcherState, runtime: Runtime[Context]) -> Wr
     """Have the finding written from the notes; if that fails, excerpts of them stand in for it."""
     task, context, pages = (
         state.task,
-        bound(settings_of(runtime), state.task.scope),
+        within_scope(settings_of(runtime), state.task.scope),
         pages_of(runtime.store, state.task.question_id),
     )
     place = Placement(turn_index=task.turn, tab_index=task.position)
-    teller, watch = FindingTeller(runtime.stream_writer, place, state.step), Watch(context.clock, state.seconds)
+    events, watch = FindingEvents(emitter(task.question_id), place, state.step), Watch(context.clock, state.seconds)
     left = context.limits.researcher_seconds_hard - state.seconds
-    booking = booked(pages, task.question_id, teller.bill, researcher=task.id)
-    finding = await tried(_finding(state, context, pages, teller, watch), left, booking)
+    booking = recorded(pages, task.question_id, events.bill, researcher=task.id)
+    finding = await attempt(_finding(state, context, pages, events, watch), left, booking)
     if isinstance(finding, Failed):
-        finding = await keep_excerpts(state, pages, runtime.stream_writer, finding.reason, watch.seconds)
-    thoughts = teller.kept(task.question_id)
-    return {"findings": {task.id: finding}, "spending": teller.bill.costs, "thoughts": thoughts}
+        finding = await keep_excerpts(state, pages, emitter(task.question_id), finding.reason, watch.seconds)
+    return {"findings": {task.id: finding}, "spending": events.bill.costs}
 
 
 async def _finding(
-    state: ResearcherState, context: Context, pages: Pages, teller: FindingTeller, watch: Watch
+    state: ResearcherState, context: Context, pages: Pages, events: FindingEvents, watch: Watch
 ) -> Finding:
     if state.ended == "failed" or not state.actions:
         # What a model writes without a source it has from memory.
         raise RunFailed(state.reason or NOTHING_CONSULTED)
-    reply, declared = await _ask_twice(state, context, pages, teller)
+    reply, declared = await _ask_twice(state, context, pages, events)
     text, was_cut = reply.message.text.strip(), was_cut_off(reply.message)
     cited = [state.numbered[number - 1] for number in cited_numbers(text, range(1, len(state.numbered) + 1))]
     documents = [document(state.sources[key]) for key in cited]
-    teller.tell(FindingCitedDocuments(placement=teller.place, cited_docs=documents), SectionEnd(placement=teller.place))
+    events.emit(FindingCitedDocuments(placement=events.place, cited_docs=documents), SectionEnd(placement=events.place))
     return Finding(
         **assignment_of(state.task),
         text=text,
@@ -117,27 +115,27 @@ async def _finding(
 
 
 def _declared(message: AIMessage) -> tuple[str, ...]:
-    """What is missing, where the finding itself says so by a call beside its text."""
+    """Return what the finding declares missing, by a call beside its text."""
     return next((missing_in(call["args"]) or () for call in message.tool_calls), ())
 
 
 async def _ask_twice(
-    state: ResearcherState, context: Context, pages: Pages, teller: FindingTeller
+    state: ResearcherState, context: Context, pages: Pages, events: FindingEvents
 ) -> tuple[Reply, tuple[str, ...]]:
-    """The finding, and what it declares to be missing; an empty one is asked for once more, as text alone."""
+    """Return the finding and what it declares missing; an empty one is requested once more, as text alone."""
     declared: tuple[str, ...] = ()
     for again in (False, True):
-        reply = await _ask(state, context, pages, teller, again)
+        reply = await _ask(state, context, pages, events, again)
         declared = _declared(reply.message) or declared
         if reply.message.text.strip():
             return reply, declared
     raise ModelFailed("its model wrote nothing")
 
 
-async def _ask(state: ResearcherState, context: Context, pages: Pages, teller: FindingTeller, again: bool) -> Reply:
-    """One answer; one whose stream breaks is continued once."""
+async def _ask(state: ResearcherState, context: Context, pages: Pages, events: FindingEvents, again: bool) -> Reply:
+    """Return one answer; one whose stream breaks is continued once."""
     task = state.task
-    notes = shrunk(await pages.fill_in(in_order(state.notes)), max(state.shrunk, default=0), task.text)
+    notes = shrunk(await pages.fill_in(results_in_order(state.notes)), max(state.shrunk, default=0), task.text)
     may_declare = not again and not offered_tools(context, has_read_all=task.scope.reads_all)
     reminder = render(
         "write_finding",
@@ -160,12 +158,12 @@ async def _ask(state: ResearcherState, context: Context, pages: Pages, teller: F
         facts=facts_of_researcher(state, notes),
         is_long=True,
     )
-    begun = await ask_model(request._replace(keeps_broken=True), context, teller)
+    begun = await ask_model(request._replace(keeps_broken=True), context, events)
     if not broke_off(begun.message):
         return begun
     text = begun.message.text
-    teller.begin_rest(text)
-    rest = await ask_model(request._replace(messages=[*messages, *go_on(text)]), context, teller)
-    teller.end_rest()
-    whole = rest.message.model_copy(update={"content": joined(text, rest.message.text)})
+    events.begin_rest(text)
+    rest = await ask_model(request._replace(messages=[*messages, *go_on(text)]), context, events)
+    events.end_rest()
+    whole = rest.message.model_copy(update={"content": join_continuation(text, rest.message.text)})
     return rest._replace(message=whole, refused=tuple({*begun.refused, *rest.refused}))

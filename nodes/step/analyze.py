@@ -9,17 +9,16 @@ from langchain_core.messages import HumanMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ...evidence.memory.learned import confidence, plain_fact
-from ...models.resolve import is_extractive
-from ...models.settings import settings_of
+from ...evidence.memory.learned import confidence, without_markers
+from ...models.resolve import is_extractive, settings_of
 from ...records.plan import Iteration, Learning, Observation
 from ...records.research import Ending, Spent
-from ...run.branches import Judgement, StepState, StepTask, why
+from ...run.branches import Judgement, StepState, StepTask, failure_reason
 from ...run.concurrency import Failed
 from ...run.context import Context
 from ...run.events.activities import activity
-from ...run.events.packets import emit
-from ...run.events.steps import iteration_told, step_started
+from ...run.events.build import iteration_packets, step_started
+from ...run.events.log import emitter
 from ...writing.facts import facts_of_step
 from ...writing.forms import RecordAnalysis
 from ...writing.steps import StepCall, judged_by, knowledge_of, observed
@@ -43,12 +42,13 @@ class AnalyzeUpdate(TypedDict, total=False):
 
 
 async def analyze(state: StepState, runtime: Runtime[Context]) -> AnalyzeUpdate:
-    """Have the step's thought written down: statements that are marked as analysis, and never become a source."""
-    task, context, writer = state.task, settings_of(runtime), runtime.stream_writer
+    """Have the analysis written: statements that are marked as analysis and never become a source."""
+    task, context = state.task, settings_of(runtime)
+    events = emitter(task.question_id)
     call = StepCall(state, context, runtime)
-    emit(writer, step_started(task.step, task.place), activity("analyze", task.question, call.place, task.step.title))
+    events.emit(step_started(task.step, task.place), activity("analyze", task.question, call.place, task.step.title))
     said, knowledge = [HumanMessage(task.text)], knowledge_of(state, context.limits)
-    form = await call.tried(
+    form = await call.attempt(
         call.filler.ask_if_possible(
             RecordAnalysis,
             "orchestrator",
@@ -64,7 +64,7 @@ async def analyze(state: StepState, runtime: Runtime[Context]) -> AnalyzeUpdate:
         iteration=1, turn=state.turn + 1, is_over=True, failures=failures, seconds=call.seconds, spending=call.costs
     )
     if form is None or isinstance(form, Failed):
-        return {**update, "ended": "failed", "reason": why(form) if form else failures[-1]}
+        return {**update, "ended": "failed", "reason": failure_reason(form) if form else failures[-1]}
     learnings = {learning.id: learning for learning in _thoughts(form, task)}
     # What a thought is worth depends on what it rests on.
     rests_on = {source.key: source for source in task.rests_on}
@@ -72,12 +72,12 @@ async def analyze(state: StepState, runtime: Runtime[Context]) -> AnalyzeUpdate:
     sure = confidence(task.step.task, list(task.known), rests_on, 1, completeness) if learnings else 0.0
     at = context.clock.now().isoformat(timespec="seconds")
     iteration = Iteration(number=1, learnings=tuple(learnings), confidence=sure, at=at)
-    emit(writer, *iteration_told(task.step.id, iteration, learnings, call.place))
+    events.emit(*iteration_packets(task.step.id, iteration, learnings, call.place))
     memory = observed(form, replace(state, iteration=1), learnings, sure)
     return {**update, "iterations": [iteration], "learnings": learnings, "memory": memory, "judged": judged_by(form)}
 
 
 def _thoughts(form: RecordAnalysis, task: StepTask) -> Iterable[Learning]:
     for statement in form.statements:
-        if text := plain_fact(statement):
+        if text := without_markers(statement):
             yield Learning(text=text, step=task.step.id, question_id=task.question_id)

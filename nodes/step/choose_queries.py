@@ -8,16 +8,16 @@ from langchain_core.messages import AnyMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ...models.settings import settings_of
+from ...models.resolve import settings_of
 from ...records.research import Ending, Spent
 from ...run import tool_names
-from ...run.branches import TIME_OVER, StepState, why
+from ...run.branches import TIME_OVER, StepState, failure_reason
 from ...run.concurrency import Failed
-from ...run.context import Context, bound
-from ...run.decisions import share_used_up
+from ...run.context import Context, within_scope
+from ...run.decisions import allowance_used_up
 from ...run.events.activities import activity
-from ...run.events.packets import emit
-from ...run.events.steps import step_started
+from ...run.events.build import step_started
+from ...run.events.log import emitter
 from ...tools.offer import offered_tools
 from ...tools.read_documents import CALL_ID
 from ...tools.use import meter_of, used_up
@@ -29,7 +29,6 @@ class ChooseQueriesUpdate(TypedDict, total=False):
     """What `choose_queries` writes."""
 
     iteration: int
-    began: int
     queries: tuple[str, ...]
     notes: list[list[AnyMessage]]
     turn: int
@@ -43,21 +42,21 @@ class ChooseQueriesUpdate(TypedDict, total=False):
 
 async def choose_queries(state: StepState, runtime: Runtime[Context]) -> ChooseQueriesUpdate:
     """Ask for the first queries, and for others where the last round has named none; if that fails, take the title."""
-    task, context = state.task, bound(settings_of(runtime), state.task.scope)
-    writer, call = runtime.stream_writer, StepCall(state, context, runtime)
+    task, context = state.task, within_scope(settings_of(runtime), state.task.scope)
+    events, call = emitter(task.question_id), StepCall(state, context, runtime)
     if not state.iteration:
-        emit(writer, step_started(task.step, task.place))
+        events.emit(step_started(task.step, task.place))
     searches = [
         name for name in offered_tools(context, has_read_all=task.scope.reads_all) if name != tool_names.OPEN_URL
     ]
-    reason = TIME_OVER if state.seconds >= task.seconds else share_used_up(task, state.spending)
+    reason = TIME_OVER if state.seconds >= task.seconds else allowance_used_up(task, state.spending)
     reads_first = task.scope.reads_all and not state.iteration
     tool = tool_names.READ_DOCUMENTS if reads_first else searches[0]
     reason = reason or used_up(tool, meter_of(task, state.spending))
     if reason:
         return {"is_over": True, "ended": "partial", "reason": reason}
-    emit(writer, activity("search", task.question, call.place, task.step.title))
-    update = ChooseQueriesUpdate(iteration=state.iteration + 1, began=state.turn, turn=state.turn + 1)
+    events.emit(activity("search", task.question, call.place, task.step.title))
+    update = ChooseQueriesUpdate(iteration=state.iteration + 1, turn=state.turn + 1)
     if state.next_queries or state.open_next:
         return {**update, "queries": state.next_queries}
     if reads_first:
@@ -65,10 +64,10 @@ async def choose_queries(state: StepState, runtime: Runtime[Context]) -> ChooseQ
         message = asked(RecordRound(), CALL_ID)
         return {**update, "queries": (task.step.title,), "notes": [[message]]}
     # Nothing that was found is left to be read.
-    form = await call.tried(ask_round(replace(state, has_results=False), context, call.pages, call.filler))
+    form = await call.attempt(ask_round(replace(state, has_results=False), context, call.pages, call.filler))
     update |= {"failures": call.filler.failures, "seconds": call.seconds, "spending": call.costs}
     if isinstance(form, Failed):
-        return {**update, "is_over": True, "ended": "partial", "reason": why(form)}
+        return {**update, "is_over": True, "ended": "partial", "reason": failure_reason(form)}
     said = form or RecordRound(next_queries=[task.step.title])
     # What was found for the title may not have been read yet.
     queries = new_queries(said.next_queries, state, context.limits.max_queries) if form else (task.step.title,)

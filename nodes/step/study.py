@@ -7,15 +7,14 @@ from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
 from ...evidence.memory.learned import confidence
-from ...models.resolve import is_extractive
-from ...models.settings import settings_of
+from ...models.resolve import is_extractive, settings_of
 from ...records.plan import Iteration, Learning, Observation, Verdict
 from ...records.research import Ending, Spent
-from ...run.branches import Judgement, StepState, why
+from ...run.branches import Judgement, StepState, failure_reason
 from ...run.concurrency import Failed
-from ...run.context import Context, bound
-from ...run.events.packets import emit
-from ...run.events.steps import iteration_told
+from ...run.context import Context, within_scope
+from ...run.events.build import iteration_packets
+from ...run.events.log import emitter
 from ...tools.offer import offered_tools
 from ...tools.results import results_in
 from ...writing.forms import RecordRound
@@ -48,10 +47,10 @@ class StudyUpdate(TypedDict, total=False):
 
 
 async def study(state: StepState, runtime: Runtime[Context]) -> StudyUpdate:
-    """Have the results read by one form; where nothing was found, nobody is asked."""
-    task, context = state.task, bound(settings_of(runtime), state.task.scope)
+    """Have a model read the results and fill in one form; without results no model is asked."""
+    task, context = state.task, within_scope(settings_of(runtime), state.task.scope)
     call = StepCall(state, context, runtime)
-    form = await call.tried(ask_round(state, context, call.pages, call.filler)) if state.has_results else None
+    form = await call.attempt(ask_round(state, context, call.pages, call.filler)) if state.has_results else None
     broken = form if isinstance(form, Failed) else None
     said = form if isinstance(form, RecordRound) else None
     shown = {one["document"] for one in results_in(await call.pages.fill_in(state.notes))} if said else set[int]()
@@ -68,10 +67,8 @@ async def study(state: StepState, runtime: Runtime[Context]) -> StudyUpdate:
         confidence=sure,
         at=context.clock.now().isoformat(timespec="seconds"),
         verdicts=verdicts,
-        began=state.began,
-        turn=state.turn,
     )
-    emit(runtime.stream_writer, *iteration_told(task.step.id, iteration, known, call.place))
+    emitter(task.question_id).emit(*iteration_packets(task.step.id, iteration, known, call.place))
     unproductive = 0 if learned.learnings else state.unproductive + 1
     queries = new_queries(said.next_queries, state, context.limits.max_queries) if said else ()
     can_search = bool(offered_tools(context, has_read_all=task.scope.reads_all))
@@ -97,7 +94,7 @@ async def study(state: StepState, runtime: Runtime[Context]) -> StudyUpdate:
         update["judged"] = judged_by(said)
         update["memory"] = {**learned.memory, **observed(said, state, learned.learnings, sure)}
     if broken:
-        return {**update, "is_over": True, "ended": "partial", "reason": why(broken)}
+        return {**update, "is_over": True, "ended": "partial", "reason": failure_reason(broken)}
     return update
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
-from ...records.base import short_hash
-from ...records.research import Progress
+from ...records.sources import short_hash
 from .packets import Activity, Icon, Placement
 
 ActivityKind = Literal[
@@ -126,13 +124,3 @@ def activity(kind: ActivityKind, seed: str, placement: Placement, step_title: st
     icon, texts = WORDINGS[kind]
     choice = int(short_hash(seed, kind, placement.model_dump_json()), 16) % len(texts)
     return Activity(placement=placement, text=texts[choice], icon=icon, step_title=step_title)
-
-
-def told(progress: Progress, placement: Placement, kind: ActivityKind, failures: Sequence[str] = ()) -> dict[str, Any]:
-    """What changes of the progress when a node has told of an activity in a turn of its own, and what failed there."""
-    turn = placement.turn_index
-    return {
-        "turn": turn + 1,
-        "activities": (*progress.activities, (turn, kind)),
-        "failures": (*progress.failures, *((turn, failure) for failure in failures)),
-    }

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from langgraph.types import StreamWriter
 from pydantic import BaseModel, ConfigDict, Field
 
 from ...records.plan import StepKind
@@ -56,21 +55,6 @@ def document(source: Source) -> Document:
 def final_document(source: Source) -> Document:
     """A source as packets name it once research has ended."""
     return document(source).model_copy(update={"date": source.date, "extent": source.extent})
-
-
-def is_listened_to(writer: StreamWriter) -> bool:
-    """Whether anybody receives what is sent; where LangGraph's `custom` mode is not streamed, nobody does."""
-    is_langgraphs = str(getattr(writer, "__module__", "")).startswith("langgraph.")
-    return not is_langgraphs or getattr(writer, "__closure__", None) is not None
-
-
-def emit(writer: StreamWriter, *packets: Packet) -> None:
-    """Send packets to the run's listeners."""
-    if not is_listened_to(writer):
-        return
-    for packet in packets:
-        data: dict[str, Any] = packet.model_dump(mode="json")
-        writer(data)
 
 
 class ReportCitation(BaseModel):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Container, Sequence
 from typing import NamedTuple
 
-from ...language import language_of
+from ...language import detect_language
 from ..citing import UNKNOWN
 from ..labels import labels
 from ..markers import Marker, fence_after
@@ -101,7 +101,7 @@ def _citations(reading: Reading) -> int:
 def _document(body: str, lists: Sequence[SourceList], sources: Sequence[str], further: Sequence[str]) -> str:
     if not sources and not further:
         return body
-    words = labels(language_of(body))
+    words = labels(detect_language(body))
     parts = [_closed(body.rstrip())] if body.strip() else []
     heading = _heading(lists, "sources")
     if sources:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from langgraph.types import StreamWriter
 from typing_extensions import override
 
 from ..evidence.citations.document import said_above
@@ -13,12 +12,14 @@ from ..evidence.citations.numbering import by_number
 from ..evidence.citations.rendering import plain_citations
 from ..evidence.citations.stream import CitationStream, Cited, Piece
 from ..evidence.memory.notes import notes_of
-from ..evidence.text.reprints import Unrepeated
-from ..evidence.text.seams import Seam
+from ..evidence.text.continuation import Continuation
+from ..evidence.text.reprints import RepetitionFilter
 from ..records.report import Draft, Report
 from ..records.sources import Source
 from ..run.events.activities import activity
-from ..run.events.emit import ProseTeller, place_key, stop_told
+from ..run.events.build import stop_packet
+from ..run.events.call import ProseEvents
+from ..run.events.log import Emitter
 from ..run.events.packets import (
     Activity,
     CitationInfo,
@@ -35,13 +36,13 @@ from ..run.events.packets import (
 from ..state import ResearchState
 
 
-def draft_begun(sources: Iterable[Source], place: Placement, seconds_before: float) -> MessageStart:
+def draft_start(sources: Iterable[Source], place: Placement, seconds_before: float) -> MessageStart:
     """That the draft begins, with all sources that it may cite."""
     documents = [final_document(source) for source in by_number(sources).values()]
     return MessageStart(placement=place, final_documents=documents, pre_answer_processing_seconds=seconds_before)
 
 
-def piece_told(piece: Piece, place: Placement) -> Iterator[CitationInfo | MessageDelta]:
+def piece_packets(piece: Piece, place: Placement) -> Iterator[CitationInfo | MessageDelta]:
     """A piece of the draft; a citation that is the first of its source is announced."""
     if not isinstance(piece, Cited):
         yield MessageDelta(placement=place, content=piece.text)
@@ -52,11 +53,8 @@ def piece_told(piece: Piece, place: Placement) -> Iterator[CitationInfo | Messag
 
 
 def draft_place(state: ResearchState) -> Placement:
-    """Where the draft stands: behind the thought of its writer, if there was one."""
-    assert state.run is not None
-    place = Placement(turn_index=state.progress.turn)
-    has_thought = bool(state.thoughts.get(place_key(state.run.id, place)))
-    return Placement(turn_index=place.turn_index + has_thought)
+    """Where the draft stands."""
+    return Placement(turn_index=state.progress.turn)
 
 
 def check_place(state: ResearchState) -> Placement:
@@ -64,13 +62,13 @@ def check_place(state: ResearchState) -> Placement:
     return Placement(turn_index=draft_place(state).turn_index + 1)
 
 
-def check_begun(state: ResearchState) -> Activity:
+def check_start(state: ResearchState) -> Activity:
     """That the report is being checked."""
     assert state.run is not None
     return activity("verify", state.run.question, check_place(state))
 
 
-def report_told(state: ResearchState) -> Iterator[ReportRevised | NotesAdded | ReportAudited]:
+def report_packets(state: ResearchState) -> Iterator[ReportRevised | NotesAdded | ReportAudited]:
     """The report as it stands in the end, where it is not the draft, with its notes and its account."""
     place, draft, report = check_place(state), state.draft, state.report
     assert draft is not None and report is not None
@@ -88,12 +86,12 @@ def report_told(state: ResearchState) -> Iterator[ReportRevised | NotesAdded | R
         yield ReportAudited(placement=place, audit=report.audit)
 
 
-def end_told(state: ResearchState, *, was_checked: bool) -> list[Packet]:
+def end_packets(state: ResearchState, *, was_checked: bool) -> list[Packet]:
     """All that is told after the draft: what its check brought, and that the run is over."""
     assert state.run is not None
-    told = list[Packet](report_told(state))
+    told = list[Packet](report_packets(state))
     last = check_place(state) if was_checked or told else draft_place(state)
-    return [*told, stop_told(state.run, last.turn_index)]
+    return [*told, stop_packet(state.run, last.turn_index)]
 
 
 def is_revised(draft: Draft, report: Report) -> bool:
@@ -101,7 +99,7 @@ def is_revised(draft: Draft, report: Report) -> bool:
     return (report.text, report.sources) != (draft.streamed, draft.streamed_sources)
 
 
-class ReportTeller(ProseTeller):
+class ReportEvents(ProseEvents):
     """Resolves the citations of the words that come in, shows them and keeps the text, however many calls it takes.
 
     Between two calls `settle` is called, so that what the next one repeats is not shown twice.
@@ -110,13 +108,13 @@ class ReportTeller(ProseTeller):
     def __init__(
         self,
         sources: Mapping[str, Source],
-        writer: StreamWriter,
+        emitter: Emitter,
         turn: int,
         seconds: float,
         words: Collection[str],
     ) -> None:
         """Take the thread's sources, the turn, the active seconds before the report, and words of what it is about."""
-        super().__init__(writer, Placement(turn_index=turn))
+        super().__init__(emitter, Placement(turn_index=turn))
         self.sources, self.seconds_before, self.words = sources, seconds, words
         keys = {number: source.key for number, source in by_number(sources.values()).items()}
         self.citations = CitationStream(keys)
@@ -127,14 +125,14 @@ class ReportTeller(ProseTeller):
         self.draft = ""
         """The same, with all of the section that is being written."""
         self._heading = ""
-        self._seam, self._unrepeated = Seam("", words), None
+        self._seam, self._unrepeated = Continuation("", words), None
 
     is_report = True
-    _unrepeated: Unrepeated | None
+    _unrepeated: RepetitionFilter | None
 
     @override
     def start(self) -> MessageStart:
-        return draft_begun(self.sources.values(), self.placement, self.seconds_before)
+        return draft_start(self.sources.values(), self.placement, self.seconds_before)
 
     @override
     def pass_on(self, words: str) -> None:
@@ -143,7 +141,7 @@ class ReportTeller(ProseTeller):
     def settle(self) -> None:
         """The call is over; what comes next continues the text."""
         self._take(self._seam.finish())
-        self._seam = Seam(self.draft, self.words)
+        self._seam = Continuation(self.draft, self.words)
 
     def begin_section(self, heading: str) -> None:
         """What comes next is a section with this heading, if it says anything that the text so far does not.
@@ -153,9 +151,9 @@ class ReportTeller(ProseTeller):
         breaks = len(self.raw) - len(self.raw.rstrip("\n"))
         gap = "\n" * max(0, 2 - breaks) if self.raw else ""
         self._heading = f"{gap}## {heading}\n\n" if heading else ""
-        self._unrepeated = Unrepeated(self.raw)
+        self._unrepeated = RepetitionFilter(self.raw)
         self.draft = self.raw + self._heading
-        self._seam = Seam(self.draft, self.words)
+        self._seam = Continuation(self.draft, self.words)
 
     def end_section(self, *, was_cut: bool) -> None:
         """The section is over; of one that `was_cut` off, the last sentence is left out."""
@@ -183,4 +181,4 @@ class ReportTeller(ProseTeller):
     def _show(self, pieces: list[Piece]) -> None:
         for piece in pieces:
             self.written += f"[{piece.number}]" if isinstance(piece, Cited) else piece.text
-            self.tell(*piece_told(piece, self.placement))
+            self.emit(*piece_packets(piece, self.placement))
