@@ -7,7 +7,6 @@ from random import Random
 from typing import get_args
 
 import pytest
-from langgraph.store.memory import InMemoryStore
 from mutations import Kind, mutate, names_in
 
 from deep_research.evidence.checking.source_text import SourceText
@@ -22,9 +21,7 @@ from deep_research.run.context import Context
 from deep_research.run.events.call import SilentEvents
 from deep_research.run.events.log import Emitter
 from deep_research.run.events.packets import Placement
-from deep_research.run.store.pages import Pages
 from deep_research.writing.fill_in import Filler
-from deep_research.writing.judging import Checker
 from deep_research.writing.rewriting import Examination
 
 TEXTS = {
@@ -68,9 +65,8 @@ def examined(text: str) -> tuple[str, tuple[ClaimCheck, ...]]:
     run = Run(id="q", question="q", date="", language="", is_resumable=False, version="0")
     filler = Filler(context, run, SilentEvents(Emitter(lambda _: None), place), place)
     texts = {key: [SourceText(key, own)] for key, own in TEXTS.items()}
-    checker = Checker(filler, Pages(InMemoryStore(), "t"), context)
     known = {one.key: one for one in numbered.values()}
-    found = asyncio.run(Examination(draft, texts, known, context, checker, "en").examine())
+    found = asyncio.run(Examination(draft, texts, known, context, filler, "en").examine())
     return with_marks(found.text, found.claims, labels("en"))
 
 

@@ -13,7 +13,7 @@ from planned_rules import First, fact, facts, failing, insights, judged, of_task
 
 from deep_research.records.plan import FINAL_CHECK
 from deep_research.state import ResearchState
-from deep_research.writing.forms import FORMS
+from deep_research.writing.forms import FORMS as ALL_FORMS
 
 LIGHT, KEEPER, JUDGE, TIDE = "Skerry Light", "Ada Moran keeper", "Judge the Skerry Light", "spring tide Port Anlow"
 SUMMARY, REWORDED = "The user asks for the light.", "Judge the Skerry Light and its keeper"
@@ -62,6 +62,7 @@ def parts(run: PlannedLab, state: ResearchState) -> set[str]:
     return {form for form, is_there in has.items() if is_there}
 
 
+FORMS = {name: form for name, form in ALL_FORMS.items() if name not in ("judge_units", "rewrite_sentences")}
 ALL = {*FORMS} - {"make_plan"} | {"report"}
 LOST_FOR_GOOD: Mapping[str, set[str]] = {
     "record_round": {

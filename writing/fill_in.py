@@ -21,13 +21,10 @@ from ..run.events.build import step_failed
 from ..run.events.call import CallEvents
 from ..run.events.packets import Placement
 from ..tools.results import shortener
-from . import check_forms, forms
-from .forms import Form
+from .forms import NAMES, SCHEMAS, Form
 
 Filled = TypeVar("Filled", bound=Form)
-NAMES = {**forms.NAMES, **check_forms.NAMES}
 NOTHING = Facts()
-SCHEMAS = {**forms.SCHEMAS, **check_forms.SCHEMAS}
 
 
 class Filler:

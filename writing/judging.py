@@ -3,55 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from ..evidence.checking.figures import Figures
 from ..evidence.checking.source_text import SourceText, Windows
 from ..evidence.checking.units import Unit
-from ..models.resolve import profile_of
 from ..records.sources import Extent, Source
-from ..run.context import Context, Role
 from ..run.fencing import fenced_knowledge
-from ..run.store.pages import Pages, text_hash
-from .check_forms import NAMES, JudgedUnit, JudgeUnits, UnitVerdict
 from .fill_in import Filler
-from .forms import Form
-
-Filled = TypeVar("Filled", bound=Form)
-
-
-class Checker:
-    """Asks the models that check a report; what they have handed in is kept beside the texts of the thread."""
-
-    def __init__(self, filler: Filler, pages: Pages, context: Context) -> None:
-        self._filler, self._pages, self._context = filler, pages, context
-        self.asked = 0
-        """How many forms were asked for."""
-
-    async def ask(self, form: type[Filled], role: Role, asked: str, **shown: Any) -> Filled | None:
-        """The form as the role's model fills it in, shown this, or has done so before; none if it cannot be had.
-
-        `asked` names the part of the prompt. Raises what stops the whole run.
-        """
-        self.asked += 1
-        name = self._name(NAMES[form], role, shown)
-        if noted := await self._pages.read_note(name):
-            return form.model_validate(noted)
-        filled = await self._filler.ask_if_possible(
-            form, role, "verify_report", (), asked=asked, knowledge=fenced_knowledge(**shown)
-        )
-        if filled:
-            await self._pages.note({name: filled.model_dump(mode="json")})
-        return filled
-
-    def _name(self, form: str, role: Role, shown: Any) -> str:
-        asked_for = json.dumps([profile_of(role, self._context).name, shown], ensure_ascii=False)
-        return f"{form} {text_hash(asked_for)}"
-
+from .forms import JudgedUnit, JudgeUnits, UnitVerdict
 
 UNITS = 24
 """Units of one call."""
@@ -84,8 +47,8 @@ def key_of(unit: Unit) -> Key:
     return unit.text, unit.sources
 
 
-class Desk:
-    """The sources of a report as the models that check it are shown them."""
+class Evidence:
+    """The sources of a report, as they are shown to the models that check it."""
 
     def __init__(
         self, texts: Mapping[str, Sequence[SourceText]], sources: Mapping[str, Source], order: Sequence[str]
@@ -100,13 +63,13 @@ class Desk:
         return {key: [one.windows for one in own] for key, own in self._texts.items()}
 
     def nearest(self, unit: Unit) -> list[str]:
-        """The keys of the sources that a unit does not cite and that may say what it says, the best first."""
+        """Return the keys of the sources that a unit does not cite and that may say what it says, the best first."""
         others = [key for key in self._windows if key not in unit.sources]
         shares = {key: max((one.share(unit.text) for one in self._windows[key]), default=0.0) for key in others}
         return sorted((key for key in others if shares[key] >= SHARE), key=lambda key: -shares[key])[:NEAREST]
 
     def shown(self, units: Iterable[tuple[Unit, Sequence[str]]], most: int) -> list[dict[str, Any]]:
-        """The sources with the places that tell most about the units that are held against them."""
+        """Return the sources with the passages that say most about the units that are compared with them."""
         wanted: dict[str, list[Unit]] = defaultdict(list)
         for unit, keys in units:
             for key in keys:
@@ -124,10 +87,9 @@ class Desk:
         date = {"date": source.date} if source.date else {}
         return {"source": self.numbers[key], "title": source.title, **date, **seen, "passages": passages}
 
-    def beside(self, unit: Unit, *, is_second_look: bool) -> list[str]:
-        """The keys of the sources that a unit is held against: those that it cites, or else its sentence and near ones.
-
-        At the second look near ones stand beside those that it cites, too.
+    def keys_for(self, unit: Unit, *, is_second_look: bool) -> list[str]:
+        """Return the keys of the sources that a unit is compared with: those that it or its sentence cites, else near
+        ones. At the second look near ones are added to those that it cites.
         """
         near = self.nearest(unit) if is_second_look or not unit.sources else ()
         return list(dict.fromkeys([*(unit.sources or unit.of_sentence), *near]))
@@ -138,15 +100,15 @@ class Desk:
         has_windows = any(len(one.windows) > SHOWN for key in cited for one in self._windows[key])
         return has_windows or (bool(unit.sources) and bool(self.nearest(unit)))
 
-    def holds(self, words: str, keys: Iterable[str]) -> bool:
-        """Whether words stand in one of these sources, whatever stands between them."""
+    def contains(self, words: str, keys: Iterable[str]) -> bool:
+        """Whether words stand in one of these sources, whatever the white space between them."""
         wanted = " ".join(words.split()).casefold()
         return bool(wanted) and any(
             wanted in " ".join(one.text.split()).casefold() for key in keys for one in self._texts.get(key, ())
         )
 
     def figures(self, unit: Unit, keys: Iterable[str]) -> dict[str, Any]:
-        """The figures of a unit beside those of these sources, as far as they are not the same."""
+        """Return the figures of a unit that differ from those of these sources."""
         texts = [one.evidence for key in keys for one in self._texts.get(key, ())]
         found = Figures(unit.words, unit.text, unit.within, texts, is_cell=unit.is_cell)
         told: dict[str, Any] = {
@@ -162,53 +124,59 @@ def _statement(unit: Unit) -> str:
     return unit.text if unit.text == unit.sentence else f"{unit.text} {unit.sentence}"
 
 
-async def judge(units: Sequence[Unit], desk: Desk, checker: Checker, calls: int) -> dict[Key, Judgement]:
-    """Return the judgements on units, in at most so many calls; units that no call was left for have none."""
+async def judge(
+    units: Sequence[Unit], evidence: Evidence, filler: Filler, calls: int
+) -> tuple[dict[Key, Judgement], int]:
+    """Return the judgements on units and how many calls they took, at most so many; units without a call have none."""
     batches = _batches(units)[:calls]
-    first = await asyncio.gather(*(_judge(batch, desk, checker, SHOWN) for batch in batches))
+    first = await asyncio.gather(*(_judge(batch, evidence, filler, SHOWN) for batch in batches))
     found = {key: judgement for part in first for key, judgement in part.items()}
     missing = [unit for unit in units if key_of(unit) in found and found[key_of(unit)].verdict == "missing"]
-    missing = await asyncio.to_thread(lambda: [unit for unit in missing if desk.has_more(unit)])
+    missing = await asyncio.to_thread(lambda: [unit for unit in missing if evidence.has_more(unit)])
     again = _batches(missing)[: max(0, calls - len(batches))]
-    second = await asyncio.gather(*(_judge(batch, desk, checker, MORE) for batch in again))
-    return found | {key: judgement for part in second for key, judgement in part.items()}
+    second = await asyncio.gather(*(_judge(batch, evidence, filler, MORE) for batch in again))
+    found |= {key: judgement for part in second for key, judgement in part.items()}
+    return found, len(batches) + len(again)
 
 
 def _batches(units: Sequence[Unit]) -> list[list[Unit]]:
-    """Units that go together, in the order of the report: what one speaks of often stands in the one before."""
+    """Cut units into calls, in the order of the report: what one is about is often said by the one before."""
     each = list({key_of(unit): unit for unit in units}.values())
     return [each[start : start + UNITS] for start in range(0, len(each), UNITS)]
 
 
-async def _judge(units: Sequence[Unit], desk: Desk, checker: Checker, most: int) -> dict[Key, Judgement]:
-    against, sources, shown = await asyncio.to_thread(_laid_out, units, desk, most)
-    form = await checker.ask(JudgeUnits, "verifier", "verdicts", sources=sources, units=shown)
+async def _judge(units: Sequence[Unit], evidence: Evidence, filler: Filler, most: int) -> dict[Key, Judgement]:
+    against, sources, shown = await asyncio.to_thread(_prepare, units, evidence, most)
+    knowledge = fenced_knowledge(sources=sources, units=shown)
+    form = await filler.ask_if_possible(
+        JudgeUnits, "verifier", "verify_report", (), asked="verdicts", knowledge=knowledge
+    )
     judged = {one.unit: one for one in form.verdicts} if form else {}
     return {
-        key_of(unit): _read(unit, judged[number], desk, keys)
+        key_of(unit): _read(unit, judged[number], evidence, keys)
         for number, (unit, keys) in enumerate(against, 1)
         if number in judged
     }
 
 
-def _laid_out(
-    units: Sequence[Unit], desk: Desk, most: int
+def _prepare(
+    units: Sequence[Unit], evidence: Evidence, most: int
 ) -> tuple[list[tuple[Unit, list[str]]], list[dict[str, Any]], list[dict[str, Any]]]:
-    """The units with the keys of the sources that they are held against; these and the units as they are shown."""
-    against = [(unit, desk.beside(unit, is_second_look=most > SHOWN)) for unit in units]
-    shown = [_shown(number, unit, desk, keys) for number, (unit, keys) in enumerate(against, 1)]
-    return against, desk.shown(against, most), shown
+    """The units with the keys of the sources that they are compared with; these and the units as they are shown."""
+    against = [(unit, evidence.keys_for(unit, is_second_look=most > SHOWN)) for unit in units]
+    shown = [_shown(number, unit, evidence, keys) for number, (unit, keys) in enumerate(against, 1)]
+    return against, evidence.shown(against, most), shown
 
 
-def _shown(number: int, unit: Unit, desk: Desk, keys: Sequence[str]) -> dict[str, Any]:
+def _shown(number: int, unit: Unit, evidence: Evidence, keys: Sequence[str]) -> dict[str, Any]:
     within = {"in": unit.sentence} if unit.raw != unit.sentence else {}
-    cites = {"cites": [desk.numbers[key] for key in unit.sources if key in desk.numbers]}
-    figures = desk.figures(unit, keys)
+    cites = {"cites": [evidence.numbers[key] for key in unit.sources if key in evidence.numbers]}
+    figures = evidence.figures(unit, keys)
     return {"unit": number, "says": unit.text, **within, **cites, **({"figures": figures} if figures else {})}
 
 
-def _read(unit: Unit, judged: JudgedUnit, desk: Desk, keys: Sequence[str]) -> Judgement:
+def _read(unit: Unit, judged: JudgedUnit, evidence: Evidence, keys: Sequence[str]) -> Judgement:
     """The judgement, without words that no source holds; a citation of nothing is wrong, whatever sources say."""
     is_of_nothing = unit.is_cited and not unit.sources and judged.verdict == "supported"
-    words = judged.words if desk.holds(judged.words, keys) else ""
+    words = judged.words if evidence.contains(judged.words, keys) else ""
     return Judgement("wrong_source" if is_of_nothing else judged.verdict, words, judged.right)

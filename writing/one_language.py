@@ -21,7 +21,6 @@ from ..prompts import render
 from ..records.research import Run
 from ..run.context import Context
 from ..run.events.call import CallEvents
-from ..run.store.pages import Pages, text_hash
 from .write import write_unheard
 
 _FIGURE = re.compile(r"(?<![^\W\d])\d+(?:[.,'’\u00a0\u202f]\d+)*(?!\w)")
@@ -80,12 +79,10 @@ class InOneLanguage(NamedTuple):
     """Which parts are in another, in words for the reader."""
 
 
-async def in_one_language(text: str, run: Run, context: Context, events: CallEvents, pages: Pages) -> InOneLanguage:
-    """Have the sections that are in another language than the run's written anew, if that is wanted; at most
-    `max_rewrites` of them.
+async def in_one_language(text: str, run: Run, context: Context, events: CallEvents) -> InOneLanguage:
+    """Have at most `max_rewrites` sections that are in another language than the run's rewritten, if that is wanted.
 
-    What was written anew is kept beside the texts of the thread, so that it is not paid again after a stop. A report
-    that only quotes stays as it is, and nothing is said of it: its sentences are in the languages of the documents.
+    A report that only quotes stays as it is without a notice: its sentences are in the languages of the documents.
     """
     if is_extractive("writer", context):
         return InOneLanguage(text, ())
@@ -93,22 +90,12 @@ async def in_one_language(text: str, run: Run, context: Context, events: CallEve
     foreign = await asyncio.to_thread(foreign_sections, text, run.language_code)
     for place, section in enumerate(foreign):
         is_asked = context.verify == "repair" and place < context.limits.max_rewrites
-        new = await _written_anew(section.text, run, context, events, pages) if is_asked else None
+        new = await rewrite_section(section.text, run, context, events) if is_asked else None
         if new is None:
             notices.append(f"This part is not in {run.language}: {_name(section)}")
         else:
             edits.append(Edit(section.start, section.end, new))
     return InOneLanguage(with_edits(text, edits), tuple(notices))
-
-
-async def _written_anew(section: str, run: Run, context: Context, events: CallEvents, pages: Pages) -> str | None:
-    name = f"section {text_hash(f'{run.language}: {section}')}"
-    if noted := await pages.read_note(name):
-        return str(noted["text"])
-    text = await rewrite_section(section, run, context, events)
-    if text is not None:
-        await pages.note({name: {"text": text}})
-    return text
 
 
 def _name(section: Section) -> str:

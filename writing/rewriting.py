@@ -21,8 +21,10 @@ from ..models.resolve import is_extractive, profile_of
 from ..records.report import ClaimCheck, Draft, Repair
 from ..records.sources import Source
 from ..run.context import Context
-from .check_forms import RewriteSentences
-from .judging import MORE, Checker, Desk, Judgement, Key, judge, key_of
+from ..run.fencing import fenced_knowledge
+from .fill_in import Filler
+from .forms import RewriteSentences
+from .judging import MORE, Evidence, Judgement, Key, judge, key_of
 
 SENTENCES = 40
 """Sentences of one call."""
@@ -54,15 +56,22 @@ class Rewrite(NamedTuple):
     """The new sentence with its markers."""
 
 
-async def rewrites(faults: Sequence[Fault], desk: Desk, checker: Checker, calls: int) -> list[Rewrite]:
+async def rewrites(faults: Sequence[Fault], evidence: Evidence, filler: Filler, calls: int) -> list[Rewrite]:
     """The sentences that the writer's model hands in, in at most so many calls, as far as they keep what was right."""
     found: dict[int, Rewrite] = {}
     for start in range(0, min(len(faults), calls * SENTENCES), SENTENCES):
         some = faults[start : start + SENTENCES]
-        shown = [_shown(number, fault, desk) for number, fault in enumerate(some, 1)]
-        form = await checker.ask(RewriteSentences, "writer", "sentences", sentences=shown)
+        shown = [_shown(number, fault, evidence) for number, fault in enumerate(some, 1)]
+        form = await filler.ask_if_possible(
+            RewriteSentences,
+            "writer",
+            "verify_report",
+            (),
+            asked="sentences",
+            knowledge=fenced_knowledge(sentences=shown),
+        )
         for one in form.sentences if form else ():
-            if 0 < one.number <= len(some) and (raw := _in_place(some[one.number - 1], one.text, desk.numbers)):
+            if 0 < one.number <= len(some) and (raw := _in_place(some[one.number - 1], one.text, evidence.numbers)):
                 found[some[one.number - 1].start] = Rewrite(some[one.number - 1], raw)
     return list(found.values())
 
@@ -74,24 +83,24 @@ def kind_of(before: str, after: str) -> Repair:
     return "hedged" if UNSURE & set(tokens(after)) - set(tokens(before)) else "rewritten"
 
 
-def _shown(number: int, fault: Fault, desk: Desk) -> dict[str, Any]:
+def _shown(number: int, fault: Fault, evidence: Evidence) -> dict[str, Any]:
     wrong = [
         {"words": unit.raw, "verdict": said.verdict, **({"right": said.right} if said.right else {})}
         for unit, said in fault.wrong
     ]
     cited = dict.fromkeys(key for unit, _ in fault.wrong for key in unit.sources or unit.of_sentence)
-    others = dict.fromkeys(key for unit, _ in fault.wrong for key in desk.nearest(unit) if key not in cited)
+    others = dict.fromkeys(key for unit, _ in fault.wrong for key in evidence.nearest(unit) if key not in cited)
     return {
         "number": number,
         "sentence": fault.raw,
         "wrong": wrong,
-        "cited": _passages(fault, list(cited), desk),
-        "others": _passages(fault, list(others), desk),
+        "cited": _passages(fault, list(cited), evidence),
+        "others": _passages(fault, list(others), evidence),
     }
 
 
-def _passages(fault: Fault, keys: Sequence[str], desk: Desk) -> list[dict[str, Any]]:
-    shown = desk.shown([(unit, keys) for unit, _ in fault.wrong], MORE)
+def _passages(fault: Fault, keys: Sequence[str], evidence: Evidence) -> list[dict[str, Any]]:
+    shown = evidence.shown([(unit, keys) for unit, _ in fault.wrong], MORE)
     return [{"source": one["source"], "says": passage} for one in shown for passage in one["passages"]]
 
 
@@ -174,15 +183,15 @@ class Examination:
         texts: Mapping[str, Sequence[SourceText]],
         sources: Mapping[str, Source],
         context: Context,
-        checker: Checker,
+        filler: Filler,
         language_code: str,
     ) -> None:
         """`texts` and `sources` by key; `language_code`: that of the report (ISO 639-1), empty if it is not known."""
-        self._verifier, self._context, self._checker = Verifier(texts), context, checker
+        self._verifier, self._context, self._filler = Verifier(texts), context, filler
         self._language_code = language_code
         self._text = draft.text
         self._sources = [*draft.sources, *(key for key in texts if key not in draft.sources)]
-        self._desk = Desk({key: texts.get(key, ()) for key in self._sources if key}, sources, self._sources)
+        self._evidence = Evidence({key: texts.get(key, ()) for key in self._sources if key}, sources, self._sources)
         self._judged: dict[Key, Judgement] = {}
         self._repairs: dict[str, Repair] = {}
         self._opinions = context.limits.max_opinions
@@ -206,9 +215,9 @@ class Examination:
         if calls < 1 or is_extractive("verifier", self._context):
             return
         open_units = await asyncio.to_thread(lambda: [unit for unit in units if not self._is_settled(unit)])
-        asked = self._checker.asked
-        self._judged |= await judge(open_units, self._desk, self._checker, calls)
-        self._opinions = max(0, self._opinions - (self._checker.asked - asked))
+        judged, made = await judge(open_units, self._evidence, self._filler, calls)
+        self._judged |= judged
+        self._opinions -= made
 
     def _is_settled(self, unit: Unit) -> bool:
         return key_of(unit) in self._judged or (
@@ -239,7 +248,7 @@ class Examination:
         faults = _faults(self._units(), self._judged)
         if not faults:
             return
-        handed_in = await rewrites(faults, self._desk, self._checker, self._context.limits.max_rewrites)
+        handed_in = await rewrites(faults, self._evidence, self._filler, self._context.limits.max_rewrites)
         new = {one.fault.start: new_units(one, self._text, self._sources) for one in handed_in}
         await self._judge([unit for units in new.values() for unit in units], self._opinions)
         before = self._units()
