@@ -23,7 +23,7 @@ from ..run.context import Context
 from ..run.conversation import clean
 from ..run.store.pages import Pages, text_hash
 from ..run.store.serializer import StrictSerializer
-from ..writing.decide_language import named_language
+from ..writing.language import named_language
 from .embed import build_graph, read_context, thread_config
 from .endings import reports_errors, run_interruptibly
 from .export import no_report_yet

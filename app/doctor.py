@@ -32,7 +32,7 @@ from ..tools.engines.choose import choose_engines
 from ..tools.engines.engine import EngineFailed
 from ..tools.engines.tavily import Tavily
 from ..tools.offer import check_tools
-from ..writing.decide_language import check_language
+from ..writing.language import check_language
 from .embed import read_context
 from .endings import reports_errors, run_interruptibly
 from .options import settings_of

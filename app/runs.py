@@ -32,7 +32,7 @@ from ..run.store.pages import Pages, note_value, page_namespace
 from ..state import ResearchState
 from ..tools.offer import check_tools
 from ..writing.basis import source_texts
-from ..writing.decide_language import check_language
+from ..writing.language import check_language
 from .embed import ResearchGraph, build_graph, read_context, thread_config, thread_id
 from .endings import KEPT
 from .progress import Progress

@@ -36,7 +36,7 @@ from ..tools.engines.choose import choose_engines
 from ..tools.offer import check_tools
 from ..tools.read_documents import read_whole
 from ..tools.redaction import note_user
-from ..writing.decide_language import check_language, decide_language
+from ..writing.language import check_language, decide_language
 
 TOLD = 100
 """Times at most that the progress of indexing is told."""

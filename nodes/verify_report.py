@@ -27,7 +27,7 @@ from ..writing.basis import source_texts
 from ..writing.conclude import audit_of, ended, report_message, unchecked
 from ..writing.draft_events import check_place, check_start, end_packets
 from ..writing.fill_in import Filler
-from ..writing.one_language import in_one_language
+from ..writing.language import into_one_language
 from ..writing.rewriting import Examination, Examined
 
 
@@ -53,7 +53,7 @@ async def verify_report(state: ResearchState, runtime: Runtime[Context]) -> Veri
         emitter(run.id).emit(check_start(state))
         filler = Filler(context, run, events, events.placement)
         async with recorded(pages, run.id, events.bill):
-            text, notices = await in_one_language(draft.text, run, context, events)
+            text, notices = await into_one_language(draft.text, run, context, events)
             draft = draft.model_copy(update={"text": text})
             run = run.model_copy(update={"notices": (*run.notices, *notices)})
             texts = await source_texts(state.sources, _readable(state, draft), pages)

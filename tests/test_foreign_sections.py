@@ -21,7 +21,7 @@ from deep_research.run.events.call import CallEvents
 from deep_research.run.events.log import Emitter
 from deep_research.run.events.packets import Placement
 from deep_research.run.limits import Limits
-from deep_research.writing.one_language import rewrite_section
+from deep_research.writing.language import rewrite_section
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "multihop" / "docs.jsonl"
 GERMAN = (

@@ -18,7 +18,7 @@ from deep_research.evidence.language import COMMON, OTHERS, detect_language
 from deep_research.models.scripted import calls
 from deep_research.records.research import Run
 from deep_research.run.errors import UnknownSetting
-from deep_research.writing.decide_language import named_language
+from deep_research.writing.language import named_language
 
 QUESTIONS = Path(__file__).parents[2] / "shared" / "data" / "multihop" / "questions.jsonl"
 ASKED = {

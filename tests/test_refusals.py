@@ -14,7 +14,7 @@ from deep_research.evidence.citations.labels import labels
 from deep_research.models.extractive.chat import ExtractiveChatModel
 from deep_research.models.request import Facts
 from deep_research.records.report import Report
-from deep_research.writing.decide_language import named_language
+from deep_research.writing.language import named_language
 
 LANGUAGES = ("ar", "de", "en", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "zh")
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Collection, Iterable, Sequence
 from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 
-from ..evidence.citations.document import PlannedSection, read_outline
+from ..evidence.citations.markers import Marker
 from ..evidence.citations.numbering import by_number
+from ..evidence.citations.scanner import scan
 from ..evidence.citations.stream import cited_numbers
 from ..evidence.memory.notes import missing_of
 from ..evidence.memory.observations import contradiction_line, open_gaps
@@ -40,6 +42,38 @@ _SEEN = {
 }
 TITLE = 100
 """Characters of a source's title."""
+
+
+_ITEM = re.compile(r"\s*(?:[-*+•]|\d{1,2}[.)]|#{1,6})\s+")
+_DECORATION = " \t*_`:–—-"
+NOTHING = "none"
+"""What stands for an empty outline."""
+
+
+class PlannedSection(NamedTuple):
+    """A section that is to be written."""
+
+    heading: str
+    """Its heading; empty for a passage without one."""
+    numbers: tuple[int, ...] = ()
+    """The sources that it rests on."""
+
+
+def read_outline(text: str, known: Collection[int], most: int) -> list[PlannedSection]:
+    """The sections of an outline in their order, each once, at most so many; `known` are the numbers of sources.
+
+    Where some lines are entries of a list, or headings, the others are words around it.
+    """
+    lines = [line for line in text.split("\n") if line.strip()]
+    entries = [line for line in lines if _ITEM.match(line)] or lines
+    sections = (PlannedSection(_heading(line), cited_numbers(line, known)) for line in entries)
+    by_heading = {section.heading.casefold(): section for section in sections}
+    return [section for heading, section in by_heading.items() if heading.strip(".") not in ("", NOTHING)][:most]
+
+
+def _heading(line: str) -> str:
+    words = "".join("" if isinstance(part, Marker) else part for part in scan(_ITEM.sub("", line, count=1)))
+    return " ".join(words.split()).strip(_DECORATION)
 
 
 class Asked(NamedTuple):

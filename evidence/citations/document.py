@@ -1,9 +1,9 @@
-"""The report as a document: text with citations, list of sources, notes, and the outline it was written to."""
+"""The report as a document: text with citations, list of sources, notes."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -11,11 +11,8 @@ from ...records.report import Report
 from ...records.sources import Source
 from ..text.sentences import Sentence
 from .labels import Labels, all_labels
-from .markers import Marker
 from .rendering import links_of, plain_citations, plain_line, source_list
 from .sanitizing import sanitized
-from .scanner import scan
-from .stream import cited_numbers
 
 _SECTION = re.compile(r"^## .*$", re.MULTILINE)
 _CITATION = re.compile(r",? ?\[(\d+)\]")
@@ -130,35 +127,3 @@ def _line(labels: Labels) -> str:
     before, _, behind = labels.nothing_on.partition("{names}")
     nothing = rf"{re.escape(before)}{_QUOTED}(?:, {_QUOTED})*{re.escape(behind)}"
     return rf"(?:{re.escape(labels.unanswered)}\s?)?{nothing}(?:\s?{nothing})*"
-
-
-_ITEM = re.compile(r"\s*(?:[-*+•]|\d{1,2}[.)]|#{1,6})\s+")
-_DECORATION = " \t*_`:–—-"
-NOTHING = "none"
-"""What stands for an empty outline."""
-
-
-class PlannedSection(NamedTuple):
-    """A section that is to be written."""
-
-    heading: str
-    """Its heading; empty for a passage without one."""
-    numbers: tuple[int, ...] = ()
-    """The sources that it rests on."""
-
-
-def read_outline(text: str, known: Collection[int], most: int) -> list[PlannedSection]:
-    """The sections of an outline in their order, each once, at most so many; `known` are the numbers of sources.
-
-    Where some lines are entries of a list, or headings, the others are words around it.
-    """
-    lines = [line for line in text.split("\n") if line.strip()]
-    entries = [line for line in lines if _ITEM.match(line)] or lines
-    sections = (PlannedSection(_heading(line), cited_numbers(line, known)) for line in entries)
-    by_heading = {section.heading.casefold(): section for section in sections}
-    return [section for heading, section in by_heading.items() if heading.strip(".") not in ("", NOTHING)][:most]
-
-
-def _heading(line: str) -> str:
-    words = "".join("" if isinstance(part, Marker) else part for part in scan(_ITEM.sub("", line, count=1)))
-    return " ".join(words.split()).strip(_DECORATION)

@@ -1,4 +1,4 @@
-"""Decides which language a question is answered in, and knows languages by their names."""
+"""The language of a report: decided before it is written, and restored in sections that have drifted from it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,25 @@ from typing import NamedTuple
 
 from babel import Locale, localedata
 from babel.core import get_global, parse_locale
-from langchain_core.messages import AnyMessage
+from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
+from langgraph.errors import GraphBubbleUp
 
-from ..evidence.language import detect_language
+from ..evidence.citations.citing import Edit, with_edits
+from ..evidence.citations.markers import Marker, settle_fences
+from ..evidence.citations.sanitizing import sanitized
+from ..evidence.citations.scanner import scan
+from ..evidence.language import detect_language, foreign_sections, is_written_in
+from ..evidence.text.prose import Section
 from ..evidence.text.words import UNSPACED
+from ..models.request import Request
+from ..models.resolve import is_extractive
+from ..prompts import render
 from ..records.research import Entry, Run
+from ..run.context import Context
 from ..run.conversation import words_since_report
 from ..run.errors import UnknownSetting
+from ..run.events.call import CallEvents
+from .write import write_unheard
 
 COVERING = {"nb": "no", "fil": "tl"}
 """Codes that are told by another one."""
@@ -133,3 +145,83 @@ def _language(wanted: str, texts: Sequence[str]) -> Language | None:
         return named_language(wanted)
     code = next((code for text in texts if (code := detect_language(text))), "")
     return named_language(code) if code else None
+
+
+_FIGURE = re.compile(r"(?<![^\W\d])\d+(?:[.,'’\u00a0\u202f]\d+)*(?!\w)")
+
+
+async def rewrite_section(section: str, run: Run, context: Context, events: CallEvents) -> str | None:
+    """The section in the run's language; none if that cannot be had, so that the draft stays.
+
+    It is asked for once, and nothing is shown while it is written; the events bears the costs. What comes is taken only
+    if it is in the language, and has the same citations and all figures of the draft. A model that only quotes is not
+    asked.
+    """
+    if is_extractive("writer", context):
+        return None
+    most = context.limits.report_tokens
+    system, reminder = (
+        render("_rewrite_section", block, language=run.language, section=section.strip())
+        for block in ("system", "reminder")
+    )
+    request = Request("writer", run.id, [SystemMessage(system), HumanMessage(reminder)], max_tokens=most, is_long=True)
+    try:
+        text, was_cut = await write_unheard(request, context, events)
+    except GraphBubbleUp:
+        raise
+    except Exception:  # noqa: BLE001 - whatever a model raises costs this section alone
+        return None
+    text = text.strip()
+    if was_cut or _citations(text) != _citations(section) or not _figures(text) >= _figures(section):
+        return None
+    if settle_fences(text) != text or await asyncio.to_thread(sanitized, text) != text:
+        return None
+    is_ours = await asyncio.to_thread(is_written_in, text, run.language_code)
+    # What stands around it is set apart as it was.
+    return section.replace(section.strip(), text) if is_ours else None
+
+
+def _citations(text: str) -> set[int]:
+    return {number for part in scan(text) if isinstance(part, Marker) for number in part.numbers}
+
+
+def _figures(text: str) -> set[str]:
+    """The numbers of a text in digits, without what parts thousands and decimals."""
+    words = "".join(part for part in scan(text) if isinstance(part, str))
+    return {"".join(filter(str.isdigit, figure)) for figure in _FIGURE.findall(words)}
+
+
+LONGEST = 80
+"""Characters of a heading, or of a beginning, that name a part in a notice."""
+
+
+class Unified(NamedTuple):
+    """A text, as far as it could be brought into one language."""
+
+    text: str
+    notices: tuple[str, ...]
+    """Which parts are in another, in words for the reader."""
+
+
+async def into_one_language(text: str, run: Run, context: Context, events: CallEvents) -> Unified:
+    """Have at most `max_rewrites` sections that are in another language than the run's rewritten, if that is wanted.
+
+    A report that only quotes stays as it is without a notice: its sentences are in the languages of the documents.
+    """
+    if is_extractive("writer", context):
+        return Unified(text, ())
+    edits, notices = list[Edit](), list[str]()
+    foreign = await asyncio.to_thread(foreign_sections, text, run.language_code)
+    for place, section in enumerate(foreign):
+        is_asked = context.verify == "repair" and place < context.limits.max_rewrites
+        new = await rewrite_section(section.text, run, context, events) if is_asked else None
+        if new is None:
+            notices.append(f"This part is not in {run.language}: {_name(section)}")
+        else:
+            edits.append(Edit(section.start, section.end, new))
+    return Unified(with_edits(text, edits), tuple(notices))
+
+
+def _name(section: Section) -> str:
+    words = " ".join((section.heading or section.text).split()).lstrip("# ")
+    return words if len(words) <= LONGEST else f"{words[: LONGEST - 1].rstrip()}…"
