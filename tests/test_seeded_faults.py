@@ -21,8 +21,8 @@ from deep_research.run.context import Context
 from deep_research.run.events.call import SilentEvents
 from deep_research.run.events.log import Emitter
 from deep_research.run.events.packets import Placement
+from deep_research.writing.examination import Examination
 from deep_research.writing.fill_in import Filler
-from deep_research.writing.rewriting import Examination
 
 TEXTS = {
     "light": "The Skerry Light was lit for the first time on 3 May 1844. The tower stands 38 metres above the rock. "

@@ -1,5 +1,5 @@
-"""What models judge and correct of a report: the verdict on each part, and the correction of what is wrong.
+"""What models write and judge about text: forms, the report in parts, its language, its check and its correction.
 
-Given: a draft and the texts of its sources. Given back: the report as it may be handed over, with what was found about
-each part. Begin with `examination`.
+Given: the state of a run and the texts of its sources. Given back: a draft, filled-in forms, and the report as it is
+handed over. Begin with `write` for the draft and with `examination` for its check; `fill_in` asks for every form.
 """

@@ -29,9 +29,9 @@ ANALYSIS = "analysis"
 
 
 def report_basis(state: ResearchState, refused: Collection[str]) -> list[AnyMessage]:
-    """A call and its result for each source in the order of their numbers, and one for all thoughts.
+    """Return a call and its result for each source in the order of their numbers, and one for all thoughts.
 
-    What a filter has `refused` to have read (ids of calls) is withheld.
+    Results that the provider's filter `refused` (ids of calls) are withheld.
     """
     results = {
         one.call_id: (one.task, WITHHELD_RESULT if one.call_id in refused else one.text) for one in _results(state)
@@ -49,8 +49,8 @@ def report_basis(state: ResearchState, refused: Collection[str]) -> list[AnyMess
     ]
 
 
-def left_out(state: ResearchState, refused: Collection[str]) -> list[str]:
-    """What of it the provider of the writer's model refused to read (ids of calls), in words for the reader."""
+def withheld_notes(state: ResearchState, refused: Collection[str]) -> list[str]:
+    """Return notes for the reader on results that the provider's filter `refused` (ids of calls)."""
     return [f"Found, but left out: {one.name}: {WITHHELD}." for one in _results(state) if one.call_id in refused]
 
 
@@ -65,7 +65,7 @@ def _citation(state: ResearchState, fact: Fact) -> str:
 class _Result(NamedTuple):
     call_id: str
     task: str
-    """What a model is told that it is; a title might tell it something else."""
+    """What a model is told of it; never the title of a source, which might instruct it."""
     name: str
     """The same for a reader."""
     text: str
@@ -93,14 +93,14 @@ FIRST = 500
 
 
 def intent_of(state: ResearchState) -> str:
-    """What the user wants of the report: the summary of the conversation, or an answer to the question."""
+    """Return what the user wants of the report: the summary of the conversation, or an answer to the question."""
     assert state.run is not None
     summary = state.brief.summary.strip()
     return summary if summary != state.run.question else f"An answer to the question: {subject_of(summary)}"
 
 
 def framing_packets(state: ResearchState, place: Placement) -> list[ReportFraming | Sources]:
-    """What the report comes to, unless nothing was learned, and all that it may rest on."""
+    """Return packets with the report's main message, unless nothing was learned, and with all sources that it may cite."""
     ordered = sorted(state.sources.values(), key=lambda source: (not source.number, source.number, source.key))
     documents = [final_document(source) for source in ordered]
     cited = [source.key for source in ordered if source.number]
@@ -112,7 +112,7 @@ def framing_packets(state: ResearchState, place: Placement) -> list[ReportFramin
 
 
 def _conclusions(state: ResearchState) -> list[str]:
-    """What the last thought came to; else the insights, or the fact that bears most on the question."""
+    """The conclusions of the last analysis; else the insights, or the fact most relevant to the question."""
     own = own_learnings(state)
     thought = thoughts(own)
     if thought:
@@ -123,20 +123,20 @@ def _conclusions(state: ResearchState) -> list[str]:
 
 
 def disagreement(state: ResearchState) -> list[ConfirmedPair]:
-    """The confirmed contradictions of the present question."""
+    """Return the confirmed contradictions of the present question."""
     assert state.run is not None
     return confirmed_contradictions(state.memory.values(), state.learnings, state.sources, state.run.id)
 
 
 def disagreement_in_thread(state: ResearchState) -> list[ConfirmedPair]:
-    """The same of all questions of the thread, which a report may rest on."""
+    """Return the confirmed contradictions of all questions of the thread."""
     questions = dict.fromkeys(one.question_id for one in state.memory.values())
     pairs = (confirmed_contradictions(state.memory.values(), state.learnings, state.sources, one) for one in questions)
     return [pair for of_one in pairs for pair in of_one]
 
 
 def disagreement_of(state: ResearchState, report: Report) -> list[ConfirmedPair]:
-    """What the sources of a report disagree on, also by its own check."""
+    """Return what the sources of a report disagree on, by its check too."""
     if report.audit is None:
         return disagreement(state)
     return [
@@ -146,7 +146,7 @@ def disagreement_of(state: ResearchState, report: Report) -> list[ConfirmedPair]
 
 
 def disagreement_packets(pairs: list[ConfirmedPair], place: Placement) -> list[ContradictionsFound]:
-    """The packet that tells them; nothing if there are none."""
+    """Return the packet of these contradictions; nothing if there are none."""
     shown = [
         Contradiction(
             claim=pair.claims[0],
@@ -161,7 +161,7 @@ def disagreement_packets(pairs: list[ConfirmedPair], place: Placement) -> list[C
 
 
 async def source_texts(sources: Mapping[str, Source], keys: Iterable[str], pages: Pages) -> dict[str, list[SourceText]]:
-    """For each of these sources: its whole text, if it was read, and the excerpts that searches have shown of it."""
+    """Return by key the text of each source, if it was read, and its excerpts in search results."""
     texts: dict[str, list[SourceText]] = {}
     for key in filter(None, keys):
         source = sources[key]

@@ -1,4 +1,4 @@
-"""The end of a report: its audit, and its way into the conversation."""
+"""The end of a report: its audit, and the message that carries it into the conversation."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from ..run.conversation import NUMBERS, marked
 from ..run.spending import total
 from ..state import ResearchState
 from .basis import disagreement, disagreement_of
-from .rewriting import Examined
+from .examination import Examined
 
 
 def report_message(state: ResearchState, report: Report) -> AIMessage:
-    """The report as the user reads it; `state` has the run as it ends."""
+    """Return the report as a message for the user; `state` has the run as it ends."""
     assert state.run is not None
     words, cited = labels(state.run.language_code), [state.sources[key] for key in report.sources]
     numbers = {key: number for number, key in enumerate(report.sources, 1)}
@@ -38,12 +38,12 @@ def report_message(state: ResearchState, report: Report) -> AIMessage:
 
 
 def unchecked(draft: Draft) -> Report:
-    """A draft as the report."""
+    """Return the draft as the report, without a check."""
     return Report(text=sanitized(without_unknown(draft.text)), sources=draft.sources)
 
 
 def ended(run: Run, *, has_gaps: bool, seconds: float) -> Run:
-    """The run at its end, after so many further seconds."""
+    """Return the run as completed, after so many further seconds."""
     status = "completed_with_gaps" if has_gaps else "completed"
     return run.model_copy(update={"active_seconds": run.active_seconds + seconds, "status": status})
 
@@ -51,7 +51,7 @@ def ended(run: Run, *, has_gaps: bool, seconds: float) -> Run:
 def audit_of(
     state: ResearchState, report: Examined, texts: Mapping[str, Sequence[SourceText]], failures: Sequence[str]
 ) -> Audit:
-    """The account of an examined report; `texts` by the key of the source, `state` with all that the run has cost."""
+    """Return the audit of an examined report; `texts` by the key of the source, `state` with all costs of the run."""
     run, draft, claims, spent = state.run, state.draft, report.claims, total(state.spending)
     assert run is not None and draft is not None
     groups = reprints({key: own[0].text for key in report.sources if (own := texts.get(key))})

@@ -37,13 +37,13 @@ from ..state import ResearchState
 
 
 def draft_start(sources: Iterable[Source], place: Placement, seconds_before: float) -> MessageStart:
-    """That the draft begins, with all sources that it may cite."""
+    """Return the packet that begins the draft, with all sources that it may cite."""
     documents = [final_document(source) for source in by_number(sources).values()]
     return MessageStart(placement=place, final_documents=documents, pre_answer_processing_seconds=seconds_before)
 
 
 def piece_packets(piece: Piece, place: Placement) -> Iterator[CitationInfo | MessageDelta]:
-    """A piece of the draft; a citation that is the first of its source is announced."""
+    """Return the packets of a piece of the draft; the first citation of a source is announced."""
     if not isinstance(piece, Cited):
         yield MessageDelta(placement=place, content=piece.text)
         return
@@ -53,23 +53,23 @@ def piece_packets(piece: Piece, place: Placement) -> Iterator[CitationInfo | Mes
 
 
 def draft_place(state: ResearchState) -> Placement:
-    """Where the draft stands."""
+    """Return the placement of the draft."""
     return Placement(turn_index=state.progress.turn)
 
 
 def check_place(state: ResearchState) -> Placement:
-    """Where the check of the report stands."""
+    """Return the placement of the check of the report."""
     return Placement(turn_index=draft_place(state).turn_index + 1)
 
 
 def check_start(state: ResearchState) -> Activity:
-    """That the report is being checked."""
+    """Return the packet that begins the check of the report."""
     assert state.run is not None
     return activity("verify", state.run.question, check_place(state))
 
 
 def report_packets(state: ResearchState) -> Iterator[ReportRevised | NotesAdded | ReportAudited]:
-    """The report as it stands in the end, where it is not the draft, with its notes and its account."""
+    """Return packets of the final report, if it is not the draft, and of its notes and its audit."""
     place, draft, report = check_place(state), state.draft, state.report
     assert draft is not None and report is not None
     if is_revised(draft, report):
@@ -87,7 +87,7 @@ def report_packets(state: ResearchState) -> Iterator[ReportRevised | NotesAdded 
 
 
 def end_packets(state: ResearchState, *, was_checked: bool) -> list[Packet]:
-    """All that is told after the draft: what its check brought, and that the run is over."""
+    """Return all packets after the draft: those of its check, and the end of the run."""
     assert state.run is not None
     told = list[Packet](report_packets(state))
     last = check_place(state) if was_checked or told else draft_place(state)
@@ -139,12 +139,12 @@ class ReportEvents(ProseEvents):
         self._take(self._seam.feed(words))
 
     def settle(self) -> None:
-        """The call is over; what comes next continues the text."""
+        """End a call; what comes next continues the text."""
         self._take(self._seam.finish())
         self._seam = Continuation(self.draft, self.words)
 
     def begin_section(self, heading: str) -> None:
-        """What comes next is a section with this heading, if it says anything that the text so far does not.
+        """Begin a section with this heading, which is shown if it says anything that the text so far does not.
 
         Without a heading it goes on where the text so far ends.
         """
@@ -156,13 +156,13 @@ class ReportEvents(ProseEvents):
         self._seam = Continuation(self.draft, self.words)
 
     def end_section(self, *, was_cut: bool) -> None:
-        """The section is over; of one that `was_cut` off, the last sentence is left out."""
+        """End a section; of one that `was_cut` off, the last sentence is left out."""
         if self._unrepeated:
             self._keep(self._unrepeated.finish(was_cut=was_cut))
             self._unrepeated, self.draft = None, self.raw
 
     def finish(self) -> None:
-        """No more words come."""
+        """End the text."""
         self._take(self._seam.finish())
         self.end_section(was_cut=False)
         self._show(self.citations.finish())

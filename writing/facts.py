@@ -25,7 +25,7 @@ MOST_SHOWN = 25
 
 
 def facts_of_run(state: ResearchState, context: Context, role: Role) -> Facts:
-    """What a role that answers for the whole run knows."""
+    """Return the facts for a role that answers for the whole run."""
     run = state.run
     assert run is not None
     reads = is_extractive(role, context)
@@ -44,7 +44,7 @@ def facts_of_run(state: ResearchState, context: Context, role: Role) -> Facts:
 
 
 def facts_of_researcher(state: ResearcherState, notes: Iterable[AnyMessage]) -> Facts:
-    """What a researcher knows; `notes` with their texts."""
+    """Return the facts for a researcher; `notes` with their texts."""
     return Facts(
         language=state.task.language,
         task=state.task.text,
@@ -54,7 +54,7 @@ def facts_of_researcher(state: ResearcherState, notes: Iterable[AnyMessage]) -> 
 
 
 def facts_of_step(state: StepState, results: Iterable[Result] = ()) -> Facts:
-    """What a step knows; `results` of what it has just searched for."""
+    """Return the facts for a step; `results` are those of its last search."""
     queries = [one.queries for one in state.iterations] + [state.queries] * state.has_results
     return Facts(
         request=state.task.question,
@@ -67,7 +67,7 @@ def facts_of_step(state: StepState, results: Iterable[Result] = ()) -> Facts:
 
 
 def documents_in(results: Iterable[Result]) -> tuple[Document, ...]:
-    """The documents that results show, each with all its excerpts, in the order in which they came."""
+    """Return the documents in results, each with all its excerpts, in the order of the results."""
     found: dict[int, Document] = {}
     for result in results:
         known = found.get(result["document"]) or Document(result["document"], result["title"], result["address"])
@@ -85,7 +85,7 @@ def documents_in(results: Iterable[Result]) -> tuple[Document, ...]:
 
 
 def learned(learnings: Iterable[Learning], numbers: Mapping[str, int]) -> tuple[Learned, ...]:
-    """Learnings with the numbers of their sources by key."""
+    """Return learnings with the numbers of their sources, which are given by key."""
     return tuple(Learned(one.text, numbers.get(one.source)) for one in learnings)
 
 

@@ -31,12 +31,12 @@ class Filler:
     """Asks the models of a run, for one question and with one listener."""
 
     def __init__(self, context: Context, asked_by: Run | Task, events: CallEvents, place: Placement) -> None:
-        """Ask for a run or for one of its tasks; what fails is told at `place`."""
+        """Ask for a run or for one of its tasks; failures are emitted at `place`."""
         self._context, self._events, self._place = context, events, place
         self._question_id = asked_by.question_id if isinstance(asked_by, Task) else asked_by.id
         self._always = {"date": asked_by.date, "language": asked_by.language}
         self.failures: list[str] = []
-        """What could not be had and why, as it was told."""
+        """The failures, as they were emitted."""
 
     async def ask(
         self,
@@ -48,7 +48,7 @@ class Filler:
         facts: Facts = NOTHING,
         **values: Any,
     ) -> Filled:
-        """The form as the role's model fills it in, told by this prompt with these values; `said` stands in between.
+        """Return the form as the role's model fills it in; `said` stands within the prompt of these `values`.
 
         Raises `ModelFailed` if the model cannot fill it in, and what a failed call raises.
         """
@@ -74,7 +74,7 @@ class Filler:
         facts: Facts = NOTHING,
         **values: Any,
     ) -> Filled | None:
-        """As `ask`; none if that fails, which is told and noted. Raises what stops the whole run."""
+        """Do as `ask`; return none if that fails, and emit why. Raises what stops the whole run."""
         try:
             return await self.ask(form, role, prompt, said, facts=facts, **values)
         except GraphBubbleUp:
@@ -84,7 +84,7 @@ class Filler:
             return None
 
     def fail(self, reason: str) -> None:
-        """Tell and note that something could not be had."""
+        """Emit a failure and remember it."""
         self.failures.append(reason)
         self._events.emit(step_failed(self._place, reason))
 

@@ -28,10 +28,10 @@ from ..run.context import Context
 from ..run.conversation import words_since_report
 from ..run.errors import UnknownSetting
 from ..run.events.call import CallEvents
-from .write import write_unheard
+from .write import write_silently
 
 COVERING = {"nb": "no", "fil": "tl"}
-"""Codes that are told by another one."""
+"""Codes that another one stands for."""
 FURTHER_NAMES = {"bahasa": "id", "castellano": "es", "farsi": "fa", "hochdeutsch": "de", "mandarin": "zh"}
 """Names in use that babel does not have."""
 NO_LANGUAGE = {"mul", "und", "zxx"}
@@ -49,7 +49,7 @@ class Language(NamedTuple):
 
 
 def named_language(words: str) -> Language:
-    """The language that is meant by a code ("de", "zh-Hans") or by its name in any language; raises `UnknownSetting`.
+    """Return the language of a code ("de", "zh-Hans") or of a name in any language; raises `UnknownSetting`.
 
     Several words that name no language ("plain English for children") are taken as they are, without a code: a prompt
     can carry them, a check cannot. A single word has to be a code or a name. The first name that is not English takes a
@@ -128,9 +128,9 @@ def check_language(wanted: str) -> tuple[str, ...]:
 
 
 async def decide_language(wanted: str, messages: Sequence[AnyMessage], entry: Entry, before: Run | None) -> Language:
-    """The language that is `wanted`; if none is, that of the question's own words, if these tell it.
+    """Return the `wanted` language; without one, that of the question, if its words show it.
 
-    Else what the user said since the last report tells it together, or the thread's run `before` had it.
+    Else it is that of all that the user said since the last report, or that of the thread's run `before`.
     """
     said = words_since_report(messages)
     # A message that answers a question back belongs to the question before it.
@@ -166,7 +166,7 @@ async def rewrite_section(section: str, run: Run, context: Context, events: Call
     )
     request = Request("writer", run.id, [SystemMessage(system), HumanMessage(reminder)], max_tokens=most, is_long=True)
     try:
-        text, was_cut = await write_unheard(request, context, events)
+        text, was_cut = await write_silently(request, context, events)
     except GraphBubbleUp:
         raise
     except Exception:  # noqa: BLE001 - whatever a model raises costs this section alone

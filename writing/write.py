@@ -139,24 +139,24 @@ def _reminder(state: ResearchState, context: Context, asked: Asked, draft: str, 
         # The plan may have been adapted since it was shown.
         plan="\n".join(f"{step.id}. {step.title}" for step in state.steps) or state.plan.text,
         intent=intent_of(state) if state.steps else "",
-        sources=_sources_told(state),
+        sources=_describe_sources(state),
         gaps=fence("\n".join(missing)) if missing else "",
         earlier_gaps=fence("\n".join(earlier)) if earlier else "",
         contradictions=fence("\n".join(map(contradiction_line, pairs))) if pairs else "",
     )
 
 
-def _sources_told(state: ResearchState) -> str:
+def _describe_sources(state: ResearchState) -> str:
     """What a reader should know of each source that findings cite: its title, its date, and what it is worth."""
     text = "\n".join(finding.numbered or "" for finding in state.findings.values())
     learned = {one.source for one in state.learnings.values()}
     numbered = by_number(state.sources.values())
     cited = {*cited_numbers(text, numbered), *(number for number, one in numbered.items() if one.key in learned)}
-    lines = [f"[{number}] {_told(numbered[number])}" for number in sorted(cited)]
+    lines = [f"[{number}] {_describe(numbered[number])}" for number in sorted(cited)]
     return fence("\n".join(lines)) if lines else ""
 
 
-def _told(source: Source) -> str:
+def _describe(source: Source) -> str:
     marks = (
         source.date,
         "superseded" if source.superseded_by else "",
@@ -232,7 +232,7 @@ class TextWriter:
         """The sections that are missing, and whether these are surely all; those of the plan if it is not written."""
         request = await self._request(Asked("outline"))
         known = by_number(self._state.sources.values())
-        text, was_cut = await write_unheard(request, self._context, self._events)
+        text, was_cut = await write_silently(request, self._context, self._events)
         most = self._context.limits.max_sections
         outline = read_outline(text.rpartition("\n")[0] if was_cut else text, known, most)
         if outline or self._has_draft or self._state.plan is None:
@@ -294,7 +294,7 @@ LAST_CHARACTERS = 60
 """How much of a text a model is reminded of that is to continue it."""
 
 
-class Unheard(NamedTuple):
+class Written(NamedTuple):
     """What was written."""
 
     text: str
@@ -302,7 +302,7 @@ class Unheard(NamedTuple):
     """Whether it is cut off, continued though it was as often as it may be."""
 
 
-async def write_unheard(request: Request, context: Context, events: CallEvents) -> Unheard:
+async def write_silently(request: Request, context: Context, events: CallEvents) -> Written:
     """What the model writes, continued where it is cut off.
 
     What it costs is put on the events's bill. Raises what a failed call raises.
@@ -316,7 +316,7 @@ async def write_unheard(request: Request, context: Context, events: CallEvents) 
         was_cut = was_cut_off(reply.message)
         if not was_cut:
             break
-    return Unheard(text, was_cut)
+    return Written(text, was_cut)
 
 
 def last_words(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Examines a report part by part, and has the writer's model correct what its sources do not bear out."""
+"""Examines a report unit by unit, and has the writer's model correct what its sources do not support."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ class Rewrite(NamedTuple):
     """The new sentence with its markers."""
 
 
-async def rewrites(faults: Sequence[Fault], evidence: Evidence, filler: Filler, calls: int) -> list[Rewrite]:
-    """The sentences that the writer's model hands in, in at most so many calls, as far as they keep what was right."""
+async def ask_rewrites(faults: Sequence[Fault], evidence: Evidence, filler: Filler, calls: int) -> list[Rewrite]:
+    """Ask the writer's model for new sentences, in at most so many calls; return those that keep what was right."""
     found: dict[int, Rewrite] = {}
     for start in range(0, min(len(faults), calls * SENTENCES), SENTENCES):
         some = faults[start : start + SENTENCES]
@@ -77,7 +77,7 @@ async def rewrites(faults: Sequence[Fault], evidence: Evidence, filler: Filler, 
 
 
 def kind_of(before: str, after: str) -> Repair:
-    """What was done to a sentence, by its plain words."""
+    """Return what was done to a sentence, by its plain words."""
     if tokens(before) == tokens(after):
         return "cited anew"
     return "hedged" if UNSURE & set(tokens(after)) - set(tokens(before)) else "rewritten"
@@ -152,7 +152,7 @@ def keeps_citations(units: Sequence[Unit], fault: Fault, new: Sequence[Unit]) ->
 
 
 def new_units(rewrite: Rewrite, text: str, sources: Sequence[str]) -> list[Unit]:
-    """The units of a sentence as it would stand in the text of the report."""
+    """Return the units of a new sentence in its place in the report."""
     fault = rewrite.fault
     changed = text[: fault.start] + rewrite.raw + text[fault.end :]
     end = fault.start + len(rewrite.raw)
@@ -160,7 +160,7 @@ def new_units(rewrite: Rewrite, text: str, sources: Sequence[str]) -> list[Unit]
 
 
 KEPT = 4
-"""One in so many calls of the verifier's model is kept for what was corrected."""
+"""One in so many calls of the verifier's model is kept for corrected sentences."""
 
 
 class Examined(NamedTuple):
@@ -197,7 +197,7 @@ class Examination:
         self._opinions = context.limits.max_opinions
 
     async def examine(self) -> Examined:
-        """Look at every part; have corrected once what is wrong, if that is wanted, and look again."""
+        """Judge every unit; if that is wanted, have wrong ones corrected once and judge them again."""
         is_repaired = self._context.verify == "repair" and not is_extractive("writer", self._context)
         kept = self._opinions // KEPT if is_repaired else 0
         await self._judge(self._units(), self._opinions - kept)
@@ -211,7 +211,7 @@ class Examination:
         return units_of(self._text, self._sources)
 
     async def _judge(self, units: Sequence[Unit], calls: int) -> None:
-        """Take the model's word, in at most so many calls; what stands in a source word by word needs none."""
+        """Have a model judge units, in at most so many calls; a unit that is quoted word by word needs no judgement."""
         if calls < 1 or is_extractive("verifier", self._context):
             return
         open_units = await asyncio.to_thread(lambda: [unit for unit in units if not self._is_settled(unit)])
@@ -228,7 +228,7 @@ class Examination:
         return [check for unit in self._units() if (check := self._check(unit))]
 
     def _check(self, unit: Unit) -> ClaimCheck | None:
-        """What there is for a unit; none if it needs no source."""
+        """The check of a unit; none if it needs no source."""
         said = self._judged.get(key_of(unit))
         if said is None:
             return self._verifier.check(unit).model_copy(update={"repair": self._repairs.get(unit.text)})
@@ -244,11 +244,11 @@ class Examination:
         )
 
     async def _rewrite(self) -> None:
-        """Have the writer's model correct what is wrong; what it hands in stands only if it is right now."""
+        """Have the writer's model correct what is wrong; a new sentence is taken only if it is judged right."""
         faults = _faults(self._units(), self._judged)
         if not faults:
             return
-        handed_in = await rewrites(faults, self._evidence, self._filler, self._context.limits.max_rewrites)
+        handed_in = await ask_rewrites(faults, self._evidence, self._filler, self._context.limits.max_rewrites)
         new = {one.fault.start: new_units(one, self._text, self._sources) for one in handed_in}
         await self._judge([unit for units in new.values() for unit in units], self._opinions)
         before = self._units()
@@ -279,7 +279,7 @@ class Examination:
         return all(unit.text in own or unit.text not in told or unit.raw in within for unit in units)
 
     def _note(self, rewrite: Rewrite, units: Sequence[Unit]) -> None:
-        """Remember which units were corrected."""
+        """Remember how the units of a sentence were corrected."""
         wrong = [unit for unit, _ in rewrite.fault.wrong]
         before, known = " ".join(unit.text for unit in wrong), {key_of(unit) for unit in wrong}
         for unit in units:
