@@ -14,7 +14,8 @@ from ..run.context import Context
 from ..run.errors import UserMistake
 from ..run.store.database import FILE_NAME
 from ..run.user_settings import UserSettings
-from .embed import RECURSION_LIMIT, read_settings
+from .embed import RECURSION_LIMIT
+from .settings import read_settings
 from .users import LOCAL_USER, server_settings, token_in, user_of
 
 auth = Auth()

@@ -11,7 +11,8 @@ from ..run.events.log import read_log
 from ..run.events.packets import AnyPacket, OverallStop, Placement
 from ..run.store.pages import Pages
 from ..state import ResearchState
-from .embed import ResearchGraph, iterate, thread_config
+from .embed import ResearchGraph, thread_config
+from .loops import iterate
 from .stream import read_packet
 
 UNFINISHED = "The run was stopped before its end."

@@ -33,10 +33,11 @@ from ..state import ResearchState
 from ..tools.offer import check_tools
 from ..writing.basis import source_texts
 from ..writing.decide_language import check_language
-from .embed import ResearchGraph, build_graph, read_context, thread_config, thread_id
+from .embed import ResearchGraph, build_graph, thread_config, thread_id
 from .endings import KEPT
 from .progress import Progress
 from .replay import replay
+from .settings import read_context
 from .stream import apackets
 from .words import Strategy, default_strategy, strategy_of
 

@@ -28,7 +28,9 @@ from ..run.events.packets import (
     Placement,
     StopReason,
 )
-from .embed import CANCEL_SECONDS, ResearchGraph, iterate, read_context, thread_config
+from .embed import ResearchGraph, thread_config
+from .loops import CANCEL_SECONDS, iterate
+from .settings import read_context
 from .words import GRAPHS
 
 ELAPSED_SECONDS = 1.0
