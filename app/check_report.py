@@ -12,9 +12,9 @@ from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 
-from ..evidence.checking.verification import Reaudit, Rechecked, compared, reaudit
+from ..evidence.checking.reaudit import Reaudit, Rechecked, compare_checks, reaudit
 from ..evidence.citations.document import without_marks
-from ..evidence.language import language_of
+from ..evidence.language import detect_language
 from ..models.resolve import check_models, profile_of
 from ..records.report import Draft, Report
 from ..records.research import Run
@@ -56,7 +56,7 @@ async def check_report(text: str, sources: Mapping[int, SourceDocument], context
     """
     known = {str(number): _source(number, one) for number, one in sources.items()}
     keys = tuple(str(number) if number in sources else "" for number in range(1, max(sources, default=0) + 1))
-    language = named_language(language_of(text) or "en")
+    language = named_language(detect_language(text) or "en")
     run = Run(
         id="check",
         question=_QUESTION,
@@ -144,7 +144,7 @@ async def _audited(name: RunName, model: str | None) -> tuple[Standing, Reaudit,
     again = await _checked(without_marks(report.text), report.sources, standing.state.sources, kept, run, context)
     assert again.audit
     cost = [f"Cost      {calls_line(again.audit)}", *(f"Failed    {one}" for one in again.audit.failures)]
-    return standing, compared(report, again, texts), cost
+    return standing, compare_checks(report, again, texts), cost
 
 
 def _page(standing: Standing, found: Reaudit, cost: Iterable[str]) -> Iterator[str]:

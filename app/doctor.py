@@ -12,14 +12,14 @@ from typing import Any, Literal, NamedTuple
 from langchain_core.language_models import BaseChatModel
 
 from ..library.library import Library
-from ..models.abilities import Ability, place_of, recall, remember
+from ..models.abilities import load_ability, location_of, remember_ability
 from ..models.caller import Caller
-from ..models.faults import as_ours
+from ..models.faults import explain_any
 from ..models.ladder.probe import Check, check_model
-from ..models.local import offers
-from ..models.patience import patience_of
+from ..models.local import local_offers
 from ..models.providers import host_of
 from ..models.resolve import EXTRACTIVE, check_models, profile_of, resolve_model
+from ..models.retries import retry_budget_of
 from ..run.context import ROLES, Context, Role
 from ..run.conversation import clean
 from ..run.errors import DeepResearchError
@@ -98,7 +98,7 @@ def diagnose(context: Context) -> list[Diagnosis]:
     to_search = [] if documents[0].stops_runs else [_diagnosis("something to search", lambda: _tools(context))]
     return [
         *_models(context),
-        *(Diagnosis("note", "model on this machine", offer) for offer in offers(context)),
+        *(Diagnosis("note", "model on this machine", offer) for offer in local_offers(context)),
         _diagnosis("language", lambda: _language(context)),
         _diagnosis("web search", lambda: _engines(context)),
         *documents,
@@ -143,7 +143,7 @@ def _tool_calls(model: BaseChatModel, role: Role, context: Context) -> str:
     """Return how the model calls tools, as far as it is known before a run."""
     if context.tool_calls != "auto":
         return f"calls tools as tool_calls says: {context.tool_calls}"
-    if ability := asyncio.run(recall(place_of(model, role, context))):
+    if ability := asyncio.run(load_ability(location_of(model, role, context))):
         return f"calls tools, by a trial: {ability.rung}"
     known = {True: "calls tools", False: "calls no tools by itself", None: "tool calling is tried at the first run"}
     return known[profile_of(role, context).calls_tools]
@@ -231,13 +231,13 @@ async def _checks(role: Role, context: Context) -> list[Check]:
     profile = profile_of(role, context)
     window = profile.window if profile.is_window_known else None
     events = CallEvents(Emitter(_say_waits), Placement(turn_index=0))
-    caller = Caller(role, context, patience_of("doctor", context.limits), events)
+    caller = Caller(role, context, retry_budget_of("doctor", context.limits), events)
     try:
         examined = await check_model(resolve_model(role, context), window, caller.message)
     except Exception as error:  # noqa: BLE001 - every provider has errors of its own
-        return [Check("answer", is_ok=False, words=str(as_ours(error, role, profile.name)))]
-    if examined.rung:
-        await remember(role, context, Ability(examined.rung, examined.begins_inside))
+        return [Check("answer", is_ok=False, words=str(explain_any(error, role, profile.name)))]
+    if examined.ability:
+        await remember_ability(role, context, examined.ability)
     return examined.checks
 
 

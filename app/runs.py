@@ -18,7 +18,7 @@ from pydantic import BaseModel
 
 from ..evidence.checking.source_text import SourceText
 from ..library.roots import open_roots
-from ..models.local import offers
+from ..models.local import local_offers
 from ..models.resolve import check_models
 from ..records.report import Report
 from ..run.context import ROLES, Context
@@ -166,7 +166,7 @@ class RunBook(NamedTuple):
             notices = (*check_models(ROLES, context), *await asyncio.to_thread(check_language, context.language))
             await self._kept(thread).remember(choices, context)
             # In a thread, for it may wait a moment and has a loop of its own.
-            context = context.model_copy(update={"notices": await asyncio.to_thread(offers, context)})
+            context = context.model_copy(update={"notices": await asyncio.to_thread(local_offers, context)})
             view.begin((*notices, *context.notices))
             try:
                 return await self._run(graph, lease, thread, _message(snapshot, words), context, view)

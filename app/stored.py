@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from ..evidence.checking.verification import faults_of
+from ..evidence.checking.reaudit import faults_of
 from ..run.conversation import clean, mark_of
 from ..run.events.packets import AnyPacket
 from .endings import reported, reports_errors, run_interruptibly

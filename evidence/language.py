@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from .text.prose import Section, paragraphs_of, prose_of, sections_of, without_names
 from .text.stems import sought_words
+from .text.words import WORDS
 
 if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier
 
 
-class Lead(NamedTuple):
+class Threshold(NamedTuple):
     """What makes a language evident."""
 
     fewest: int
@@ -28,42 +29,20 @@ class Lead(NamedTuple):
     """and how many times as many they must be as of any other language."""
 
 
-IN_TEXT = Lead(4, 0.1, 1.5)
+IN_TEXT = Threshold(4, 0.1, 1.5)
 """By which the words of a text are cut: a mistake costs a few forms of words."""
-IN_QUESTION = Lead(2, 0.1, 1.5)
+IN_QUESTION = Threshold(2, 0.1, 1.5)
 """The same for a question, which has few words."""
-BEYOND_DOUBT = Lead(3, 0.25, 3)
+BEYOND_DOUBT = Threshold(3, 0.25, 3)
 """In which a reader is answered, and where nothing else is asked: a mistake spoils the report."""
-AS_EXPECTED = Lead(2, 0.15, 3)
+AS_EXPECTED = Threshold(2, 0.15, 3)
 """The same where a text should be in a language, and probably is."""
 APART = frozenset({"de", "en", "es", "fr", "nl"})
 """Languages that can be beyond doubt: the others have near relations that are not in the table, as Bulgarian is."""
-_COMMON = {
-    "en": """a an do does the of and to in is was that for it with as on are were by this from which have has had be at
-        not they their who what when where how why did these its been than into about between whose there""",
-    "de": """der die das und ist war nicht mit von zu den dem des ein eine einer eines auf für im sich auch als bei
-        nach werden wird wurde wurden über waren wann wer wie wo welche""",
-    "nl": """de het een en van is was niet met voor op te dat die aan zijn werd ook naar uit bij worden om door over
-        wanneer wie wat waar waarom hoe werden""",
-    "fr": """le la les de des et est une du dans pour qui que par sur avec au aux ce cette sont pas plus ont il elle
-        était quand où quel quelle comment pourquoi leur ses""",
-    "es": """el la los las y es en de del una para que por con se su fue como más al lo sus son entre pero también había
-        qué quién cuándo dónde cuál cómo era donde sus""",
-    "it": """il la di e che è un una per con non del della dei delle gli nel nella si sono come più anche alla dal era
-        quando dove chi quale""",
-    "pt": """o a os as e é de do da dos das em um uma para que por com não na nos se foi mais como ao pela pelo são
-        quando onde quem qual""",
-    "sv": "och att det som en är på av för med den till i har inte om ett var från men de vid efter sin blev vad vem",
-    "da": "og at det som en er på af for med den til i har ikke om et var fra men de ved efter sin blev hvad hvornår",
-    "no": "og å det som en er på av for med den til i har ikke om et var fra men de ved etter sin ble hva når hvem",
-    "fi": """ja on ei se että oli hän mutta ovat kun niin myös joka tai kuin sen vuonna mukaan jo ole hänen voi olla
-        mikä milloin kuka missä""",
-    "ru": """и в не на что с он как это по к из у за от так для его все была был было они при до или также когда где
-        кто какой""",
-}
+_WITH_COMMON_WORDS = ("en", "de", "nl", "fr", "es", "it", "pt", "sv", "da", "no", "fi", "ru")
 
 
-def evident(words: Sequence[str], lead: Lead) -> str:
+def language_by_words(words: Sequence[str], lead: Threshold) -> str:
     """ISO 639-1 code of the language whose commonest words are among these; empty if that is not evident."""
     owners = _owners()
     hits = Counter(chain.from_iterable(owners[word] for word in words if word in owners))
@@ -71,13 +50,13 @@ def evident(words: Sequence[str], lead: Lead) -> str:
     return best if most >= max(lead.fewest, lead.share * len(words), lead.ahead * next_most) else ""
 
 
-def evident_language(text: str) -> str:
+def language_beyond_doubt(text: str) -> str:
     """ISO 639-1 code of the language in which a text is beyond doubt; empty if there is none."""
-    found = evident(sought_words(text), BEYOND_DOUBT)
+    found = language_by_words(sought_words(text), BEYOND_DOUBT)
     return found if found in APART else ""
 
 
-def is_evidently(text: str, code: str) -> bool:
+def is_beyond_doubt(text: str, code: str) -> bool:
     """Whether a text that should be in a language is, beyond doubt.
 
     A word that several languages share speaks for none of them against another: so few sections of English texts of the
@@ -97,7 +76,7 @@ def is_evidently(text: str, code: str) -> bool:
 @cache
 def common_words() -> Mapping[str, frozenset[str]]:
     """The commonest words by the code of their language."""
-    return {code: frozenset(words.split()) for code, words in _COMMON.items()}
+    return {code: frozenset(WORDS[f"common_{code}"].split()) for code in _WITH_COMMON_WORDS}
 
 
 @cache
@@ -130,11 +109,11 @@ KIN = (
 _DENSE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
-def language_of(question: str) -> str:
+def detect_language(question: str) -> str:
     """ISO 639-1 code of the language that a question is asked in; empty if that is not sure, as with names alone."""
     prose = prose_of(question) or question
     # Other languages have near relations that a few words do not tell apart.
-    if evident_language(prose) == "en":
+    if language_beyond_doubt(prose) == "en":
         return "en"
     code, likelihood = _best(_likelihoods(prose.lower() if prose.isupper() else prose, ""))
     return code if likelihood >= SURE else ""
@@ -145,7 +124,7 @@ def is_written_in(passage: str, code: str) -> bool | None:
     prose = prose_of(passage)
     if not code or _letters(prose) < LEAST_LETTERS:
         return None
-    if is_evidently(prose, code):
+    if is_beyond_doubt(prose, code):
         return True
     likelihoods = _likelihoods(prose, code)
     if code not in likelihoods:

@@ -8,7 +8,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 
-from ..models.settings import settings_of
+from ..models.resolve import settings_of
 from ..nodes.step.analyze import analyze
 from ..nodes.step.choose_queries import choose_queries
 from ..nodes.step.evaluate import evaluate

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from ..evidence.text.likeness import rarity
-from ..evidence.text.stems import Inflections, sought_words
+from ..evidence.text.similarity import rarity
+from ..evidence.text.stems import QuestionWords, sought_words
 from ..evidence.text.titles import subject_of
 from ..evidence.text.words import (
     FAMILIES,
@@ -53,7 +53,7 @@ class Query(NamedTuple):
     """All its words in their stems, between spaces."""
     plain: str
     """All its words as they are, between spaces."""
-    inflections: Inflections
+    inflections: QuestionWords
     """Finds its words in other forms."""
 
 
@@ -72,7 +72,7 @@ def read_query(text: str, total: int, counted: Callable[[Sequence[str]], int]) -
     rarities = _rarest(rarities)
     whole = sum(rarities.values()) or 1.0
     weights = {own: weight / whole for own, weight in rarities.items()}
-    inflections = Inflections(sought_words(text))
+    inflections = QuestionWords(sought_words(text))
     return Query(text, weights, words, tuple(_names(text, weights)), stem_run(text), plain_run(text), inflections)
 
 

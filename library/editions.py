@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from ..evidence.editions import Edition, calls_itself_draft, series_of, superseded
 from ..evidence.text.dates import dates_in
-from ..evidence.text.likeness import likeness
-from ..evidence.text.mixing import distinct
 from ..evidence.text.passages import split_passages
+from ..evidence.text.ranking import distinct
 from ..evidence.text.reprints import without_repeated
+from ..evidence.text.similarity import jaccard
 from ..evidence.text.words import stems
 from ..records.sources import Source
 from .shelf import IndexShelf, Passage
@@ -125,7 +125,7 @@ def _with_counterparts(
     yield passage._replace(source=own)
     for key in sorted(series[own.key].meant - {one.source.key for one in found}):
         other = _counterpart(passage, judged[key], shelf.text(judged[key]))
-        if own.superseded_by or likeness(_words(passage.text), _words(other.text)) >= AKIN:
+        if own.superseded_by or jaccard(_words(passage.text), _words(other.text)) >= AKIN:
             yield other
 
 
@@ -133,7 +133,7 @@ def _counterpart(passage: Passage, source: Source, text: str) -> Passage:
     """The passage of another edition that is most like this one."""
     wanted = _words(passage.text)
     spans = split_passages(text)
-    best = max(spans, key=lambda span: (likeness(wanted, _words(text[span.start : span.end])), -span.start))
+    best = max(spans, key=lambda span: (jaccard(wanted, _words(text[span.start : span.end])), -span.start))
     return passage._replace(source=source, start=best.start, heading=best.heading, text=text[best.start : best.end])
 
 

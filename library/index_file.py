@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Literal
 
-from ..evidence.text.stems import rules
+from ..evidence.text.stems import stemmer_version
 from ..reading.records import readers
 from ..run.errors import DatabaseUnusable
 from .folder import is_copy
@@ -171,7 +171,7 @@ def is_corrupt(error: sqlite3.DatabaseError) -> bool:
 def _prepare(connection: sqlite3.Connection, file: Path) -> None:
     # Other rules for stems would seek words under other names than those that they are kept by, and what other readers
     # made of a file need not be what it is taken for now.
-    wanted = (VERSION << 24 | (rules() ^ readers()) & 0xFFFFFF) & 0x7FFFFFFF
+    wanted = (VERSION << 24 | (stemmer_version() ^ readers()) & 0xFFFFFF) & 0x7FFFFFFF
     if _version(connection) == wanted:
         return
     connection.execute("BEGIN IMMEDIATE")

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from ..evidence.text.stems import forms_of, sought_words, token
+from ..evidence.text.stems import forms_of, index_term, sought_words
 from .index_texts import PLACES, POSITION_BITS, base_of, text_of
 from .near_words import LIKE_AS_WRITTEN, known_terms, likeness_of, misspelt, narrowed, parts, quoted, written
 
@@ -114,7 +114,7 @@ class IndexReader:
         words = sought_words(name)
         if not words:
             return ""
-        runs = (" ".join(token(word, code) for word in words) for code in ("", *self._languages))
+        runs = (" ".join(index_term(word, code) for word in words) for code in ("", *self._languages))
         return f"({' OR '.join(map(quoted, dict.fromkeys(runs)))})"
 
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ..evidence import editions
-from ..evidence.language import IN_TEXT, evident, language_of
+from ..evidence.language import IN_TEXT, detect_language, language_by_words
 from ..evidence.text.passages import split_passages
 from ..evidence.text.stems import ALGORITHMS, tokens_of, words_and_pieces
 
@@ -48,9 +48,9 @@ def stemmed_in(text: str) -> str:
     """ISO 639-1 code of the text's language, if its words are cut by rules of their own; else empty."""
     middle = max(SAMPLE, len(text) // 2)
     words, pieces = words_and_pieces(f"{text[:SAMPLE]} {text[middle : middle + SAMPLE]}")
-    code = evident(words, IN_TEXT)
+    code = language_by_words(words, IN_TEXT)
     if not code and len(text) >= LEAST and len(pieces) < PIECES_SHARE * len(words):
-        code = language_of(text[:IDENTIFIED])
+        code = detect_language(text[:IDENTIFIED])
     return code if code in ALGORITHMS else ""
 
 

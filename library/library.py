@@ -11,9 +11,9 @@ from functools import cached_property, partial
 from itertools import chain
 from typing import NamedTuple, TypeVar
 
-from ..evidence.text.likeness import rarity
-from ..evidence.text.mixing import distinct, fused, spread
+from ..evidence.text.ranking import distinct, fuse_rankings, spread
 from ..evidence.text.sentences import sentences_of
+from ..evidence.text.similarity import rarity
 from ..evidence.text.stems import bare, sought_words
 from ..records.sources import Source
 from ..run.context import Context
@@ -168,7 +168,7 @@ class Library:
     def _by_sentences(self, text: str) -> list[Passage]:
         """One passage of each document that a long text finds as a whole or by one of its sentences."""
         texts = [text, *(one.text for one in sentences_of(text))]
-        return fused([self.search(one, CANDIDATES) for one in texts], lambda passage: passage.source.key)
+        return fuse_rankings([self.search(one, CANDIDATES) for one in texts], lambda passage: passage.source.key)
 
     def _trailed(self, question: str) -> list[Passage]:
         with self._shelf() as shelf:

@@ -12,8 +12,8 @@ from math import prod
 from string import ascii_lowercase
 from typing import NamedTuple, Protocol
 
-from ..evidence.language import IN_QUESTION, common_words, evident
-from ..evidence.text.stems import TAG, sought_words, token, words_of
+from ..evidence.language import IN_QUESTION, common_words, language_by_words
+from ..evidence.text.stems import TAG, index_term, sought_words, words_of
 from ..evidence.text.words import FUNCTION_WORDS, GENERIC_WORDS, STOP_WORDS
 
 LONGEST_TITLE = 10
@@ -27,7 +27,7 @@ _STOP_WORDS = FUNCTION_WORDS["en"] | _ASKING | _CONTRACTED
 def terms_of(question: str) -> list[str]:
     """The different words of a question that are worth searching for; all of them if none is."""
     words = sought_words(question)
-    stop_words = _STOP_WORDS | common_words().get(evident(words, IN_QUESTION), frozenset())
+    stop_words = _STOP_WORDS | common_words().get(language_by_words(words, IN_QUESTION), frozenset())
     terms = list(dict.fromkeys(words))
     return [word for word in terms if word not in stop_words] or terms
 
@@ -143,7 +143,7 @@ def with_near_words(query: str, shelf: _Shelf) -> str:
 
 def misspelt(connection: sqlite3.Connection, word: str, languages: Iterable[str]) -> list[Near]:
     """The words of an index whose stems are spelt most like this one's, in any of the languages, best first."""
-    found = [near for language in languages for near in _alike(connection, token(word, language))]
+    found = [near for language in languages for near in _alike(connection, index_term(word, language))]
     return sorted(found, key=lambda near: (-near.likeness, near.term))[:MOST_NEAR]
 
 
@@ -154,7 +154,7 @@ def parts(connection: sqlite3.Connection, word: str, languages: Sequence[str]) -
     longest = len(word) - BEHIND_BEGINNING, len(word) - BEFORE_END
     beginnings, ends = (range(length, FEWEST_LETTERS - 1, -1) for length in longest)
     pieces = [[word[:length] for length in beginnings], [word[-length:] for length in ends]]
-    terms = {piece: [token(piece, one) for one in languages] for piece in (*pieces[0], *pieces[1])}
+    terms = {piece: [index_term(piece, one) for one in languages] for piece in (*pieces[0], *pieces[1])}
     known = known_terms(connection, (term for ones in terms.values() for term in ones))
     held = ((one for one in ones if one not in STOP_WORDS and not known.isdisjoint(terms[one])) for ones in pieces)
     return [piece for ones in held for piece in [*ones][:1]]
@@ -162,7 +162,7 @@ def parts(connection: sqlite3.Connection, word: str, languages: Sequence[str]) -
 
 def written(text: str, language: str, term: str) -> str:
     """The word of a text in this language that is indexed by this term, as it is written there."""
-    return next((word for word in _WORD.findall(text) if token(word.casefold(), language) == term), "")
+    return next((word for word in _WORD.findall(text) if index_term(word.casefold(), language) == term), "")
 
 
 def _alike(connection: sqlite3.Connection, term: str) -> Iterator[Near]:

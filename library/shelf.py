@@ -8,7 +8,7 @@ from functools import cache, cached_property
 from typing import NamedTuple, Protocol
 
 from ..evidence.editions import LARGEST
-from ..evidence.text.mixing import in_turn
+from ..evidence.text.ranking import interleave
 from ..evidence.text.stems import title_key, tokens_of
 from ..records.sources import Source
 from .candidates import Candidate
@@ -175,7 +175,7 @@ class IndexShelf:
     def _once(self, asked: object, look_up: Callable[[IndexReader], Iterable[int]]) -> list[Candidate]:
         if asked not in self._lists:
             found = [look_up(one.reader) for one in self._indexes]
-            mixed = in_turn([self._candidate(place, row) for row in rows] for place, rows in enumerate(found))
+            mixed = interleave([self._candidate(place, row) for row in rows] for place, rows in enumerate(found))
             self._lists[asked] = list(dict.fromkeys(mixed))
         return self._lists[asked]
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from ..evidence.text.titles import naming
+from ..evidence.text.titles import title_match
 from .candidates import Candidate, Query, read_query
 from .shelf import Shelf
 
@@ -254,5 +254,5 @@ class _Search:
 
     def _is_named(self, candidate: Candidate) -> float:
         if candidate not in self._named:
-            self._named[candidate] = naming(candidate.title, self._query.text, self._query.run)
+            self._named[candidate] = title_match(candidate.title, self._query.text, self._query.run)
         return self._named[candidate]

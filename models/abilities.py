@@ -1,4 +1,4 @@
-"""How models call tools: found out once for each, and remembered in a file of the data folder."""
+"""How models call tools: tried once for each model, and kept in a file of the data folder."""
 
 from __future__ import annotations
 
@@ -16,59 +16,50 @@ from ..run.concurrency import Locks
 from ..run.context import Context, Role
 from ..run.errors import ToolsMissing
 from .caller import Caller
-from .faults import as_ours
-from .ladder import RungName
-from .ladder.probe import choose_rung
+from .faults import explain_any
+from .ladder import Ability, RungName
+from .ladder.probe import find_ability
 from .providers import host_of
 from .resolve import is_named, profile_of, resolve_model
 
 
-class Ability(NamedTuple):
-    """How a model takes part."""
-
-    rung: RungName = "native"
-    """How it calls tools."""
-    begins_inside: bool = False
-    """Whether its answers begin within a thought, without a tag that opens it."""
-
-
-class Place(NamedTuple):
+class Location(NamedTuple):
     """Where the ability of a model is kept."""
 
     path: Path
     model: str
 
 
-_known: dict[Place, Ability | None] = {}
+_known: dict[Location, Ability | None] = {}
 _writing = threading.Lock()
 
 
-async def recall(place: Place) -> Ability | None:
-    """What is known of the model; none if nothing is."""
+async def load_ability(place: Location) -> Ability | None:
+    """Return what is known of the model; None if nothing is."""
     if place not in _known:
         _known[place] = await asyncio.to_thread(_read, place)
     return _known[place]
 
 
-async def write_down(place: Place, ability: Ability) -> None:
-    """Keep what was found out; where the file cannot be written, as long as the process lasts."""
+async def save_ability(place: Location, ability: Ability) -> None:
+    """Keep an ability: in the file, or for the life of the process where that cannot be written."""
     _known[place] = ability
     await asyncio.to_thread(_write, place, ability)
 
 
-def _read(place: Place) -> Ability | None:
-    kept = _contents(place.path).get(place.model)
+def _read(place: Location) -> Ability | None:
+    kept = _read_file(place.path).get(place.model)
     try:
         return Ability(**kept) if kept and kept["rung"] in get_args(RungName) else None
     except (KeyError, TypeError):
         return None
 
 
-def _write(place: Place, ability: Ability) -> None:
+def _write(place: Location, ability: Ability) -> None:
     folder = place.path.parent
     with contextlib.suppress(OSError), _writing:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        kept = {**_contents(place.path), place.model: ability._asdict()}
+        kept = {**_read_file(place.path), place.model: ability._asdict()}
         # A temporary file is readable by its owner alone, and nobody sees the real one half written.
         with tempfile.NamedTemporaryFile(dir=folder, prefix=place.path.stem, delete=False) as file:
             written = Path(file.name)
@@ -79,7 +70,7 @@ def _write(place: Place, ability: Ability) -> None:
             written.unlink(missing_ok=True)
 
 
-def _contents(path: Path) -> dict[str, Any]:
+def _read_file(path: Path) -> dict[str, Any]:
     try:
         return dict(json.loads(path.read_text("utf-8")))
     except (OSError, ValueError, TypeError):
@@ -92,59 +83,58 @@ _locks = Locks()
 
 
 async def ability_of(caller: Caller, *, may_try: bool) -> Ability:
-    """How the role's model calls tools.
+    """Return how the role's model calls tools.
 
     Only a model that goes by a name and that no profile describes is tried, and only if it `may_try`. Raises
     `ToolsMissing` for one that calls tools in no way, and what a failed call raises.
     """
     role, context = caller.role, caller.context
     model = resolve_model(role, context)
-    place = place_of(model, role, context)
+    place = location_of(model, role, context)
     async with _locks.alone(place):
-        known = await recall(place)
+        known = await load_ability(place)
         if context.tool_calls != "auto":
             return (known or Ability())._replace(rung=context.tool_calls)
-        is_told = profile_of(role, context).calls_tools or not is_named(role, context)
-        if known or is_told or not may_try:
+        is_described = profile_of(role, context).calls_tools or not is_named(role, context)
+        if known or is_described or not may_try:
             return known or Ability()
         return await _try_out(model, caller)
 
 
 async def other_ability(caller: Caller, refused: Ability) -> Ability:
-    """How the role's model calls tools after all, where its server has `refused` one way; raises as `ability_of`."""
+    """Return how the role's model calls tools where its server has `refused` one way; raises as `ability_of`."""
     model = resolve_model(caller.role, caller.context)
-    place = place_of(model, caller.role, caller.context)
+    place = location_of(model, caller.role, caller.context)
     async with _locks.alone(place):
-        known = await recall(place)
+        known = await load_ability(place)
         return known if known and known.rung != refused.rung else await _try_out(model, caller)
 
 
-async def remember(role: Role, context: Context, ability: Ability) -> None:
-    """Keep what was found out about the role's model."""
-    await write_down(place_of(resolve_model(role, context), role, context), ability)
+async def remember_ability(role: Role, context: Context, ability: Ability) -> None:
+    """Keep the ability of the role's model."""
+    await save_ability(location_of(resolve_model(role, context), role, context), ability)
 
 
 async def _try_out(model: BaseChatModel, caller: Caller) -> Ability:
     role, context = caller.role, caller.context
     name = profile_of(role, context).name
     try:
-        choice = await choose_rung(model, caller.message)
+        ability = await find_ability(model, caller.message)
     except Exception as error:  # noqa: BLE001 - every provider has errors of its own
         # What it says may quote the key.
-        raise as_ours(error, role, name) from None
-    if choice.rung is None:
+        raise explain_any(error, role, name) from None
+    if ability is None:
         raise ToolsMissing(
             f"The {role}'s model {name!r} calls tools in no way that is known here. Choose another model (setting "
             f"models), or set tool_calls to one of {', '.join(get_args(RungName))} to use it all the same."
         )
-    ability = Ability(choice.rung, choice.begins_inside)
-    await remember(role, context, ability)
+    await remember_ability(role, context, ability)
     return ability
 
 
-def place_of(model: BaseChatModel, role: Role, context: Context) -> Place:
+def location_of(model: BaseChatModel, role: Role, context: Context) -> Location:
     """Where the ability of the role's model is kept."""
     server = host_of(model) or type(model).__name__
-    # What is found out where the user has set the way is not taken for the best way elsewhere.
+    # What a set way of calling tools shows says nothing about the best one.
     way = "" if context.tool_calls == "auto" else f" by {context.tool_calls}"
-    return Place(context.data_dir / FILE_NAME, f"{profile_of(role, context).name} at {server}{way}")
+    return Location(context.data_dir / FILE_NAME, f"{profile_of(role, context).name} at {server}{way}")

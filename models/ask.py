@@ -1,24 +1,34 @@
-"""Asks a role's model: what it is shown, what is done when it fails, what it cost."""
+"""Asks a role's model for one answer: what it is shown, what is done when that fails, and how the answer is read."""
 
 from __future__ import annotations
 
 import json
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from contextlib import aclosing
+from itertools import groupby
+from typing import Any, NamedTuple
 
+from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
+from langchain_core.runnables import Runnable
 
 from ..evidence.citations.document import read_body
-from ..run.context import Context
-from ..run.conversation import NUMBERS, mark_of
+from ..run.calls import BROKEN, finish_of, is_word_of_ours
+from ..run.context import Context, Role
+from ..run.conversation import NUMBERS, clean, mark_of
 from ..run.events.call import CallEvents
-from ..run.transcripts import CHARACTERS_PER_TOKEN, fit
-from .abilities import Ability, ability_of, other_ability
-from .attempt import Remedies, stream_answer
-from .caller import Caller
-from .faults import failed, in_our_words, kind_of
-from .patience import patience_of
-from .request import Request, output_tokens
-from .resolve import is_named, profile_of
+from ..run.transcripts import CHARACTERS_PER_TOKEN, FAILED, WITHHELD, fit, tokens_of
+from .abilities import ability_of, other_ability, remember_ability
+from .answer_emitter import AnswerEmitter
+from .caller import Assembly, Caller, bind_call
+from .extractive import ExtractiveChatModel
+from .faults import AnswerRefused, Kind, cut_short, explain, is_transient, kind_of, retry_reason, unknown_failure
+from .ladder import Ability, Prepared, prepare, read_reply
+from .ladder.thoughts import split
+from .providers import host_of
+from .request import Request
+from .resolve import is_named, output_tokens, profile_of, resolve_model
+from .retries import has_words, retry_budget_of
 
 
 class Reply(NamedTuple):
@@ -32,10 +42,10 @@ class Reply(NamedTuple):
 
 
 async def ask_model(request: Request, context: Context, events: CallEvents) -> Reply:
-    """Call the role's model; `events` hears thoughts and words as they come, and what it cost, also if it fails.
+    """Call the role's model; `events` emits thoughts and words as they come, and the cost, also of a failure.
 
-    A prompt that is too long, a result that the provider's filter refuses, and a server that has no tool calling are
-    met. Raises errors of this package where the model's provider is known, and others as they are.
+    Copes with prompts that are too long, results that the provider's filter refuses, and servers without tool calling.
+    Raises errors of this package where the model goes by a name, and those of an app's own model as they are.
     """
     start = context.clock.seconds()
     events.has_shown = False
@@ -48,11 +58,15 @@ async def ask_model(request: Request, context: Context, events: CallEvents) -> R
 
 
 async def _ask(request: Request, context: Context, events: CallEvents) -> Reply:
-    caller = Caller(request.role, context, patience_of(request.question_id, context.limits), events)
+    caller = Caller(request.role, context, retry_budget_of(request.question_id, context.limits), events)
     needs_tools = bool(request.tools) or any(isinstance(message, ToolMessage) for message in request.messages)
     ability = await ability_of(caller, may_try=needs_tools)
     tools = len(json.dumps(list(request.tools))) // CHARACTERS_PER_TOKEN
-    room = profile_of(request.role, context).window - (output_tokens(request, context) or 0) - tools
+    room = (
+        profile_of(request.role, context).window
+        - (output_tokens(request.role, request.max_tokens, context) or 0)
+        - tools
+    )
     shown = [_shown(message) for message in request.messages]
     messages = fit(shown, room, request.shorten)
     reply = await _answer(request._replace(messages=messages), ability, caller)
@@ -69,12 +83,12 @@ async def _answer(request: Request, ability: Ability, caller: Caller) -> Reply:
         except Exception as error:
             name = profile_of(role, context).name
             kind = kind_of(error)
-            ours = in_our_words(error, role, name, has_answered=caller.patience.has_answered(name))
+            ours = explain(error, role, name, has_answered=caller.retries.has_answered(name))
             if kind is None or caller.events.has_shown or not remedies.meet(error, kind):
                 if ours is None and not is_named(role, context):
                     raise
                 # Without the provider's own words, which may quote the key.
-                raise ours or failed(role, error) from None
+                raise ours or unknown_failure(role, error) from None
             if kind == "no_tools":
                 ability = await other_ability(caller, ability)
             caller.events.on_restart()
@@ -86,3 +100,149 @@ def _shown(message: AnyMessage) -> AnyMessage:
         return message
     numbers = message.additional_kwargs.get(NUMBERS, ())
     return message.model_copy(update={"content": read_body(message.text, numbers)})
+
+
+SUSPECTS = 3
+"""Results that are left out, one after the other, while the provider's filter refuses the call."""
+
+
+class Remedies:
+    """The changes to a call that are still to be tried after a failure."""
+
+    def __init__(self, request: Request, context: Context) -> None:
+        self.left_out: tuple[str, ...] = ()
+        """Ids of the calls whose results the model is not shown."""
+        self._request = request
+        # Where the user has set how tools are called, the line that names the setting helps more.
+        self._may_change_rung = context.tool_calls == "auto"
+        self._met = set[Kind]()
+        self._suspects: Iterator[tuple[str, ...]] | None = None
+
+    @property
+    def request(self) -> Request:
+        """The request as it is to be made now."""
+        messages = [
+            withheld_result(i) if (i := _answered(each)) in self.left_out else each for each in self._request.messages
+        ]
+        return self._request._replace(messages=messages)
+
+    def meet(self, error: Exception, kind: Kind) -> bool:
+        """Prepare the next try after a failure; returns whether there is one."""
+        if kind == "refused":
+            return self._leave_out(error)
+        is_new = kind not in self._met
+        self._met.add(kind)
+        if kind == "no_tools":
+            return is_new and self._may_change_rung
+        return kind == "long" and is_new and self._shorten()
+
+    def _leave_out(self, error: Exception) -> bool:
+        if self._suspects is None:
+            self._suspects = iter(_suspects(self._request.messages))
+            # A prompt that is refused is refused again; an answer may have been one of chance.
+            if isinstance(error, AnswerRefused) and _suspects(self._request.messages):
+                return True
+        self.left_out = next(self._suspects, ())
+        return bool(self.left_out)
+
+    def _shorten(self) -> bool:
+        messages = self._request.messages
+        shorter = fit(messages, tokens_of(messages) // 2, self._request.shorten)
+        self._request = self._request._replace(messages=shorter)
+        return shorter != list(messages)
+
+
+def withheld_result(call_id: str) -> ToolMessage:
+    """Return what replaces a result that the provider's filter refused."""
+    return ToolMessage(WITHHELD, tool_call_id=call_id)
+
+
+def _suspects(messages: Sequence[AnyMessage]) -> list[tuple[str, ...]]:
+    """The results to leave out, as ids of their calls: each alone, then all of them.
+
+    Those of the newest round come first, of these the longest.
+    """
+    rounds = [list(group) for is_result, group in groupby(messages, lambda each: bool(_answered(each))) if is_result]
+    suspected = [
+        _answered(message)
+        for results in reversed(rounds)
+        for message in sorted(results, key=lambda message: len(message.text), reverse=True)
+        if _is_from_outside(message.text)
+    ][:SUSPECTS]
+    singles: list[tuple[str, ...]] = [(call_id,) for call_id in suspected]
+    return singles if len(singles) < 2 else [*singles, tuple(suspected)]
+
+
+def _is_from_outside(result: str) -> bool:
+    """Whether a result holds what a document, a page or a researcher says."""
+    return not result.startswith((WITHHELD, FAILED)) and not is_word_of_ours(result)
+
+
+def _answered(message: AnyMessage) -> str:
+    """The id of the call that the message answers; empty if it answers none."""
+    return message.tool_call_id if isinstance(message, ToolMessage) else ""
+
+
+async def stream_answer(request: Request, ability: Ability, caller: Caller) -> AIMessage:
+    """Return the whole answer, with its calls as calls and without thoughts that leaked into it.
+
+    Of an answer that breaks off when words of it were shown, the request may ask for what came. Raises what the
+    model's client raises, `AnswerCut` where that came in the middle of the answer, `AnswerSilent`, or `ModelFailed`.
+    """
+    context, events = caller.context, caller.events
+    prepared = prepare(ability.rung, request.messages, request.tools, request.tool_choice)
+    model = resolve_model(request.role, context)
+    bound = _bound(model, request, prepared, context)
+    # A long answer shows by its words that it is still coming.
+    streamed = request.is_long or events.is_watched
+    parts = caller.parts(bound, prepared.messages, is_long=request.is_long, is_streamed=streamed)
+    answer, emitter = Assembly(), _emitter_for(request, ability, events)
+    cut: Exception | None = None
+    try:
+        async with aclosing(parts):
+            async for part, answer in parts:  # noqa: B007 - the last one is the whole answer
+                if part is None:
+                    events.on_restart()
+                    emitter = _emitter_for(request, ability, events)
+                else:
+                    emitter.feed(part)
+    except Exception as error:
+        if not is_transient(error) or answer.whole is None or not has_words(answer.whole):
+            raise
+        cut = cut_short(error, host_of(model))
+    message = answer.message(request.role)
+    # What breaks behind the end of an answer breaks nothing.
+    if cut and not finish_of(message):
+        if not (request.keeps_broken and events.has_shown):
+            raise cut
+        message = message.model_copy(update={"response_metadata": {**message.response_metadata, **BROKEN}})
+        events.on_continue(retry_reason(cut))
+    emitter.finish_stream()
+    whole = message.text
+    if split(whole).began_inside and not ability.begins_inside:
+        await remember_ability(request.role, context, ability._replace(begins_inside=True))
+    # Calls written as text are looked for in all of it: an argument may quote what looks like a thought.
+    text = clean(whole) if request.may_call else split(emitter.text).text
+    message = read_reply(message.model_copy(update={"content": text}), request.tools if request.may_call else ())
+    emitter.finish(message)
+    return message
+
+
+def _emitter_for(request: Request, ability: Ability, events: CallEvents) -> AnswerEmitter:
+    return AnswerEmitter(events, is_prose=not request.may_call, begins_inside=ability.begins_inside)
+
+
+def _bound(model: BaseChatModel, request: Request, prepared: Prepared, context: Context) -> Runnable[Any, Any]:
+    most, effort = output_tokens(request.role, request.max_tokens, context), _effort(request.role, context)
+    settings = (
+        {**prepared.settings, "facts": request.facts} if isinstance(model, ExtractiveChatModel) else prepared.settings
+    )
+    return bind_call(model, prepared.tools, request.tool_choice, most, effort, settings)
+
+
+def _effort(role: Role, context: Context) -> str:
+    if not profile_of(role, context).reasons:
+        return ""
+    if context.effort == "auto":
+        return "low" if role == "researcher" else ""
+    return context.effort

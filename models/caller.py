@@ -1,4 +1,4 @@
-"""Makes calls for a role: with the patience of its run, under watch, and with what they cost told."""
+"""Makes one call of a model: binds its settings, watches for silence, repeats it, and reports what it cost."""
 
 from __future__ import annotations
 
@@ -23,13 +23,12 @@ from ..run.limits import Limits
 from ..run.store.pages import text_hash
 from .deltas import whole_message
 from .faults import AnswerSilent, ToolsUnbound
-from .patience import Patience
-from .prices import cost_of
-from .resolve import EXTRACTIVE, is_extractive, profile_of
+from .resolve import EXTRACTIVE, cost_of, is_extractive, profile_of
+from .retries import RetryBudget
 
 
 def spent_on(message: AIMessage, messages: Sequence[AnyMessage], role: Role, context: Context) -> Spent | None:
-    """Tokens and money of an answer to these messages, also of one that broke off; estimated where nobody counts.
+    """Return tokens and money of an answer, also of one that broke off; estimated where the server does not count.
 
     None for the extractive model: it costs nothing but time.
     """
@@ -51,8 +50,8 @@ def spent_on(message: AIMessage, messages: Sequence[AnyMessage], role: Role, con
             cached_tokens=usage.get("input_token_details", {}).get("cache_read", 0),
             output_tokens=usage["output_tokens"],
         )
-    told = message.response_metadata.get("cost")
-    return spent.model_copy(update={"usd": cost_of(name, spent, context.prices, told)})
+    reported = message.response_metadata.get("cost")
+    return spent.model_copy(update={"usd": cost_of(name, spent, context.prices, reported)})
 
 
 # Names instead of classes: the packages of other providers may not be installed, and all are slow to load.
@@ -70,7 +69,7 @@ def bind_call(
     effort: str,
     settings: Mapping[str, Any],
 ) -> Runnable[Any, Any]:
-    """The model for one call: with these tools if there are any, with a limit on its output and an effort if set.
+    """Return the model for one call, with tools, a limit on its output and an effort where there are any.
 
     `tool_choice` is `any`, `auto` or `none`; another provider's model whose profile rules out the first gets the
     second, and to no such model tools are bound that may not be called.
@@ -127,7 +126,7 @@ async def timed_parts(
     is_long: bool,
     is_streamed: bool,
 ) -> AsyncGenerator[AIMessage, None]:
-    """The parts of one try, a single one if it is not streamed, which takes a fraction of the work.
+    """Yield the parts of one try; a single one if it is not streamed, which takes a fraction of the work.
 
     `is_long` allows the longer silence of findings and reports, and so does an answer that comes whole.
     Raises `AnswerSilent` when the stream falls silent, `ModelFailed` when it lasts longer than `call_seconds`.
@@ -169,7 +168,7 @@ async def _whole(
 
 
 class Assembly:
-    """Puts the parts of an answer together."""
+    """Joins the parts of an answer."""
 
     def __init__(self) -> None:
         self.whole: AIMessage | None = None
@@ -188,16 +187,16 @@ class Assembly:
 
 
 class Caller(NamedTuple):
-    """Who calls a model: with whose patience, and who hears of it."""
+    """What makes the calls of a role."""
 
     role: Role
     context: Context
-    patience: Patience
+    retries: RetryBudget
     events: CallEvents
 
     @property
     def config(self) -> RunnableConfig:
-        """What tracers are told of a call, and whether LangGraph's `messages` mode streams its words."""
+        """The tags and metadata for tracers, and whether LangGraph's `messages` mode streams the words."""
         who = {"user_id": self.context.user, "session_id": self.context.session}
         return {
             "tags": [self.role, *([] if self.events.is_report else [TAG_NOSTREAM])],
@@ -212,11 +211,11 @@ class Caller(NamedTuple):
         is_long: bool = False,
         is_streamed: bool = False,
     ) -> AsyncGenerator[tuple[AIMessage | None, Assembly], None]:
-        """The parts of the answer as they come, each with all that came so far; no part: what came before is void.
+        """Yield the parts of the answer, each with all that came so far; None says that what came before is void.
 
-        What each try has cost is told, also of one that broke off, which is made again unless its words were heard. An
-        answer that was given to the calling node before it was stopped comes whole and costs nothing. `is_long` and
-        `is_streamed` as in `timed_parts`; raises what that and `Patience.stream` raise.
+        The cost of each try is reported, also of one that broke off, which is repeated unless its words were shown. An
+        answer that the calling node got before it was stopped comes whole and costs nothing. `is_long` and
+        `is_streamed` as in `timed_parts`; raises what that and `RetryBudget.stream` raise.
         """
         answer, key = Assembly(), ""
         answers = None if is_extractive(self.role, self.context) else self.events.bill.answers
@@ -228,7 +227,7 @@ class Caller(NamedTuple):
             yield earlier.message, answer
             return
         limits = self.context.limits
-        tries = self.patience.stream(
+        tries = self.retries.stream(
             lambda: timed_parts(
                 model, messages, self.role, self.config, limits, is_long=is_long, is_streamed=is_streamed
             ),
@@ -240,7 +239,7 @@ class Caller(NamedTuple):
             async with aclosing(tries):
                 async for part in tries:
                     if part is None:
-                        self._tell_cost(answer, messages)
+                        self._report_cost(answer, messages)
                         answer = Assembly()
                     else:
                         answer.add(part)
@@ -248,10 +247,10 @@ class Caller(NamedTuple):
             if answers and answer.whole is not None:
                 key = await answers.keep(asked, answer.message(self.role))
         finally:
-            self._tell_cost(answer, messages, key)
+            self._report_cost(answer, messages, key)
 
     async def message(self, model: Runnable[Any, Any], messages: Sequence[AnyMessage]) -> AIMessage:
-        """The whole answer to a call that nobody watches."""
+        """Return the whole answer to a call that nobody watches."""
         answer = Assembly()
         parts = self.parts(model, messages)
         async with aclosing(parts):
@@ -259,7 +258,7 @@ class Caller(NamedTuple):
                 pass
         return answer.message(self.role)
 
-    def _tell_cost(self, answer: Assembly, messages: Sequence[AnyMessage], key: str = "") -> None:
+    def _report_cost(self, answer: Assembly, messages: Sequence[AnyMessage], key: str = "") -> None:
         if answer.whole is None:
             return
         if spent := spent_on(answer.message(self.role), messages, self.role, self.context):

@@ -1,4 +1,4 @@
-"""What went wrong in a model's call, in this package's own words."""
+"""What went wrong in a call of a model: its kind, whether to try again, and the message for the user."""
 
 from __future__ import annotations
 
@@ -236,8 +236,8 @@ class AnswerSilent(TimeoutError):
         self.limit = limit
 
 
-def in_our_words(error: Exception, role: str, model: str, *, has_answered: bool = False) -> DeepResearchError | None:
-    """The error for the user, in one line; none if the error is not one of a model's call.
+def explain(error: Exception, role: str, model: str, *, has_answered: bool = False) -> DeepResearchError | None:
+    """Return the error for the user, in one line; None if it does not come from a model's call.
 
     `has_answered`: the model has answered in this run, so that its settings are right. Nothing of the foreign message
     gets into it but numbers and the name of a parameter: the rest may quote the key.
@@ -252,23 +252,23 @@ def in_our_words(error: Exception, role: str, model: str, *, has_answered: bool 
     return ours(text.format_map({"who": f"The {role}'s model {model!r}", **_facts(error), **hints}))
 
 
-def as_ours(error: Exception, role: str, model: str) -> DeepResearchError:
-    """The error for the user, also where nothing is known of it."""
-    return in_our_words(error, role, model) or failed(role, error)
+def explain_any(error: Exception, role: str, model: str) -> DeepResearchError:
+    """Return the error for the user, also where nothing is known about it."""
+    return explain(error, role, model) or unknown_failure(role, error)
 
 
-def failed(role: str, error: Exception) -> ModelFailed:
-    """An error that nothing is known of, by its kind alone."""
+def unknown_failure(role: str, error: Exception) -> ModelFailed:
+    """Return the error for the user where only its class is known."""
     return ModelFailed(f"The {role}'s model failed ({type(error).__name__}); try again, or choose another (models).")
 
 
 def is_transient(error: BaseException) -> bool:
-    """Whether the same call may succeed when it is made again."""
+    """Return whether the same call may succeed when it is repeated."""
     return kind_of(error) in TRANSIENT
 
 
 def cut_short(error: Exception, server: str) -> Exception:
-    """What an error means that came after the first words of an answer; `server` is where the model is, if known."""
+    """Return what an error after the first words of an answer means; `server` is where the model is, if known."""
     kind = kind_of(error)
     if kind not in ("unreachable", "broken"):
         return error
@@ -277,13 +277,13 @@ def cut_short(error: Exception, server: str) -> Exception:
     return AnswerCut(f"the connection to {host} broke" if is_lost else f"{host} sent {what}")
 
 
-def is_told_to_wait(error: BaseException) -> bool:
-    """Whether the server has enough of calls for now, of ours or of everybody's."""
+def asks_to_wait(error: BaseException) -> bool:
+    """Return whether the server takes no calls for now, from us or from anybody."""
     return kind_of(error) == "limited" or _status(error) == 529 or retry_after(error) is not None
 
 
-def reason_of(error: BaseException) -> str:
-    """Why a call is made again, in a few words for the user."""
+def retry_reason(error: BaseException) -> str:
+    """Return why a call is repeated, in a few words for the user."""
     if isinstance(error, AnswerCut):
         return error.what
     status = _status(error)
@@ -292,23 +292,23 @@ def reason_of(error: BaseException) -> str:
 
 
 def retry_after(error: BaseException) -> float | None:
-    """Seconds that the server asks to wait before the next call; none if it does not say."""
+    """Return the seconds that the server asks to wait before the next call; None if it does not say."""
     headers = getattr(getattr(error, "response", None), "headers", None) or {}
-    told = headers.get("retry-after") or ""
+    stated = headers.get("retry-after") or ""
     try:
         if milliseconds := headers.get("retry-after-ms"):
             seconds = float(milliseconds) / 1000
-        elif told[:1].isalpha():
-            seconds = (parsedate_to_datetime(told) - datetime.now(UTC)).total_seconds()
+        elif stated[:1].isalpha():
+            seconds = (parsedate_to_datetime(stated) - datetime.now(UTC)).total_seconds()
         else:
-            seconds = float(told)
+            seconds = float(stated)
     except (ValueError, TypeError):
         return None
     return max(0.0, seconds) if math.isfinite(seconds) else None
 
 
 def kind_of(error: BaseException) -> Kind | None:
-    """What went wrong; none if the error does not come from a model's call."""
+    """Return what went wrong; None if the error does not come from a model's call."""
     names = [cls.__name__ for cls in type(error).__mro__]
     status = _status(error)
     kind = next((NAMES[name] for name in names if name in NAMES), None)
@@ -321,10 +321,10 @@ def kind_of(error: BaseException) -> Kind | None:
         return "unreachable"
     if kind is None or kind in ("slow", "unreachable", "cut"):
         return kind
-    words = words_of(error)
+    words = message_of(error)
     if kind == "broken" and TOO_MANY.search(words):
         return "limited"
-    return next((told for told, pattern in WORDINGS if pattern.search(words)), kind)
+    return next((meant for meant, pattern in WORDINGS if pattern.search(words)), kind)
 
 
 def host_in(address: str) -> str:
@@ -335,8 +335,8 @@ def host_in(address: str) -> str:
         return ""
 
 
-def words_of(error: BaseException) -> str:
-    """The foreign message and body, to look for words in; never to be shown."""
+def message_of(error: BaseException) -> str:
+    """Return the foreign message and body, to search for words; never to be shown."""
     body = getattr(error, "body", None)
     return f"{error} {json.dumps(body, default=str) if body else ''}"[:CHARACTERS]
 
@@ -354,15 +354,15 @@ def _status(error: BaseException) -> int | None:
 
 
 def _facts(error: BaseException) -> dict[str, str]:
-    """What is safe to tell of an error."""
-    status, seconds, window = _status(error), retry_after(error), WINDOW.search(words_of(error))
+    """What is safe to say about an error."""
+    status, seconds, window = _status(error), retry_after(error), WINDOW.search(message_of(error))
     parameter = str(getattr(error, "param", None) or "")
     is_openai = type(error).__module__.split(".")[0] in ("openai", "langchain_openai", "deep_research")
     return {
         "host": _host(error) or "its server",
         "http": f" (HTTP {status})" if status else "",
         "key": "OPENAI_API_KEY" if is_openai else "the key of its provider",
-        "when": "try again later, or raise retry_seconds" if seconds is None else _when(seconds),
+        "when": "try again later, or raise retry_seconds" if seconds is None else _retry_advice(seconds),
         "window": f": {window[1]} tokens" if window else "",
         "because": f" because of {parameter!r}" if parameter.partition(".")[0].partition("[")[0] in SENT else "",
         "what": error.what if isinstance(error, AnswerBroken) else "an error in the place of an answer",
@@ -370,9 +370,9 @@ def _facts(error: BaseException) -> dict[str, str]:
     }
 
 
-def _when(seconds: float) -> str:
-    told = f"{math.ceil(seconds / 60)} min" if seconds > 90 else f"{math.ceil(seconds)} s"
-    return f"retry after {told}, which is longer than retry_seconds lets a run wait"
+def _retry_advice(seconds: float) -> str:
+    wait = f"{math.ceil(seconds / 60)} min" if seconds > 90 else f"{math.ceil(seconds)} s"
+    return f"retry after {wait}, which is longer than retry_seconds lets a run wait"
 
 
 def _host(error: BaseException) -> str:

@@ -1,4 +1,4 @@
-"""Models that run on this machine: looked for at their servers' usual ports, named to the user, never used unasked."""
+"""Finds models that run on this machine, at the usual ports, to name them to the user; none is used unasked."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ class _Models(BaseModel):
     data: list[_Model]
 
 
-def offers(context: Context) -> tuple[str, ...]:
-    """What the user may be told of models on this machine where none is set; blocks for `SECONDS` at most.
+def local_offers(context: Context) -> tuple[str, ...]:
+    """Return what to type for the models on this machine, where none is set; blocks for `SECONDS` at most.
 
     To be called outside of event loops, by the commands of a user who sits at this machine.
     """
@@ -71,23 +71,23 @@ async def local_models(ports: Iterable[int], seconds: float = SECONDS) -> list[L
 
 async def _name_at(port: int, client: httpx.AsyncClient, seconds: float) -> str:
     """The first model of the server at a port; empty if there is none, or something else answers."""
-    told = b""
+    body = b""
     try:
         async with asyncio.timeout(seconds), client.stream("GET", f"http://127.0.0.1:{port}/v1/models") as answer:
             if answer.status_code != httpx.codes.OK:
                 return ""
             async for chunk in answer.aiter_raw():
-                told += chunk
-                if len(told) > MOST_BYTES:
+                body += chunk
+                if len(body) > MOST_BYTES:
                     return ""
     except (httpx.HTTPError, TimeoutError, OSError):
         return ""
-    return _first_name(told)
+    return _first_name(body)
 
 
-def _first_name(told: bytes) -> str:
+def _first_name(body: bytes) -> str:
     try:
-        names = [model.id for model in _Models.model_validate_json(told).data]
+        names = [model.id for model in _Models.model_validate_json(body).data]
     except ValidationError:
         return ""
     # Models that only make vectors stand in the same list.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
-from typing import Any, NamedTuple
+from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
 from langchain_core.language_models import LanguageModelInput
@@ -20,108 +20,56 @@ from typing_extensions import override
 from ..run.calls import REASONING
 from ..run.conversation import cleaned
 from .deltas import Deltas, as_chunk, events, whole_message
-from .faults import BROKE_OFF, AnswerBroken, AnswerRefused, kind_of, words_of
+from .faults import BROKE_OFF, AnswerBroken, AnswerRefused, kind_of, message_of
 
 Payload = dict[str, Any]
 
 
-class Lesson(NamedTuple):
-    """One thing to do otherwise."""
-
-    name: str
-    words: re.Pattern[str]
-    """What a refusal says that teaches it."""
-    change: Callable[[Payload], None] | None
-    """Changes a request in place; none where the request alone does not hold what is missing."""
-
-
-class Habits:
-    """The lessons of one model at one server."""
-
-    def __init__(self) -> None:
-        self.learned: frozenset[str] = frozenset()
-        """Names of the lessons so far."""
-
-    @property
-    def wants_thoughts(self) -> bool:
-        """Whether the server wants back the thoughts of earlier answers."""
-        return REASONING in self.learned
-
-    def apply(self, payload: Payload) -> Payload:
-        """The request, changed in place by all lessons that are about it alone."""
-        for lesson in LESSONS:
-            if lesson.change and lesson.name in self.learned:
-                lesson.change(payload)
-        return payload
-
-    def learn(self, error: Exception, known: frozenset[str]) -> bool:
-        """Whether the refusal teaches something that was not `known` when the request was made."""
-        if kind_of(error) not in ("rejected", "model", "down"):
-            return False
-        words = words_of(error)
-        lessons = {lesson.name for lesson in LESSONS if lesson.words.search(words)} - known
-        self.learned |= lessons
-        return bool(lessons)
-
-
-def _drop(name: str) -> Callable[[Payload], None]:
-    def change(payload: Payload) -> None:
-        payload.pop(name, None)
-
-    return change
-
-
-def _drop_from_reasoning(name: str) -> Callable[[Payload], None]:
-    def change(payload: Payload) -> None:
-        left = {key: value for key, value in payload.pop("reasoning", {}).items() if key != name}
-        if left:
-            payload["reasoning"] = left
-
-    return change
-
-
-def _drop_effort(payload: Payload) -> None:
-    payload.pop("reasoning_effort", None)
-    _drop_from_reasoning("effort")(payload)
-
-
-def _swap_output_limit(payload: Payload) -> None:
-    for name, other in (("max_tokens", "max_completion_tokens"), ("max_completion_tokens", "max_tokens")):
-        if name in payload:
-            payload[other] = payload.pop(name)
-            return
-
-
-def _leave_choice(payload: Payload) -> None:
-    if "tool_choice" in payload:
-        payload["tool_choice"] = "auto"
-
-
-def _words(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE | re.DOTALL)
-
-
+OUTPUT_LIMIT = "output_limit"
 _UNKNOWN = r"(unsupported|not supported|unknown|unrecognized|unexpected|extra|not permitted|not allowed)"
+QUIRKS = {
+    "stream_options": "stream_options|include_usage",
+    "parallel_tool_calls": "parallel.tool",
+    "tool_choice": "tool.choice|forces? tool use",
+    OUTPUT_LIMIT: rf"{_UNKNOWN}.*max_(completion_)?tokens|max_(completion_)?tokens.*{_UNKNOWN}",
+    "effort": "reasoning.?effort",
+    "summary": "reasoning.{0,20}summar",
+    "store": r"\bstore\b",
+    REASONING: REASONING,
+}
+"""What a server may not take of a request, or may want back, and what it then says when it refuses the request."""
 
-LESSONS = (
-    Lesson("stream_options", _words(r"stream_options|include_usage"), _drop("stream_options")),
-    Lesson("parallel_tool_calls", _words("parallel_tool_calls|parallel tool"), _drop("parallel_tool_calls")),
-    Lesson("tool_choice", _words("tool_choice|tool choice|forces? tool use"), _leave_choice),
-    Lesson(
-        "output_limit",
-        _words(rf"{_UNKNOWN}.*max_(completion_)?tokens|max_(completion_)?tokens.*{_UNKNOWN}"),
-        _swap_output_limit,
-    ),
-    Lesson("effort", _words(r"reasoning.?effort"), _drop_effort),
-    Lesson("summary", _words(r"reasoning.{0,20}summar"), _drop_from_reasoning("summary")),
-    Lesson("store", _words(r"\bstore\b"), _drop("store")),
-    Lesson(REASONING, _words(REASONING), None),
-)
+
+def quirks_in(error: Exception) -> frozenset[str]:
+    """Return the quirks of a server that its refusal tells of."""
+    if kind_of(error) not in ("rejected", "model", "down"):
+        return frozenset()
+    words = message_of(error)
+    return frozenset(name for name, pattern in QUIRKS.items() if re.search(pattern, words, re.IGNORECASE | re.DOTALL))
+
+
+def _adapt(payload: Payload, quirks: frozenset[str]) -> Payload:
+    """Change a request in place to what a server with these quirks takes."""
+    for name in quirks & {"stream_options", "parallel_tool_calls", "store"}:
+        payload.pop(name, None)
+    if "tool_choice" in quirks & payload.keys():
+        payload["tool_choice"] = "auto"
+    if "effort" in quirks:
+        payload.pop("reasoning_effort", None)
+    reasoning = payload.pop("reasoning", {})
+    if left := {key: value for key, value in reasoning.items() if key not in quirks}:
+        payload["reasoning"] = left
+    if OUTPUT_LIMIT in quirks:
+        for name, other in (OUTPUT_LIMITS, OUTPUT_LIMITS[::-1]):
+            if name in payload:
+                payload[other] = payload.pop(name)
+                break
+    return payload
 
 
 OUTPUT_LIMITS = ("max_tokens", "max_completion_tokens")
 AS_IT_CAME = {"X-Stainless-Raw-Response": "true"}
-"""The header by which OpenAI's client is told to hand over the response itself."""
+"""The header that makes OpenAI's client return the response itself."""
 FINISH = {"max_output_tokens": "length", "content_filter": "content_filter"}
 """Finish reasons of the Responses API in the words of the older one."""
 
@@ -133,7 +81,8 @@ class OpenAIChat(ChatOpenAI):
     """Whether the model reasons, so that a summary of its thoughts can be asked for; not set: as its profile says."""
     output_limit: str = "max_completion_tokens"
     """What the server calls the limit on the tokens of an answer: OpenAI's new name, or `max_tokens`."""
-    _habits: Habits = PrivateAttr(default_factory=Habits)
+    _quirks: frozenset[str] = PrivateAttr(default=frozenset())
+    """What was learned from refusals, once for each model at each server."""
 
     @override
     async def _astream(
@@ -168,7 +117,7 @@ class OpenAIChat(ChatOpenAI):
     ) -> AsyncGenerator[ChatGenerationChunk, None]:
         """Make the call, and make it again where the server says what it does not take of it."""
         while True:
-            known = self._habits.learned
+            known = self._quirks
             is_response = self._use_responses_api({**settings, **self.model_kwargs})
             reading = self._respond(messages, settings) if is_response else self._complete(messages, settings)
             try:
@@ -177,8 +126,10 @@ class OpenAIChat(ChatOpenAI):
                         yield part
                 return
             except APIStatusError as error:  # raised before the first part only
-                if not self._habits.learn(error, known):
+                # Another call may have learned the same in the meantime.
+                if quirks_in(error) <= known:
                     raise
+                self._quirks |= quirks_in(error)
 
     async def _complete(
         self, messages: list[BaseMessage], settings: Mapping[str, Any]
@@ -270,9 +221,9 @@ class OpenAIChat(ChatOpenAI):
             for name in OUTPUT_LIMITS:
                 if name in payload:
                     payload[self.output_limit] = payload.pop(name)
-            if self._habits.wants_thoughts:
+            if REASONING in self._quirks:
                 _repeat_thoughts(messages, payload["messages"])
-        sent: dict[str, Any] = cleaned(self._habits.apply(payload))
+        sent: dict[str, Any] = cleaned(_adapt(payload, self._quirks))
         return sent
 
 

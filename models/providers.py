@@ -80,8 +80,8 @@ def make_model(name: str, role: Role, context: Context) -> BaseChatModel:
 
 def host_of(model: BaseChatModel) -> str:
     """Host and port of the server that a model calls; empty where its class does not tell."""
-    told = (getattr(model, name, None) for name in ADDRESSES)
-    return next((host for address in told if isinstance(address, str) and (host := host_in(address))), "")
+    addresses = (getattr(model, name, None) for name in ADDRESSES)
+    return next((host for address in addresses if isinstance(address, str) and (host := host_in(address))), "")
 
 
 def _server(role: Role) -> Server:
@@ -165,7 +165,7 @@ def _of_other_provider(provider: str, model: str, role: Role) -> BaseChatModel:
 
 
 def _of_one_try(make: Callable[..., BaseChatModel], provider: str, model: str) -> BaseChatModel:
-    """The model without retries of its own: how often a call is made is one budget's affair."""
+    """The model without retries of its own: `RetryBudget` alone repeats calls."""
     made = make(model, model_provider=provider)
     # Only the class tells whether it has the field; one that has not might send it on to its server.
     if "max_retries" not in type(made).model_fields:

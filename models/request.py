@@ -1,16 +1,84 @@
-"""What a model is asked."""
+"""What a model is asked: messages, tools and limits, and the same as data.
+
+A model that reads instead of writing goes by the data alone, so that no prompt's wording is an interface. Nodes fill in
+what they know; whatever is left out is empty.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from langchain_core.messages import AnyMessage
 
-from ..run.context import Context, Role
+from ..run.context import Role
 from ..run.transcripts import Shorten
-from .facts import Facts
-from .resolve import profile_of
+
+
+class Document(NamedTuple):
+    """A document or page, as far as it was shown."""
+
+    number: int
+    """The number by which it is cited."""
+    title: str
+    address: str = ""
+    """What `open_url` takes: a web address, or the path of a document behind a colon."""
+    date: str = ""
+    """The beginning of an ISO date; may be empty."""
+    texts: tuple[str, ...] = ()
+    """Its excerpts, each once."""
+    superseded_by: int = 0
+    """The number of the document that took its place; 0 if none did."""
+    is_draft: bool = False
+    in_force_from: str = ""
+    """From when on it is in force, if that is still to come."""
+    is_whole: bool = False
+    """Whether the excerpts are all that it says."""
+
+
+class Found(NamedTuple):
+    """What was found for a task."""
+
+    task: str
+    text: str
+    """The finding, with the numbers of documents in brackets; empty if nothing has come back."""
+
+
+class Learned(NamedTuple):
+    """Something that a step has learned."""
+
+    text: str
+    document: int | None
+    """Number of the document that says so; none for a thought."""
+
+
+class Facts(NamedTuple):
+    """What is known when a model is asked."""
+
+    request: str = ""
+    """The user's words for the present question, a reply to a question of ours among them."""
+    earlier: str = ""
+    """The question before it, where it goes on from one."""
+    language: str = ""
+    """English name of the language to write in."""
+    task: str = ""
+    """What a researcher or a step is to find out."""
+    steps: tuple[str, ...] = ()
+    """The plan, as it stands."""
+    most_steps: int = 1
+    """How many steps a plan may have."""
+    tried: tuple[str, ...] = ()
+    """The tasks that were asked for, each as often as it was."""
+    used: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """The tools that a researcher has called so far, with the queries or addresses of each call."""
+    documents: tuple[Document, ...] = ()
+    """What tools have shown; for a report, the sources that findings cite."""
+    findings: tuple[Found, ...] = ()
+    learnings: tuple[Learned, ...] = ()
+    gaps: tuple[str, ...] = ()
+    """Open questions; the first has the number 1."""
+    look: Callable[[str], Sequence[Document]] | None = None
+    """Searches the user's documents, for whoever has to tell what a request asks from how it asks; may be none."""
 
 
 class Request(NamedTuple):
@@ -40,12 +108,3 @@ class Request(NamedTuple):
     def may_call(self) -> bool:
         """Whether the answer can be a call."""
         return bool(self.tools) and self.tool_choice != "none"
-
-
-def output_tokens(request: Request, context: Context) -> int | None:
-    """Output tokens that a call is allowed, thoughts included: providers count those as output; none: no limit."""
-    if request.max_tokens is None:
-        return None
-    profile = profile_of(request.role, context)
-    wanted = request.max_tokens + (context.limits.reasoning_tokens if profile.reasons else 0)
-    return min(wanted, profile.output) if profile.output else wanted

@@ -1,27 +1,51 @@
-"""From a role to the chat model that plays it, and what that model can do."""
+"""From a role to the chat model that plays it: what that model can do, and what it costs."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
 from typing import NamedTuple
 
 from langchain_core.language_models import BaseChatModel
+from langgraph.runtime import Runtime
 
+from ..records.research import Spent
 from ..run.concurrency import in_thread
-from ..run.context import ROLES, Context, Model, Role
+from ..run.context import ROLES, Context, Model, Price, Role
 from ..run.errors import DeepResearchError, WindowTooSmall
 from ..run.imports import imported_for_good
+from ..run.user_settings import UserSettings
 from .extractive import ExtractiveChatModel
-from .prices import price_of
 from .providers import default_model, make_model
+
+TOKENS = 1_000_000
+"""Tokens that a price is for."""
+
+
+def cost_of(model: str, spent: Spent, prices: Mapping[str, Price], reported: float | None = None) -> float:
+    """US dollars for a call's tokens: by `prices`, else what the server `reported`, else 0."""
+    price = price_of(model, prices)
+    if price is None:
+        return reported or 0.0
+    cached_price = price.input if price.cached is None else price.cached
+    fresh = spent.input_tokens - spent.cached_tokens
+    return (fresh * price.input + spent.cached_tokens * cached_price + spent.output_tokens * price.output) / TOKENS
+
+
+def price_of(model: str, prices: Mapping[str, Price]) -> Price | None:
+    """The price under the model's name, with or without its provider, or under what follows its last `/` or `:`."""
+    by_name = {name.removeprefix("openai:"): price for name, price in prices.items()}
+    return by_name.get(model) or by_name.get(re.split("[/:]", model)[-1])
+
 
 EXTRACTIVE = "extractive"
 UNKNOWN_WINDOW = 128_000
 """Input tokens that a model without a profile is taken to read."""
 SMALL_WINDOW = 8_000
 """Input tokens below which no run is possible, even where small windows are allowed."""
-ONLY_QUOTES = "No language model is at work: the report quotes the sources and draws no conclusions."
+QUOTES_ONLY = "No language model is at work: the report quotes the sources and draws no conclusions."
 
 
 class Profile(NamedTuple):
@@ -69,6 +93,15 @@ def profile_of(role: Role, context: Context) -> Profile:
     )
 
 
+def output_tokens(role: Role, wanted: int | None, context: Context) -> int | None:
+    """Return the output tokens to allow: those `wanted`, and those of thoughts, which providers count as output."""
+    if wanted is None:
+        return None
+    profile = profile_of(role, context)
+    wanted += context.limits.reasoning_tokens if profile.reasons else 0
+    return min(wanted, profile.output) if profile.output else wanted
+
+
 def is_unset(context: Context) -> bool:
     """Whether a role is played by `extractive` only because neither the settings nor the environment name a model."""
     return not default_model() and not all(_given(role, context) for role in ROLES)
@@ -113,7 +146,7 @@ def check_models(roles: tuple[Role, ...], context: Context) -> tuple[str, ...]:
             )
             notices[words] = None
         if _chosen(role, context) == EXTRACTIVE:
-            notices[ONLY_QUOTES] = None
+            notices[QUOTES_ONLY] = None
     return tuple(notices)
 
 
@@ -138,3 +171,17 @@ def _given(role: Role, context: Context) -> Model | None:
     if isinstance(named, dict):
         return named.get(role) or (named.get("writer") if role == "verifier" else None)
     return named
+
+
+def settings_of(runtime: Runtime[Context] | Runtime[UserSettings]) -> Context:
+    """The settings of this run, the defaults where the caller gave none.
+
+    On the server they are the operator's, narrowed by the user. Where a model with a small window is allowed,
+    everything is cut shorter.
+    """
+    given = runtime.context
+    context = given.context if isinstance(given, UserSettings) else given or Context()
+    if not context.allow_small_window:
+        return context
+    window = min(profile_of(role, context).window for role in ROLES)
+    return context.model_copy(update={"limits": context.limits.shortened(window)})

@@ -17,8 +17,7 @@ from ..evidence.citations.labels import labels
 from ..library.catalogue import catalogue
 from ..library.folder import LeftOut
 from ..library.library import Library, LibraryStatus
-from ..models.resolve import ONLY_QUOTES, check_models, load_models
-from ..models.settings import settings_of
+from ..models.resolve import QUOTES_ONLY, check_models, load_models, settings_of
 from ..reading.web_page import start_parsers
 from ..records.plan import PlanStep
 from ..records.report import Brief, Draft, Report
@@ -116,7 +115,7 @@ async def _start(state: ResearchState, runtime: Runtime[Context], entry: Entry, 
         entry=entry,
         active_seconds=context.clock.seconds() - started,
         notices=(
-            *(is_extract if one == ONLY_QUOTES else one for one in notices),
+            *(is_extract if one == QUOTES_ONLY else one for one in notices),
             *context.notices,
             *_left_out(status),
             *([MIXED] if context.mix_private and context.docs and choose_engines(context) else ()),

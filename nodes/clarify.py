@@ -8,7 +8,7 @@ from typing_extensions import TypedDict
 
 from ..models.ask import ask_model
 from ..models.request import Request
-from ..models.settings import settings_of
+from ..models.resolve import settings_of
 from ..prompts import render
 from ..records.research import Run, Spent
 from ..run.context import Context, bound

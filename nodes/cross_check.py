@@ -9,9 +9,9 @@ from langchain_core.messages import HumanMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ..evidence.memory.learned import facts_of, in_view
-from ..evidence.memory.observations import answers, contradictions, insights, open_gaps
-from ..models.settings import settings_of
+from ..evidence.memory.learned import facts_of, fitting_learnings
+from ..evidence.memory.observations import close_gap, contradictions, insights, open_gaps
+from ..models.resolve import settings_of
 from ..records.plan import FINAL_CHECK, Fact, Learning, Observation
 from ..records.research import Progress, Run, Spent
 from ..run.context import Context
@@ -98,7 +98,7 @@ async def _check(
     found = [_contradiction(*pair, state) for pair in apart if pair]
     for number in form.answered_gaps:
         if 0 < number <= len(gaps):
-            found += answers(gaps[number - 1], own, state.progress.cycle, FINAL_CHECK, 0)
+            found += close_gap(gaps[number - 1], own, state.progress.cycle, FINAL_CHECK, 0)
     return {observation.key: observation for observation in found}
 
 
@@ -108,7 +108,7 @@ def _items(state: ResearchState, own: list[Observation], tokens: int) -> list[Le
     groups: tuple[list[Learning], list[Learning]] = ([], [])
     for one in own_learnings(state):
         groups[one.id not in suspicious].append(one)
-    return in_view(groups, state.brief.summary, tokens)
+    return fitting_learnings(groups, state.brief.summary, tokens)
 
 
 def _apart(one: Fact, other: Fact) -> tuple[Learning, Learning] | None:

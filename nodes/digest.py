@@ -6,9 +6,9 @@ from langchain_core.messages import AnyMessage, HumanMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ..evidence.memory.learned import in_view, is_confident
+from ..evidence.memory.learned import fitting_learnings, is_confident
 from ..evidence.memory.observations import insights, open_gaps
-from ..models.settings import settings_of
+from ..models.resolve import settings_of
 from ..records.plan import PlanStep, StepOutcome
 from ..records.research import Progress, Run, Spent
 from ..run.context import Context
@@ -114,7 +114,9 @@ async def _adapt(
     assert run is not None
     knowledge = known(
         plan=as_plan(steps),
-        learnings=with_numbers(state, in_view([own_learnings(state)], state.brief.summary, limits.memory_tokens)),
+        learnings=with_numbers(
+            state, fitting_learnings([own_learnings(state)], state.brief.summary, limits.memory_tokens)
+        ),
         insights=[insight.text for insight in insights(own)][: limits.max_elements],
         gaps=[gap.text for gap in open_gaps(own)][: limits.max_elements],
     )

@@ -9,12 +9,11 @@ from langchain_core.messages.tool import tool_call
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ..evidence.memory.observations import contradictions, declared, open_gaps
-from ..evidence.text.shrink import cited_sentences
+from ..evidence.memory.observations import contradictions, declare_missing, open_gaps
+from ..evidence.text.sentences import cited_sentences
 from ..models.ask import Reply, ask_model
 from ..models.request import Request
-from ..models.resolve import profile_of
-from ..models.settings import settings_of
+from ..models.resolve import profile_of, settings_of
 from ..prompts import render
 from ..records.plan import Observation
 from ..records.research import Finding, Progress, Run, Spent, Task
@@ -178,7 +177,7 @@ def _carry_out(state: ResearchState, reply: Reply, context: Context, events: Cal
     if order.decision == "report" and order.missing is not None:
         assert state.run is not None
         own, question = own_observations(state), state.run.question
-        gaps = declared(order.missing, own, state.run.id, progress.cycle, about=question)
+        gaps = declare_missing(order.missing, own, state.run.id, progress.cycle, about=question)
         update["memory"] = {gap.key: gap for gap in gaps}
     return update
 

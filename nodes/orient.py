@@ -5,8 +5,8 @@ from __future__ import annotations
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ..evidence.text.mixing import in_turn
-from ..models.settings import settings_of
+from ..evidence.text.ranking import interleave
+from ..models.resolve import settings_of
 from ..records.report import Brief
 from ..records.research import Action, Progress, Run, Spent
 from ..records.sources import Source
@@ -60,7 +60,7 @@ async def orient(state: ResearchState, runtime: Runtime[Context]) -> OrientUpdat
         found = [await look.around(name, tab) for tab, name in enumerate(searches, 1)]
         sources = {key: source for one in found for key, source in found_in(one).items()}
         numbers = {key: number for number, key in enumerate(sources, 1)}
-        outcome = Outcome(tuple(in_turn(one.hits for one in found))[:SHOWN])
+        outcome = Outcome(tuple(interleave(one.hits for one in found))[:SHOWN])
         reference = await keep(outcome, numbers, pages, run.id) if sources else ""
     failures = [problem.rstrip(".") for one in found for problem in one.broken]
     emitter(run.id).emit(*(step_failed(place, failure) for failure in failures))

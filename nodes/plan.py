@@ -8,7 +8,7 @@ from typing_extensions import TypedDict, override
 
 from ..models.ask import Reply, ask_model
 from ..models.request import Request
-from ..models.settings import settings_of
+from ..models.resolve import settings_of
 from ..prompts import render
 from ..records.research import Plan, Progress, Run, Spent
 from ..run.context import Context

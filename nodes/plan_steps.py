@@ -8,9 +8,9 @@ from langchain_core.messages import AnyMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ..evidence.memory.learned import in_view
+from ..evidence.memory.learned import fitting_learnings
 from ..evidence.memory.observations import open_gaps
-from ..models.settings import settings_of
+from ..models.resolve import settings_of
 from ..records.plan import PlanStep
 from ..records.research import Plan, Progress, Run, Spent
 from ..run.context import Context
@@ -117,7 +117,7 @@ async def _ask(state: ResearchState, context: Context, pages: Pages, filler: Fil
     assert run is not None
     own = own_learnings(state)
     earlier = [one for one in state.learnings.values() if one not in own]
-    learned = in_view([own, earlier], brief.summary, limits.memory_tokens)
+    learned = fitting_learnings([own, earlier], brief.summary, limits.memory_tokens)
     try:
         return await filler.ask(
             MakePlan,

@@ -7,7 +7,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 from typing_extensions import TypedDict
 
-from ..models.settings import settings_of
+from ..models.resolve import settings_of
 from ..records.research import Plan, Run
 from ..run.context import Context
 from ..run.conversation import fault_in, read_review

@@ -8,9 +8,9 @@ from dataclasses import replace
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ..evidence.memory.learned import in_view
+from ..evidence.memory.learned import fitting_learnings
 from ..evidence.memory.observations import contradictions, elements_for, open_gaps, relevance
-from ..models.settings import settings_of
+from ..models.resolve import settings_of
 from ..records.plan import Learning, PlanStep, StepOutcome
 from ..records.research import Progress, Run, Spent, Task
 from ..run.branches import StepTask
@@ -160,7 +160,7 @@ def _known(state: ResearchState, step: PlanStep, tokens: int) -> tuple[Learning,
         is_own = one.id in own
         order = (is_own and one.step == before, is_own and one.step in step.depends_on, one.id in disputed, True)
         groups[order.index(True)].append(one)
-    return tuple(in_view(groups, step.task, tokens))
+    return tuple(fitting_learnings(groups, step.task, tokens))
 
 
 def _thought_before(state: ResearchState, step: PlanStep) -> str:

@@ -6,7 +6,7 @@ from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
 from ..evidence.citations.numbering import number_findings
-from ..models.settings import settings_of
+from ..models.resolve import settings_of
 from ..records.plan import Learning
 from ..records.report import Brief
 from ..records.research import Finding, Progress, Run, Spent

@@ -14,7 +14,7 @@ from ..evidence.checking.source_text import SourceText
 from ..evidence.checking.verification import with_independence
 from ..evidence.citations.labels import labels
 from ..evidence.citations.rendering import with_marks
-from ..models.settings import settings_of
+from ..models.resolve import settings_of
 from ..records.report import Draft, Report
 from ..records.research import Run, Spent
 from ..run.context import Context

@@ -15,8 +15,8 @@ from ..evidence.citations.markers import settle_fences, unwrapped
 from ..evidence.citations.numbering import by_number
 from ..evidence.citations.sanitizing import sanitized
 from ..evidence.memory.notes import gaps_of, missing_of
-from ..evidence.text.seams import words_in
-from ..models.settings import settings_of
+from ..evidence.text.continuation import words_in
+from ..models.resolve import settings_of
 from ..records.report import Draft
 from ..records.research import Finding, Progress, Run, Spent
 from ..run.context import Context

@@ -114,7 +114,7 @@ class Unread(Exception):
         self.code = code
 
 
-OURS = 3
+OURS = 4
 """To be raised with every change by which a file may have another text, title or date: all files are then read anew."""
 THEIRS = ("charset-normalizer", "lxml", "openpyxl", "pypdf", "python-docx", "python-pptx", "trafilatura")
 """Libraries whose other versions may read a file otherwise."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple, Self
 from urllib.parse import unquote
 
+from ..run.concurrency import Threads
 from ..run.context import Context
 from ..run.limits import Limits
 from .addresses import parse_address
-from .documents.pool import Parsers
+from .documents.pool import CHILDREN, Parser, shared_parser
 from .fetch import Fetcher, Resolver
 from .records import Extract, Link, Reason, RefusalCode, Unread, Unreadable
 
@@ -43,11 +45,14 @@ class WebPage(NamedTuple):
 
 def start_parsers(limits: Limits) -> None:
     """Start what parses pages before there is one to read; returns at once."""
-    _parsers(limits).start_early()
+    _parser(limits).start()
 
 
-def _parsers(limits: Limits) -> Parsers:
-    return Parsers(limits.parse_seconds, max(limits.max_page_bytes, limits.max_pdf_bytes))
+def _parser(limits: Limits) -> Parser:
+    return shared_parser(limits.parse_seconds, max(limits.max_page_bytes, limits.max_pdf_bytes))
+
+
+_THREADS = Threads("parse", CHILDREN)
 
 
 class WebReader:
@@ -55,31 +60,28 @@ class WebReader:
 
     def __init__(self, context: Context, resolve: Resolver | None = None) -> None:
         self._fetcher = Fetcher(context, resolve)
-        self._parsers = _parsers(context.limits)
+        self._parser = _parser(context.limits)
 
     async def __aenter__(self) -> Self:
-        """Open the client; parsers are started when there is something to parse."""
+        """Open the client."""
         await self._fetcher.__aenter__()
-        self._parsers.open()
         return self
 
     async def __aexit__(self, *error: object) -> None:
-        """Close the connections; the parsers wait for the next reader."""
-        try:
-            await self._fetcher.__aexit__(*error)
-        finally:
-            self._parsers.close()
+        """Close the connections; the processes that parse wait for the next reader."""
+        await self._fetcher.__aexit__(*error)
 
     async def read(self, address: str) -> WebPage:
         """The page at an address. Raises `Unread`, whose `code` says why there is none."""
-        fetched = await self._fetcher.fetch(address)
+        page = await self._fetcher.fetch(address)
+        parse = partial(self._parser.parse, page.data, _name(page.address), page.kind, page.charset, page.address)
         try:
-            extract = await self._parsers.parse(fetched, _name(fetched.address))
+            extract = await _THREADS.run(parse)
         except Unreadable as error:
             raise Unread(_CODES.get(error.reason, "broken"), str(error)) from error
-        if fetched.kind == "html":
+        if page.kind == "html":
             _refuse_empty(extract)
-        return WebPage(fetched.address, extract.title, extract.text, extract.date, extract.links, extract.is_cut)
+        return WebPage(page.address, extract.title, extract.text, extract.date, extract.links, extract.is_cut)
 
 
 def _name(address: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from deep_research.app.exports.finished import Finished
 from deep_research.app.runs import Standing
-from deep_research.evidence.memory.observations import Compared
+from deep_research.evidence.memory.observations import ConfirmedPair
 from deep_research.records.report import (
     Audit,
     CitedPassage,
@@ -137,7 +137,7 @@ def finished(**fields: Any) -> Finished:
         report=REPORT,
         cited=SOURCES,
         notes=["Research ended early: max_seconds."],
-        contradictions=[Compared(("Lit in 1844.", "Lit in 1846."), (SOURCES[0], SOURCES[2]))],
+        contradictions=[ConfirmedPair(("Lit in 1844.", "Lit in 1846."), (SOURCES[0], SOURCES[2]))],
         was_researched=True,
     )
     return whole._replace(**fields)
@@ -202,6 +202,6 @@ def harmful(words: str) -> Finished:
         report=Report(text=text, sources=REPORT.sources, claims=(checked,), audit=audit),
         cited=sources,
         notes=[words],
-        contradictions=[Compared((words, words), (sources[0], sources[2]))],
+        contradictions=[ConfirmedPair((words, words), (sources[0], sources[2]))],
         was_researched=True,
     )

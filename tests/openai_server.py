@@ -19,6 +19,10 @@ from openai_replies import Reply, events, fail, pieces, say, send, use, whole
 __all__ = ["Received", "Reply", "by_prompt", "by_system", "fail", "openai_server", "say", "send", "use"]
 
 
+STALL_SECONDS = 600.0
+"""Longer than any test: who has fallen silent is let go when the server closes."""
+
+
 @dataclass(frozen=True)
 class Received:
     """One request as it came in."""
@@ -246,7 +250,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         self.close_connection = True
         if ending == "stall":
-            self.fake.closing.wait(30)
+            self.fake.closing.wait(STALL_SECONDS)
         elif ending == "reset":
             time.sleep(0.02)  # what was sent has to arrive first
             self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk
 
-from deep_research.models.patience import Patience
 from deep_research.models.resolve import resolve_model
+from deep_research.models.retries import RetryBudget
 from deep_research.run.context import Context
 from deep_research.run.limits import Limits
 
@@ -36,7 +36,7 @@ class Caller:
 
     def __init__(self, **limits: float) -> None:
         self.nap = Nap()
-        self.patience = Patience(Limits.model_validate(limits), self.nap, lambda: 0.0)
+        self.patience = RetryBudget(Limits.model_validate(limits), self.nap, lambda: 0.0)
         self.waits: list[tuple[float, str]] = []
         self.voids = 0
 

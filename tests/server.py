@@ -73,7 +73,7 @@ class Server:
         """End it as Ctrl-C does."""
         self.process.send_signal(signal.SIGINT)
         try:
-            self.process.wait(10)
+            self.process.wait(SECONDS)
         finally:
             self.kill()
 
@@ -81,7 +81,7 @@ class Server:
         """End it as kill -9 does; nothing is written any more."""
         if self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait(10)
+        self.process.wait(SECONDS)
 
     def forget(self) -> None:
         """Drop the list of threads and runs, which the server writes every ten seconds: a kill may come before."""

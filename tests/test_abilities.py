@@ -11,9 +11,17 @@ import pytest
 from openai_replies import Reply, fail, say, use
 from openai_server import OpenAIServer, Received, openai_server
 
-from deep_research.models.abilities import Ability, Place, ability_of, other_ability, recall, remember, write_down
+from deep_research.models.abilities import (
+    Location,
+    ability_of,
+    load_ability,
+    other_ability,
+    remember_ability,
+    save_ability,
+)
 from deep_research.models.caller import Caller
-from deep_research.models.patience import patience_of
+from deep_research.models.ladder.rungs import Ability
+from deep_research.models.retries import retry_budget_of
 from deep_research.models.scripted import ScriptedChatModel
 from deep_research.run.context import Context
 from deep_research.run.events.call import CallEvents
@@ -28,7 +36,7 @@ TEXT = say('{"calls": [{"name": "save_word", "arguments": {"word": "amber"}}]}')
 def caller(folder: Path, **settings: Any) -> Caller:
     context = Context(**{"models": "openai:fake-1", "data_dir": folder, **settings})
     events = CallEvents(Emitter(lambda _: None), Placement(turn_index=0))
-    return Caller("researcher", context, patience_of("q", context.limits), events)
+    return Caller("researcher", context, retry_budget_of("q", context.limits), events)
 
 
 def only_json(request: Received) -> Reply:
@@ -78,8 +86,8 @@ async def test_what_was_found_is_kept_under_the_model_its_server_and_the_way_tha
     monkeypatch.setenv("OPENAI_BASE_URL", "http://user:secret@local.example:8000/v1")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
     inside = Ability("json", begins_inside=True)
-    await remember("writer", caller(tmp_path).context, inside)
-    await remember("writer", caller(tmp_path, tool_calls="tags").context, Ability("tags", begins_inside=True))
+    await remember_ability("writer", caller(tmp_path).context, inside)
+    await remember_ability("writer", caller(tmp_path, tool_calls="tags").context, Ability("tags", begins_inside=True))
     kept = json.loads((tmp_path / "models.json").read_text("utf-8"))
     assert kept == {
         "fake-1 at local.example:8000": {"rung": "json", "begins_inside": True},
@@ -90,8 +98,8 @@ async def test_what_was_found_is_kept_under_the_model_its_server_and_the_way_tha
 
 
 async def test_what_several_find_out_at_once_is_all_kept(tmp_path: Path) -> None:
-    places = [Place(tmp_path / "models.json", f"model {number}") for number in range(20)]
-    await asyncio.gather(*(write_down(place, Ability("tags")) for place in places))
+    places = [Location(tmp_path / "models.json", f"model {number}") for number in range(20)]
+    await asyncio.gather(*(save_ability(place, Ability("tags")) for place in places))
     kept = json.loads((tmp_path / "models.json").read_text("utf-8"))
     assert kept == {place.model: {"rung": "tags", "begins_inside": False} for place in places}
     assert [path.name for path in tmp_path.iterdir()] == ["models.json"]
@@ -103,17 +111,17 @@ async def test_what_several_find_out_at_once_is_all_kept(tmp_path: Path) -> None
 )
 async def test_a_file_that_says_nothing_is_no_error(tmp_path: Path, text: str) -> None:
     (tmp_path / "models.json").write_text(text, "utf-8")
-    assert await recall(Place(tmp_path / "models.json", "m")) is None
+    assert await load_ability(Location(tmp_path / "models.json", "m")) is None
 
 
 async def test_where_no_file_can_be_written_it_is_known_as_long_as_the_process_lasts(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    place = Place(tmp_path / "file" / "models.json", "m")
-    await write_down(place, Ability("json"))
-    assert await recall(place) == Ability("json")
+    place = Location(tmp_path / "file" / "models.json", "m")
+    await save_ability(place, Ability("json"))
+    assert await load_ability(place) == Ability("json")
 
 
 async def test_a_file_that_cannot_be_replaced_leaves_nothing_beside_it(tmp_path: Path) -> None:
     (tmp_path / "models.json").mkdir()
-    await write_down(Place(tmp_path / "models.json", "m"), Ability("json"))
+    await save_ability(Location(tmp_path / "models.json", "m"), Ability("json"))
     assert [path.name for path in tmp_path.iterdir()] == ["models.json"]

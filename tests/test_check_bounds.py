@@ -11,8 +11,8 @@ from langchain_core.messages import AIMessage
 from langgraph.store.memory import InMemoryStore
 from verified import audited, claim, rewritten
 
+from deep_research.evidence.checking.reaudit import reaudit
 from deep_research.evidence.checking.source_text import SourceText
-from deep_research.evidence.checking.verification import reaudit
 from deep_research.evidence.citations.labels import labels
 from deep_research.evidence.citations.markers import unwrapped
 from deep_research.evidence.citations.rendering import with_marks

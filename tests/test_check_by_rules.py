@@ -53,10 +53,9 @@ def verdicts_of(text: str) -> list[tuple[str, tuple[str, ...]]]:
         ("Costs rose from €1.2m to €0.4m [1].", "its figures go the other way than “rose”"),
         ("Die Kosten sanken von 0,4 auf 1,2 Mio. € [1].", "its figures go the other way than “sanken”"),
         ("The cranes were repaired by Ingrid Solheim [1].", "the source does not say Ingrid Solheim"),
-        ("The mayor promised nothing to the fishermen [1].", "another source says so"),
     ],
 )
-def test_another_figure_unit_year_or_name_and_the_wrong_source_are_marked(wrong: str, reason: str) -> None:
+def test_another_figure_unit_year_or_name_is_marked(wrong: str, reason: str) -> None:
     [(verdict, reasons)] = verdicts_of(wrong)
     assert (verdict, reasons[:1]) == ("unsupported", (reason,))
 
@@ -66,7 +65,6 @@ def test_another_figure_unit_year_or_name_and_the_wrong_source_are_marked(wrong:
     [
         "It handled 14,850 tonnes of fish [1].",
         "Fish came to some 14.85 thousand tonnes [1].",
-        "The town paid a third of the repairs, 33 per cent [1].",
         "The company was left with €0.8m of the cost [1].",
         "Both quays together measure 205 m [1].",
         "Ten permits cost €150 [1].",

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from command import Desk, desk_in
+from command import SECONDS, Desk, desk_in
 from lab import QUESTION
 from openai_replies import fail
 from wire_desk import wire_desk
@@ -55,7 +55,7 @@ def test_ctrl_c_before_anything_is_stored_promises_nothing(desk: Desk) -> None:
                 assert process.poll() is None
                 time.sleep(0.01)
             os.killpg(process.pid, signal.SIGINT)
-            _, err = process.communicate(timeout=20)
+            _, err = process.communicate(timeout=SECONDS)
     other.close()
     assert (process.returncode, err.splitlines()[-1]) == (130, NOTHING_BEGAN)
     assert desk.call("resume", "light").code == 2

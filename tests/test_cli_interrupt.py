@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and kill: the command ends soon, and `resume` repeats nothing that was finished."""
+"""Ctrl-C and SIGTERM: the command ends soon, and `resume` repeats nothing that was finished."""
 
 from __future__ import annotations
 
@@ -6,82 +6,88 @@ import json
 import os
 import re
 import signal
+import subprocess
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from command import Desk, Terminal, desk_in, lines_until, with_notes
+import web_pages
+from command import SECONDS, Desk, Terminal, desk_in, lines_until, with_notes
+from lab import write_documents
+from server import PAUSE
+from wire_desk import Point, WireDesk, wire_desk
 
-QUESTION = (
-    "When was the Skerry Light lit, and who was Ada Moran, and where is Port Anlow, and how high is the spring tide?"
-)
-SECOND_ROUND = "[2.1] searching"
+QUESTION = "When was the Skerry Light lit, who was its keeper, and what is known of the tides and the harbour?"
+SECOND_ROUND = Point("finding", "harbour", 3)
+ASK = ("ask", QUESTION, "--docs", "docs", "--thread", "light", "--limit", "whole_characters=0")
+STOPPED = "Stopped. The run is kept; go on: deep-research resume light"
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return with_notes(desk_in(tmp_path), 150)
+def wire(tmp_path: Path) -> Iterator[WireDesk]:
+    """Models that fall silent in the second round, each time that they are asked to."""
+    with wire_desk(tmp_path) as wire:
+        write_documents(wire.desk.docs)
+        yield wire
+
+
+def wait_for_second_round(wire: WireDesk, process: subprocess.Popen[str]) -> None:
+    """Wait until the model is held; it does not answer while anybody waits for it."""
+    while SECOND_ROUND in wire.holds.points:
+        assert process.poll() is None, process.communicate()
+        time.sleep(PAUSE)
 
 
 def research(desk: Desk) -> list[dict[str, Any]]:
-    """What each researcher did, and how long it took to the microsecond."""
+    """What each researcher of the first round did, and how long it took to the microsecond."""
     shown = desk.call("show", "light", "--format", "json")
     assert shown.code == 0
-    found: list[dict[str, Any]] = json.loads(shown.out)["research"]
-    return found
+    return [finding for finding in json.loads(shown.out)["research"] if finding["cycle"] == 0]
 
 
-def check_resumed(desk: Desk) -> None:
-    """Resume the run; the first round, which was over, is not researched again."""
-    before = [finding for finding in research(desk) if finding["cycle"] == 0]
-    assert before
-    assert " stopped " in desk.call("runs").out
-    ended = desk.call("resume", "light")
+@pytest.mark.fault(45)
+def test_ctrl_c_and_sigterm_leave_a_run_that_goes_on_where_it_was(wire: WireDesk) -> None:
+    before: list[dict[str, Any]] = []
+    for sent in (signal.SIGINT, signal.SIGTERM):
+        wire.holds.points.add(SECOND_ROUND)
+        with wire.desk.started(*(("resume", "light") if before else ASK)) as process:
+            wait_for_second_round(wire, process)
+            os.killpg(process.pid, sent)
+            out, err = process.communicate(timeout=SECONDS)
+        assert (process.returncode, out, err.splitlines()[-1]) == (130, "", STOPPED)
+        assert "Traceback" not in err
+        assert " stopped " in wire.desk.call("runs").out
+        before = before or research(wire.desk)
+        assert len(before) == 3
+    ended = wire.desk.call("resume", "light")
     assert ended.code == 0
     assert "## Sources" in ended.out
     assert ended.err.startswith("Run light\ngoing on with the plan:\n1. ")
     assert "[1." not in ended.err
     assert "documents indexed" not in ended.err
-    assert [finding for finding in research(desk) if finding["cycle"] == 0] == before
-    assert " completed " in desk.call("runs").out
+    assert research(wire.desk) == before, "the first round, which was over, is not researched again"
+    assert " completed" in wire.desk.call("runs").out
 
 
 @pytest.mark.fault(45)
-@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
-def test_ctrl_c_and_sigterm_leave_a_run_that_goes_on_where_it_was(desk: Desk, sent: signal.Signals) -> None:
-    with desk.started("ask", QUESTION, "--docs", "docs", "--thread", "light") as process:
-        lines_until(process, SECOND_ROUND)
-        os.killpg(process.pid, sent)
-        out, err = process.communicate(timeout=20)
-    assert (process.returncode, out) == (130, "")
-    assert err.splitlines()[-1] == "Stopped. The run is kept; go on: deep-research resume light"
-    assert "Traceback" not in err
-    check_resumed(desk)
-
-
-@pytest.mark.fault(36)
-def test_a_killed_run_goes_on_where_it_was(desk: Desk) -> None:
-    with desk.started("ask", QUESTION, "--docs", "docs", "--thread", "light") as process:
-        lines_until(process, SECOND_ROUND)
-        os.killpg(process.pid, signal.SIGKILL)
-        assert process.wait(20) == -signal.SIGKILL
-    check_resumed(desk)
-
-
-@pytest.mark.fault(45)
-def test_ctrl_c_does_not_wait_for_a_slow_document(desk: Desk) -> None:
-    (desk.docs / "slow.html").write_text("<html><body>" + "<div><p><a href=x>link</a>" * 60_000, "utf-8")
-    given = ("--docs", "docs", "--thread", "light", "--limit", "parse_seconds=6")
-    with desk.started("ask", QUESTION, *given) as process:
+def test_ctrl_c_does_not_wait_for_a_slow_document(tmp_path: Path) -> None:
+    desk = with_notes(desk_in(tmp_path), 150)
+    # It takes seconds, which is more than all the others take together.
+    (desk.docs / "slow.pdf").write_bytes(web_pages.pdf_of("Deep", 1_000_000))
+    with desk.started(*ASK, "--limit", "parse_seconds=60") as process:
         lines_until(process, "documents indexed: 100 of 155")
         os.killpg(process.pid, signal.SIGINT)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=SECONDS)
+        with pytest.raises(ProcessLookupError):
+            os.killpg(process.pid, 0)
     assert (process.returncode, out) == (130, "")
-    assert err.splitlines()[-1] == "Stopped. The run is kept; go on: deep-research resume light"
+    assert err.splitlines()[-1] == STOPPED
     assert "Traceback" not in err
     assert "Status    stopped" in desk.call("show", "light").out
     assert json.loads(desk.call("show", "light", "--format", "json").out)["question"] == QUESTION
-    (desk.docs / "slow.html").unlink()
+    (desk.docs / "slow.pdf").unlink()
     again = desk.call("ask", QUESTION, "--thread", "light", "--format", "json")
     assert again.code == 0
     assert json.loads(again.out)["question"] == QUESTION, "the same words again are no second question"
@@ -90,21 +96,23 @@ def test_ctrl_c_does_not_wait_for_a_slow_document(desk: Desk) -> None:
 
 
 @pytest.mark.fault(45)
-@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
-def test_a_stop_at_the_question_back_leaves_it_waiting(tmp_path: Path, sent: signal.Signals) -> None:
+def test_a_stop_at_the_question_back_leaves_it_waiting(tmp_path: Path) -> None:
     desk = desk_in(tmp_path)
-    terminal = Terminal(desk, "ask", "Compare them?", "--docs", "docs", "--thread", "pair")
-    terminal.wait_for("Your answer: ")
-    os.killpg(terminal.process.pid, sent)
-    assert terminal.end() == 130
-    assert terminal.seen.splitlines()[-1] == "Stopped. The run is kept; go on: deep-research resume pair"
-    assert " waiting " in desk.call("runs").out
+    asked = ("ask", "Compare them?", "--docs", "docs", "--thread", "pair")
+    for command, sent in ((asked, signal.SIGINT), (("resume", "pair"), signal.SIGTERM)):
+        terminal = Terminal(desk, *command)
+        terminal.wait_for("Your answer: ")
+        os.killpg(terminal.process.pid, sent)
+        assert terminal.end() == 130
+        assert terminal.seen.splitlines()[-1] == STOPPED.replace("light", "pair")
+        assert " waiting " in desk.call("runs").out
     assert desk.call("resume", "pair", "--answer", "The Skerry Light").code == 0
 
 
 @pytest.mark.fault(45)
-def test_ctrl_c_during_the_live_view_gives_the_terminal_back(desk: Desk) -> None:
-    terminal = Terminal(desk, "ask", QUESTION, "--docs", "docs", "--thread", "light")
+def test_ctrl_c_during_the_live_view_gives_the_terminal_back(wire: WireDesk) -> None:
+    wire.holds.points.add(SECOND_ROUND)
+    terminal = Terminal(wire.desk, *ASK)
     terminal.wait_for("● ")
     os.killpg(terminal.process.pid, signal.SIGINT)
     assert terminal.end() == 130

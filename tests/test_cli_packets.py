@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command import Desk, desk_in, with_notes
+from command import SECONDS, Desk, desk_in, with_notes
 from lab import QUESTION
 from packet_check import faults, merged
 
@@ -97,7 +97,7 @@ def test_ctrl_c_ends_the_packets_with_its_reason(tmp_path: Path) -> None:
         assert process.stdout
         first = next(line for line in process.stdout if "search_tool_start" in line)
         os.killpg(process.pid, signal.SIGINT)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=SECONDS)
     assert process.returncode == 130
     assert err == f"{QUOTING}Stopped. The run is kept; go on: deep-research resume light\n"
     assert stop_of(first + out) == {"stop_reason": "user_cancelled", "message": "", "is_resumable": True}
@@ -110,7 +110,7 @@ def test_packets_that_nobody_reads_stop_the_run_at_once_and_in_silence(tmp_path:
         assert process.stdout and process.stderr
         next(line for line in process.stdout if "search_tool_start" in line)
         process.stdout.close()
-        assert process.wait(20) == 130
+        assert process.wait(SECONDS) == 130
         assert process.stderr.read() == QUOTING
     assert "Status    stopped" in desk.call("show", "light").out
     assert desk.call("resume", "light").code == 0

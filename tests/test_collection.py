@@ -15,7 +15,7 @@ from shelf import Place
 from deep_research import Answer, research
 from deep_research.evaluation.wording import cited_numbers, contains_answer, lead
 from deep_research.evidence.citations.labels import all_labels
-from deep_research.evidence.language import language_of
+from deep_research.evidence.language import detect_language
 
 ASKED: list[dict[str, Any]] = [json.loads(line) for line in QUESTIONS.read_text("utf-8").splitlines()]
 CONFLICT = re.compile("|".join(f"## {re.escape(words.contradictions)}\n" for words in all_labels().values()))
@@ -71,7 +71,7 @@ def test_the_collection_has_thirty_documents_in_six_formats_and_three_languages(
     assert library.refresh().documents >= 30
     documents = list(library.documents())
     assert len({document.source.key.rpartition(".")[2] for document in documents}) >= 6
-    assert {language_of(document.text) for document in documents} >= {"en", "de", "es"}
+    assert {detect_language(document.text) for document in documents} >= {"en", "de", "es"}
     assert len(ASKED) >= 20
 
 

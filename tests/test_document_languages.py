@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from shelf import Place
 
-from deep_research.evidence.language import IN_TEXT, evident
+from deep_research.evidence.language import IN_TEXT, language_by_words
 from deep_research.evidence.text.stems import TAG, forms_of, tokens_of, words_and_pieces, words_of
 from deep_research.library.index_texts import stemmed_in
 from deep_research.library.library import Library
@@ -147,7 +147,7 @@ def test_composed_and_decomposed_characters_are_the_same_words(text: str) -> Non
 
 def test_a_language_is_evident_only_by_a_clear_lead() -> None:
     german = ["die", "der", "und", "ist"]
-    assert evident(german, IN_TEXT) == "de"
-    assert evident(german[1:], IN_TEXT) == ""
-    assert evident([*german, *["kran"] * 60], IN_TEXT) == ""
-    assert evident(["og", "det", "som", "en", "er", "på"], IN_TEXT) == ""
+    assert language_by_words(german, IN_TEXT) == "de"
+    assert language_by_words(german[1:], IN_TEXT) == ""
+    assert language_by_words([*german, *["kran"] * 60], IN_TEXT) == ""
+    assert language_by_words(["og", "det", "som", "en", "er", "på"], IN_TEXT) == ""

@@ -128,7 +128,7 @@ def test_no_process_outlives_the_command_not_even_in_the_middle_of_a_question(tm
         model = {"OPENAI_BASE_URL": f"{server.url}/v1", "OPENAI_API_KEY": "none"}
         with exam.started(*exam.arguments("--model", "openai:slow", "--jobs", "1"), **model) as process:
             begun.append(process)
-            process.communicate(timeout=50)
+            process.communicate(timeout=60)
         assert len(server.requests) == 1
 
 

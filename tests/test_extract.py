@@ -96,7 +96,6 @@ def test_plain_text_is_named_after_its_first_line_or_its_file(parser: Parser, te
 @pytest.mark.parametrize(
     ("heading", "title"),
     [
-        ("Q1 Operations Report **Internal - Confidential \\| Board** ## Fleet performance", "Q1 Operations Report"),
         ("Opening *hours* of the `pool` | Town of Fernau", "Opening hours of the pool"),
         ("**Half-year** [report](https://a.example/x) {#top}", "Half-year report"),
         ("MAA*: the ** operator of __init__ and C\\#", "MAA*: the ** operator of __init__ and C#"),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from deep_research.evidence.language import foreign_sections, is_written_in
 from deep_research.evidence.text.prose import paragraphs_of, prose_of, sections_of, without_names
-from deep_research.models.extractive import ExtractiveChatModel
+from deep_research.models.extractive.chat import ExtractiveChatModel
 from deep_research.models.scripted import ScriptedChatModel, calls
 from deep_research.records.research import Run
 from deep_research.run.context import Context

@@ -151,7 +151,7 @@ class Watched(Parser):
     """A parser that notes what it is given."""
 
     def __init__(self) -> None:
-        super().__init__(seconds=15, max_bytes=1_000_000)
+        super().__init__(seconds=60, max_bytes=1_000_000)
         self.seen: list[str] = []
 
     def parse_all(self, files: Sequence[tuple[bytes, str]]) -> list[Extract | Unreadable]:
@@ -203,7 +203,7 @@ def test_a_file_that_took_too_long_is_read_once_there_is_more_time(tmp_path: Pat
     for _ in range(tries):
         with pytest.raises(DocumentsUnreadable, match="longer than 0"):
             place.library(parse_seconds=0.001).refresh()
-    assert place.library(parse_seconds=20).refresh() == LibraryStatus(3, (), ())
+    assert place.library(parse_seconds=60).refresh() == LibraryStatus(3, (), ())
     fresh = Place(place.docs, tmp_path / "fresh")
     fresh.indexed()
     assert Index(place.index_file()).stamps() == Index(fresh.index_file()).stamps()

@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from command import Desk
+from command import SECONDS, Desk
 
 from deep_research.library.index import Index
 from deep_research.library.library import Library
@@ -47,8 +47,9 @@ def rows_in(data: Path) -> int:
     return 0
 
 
-def wait_for_rows(process: subprocess.Popen[str], data: Path) -> None:
-    while not rows_in(data):
+def wait_for_rows(process: subprocess.Popen[str], data: Path, before: int) -> None:
+    """Wait until more documents are in the index."""
+    while rows_in(data) <= before:
         try:
             process.wait(0.01)
         except subprocess.TimeoutExpired:
@@ -64,16 +65,18 @@ def indexed(out: str) -> list[tuple[int, int]]:
 
 
 @pytest.mark.fault(36)
-@pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGINT])
-def test_indexing_that_is_ended_goes_on_where_it_was(desk: Desk, sign: signal.Signals) -> None:
-    with desk.started(*ASK, str(desk.docs)) as process:
-        wait_for_rows(process, desk.data)
-        os.killpg(process.pid, sign)
-        process.communicate()
-    kept = rows_in(desk.data)
-    assert kept % BATCH_FILES == 0
-    assert 0 < kept < FILES
-    again = desk.run(*ASK, str(desk.docs))
+def test_indexing_that_is_killed_and_stopped_goes_on_where_it_was(desk: Desk) -> None:
+    kept = 0
+    for sign in (signal.SIGKILL, signal.SIGINT):
+        before = kept
+        with desk.started(*ASK, str(desk.docs)) as process:
+            wait_for_rows(process, desk.data, before)
+            os.killpg(process.pid, sign)
+            process.communicate(timeout=SECONDS)
+        kept = rows_in(desk.data)
+        assert kept % BATCH_FILES == 0
+        assert before < kept < FILES
+    again = desk.call(*ASK, str(desk.docs))
     assert again.code == 0, again.err
     assert indexed(again.out)[-1] == (FILES - kept, FILES - kept)
     _is_as_if_built_afresh(desk)

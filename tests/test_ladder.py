@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage
 from langchain_core.messages.tool import invalid_tool_call
 from tool_forms import BROKEN, CALL, FORMS, ONE, SEARCH, TOOLS, TWO, WRITTEN, Asked
 
-from deep_research.models.ladder import read_reply
+from deep_research.models.ladder.reply import read_reply
 from deep_research.models.scripted import call, calls
 from deep_research.run.calls import read_calls
 from deep_research.tools.control import GENERATE_PLAN
@@ -245,9 +245,6 @@ NESTED = {
     "broken": f"{{'name': 'make_plan', 'arguments': {{'steps': {STEPS!r},}},}}",
     "tagged": f'<tool name="make_plan">{OF_STEPS}</tool>',
     "qwen coder": f"<function=make_plan><parameter=steps>\n{json.dumps(STEPS, indent=1)}\n</parameter></function>",
-    "parameter for each entry": "<function=make_plan>"
-    + "".join(f"<parameter=steps>{step}</parameter>" for step in AS_TEXT)
-    + "</function>",
     "python": IN_PYTHON,
     "python with constants of JSON": IN_PYTHON.replace("True", "true").replace("False", "false"),
     "steps": f"Action: make_plan\nAction Input: {OF_STEPS}",

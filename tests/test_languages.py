@@ -14,7 +14,7 @@ from lab import PLANNED, QUESTION, REPORT, lab, research, simple_research
 from langchain_core.messages import AIMessage
 from openai_server import openai_server
 
-from deep_research.evidence.language import COMMON, OTHERS, language_of
+from deep_research.evidence.language import COMMON, OTHERS, detect_language
 from deep_research.models.scripted import calls
 from deep_research.records.research import Run
 from deep_research.run.errors import UnknownSetting
@@ -58,12 +58,12 @@ UNDECIDED = "the language of the request"
 
 @pytest.mark.parametrize("code", ASKED)
 def test_the_language_of_a_question_is_told_by_its_words(code: str) -> None:
-    assert language_of(ASKED[code]) == code
+    assert detect_language(ASKED[code]) == code
 
 
 @pytest.mark.parametrize("words", TOO_LITTLE)
 def test_names_alone_and_too_few_words_tell_no_language(words: str) -> None:
-    assert language_of(words) == ""
+    assert detect_language(words) == ""
 
 
 @pytest.mark.parametrize(
@@ -77,20 +77,20 @@ def test_names_alone_and_too_few_words_tell_no_language(words: str) -> None:
     ],
 )
 def test_names_quotations_and_addresses_in_a_question_do_not_count(question: str, code: str) -> None:
-    assert language_of(question) == code
+    assert detect_language(question) == code
 
 
 def test_questions_full_of_names_are_never_taken_for_another_language() -> None:
     if not QUESTIONS.exists():
         pytest.skip("the shared questions are not there")
-    told = [language_of(json.loads(line)["question"]) for line in QUESTIONS.read_text("utf-8").splitlines()]
+    told = [detect_language(json.loads(line)["question"]) for line in QUESTIONS.read_text("utf-8").splitlines()]
     assert set(told) <= {"en", ""}
     assert told.count("en") >= 0.9 * len(told)
 
 
 @given(st.text(max_size=80))
 def test_any_text_has_one_language_or_none(text: str) -> None:
-    assert len(language_of(text)) in (0, 2)
+    assert len(detect_language(text)) in (0, 2)
 
 
 @pytest.mark.parametrize(

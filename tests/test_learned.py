@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deep_research.evidence.memory.learned import facts_of, learnings_of, merged_by_source, notice_findings, thoughts
-from deep_research.evidence.text.sentences import sentences_of
-from deep_research.evidence.text.shrink import cited_sentences
+from deep_research.evidence.text.sentences import cited_sentences, sentences_of
 from deep_research.records.plan import Learning
 from deep_research.records.research import Finding
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -170,17 +171,18 @@ async def test_researchers_that_must_wait_have_one_budget_also_once_it_is_used_u
 ) -> None:
     plain = plain_run()["researcher"]
     assert callable(plain)
-    first = set[str]()
+    asked = {task: [threading.Event(), threading.Event()] for task in FACTS}
+    before = {"keeper": "light", "harbour": "keeper"}
 
     def busy(request: Received) -> Reply:
-        """The second and the third come to their limit only when the first has given up."""
+        """The second and the third come to their limit only when the one before has given up."""
         task = task_of(request)
-        is_first = task not in first
-        first.add(task)
+        is_first = not asked[task][0].is_set()
+        asked[task][0 if is_first else 1].set()
         if task == "light" or not is_first:
             return fail(429, "Slow down.", retry_after=0.9)
-        good = plain(request)
-        return Reply(calls=good.calls, wait={"keeper": 1.5, "harbour": 2.5}[task])
+        assert asked[before[task]][1].wait(60)
+        return plain(request)
 
     with wire_lab(tmp_path, monkeypatch, {"researcher": busy}, limits={"retry_seconds": 1.0}) as wire:
         await wire.fail(RateLimited)

@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deep_research.evidence.memory.observations import (
-    answers,
+    close_gap,
     contradictions,
     elements_for,
     insights,
     open_gaps,
     relevance,
 )
-from deep_research.evidence.text.likeness import components
+from deep_research.evidence.text.similarity import components
 from deep_research.records.channels import merge_by_id
 from deep_research.records.plan import Element, Observation
 
@@ -94,7 +94,7 @@ def test_a_gap_is_open_exactly_if_the_latest_said_of_it_is_that_it_is_open(
 
 def test_an_answered_gap_is_closed_until_it_is_opened_again() -> None:
     found = gap("Who built the light?")
-    closed = answers(found, [found], 0, "1", 2)
+    closed = close_gap(found, [found], 0, "1", 2)
     assert open_gaps([found]) == [found]
     assert open_gaps([found, *closed]) == []
     reopened = gap("who built the lights", 1)
@@ -103,12 +103,12 @@ def test_an_answered_gap_is_closed_until_it_is_opened_again() -> None:
 
 def test_an_answer_at_the_same_time_closes_a_gap() -> None:
     found = gap("Who built the light?")
-    assert open_gaps([found, *answers(found, [found], 0, "1", 1)]) == []
+    assert open_gaps([found, *close_gap(found, [found], 0, "1", 1)]) == []
 
 
 def test_an_answer_of_one_question_leaves_the_gaps_of_another_open() -> None:
     mine, theirs = gap("Who built the light?"), gap("Who built the light?", question="other")
-    assert open_gaps([mine, theirs, *answers(mine, [mine, theirs], 1, "1", 1)]) == [theirs]
+    assert open_gaps([mine, theirs, *close_gap(mine, [mine, theirs], 1, "1", 1)]) == [theirs]
 
 
 def test_an_answer_closes_all_that_say_nearly_the_same() -> None:
@@ -117,13 +117,13 @@ def test_an_answer_closes_all_that_say_nearly_the_same() -> None:
         gap("Who built the light of Harbour Point in the bay?"),
     ]
     [shown] = open_gaps(same)
-    assert open_gaps([*same, *answers(shown, same, 1, "1", 1)]) == []
+    assert open_gaps([*same, *close_gap(shown, same, 1, "1", 1)]) == []
 
 
 def test_gaps_that_ask_for_different_things_of_one_thing_are_two() -> None:
     gaps = [gap("Who built the light of Harbour Point?"), gap("When was the light of Harbour Point built?")]
     assert len(open_gaps(gaps)) == 2
-    assert open_gaps([*gaps, *answers(gaps[0], gaps, 1, "1", 1)]) == [gaps[1]]
+    assert open_gaps([*gaps, *close_gap(gaps[0], gaps, 1, "1", 1)]) == [gaps[1]]
 
 
 def test_insights_that_say_nearly_the_same_become_one_with_the_highest_confidence_and_all_learnings() -> None:

@@ -14,14 +14,7 @@ from openai_server import Received, Reply, fail, openai_server, say, send
 from wired import KEY, Wire, error_at, error_of, told
 
 from deep_research.models.caller import timed_parts
-from deep_research.models.faults import (
-    AnswerSilent,
-    in_our_words,
-    is_told_to_wait,
-    is_transient,
-    reason_of,
-    retry_after,
-)
+from deep_research.models.faults import AnswerSilent, asks_to_wait, explain, is_transient, retry_after, retry_reason
 from deep_research.models.resolve import resolve_model
 from deep_research.run.errors import (
     ContentRefused,
@@ -102,7 +95,7 @@ async def test_a_long_wait_is_told_in_minutes(monkeypatch: pytest.MonkeyPatch) -
     assert type(told(error)) is RateLimited
     assert "retry after 60 min" in str(told(error))
     assert "retry_seconds" in str(told(error))
-    assert is_told_to_wait(error)
+    assert asks_to_wait(error)
 
 
 @pytest.mark.fault(3, 4)
@@ -128,8 +121,8 @@ async def test_trouble_of_the_server_may_pass(
     error = await error_of(reply, monkeypatch)
     assert type(told(error)) is kind
     assert is_transient(error)
-    assert is_told_to_wait(error) is has_to_wait
-    assert reason_of(error)
+    assert asks_to_wait(error) is has_to_wait
+    assert retry_reason(error)
 
 
 @pytest.mark.fault(5, 6, 22)
@@ -148,7 +141,7 @@ async def test_broken_answers_may_come_whole_the_next_time(monkeypatch: pytest.M
     error = await error_of(reply, monkeypatch)
     assert type(told(error)) is ModelFailed
     assert is_transient(error)
-    assert not is_told_to_wait(error)
+    assert not asks_to_wait(error)
     assert "OPENAI_BASE_URL" in str(told(error))
 
 
@@ -209,10 +202,10 @@ def test_a_silent_stream_is_named_with_its_limit() -> None:
 
 
 def test_what_is_no_fault_of_a_model_is_left_alone() -> None:
-    assert in_our_words(KeyError("x"), "planner", "fake-1") is None
+    assert explain(KeyError("x"), "planner", "fake-1") is None
     assert not is_transient(KeyError("x"))
     ours = NoPlan("No plan.")
-    assert in_our_words(ours, "planner", "fake-1") is ours
+    assert explain(ours, "planner", "fake-1") is ours
 
 
 class StatusError(Exception):

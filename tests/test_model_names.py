@@ -9,12 +9,11 @@ import pytest
 from langchain_core.messages import AIMessageChunk
 from openai_server import fail, openai_server, say
 
-from deep_research.models.extractive import ExtractiveChatModel
-from deep_research.models.faults import host_in, in_our_words
+from deep_research.models.extractive.chat import ExtractiveChatModel
+from deep_research.models.faults import explain, host_in
 from deep_research.models.openai_chat import OpenAIChat
-from deep_research.models.prices import cost_of
 from deep_research.models.providers import host_of
-from deep_research.models.resolve import check_models, profile_of, resolve_model
+from deep_research.models.resolve import check_models, cost_of, profile_of, resolve_model
 from deep_research.models.scripted import ScriptedChatModel
 from deep_research.records.research import Spent
 from deep_research.run.context import Context, Price
@@ -175,7 +174,7 @@ async def test_other_providers_are_called_through_langchain(monkeypatch: pytest.
         assert host_of(model) == server.url.removeprefix("http://").removesuffix("/v1")
     assert len(server.requests) == 3
     assert server.requests[0].path.startswith("/openai/deployments/mine/chat/completions")
-    assert type(in_our_words(caught.value, "planner", "mine")) is KeyRefused
+    assert type(explain(caught.value, "planner", "mine")) is KeyRefused
 
 
 @pytest.mark.fault("R19")

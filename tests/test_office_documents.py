@@ -176,12 +176,9 @@ def test_each_piece_of_a_long_sheet_stands_under_its_header_and_the_rest_is_cut(
 
 
 def test_of_a_sheet_that_is_far_too_long_the_beginning_is_read() -> None:
-    filler = b'<row r="2"><c r="A2" t="inlineStr"><is><t>' + b"more " * 3000 + b"</t></is></c></row>"
-    rows = (
-        b'<sheetData><row r="1"><c r="A1" t="inlineStr"><is><t>First</t></is></c></row>'
-        + filler * 1000
-        + b"</sheetData>"
-    )
+    row = b'<row r="%d"><c t="inlineStr"><is><t>%b</t></is></c></row>'
+    more = b"".join(row % (number, b"more " * 3000) for number in range(2, 1000))
+    rows = b"<sheetData>" + row % (1, b"First") + more + b"</sheetData>"
     data = edited(sheet(["x"]), {SHEET: lambda old: old[: old.index(b"<sheetData>")] + rows + b"</worksheet>"})
     extract = parse(data, "a.xlsx")
     assert extract.is_cut

@@ -232,24 +232,3 @@ async def test_results_stand_in_the_order_of_the_calls(tmp_path: Path) -> None:
     shown = [m for m in run.calls("orchestrator")[1].messages if isinstance(m, ToolMessage)]
     assert [m.text for m in shown] == ["Slow. [1]", "Fast. [2]"]
     assert state.findings["s"].sources != state.findings["f"].sources
-
-
-async def test_a_limit_that_ended_the_research_and_was_raised_since_is_not_told_in_the_report(tmp_path: Path) -> None:
-    run = lab(
-        tmp_path,
-        orchestrator=[research("first task."), research("second task."), REPORT],
-        researcher={"first task.": simple_research(), "second task.": simple_research("Kept by Ada Moran. [1]")},
-        writer=[ValueError("the line is dead"), "The Skerry Light was lit in 1844. [1]"],
-        limits={"max_searches": 1},
-    )
-    with pytest.raises(ValueError, match="the line is dead"):
-        await run.ask()
-    stopped = await run.state()
-    assert stopped.run and "max_searches" in stopped.run.stop_reason
-    run.settings["limits"] = {"max_searches": 9}
-    state = await run.ask("And who kept it?")
-    assert run.all_used()
-    assert [finding.task for finding in in_order(state)] == ["first task.", "second task."]
-    assert state.run and (state.run.status, state.run.stop_reason) == ("completed", "")
-    assert "Research ended early" not in state.messages[-1].text
-    assert "max_searches" not in run.calls("writer")[-1].text

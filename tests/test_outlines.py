@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deep_research.evidence.citations.document import PlannedSection, read_outline
-from deep_research.evidence.text.reprints import Unrepeated
+from deep_research.evidence.text.reprints import RepetitionFilter
 
 SAID = "The Skerry Light was lit for the first time in 1844. [1] Ada Moran kept it. [2]\n"
 
 
 def section(text: str, before: str = SAID, *, was_cut: bool = False) -> str:
-    unrepeated = Unrepeated(before)
+    unrepeated = RepetitionFilter(before)
     return unrepeated.feed(text) + unrepeated.finish(was_cut=was_cut)
 
 
@@ -93,6 +93,6 @@ def test_a_section_that_was_cut_off_ends_with_its_last_whole_sentence(text: str,
 
 @given(st.lists(st.text("ab. [1]\n-`", max_size=8), max_size=8))
 def test_it_does_not_matter_how_a_section_was_streamed(pieces: list[str]) -> None:
-    unrepeated = Unrepeated(SAID)
+    unrepeated = RepetitionFilter(SAID)
     streamed = "".join(map(unrepeated.feed, pieces)) + unrepeated.finish(was_cut=False)
     assert streamed == section("".join(pieces))

@@ -12,8 +12,7 @@ import pytest
 import web_pages
 from web import Web, hostile_web
 
-from deep_research.reading.documents.pool import CHILDREN, Parsers
-from deep_research.reading.fetch import Fetched
+from deep_research.reading.documents.pool import CHILDREN, Parser
 from deep_research.reading.web_page import WebReader
 from deep_research.run.context import Context
 from deep_research.run.limits import Limits
@@ -27,8 +26,8 @@ def web() -> Iterator[Web]:
         yield web
 
 
-def reader_of(web: Web, parse_seconds: float = 15.5) -> WebReader:
-    limits = Limits(page_seconds=10, parse_seconds=parse_seconds)
+def reader_of(web: Web, parse_seconds: float = 60.5) -> WebReader:
+    limits = Limits(page_seconds=60, parse_seconds=parse_seconds)
     return WebReader(Context(allow_private=(web.place,), robots=False, limits=limits))
 
 
@@ -66,19 +65,15 @@ async def test_many_readers_share_a_few_children_and_later_ones_use_them_again(w
     assert children() == waiting
 
 
-async def test_children_that_nobody_needs_end() -> None:
-    page = Fetched("https://a.example/", "html", "", b"<p>The lamp was lit in 1844.</p>")
-    parsers, before = Parsers(15.25, 1_000_000, idle_seconds=0.0), children()
-    parsers.open()
-    assert (await parsers.parse(page, "page")).text == "The lamp was lit in 1844."
-    assert children() == before + 1
-    parsers.close()
-    async with asyncio.timeout(60):
-        while children() > before:
-            await asyncio.sleep(0.01)
-    parsers.open()
-    assert (await parsers.parse(page, "page")).text, "others are started"
-    parsers.close()
+def test_children_that_nobody_needs_end_and_others_are_started_when_they_are_needed() -> None:
+    page, before = b"<p>The lamp was lit in 1844.</p>", children()
+    with Parser(15.25, 1_000_000, workers=1, idle_seconds=0.5) as parser:
+        for _ in range(2):
+            assert parser.parse(page, "page.html").text == "The lamp was lit in 1844."
+            (worker,) = parser._workers
+            assert worker._process is not None
+            assert worker._process.wait(60) == 0
+    assert children() == before
 
 
 async def test_a_reader_that_closes_leaves_the_others_reading(web: Web) -> None:

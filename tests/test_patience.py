@@ -16,7 +16,7 @@ from patient import MODEL, Caller, at, scripted
 from typing_extensions import TypedDict
 
 from deep_research.models.faults import AnswerBroken, AnswerSilent
-from deep_research.models.patience import KEPT, Patience, patience_of
+from deep_research.models.retries import KEPT, RetryBudget, retry_budget_of
 from deep_research.run.limits import Limits
 
 
@@ -33,7 +33,7 @@ async def test_a_wait_is_kept_as_told_and_shown(monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.fault(1)
 async def test_a_wait_takes_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    patience = Patience(Limits(), chance=lambda: 0.0)
+    patience = RetryBudget(Limits(), chance=lambda: 0.0)
     with openai_server([fail(429, retry_after=0.6), say("Yes.")]) as server:
         start = at(server.url, monkeypatch)
         async for _ in patience.stream(start, MODEL, may_repeat=lambda: False, on_wait=lambda *_: None):
@@ -179,12 +179,12 @@ class Asks(TypedDict, total=False):
     question: Annotated[str, lambda _, latest: latest]
 
 
-async def budgets_of_a_run(*questions: str) -> list[Patience]:
+async def budgets_of_a_run(*questions: str) -> list[RetryBudget]:
     """What each call of one run of a graph gets, some of them in a graph within."""
-    found: list[Patience] = []
+    found: list[RetryBudget] = []
 
     async def call(state: Asks) -> Asks:
-        found.append(patience_of(state["question"], Limits()))
+        found.append(retry_budget_of(state["question"], Limits()))
         return {}
 
     inner = StateGraph(Asks)
@@ -203,7 +203,7 @@ async def test_a_question_has_one_budget_in_each_run_of_a_graph() -> None:
     assert first is again
     assert other is not first
     assert (await budgets_of_a_run("a"))[0] is not first
-    assert patience_of("a", Limits()) is not patience_of("a", Limits()), "no graph, no run"
+    assert retry_budget_of("a", Limits()) is not retry_budget_of("a", Limits()), "no graph, no run"
 
 
 async def test_of_many_runs_those_last_used_keep_their_budget() -> None:

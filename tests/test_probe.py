@@ -12,7 +12,8 @@ from langchain_core.language_models import BaseChatModel, GenericFakeChatModel
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage
 from langchain_core.runnables import Runnable
 
-from deep_research.models.ladder.probe import Check, Choice, check_model, choose_rung
+from deep_research.models.ladder.probe import Check, check_model, find_ability
+from deep_research.models.ladder.rungs import Ability
 from deep_research.models.scripted import ScriptedChatModel, call, calls
 
 NATIVE = calls(call("save_word", word="Amber"))
@@ -20,6 +21,7 @@ JSON = '{"calls": [{"name": "save_word", "arguments": {"word": "amber"}}]}'
 TAGS = '<tool name="save_word">{"word": "amber"}</tool>'
 PROSE = "I saved the word amber for you."
 THINKING = AIMessage("<think>The user wants", response_metadata={"finish_reason": "length"})
+NO_ABILITY = Ability()
 ANSWERS = ["I am a model.", "42"]
 
 
@@ -29,8 +31,8 @@ async def ask(model: Runnable[Any, Any], messages: Sequence[AnyMessage]) -> AIMe
     return message
 
 
-async def chosen(model: BaseChatModel) -> Choice:
-    return await choose_rung(model, ask)
+async def chosen(model: BaseChatModel) -> Ability:
+    return await find_ability(model, ask) or NO_ABILITY
 
 
 def refusal(message: str, status: int = 400) -> openai.APIStatusError:
@@ -64,7 +66,7 @@ NO_GRAMMAR = refusal("Failed to parse grammar", 500)
 async def test_the_first_rung_that_works_is_chosen(replies: list[Any], rung: str | None) -> None:
     model = ScriptedChatModel(replies=replies)
     choice = await chosen(model)
-    assert choice.rung == rung
+    assert (choice.rung if choice is not NO_ABILITY else None) == rung
     assert len(replies) == len(model.calls)
     assert [entry.tools for entry in model.calls] == [("save_word",), (), (), ()][: len(replies)]
     assert all(entry.settings["max_tokens"] <= 200 for entry in model.calls)
@@ -108,7 +110,7 @@ async def test_calls_can_be_made_in_the_callers_own_way() -> None:
         answer: AIMessage = await model.ainvoke(list(messages))
         return answer
 
-    await choose_rung(ScriptedChatModel(replies=[PROSE, JSON]), patient)
+    await find_ability(ScriptedChatModel(replies=[PROSE, JSON]), patient)
     assert seen == [2, 2]
 
 
@@ -163,7 +165,7 @@ async def test_a_server_that_hides_that_it_cut_an_answer_off_is_found() -> None:
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        ("<think>17 + 25</think>42", "told from the text by their tags"),
+        ("<think>17 + 25</think>42", "separate them from the text"),
         ("17 + 25\n</think>\n42", "only once they are whole"),
     ],
 )

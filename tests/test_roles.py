@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage
 from pydantic import BaseModel
 
-from deep_research.models.extractive import ExtractiveChatModel
-from deep_research.models.facts import Document, Facts, Found, Learned
+from deep_research.models.extractive.chat import ExtractiveChatModel
+from deep_research.models.request import Document, Facts, Found, Learned
 from deep_research.run import tool_names
 from deep_research.run.context import Role
 from deep_research.tools.control import tool_schema

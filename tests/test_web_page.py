@@ -33,7 +33,7 @@ async def reader(web: Web) -> AsyncIterator[WebReader]:
 
 
 def context_for(web: Web, **limits: Any) -> Context:
-    return Context(allow_private=(web.place,), robots=False, limits=Limits(**{"page_seconds": 10, **limits}))
+    return Context(allow_private=(web.place,), robots=False, limits=Limits(**{"page_seconds": 60, **limits}))
 
 
 async def refusal(reader: WebReader, address: str) -> str:

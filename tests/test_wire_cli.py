@@ -11,9 +11,9 @@ import pytest
 from command import Ended
 from openai_server import Received, Reply, fail, use
 from search_api import closed_port
-from server import PAUSE
+from server import PAUSE, SECONDS
 from wire import FACTS, QUESTION, role_of
-from wire_desk import HELD_SECONDS, KEYS, MODEL_KEY, Point, WireDesk, wire_desk
+from wire_desk import KEYS, MODEL_KEY, Point, WireDesk, wire_desk
 
 WRONG_KEY = "sk-wrong-CANARY-9876543210"
 NOTHING = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "TAVILY_API_KEY", "DEEP_RESEARCH_MODELS")
@@ -131,7 +131,7 @@ def interrupted(desk: WireDesk, *arguments: str) -> Ended:
             assert process.poll() is None
             time.sleep(PAUSE)
         os.killpg(process.pid, signal.SIGINT)
-        out, err = process.communicate(timeout=HELD_SECONDS / 2)
+        out, err = process.communicate(timeout=SECONDS)
         with pytest.raises(ProcessLookupError):
             os.killpg(process.pid, 0)
     return Ended(process.returncode, out, err)

@@ -77,7 +77,6 @@ FORMS: dict[str, tuple[str, Asked]] = {
         r'think_tool(reasoning="50\% of it")',
         [("think_tool", {"reasoning": r"50\% of it"})],
     ),
-    "python over lines of text": ('think_tool(reasoning="one\ntwo")', [("think_tool", {"reasoning": "one\ntwo"})]),
     "name alone": ("`generate_report`", REPORT),
     "name alone with brackets": ("generate_report()", REPORT),
     "steps": (f"Action: internal_search\nAction Input: {WRITTEN}", ONE),
@@ -90,10 +89,6 @@ FORMS: dict[str, tuple[str, Asked]] = {
     "qwen coder": (
         '<tool_call>\n<function=internal_search>\n<parameter=queries>\n["a b", "c"]\n</parameter>\n</function>\n'
         "</tool_call>",
-        ONE,
-    ),
-    "parameter for each entry": (
-        "<function=internal_search><parameter=queries>a b</parameter><parameter=queries>c</parameter></function>",
         ONE,
     ),
     "function with an object": (f"<function=internal_search>{WRITTEN}</function>", ONE),

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from shelf import Place
 
-from deep_research.evidence.text.likeness import rarity
+from deep_research.evidence.text.similarity import rarity
 from deep_research.evidence.text.words import plain_run
 from deep_research.library.candidates import Candidate
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import web_pages
 
-STARTING_SECONDS = 10.0
+STARTING_SECONDS = 60.0
 
 
 class Request(NamedTuple):

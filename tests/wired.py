@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, Huma
 from openai_server import OpenAIServer, Reply, openai_server
 
 from deep_research.models.deltas import whole_message
-from deep_research.models.faults import in_our_words
+from deep_research.models.faults import explain
 from deep_research.models.resolve import resolve_model
 from deep_research.run.context import Context
 from deep_research.run.errors import DeepResearchError
@@ -97,7 +97,7 @@ async def error_of(reply: Reply, monkeypatch: pytest.MonkeyPatch, **settings: An
 
 def told(error: Exception) -> DeepResearchError:
     """The error as the user reads it: one line without the key."""
-    ours = in_our_words(error, "planner", "fake-1")
+    ours = explain(error, "planner", "fake-1")
     assert ours is not None
     text = str(ours)
     assert text.startswith("The planner's model 'fake-1'")

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from pydantic import BaseModel, ConfigDict
 
-from ..evidence.text.mixing import distinct, in_turn
+from ..evidence.text.ranking import distinct, interleave
 from ..library.library import Library
 from ..library.shelf import Passage
 from ..run import tool_names
@@ -52,7 +52,7 @@ class InternalSearch:
 
     def _hits(self, queries: list[str]) -> tuple[Hit, ...]:
         results = [self._library.follow(query, self._limits.max_results) for query in queries]
-        best = distinct(in_turn(results), lambda passage: (passage.source.key, passage.start))[
+        best = distinct(interleave(results), lambda passage: (passage.source.key, passage.start))[
             : self._limits.max_results
         ]
         texts = {source.address: self._text(source.address) for source in {passage.source for passage in best}}

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from langchain_core.messages import AnyMessage
 
-from ..evidence.text.stems import bare, token
+from ..evidence.text.stems import bare, index_term
 from ..evidence.text.words import STOP_WORDS, UNSPACED, everyday_words
 from ..library.library import Library
 from ..library.roots import SCHEME
@@ -269,7 +269,7 @@ def _words_in(text: str, language: str) -> Words:
 
 
 def _stems(word: str, language: str) -> tuple[str, ...]:
-    return (token(word, ""), token(word, language)) if language else (token(word, ""),)
+    return (index_term(word, ""), index_term(word, language)) if language else (index_term(word, ""),)
 
 
 def _visible(text: str) -> str:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from pydantic import BaseModel, ConfigDict
 
 from ..evidence.citations.numbering import source_key
-from ..evidence.text.mixing import distinct, in_turn
+from ..evidence.text.ranking import distinct, interleave
 from ..records.sources import Source
 from ..run import tool_names
 from ..run.concurrency import together
@@ -104,8 +104,8 @@ class WebSearch:
         return _Answer(engine, query, shown, is_empty=not found)
 
     async def _hits(self, queries: Iterable[str], answers: Iterable[_Answer]) -> tuple[Hit, ...]:
-        by_query = [in_turn(answer.found for answer in answers if answer.query == query) for query in queries]
-        best = distinct(in_turn(by_query), lambda found: source_key(found.address))
+        by_query = [interleave(answer.found for answer in answers if answer.query == query) for query in queries]
+        best = distinct(interleave(by_query), lambda found: source_key(found.address))
         most = self._context.limits.max_web_results
         hits = [_hit(found, await self._addresses.key(found.address)) for found in best[:most]]
         return tuple(distinct(hits, lambda hit: hit.source.key))

@@ -9,9 +9,9 @@ from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from langchain_core.messages.tool import tool_call
 
 from ..evidence.checking.source_text import SourceText
-from ..evidence.memory.learned import in_view, merged_by_source, thoughts
+from ..evidence.memory.learned import fitting_learnings, merged_by_source, thoughts
 from ..evidence.memory.notes import WITHHELD
-from ..evidence.memory.observations import Compared, compared, insights, relevance
+from ..evidence.memory.observations import ConfirmedPair, confirmed_contradictions, insights, relevance
 from ..records.plan import Fact, Learning, Observation
 from ..records.report import Report
 from ..records.sources import Source
@@ -119,33 +119,33 @@ def _conclusions(state: ResearchState) -> list[str]:
         return [one.text for one in thought if one.step == thought[-1].step]
     about = state.brief.summary
     noticed = sorted((one.text for one in insights(own_observations(state))), key=lambda text: -relevance(text, about))
-    return noticed or [one.text for one in in_view([own], state.brief.summary, FIRST)[:1]]
+    return noticed or [one.text for one in fitting_learnings([own], state.brief.summary, FIRST)[:1]]
 
 
-def disagreement(state: ResearchState) -> list[Compared]:
+def disagreement(state: ResearchState) -> list[ConfirmedPair]:
     """The confirmed contradictions of the present question."""
     assert state.run is not None
-    return compared(state.memory.values(), state.learnings, state.sources, state.run.id)
+    return confirmed_contradictions(state.memory.values(), state.learnings, state.sources, state.run.id)
 
 
-def disagreement_in_thread(state: ResearchState) -> list[Compared]:
+def disagreement_in_thread(state: ResearchState) -> list[ConfirmedPair]:
     """The same of all questions of the thread, which a report may rest on."""
     questions = dict.fromkeys(one.question_id for one in state.memory.values())
-    pairs = (compared(state.memory.values(), state.learnings, state.sources, one) for one in questions)
+    pairs = (confirmed_contradictions(state.memory.values(), state.learnings, state.sources, one) for one in questions)
     return [pair for of_one in pairs for pair in of_one]
 
 
-def disagreement_of(state: ResearchState, report: Report) -> list[Compared]:
+def disagreement_of(state: ResearchState, report: Report) -> list[ConfirmedPair]:
     """What the sources of a report disagree on, also by its own check."""
     if report.audit is None:
         return disagreement(state)
     return [
-        Compared(found.claims, (state.sources[found.sources[0]], state.sources[found.sources[1]]))
+        ConfirmedPair(found.claims, (state.sources[found.sources[0]], state.sources[found.sources[1]]))
         for found in report.audit.disagreements
     ]
 
 
-def disagreement_packets(pairs: list[Compared], place: Placement) -> list[ContradictionsFound]:
+def disagreement_packets(pairs: list[ConfirmedPair], place: Placement) -> list[ContradictionsFound]:
     """The packet that tells them; nothing if there are none."""
     shown = [
         Contradiction(

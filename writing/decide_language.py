@@ -12,7 +12,7 @@ from babel import Locale, localedata
 from babel.core import get_global, parse_locale
 from langchain_core.messages import AnyMessage
 
-from ..evidence.language import language_of
+from ..evidence.language import detect_language
 from ..evidence.text.words import UNSPACED
 from ..records.research import Entry, Run
 from ..run.conversation import words_since_report
@@ -131,5 +131,5 @@ async def decide_language(wanted: str, messages: Sequence[AnyMessage], entry: En
 def _language(wanted: str, texts: Sequence[str]) -> Language | None:
     if wanted.strip():
         return named_language(wanted)
-    code = next((code for text in texts if (code := language_of(text))), "")
+    code = next((code for text in texts if (code := detect_language(text))), "")
     return named_language(code) if code else None

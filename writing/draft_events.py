@@ -12,8 +12,8 @@ from ..evidence.citations.numbering import by_number
 from ..evidence.citations.rendering import plain_citations
 from ..evidence.citations.stream import CitationStream, Cited, Piece
 from ..evidence.memory.notes import notes_of
-from ..evidence.text.reprints import Unrepeated
-from ..evidence.text.seams import Seam
+from ..evidence.text.continuation import Continuation
+from ..evidence.text.reprints import RepetitionFilter
 from ..records.report import Draft, Report
 from ..records.sources import Source
 from ..run.events.activities import activity
@@ -125,10 +125,10 @@ class ReportEvents(ProseEvents):
         self.draft = ""
         """The same, with all of the section that is being written."""
         self._heading = ""
-        self._seam, self._unrepeated = Seam("", words), None
+        self._seam, self._unrepeated = Continuation("", words), None
 
     is_report = True
-    _unrepeated: Unrepeated | None
+    _unrepeated: RepetitionFilter | None
 
     @override
     def start(self) -> MessageStart:
@@ -141,7 +141,7 @@ class ReportEvents(ProseEvents):
     def settle(self) -> None:
         """The call is over; what comes next continues the text."""
         self._take(self._seam.finish())
-        self._seam = Seam(self.draft, self.words)
+        self._seam = Continuation(self.draft, self.words)
 
     def begin_section(self, heading: str) -> None:
         """What comes next is a section with this heading, if it says anything that the text so far does not.
@@ -151,9 +151,9 @@ class ReportEvents(ProseEvents):
         breaks = len(self.raw) - len(self.raw.rstrip("\n"))
         gap = "\n" * max(0, 2 - breaks) if self.raw else ""
         self._heading = f"{gap}## {heading}\n\n" if heading else ""
-        self._unrepeated = Unrepeated(self.raw)
+        self._unrepeated = RepetitionFilter(self.raw)
         self.draft = self.raw + self._heading
-        self._seam = Seam(self.draft, self.words)
+        self._seam = Continuation(self.draft, self.words)
 
     def end_section(self, *, was_cut: bool) -> None:
         """The section is over; of one that `was_cut` off, the last sentence is left out."""

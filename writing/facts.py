@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage, AnyMessage
 
 from ..library.library import Library
 from ..library.shelf import Passage
-from ..models.facts import Document, Facts, Found, Learned
+from ..models.request import Document, Facts, Found, Learned
 from ..models.resolve import is_extractive
 from ..records.plan import Learning
 from ..records.sources import Source

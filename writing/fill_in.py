@@ -11,8 +11,7 @@ from pydantic import ValidationError
 
 from ..evidence.memory.notes import WITHHELD
 from ..models.ask import ask_model
-from ..models.facts import Facts
-from ..models.request import Request
+from ..models.request import Facts, Request
 from ..prompts import render
 from ..records.research import Run, Task
 from ..run.calls import NOT_RUN, Calls, answer, call_ids, read_calls

@@ -150,9 +150,9 @@ class Desk:
         texts = [one.evidence for key in keys for one in self._texts.get(key, ())]
         found = Figures(unit.words, unit.text, unit.within, texts, is_cell=unit.is_cell)
         told: dict[str, Any] = {
-            "in no source": found.foreign(),
-            "in another unit": found.otherwise(),
-            "the other way than": found.against_itself(),
+            "in no source": found.missing(),
+            "in another unit": found.in_other_unit(),
+            "the other way than": found.wrong_direction(),
             "reckoned": found.reckoned(),
         }
         return {words: figures for words, figures in told.items() if figures}

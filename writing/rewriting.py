@@ -9,15 +9,14 @@ from typing import Any, NamedTuple
 
 from ..evidence.checking.source_text import SourceText
 from ..evidence.checking.units import Unit, units_of
-from ..evidence.checking.verification import SAID_ELSEWHERE, Verifier
+from ..evidence.checking.verification import Verifier
 from ..evidence.citations.citing import Edit, numbered_draft, with_edits
 from ..evidence.citations.markers import Marker
 from ..evidence.citations.sanitizing import sanitized
 from ..evidence.citations.scanner import scan
 from ..evidence.language import is_written_in
-from ..evidence.text.cues import UNSURE
 from ..evidence.text.sentences import LINE_MARK
-from ..evidence.text.words import stems, tokens
+from ..evidence.text.words import UNSURE, stems, tokens
 from ..models.resolve import is_extractive, profile_of
 from ..records.report import ClaimCheck, Draft, Repair
 from ..records.sources import Source
@@ -295,5 +294,5 @@ def _reasons(said: Judgement) -> tuple[str, ...]:
         return ()
     if said.verdict == "contradicted" and said.words:
         return (f"the source says: {said.words}",)
-    words = {"contradicted": "the source says something else", "wrong_source": SAID_ELSEWHERE}
+    words = {"contradicted": "the source says something else", "wrong_source": "another source says so"}
     return (words.get(said.verdict, "the source does not say so"),)

@@ -10,8 +10,8 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.messages.tool import tool_call
 from langgraph.runtime import Runtime
 
-from ..evidence.memory.learned import facts_of, in_view, is_confident, plain_fact
-from ..evidence.memory.observations import answers, open_gaps
+from ..evidence.memory.learned import facts_of, fitting_learnings, is_confident, without_markers
+from ..evidence.memory.observations import close_gap, open_gaps
 from ..records.base import short_hash
 from ..records.channels import Value
 from ..records.plan import Learning, Observation, PlanStep, StepOutcome, Suggestion, last_verdict
@@ -82,7 +82,7 @@ def given_to(task: StepTask) -> str:
 def knowledge_of(state: StepState, limits: Limits) -> str:
     """All that a step knows by now, as a model reads it."""
     step = state.task.step
-    learnings = in_view([list(state.learnings.values()), state.task.known], step.task, limits.memory_tokens)
+    learnings = fitting_learnings([list(state.learnings.values()), state.task.known], step.task, limits.memory_tokens)
     return known(
         title=step.title,
         task=step.task,
@@ -202,7 +202,7 @@ def learned_in(form: RecordRound, state: StepState, shown: Iterable[int]) -> Lea
     # Only something that was learned can answer.
     for number in form.answered_gaps if facts else ():
         if 0 < number <= len(open_now):
-            closed = answers(open_now[number - 1], noted, task.cycle, task.step.id, state.iteration)
+            closed = close_gap(open_now[number - 1], noted, task.cycle, task.step.id, state.iteration)
             memory |= {one.key: one for one in closed}
     return Learned(learnings, memory)
 
@@ -231,7 +231,7 @@ def judged_by(form: Judged) -> Judgement:
 
 def _learned(fact: LearnedFact, state: StepState, shown: Collection[int] = ()) -> list[Learning]:
     """The fact as its source has it, and as the others do that were `shown`."""
-    task, text = state.task, plain_fact(fact.text)
+    task, text = state.task, without_markers(fact.text)
     documents = dict.fromkeys([fact.document, *(one for one in fact.also if one in shown)])
     keys = [state.keys[number - 1] for number in documents]
     return [Learning(text=text, source=key, step=task.step.id, question_id=task.question_id) for key in keys]

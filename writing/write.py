@@ -13,9 +13,9 @@ from ..evidence.citations.document import PlannedSection, read_outline
 from ..evidence.citations.numbering import by_number
 from ..evidence.citations.stream import cited_numbers
 from ..evidence.memory.notes import missing_of
-from ..evidence.memory.observations import in_words, open_gaps
-from ..evidence.text.seams import joined
-from ..evidence.text.shrink import cited_sentences
+from ..evidence.memory.observations import contradiction_line, open_gaps
+from ..evidence.text.continuation import join_continuation
+from ..evidence.text.sentences import cited_sentences
 from ..models.ask import ask_model
 from ..models.request import Request
 from ..models.resolve import profile_of
@@ -108,7 +108,7 @@ def _reminder(state: ResearchState, context: Context, asked: Asked, draft: str, 
         sources=_sources_told(state),
         gaps=fence("\n".join(missing)) if missing else "",
         earlier_gaps=fence("\n".join(earlier)) if earlier else "",
-        contradictions=fence("\n".join(map(in_words, pairs))) if pairs else "",
+        contradictions=fence("\n".join(map(contradiction_line, pairs))) if pairs else "",
     )
 
 
@@ -278,7 +278,7 @@ async def write_unheard(request: Request, context: Context, events: CallEvents) 
     for _ in range(1 + context.limits.max_continuations):
         messages = [*request.messages, *(go_on(text) if text else ())]
         reply = await ask_model(request._replace(messages=messages), context, quiet)
-        text = joined(text, reply.message.text)
+        text = join_continuation(text, reply.message.text)
         was_cut = was_cut_off(reply.message)
         if not was_cut:
             break

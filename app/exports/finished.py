@@ -15,7 +15,7 @@ from ...evidence.citations.labels import Labels
 from ...evidence.citations.rendering import link_to, shown_title
 from ...evidence.citations.sanitizing import commonmark, sanitized
 from ...evidence.memory.notes import notes_of
-from ...evidence.memory.observations import Compared
+from ...evidence.memory.observations import ConfirmedPair
 from ...evidence.text.sentences import sentences_of
 from ...records.report import Audit, CitedPassage, ClaimCheck, ClaimVerdict, Report
 from ...records.sources import Source
@@ -187,7 +187,7 @@ class Finished(NamedTuple):
     """Its sources in the order of their numbers."""
     notes: Sequence[str]
     """What a reader should know about the run, apart from what the audit lists."""
-    contradictions: Sequence[Compared]
+    contradictions: Sequence[ConfirmedPair]
     """Claims of its sources that cannot both hold."""
     was_researched: bool
     """Whether any source was found at all."""

@@ -8,7 +8,6 @@ from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
 
-from ..text.cues import SIGNS, UNITS, VAGUE
 from ..text.words import UNSPACED, month_names, root, tokens, word_tables
 
 _PIECE = re.compile(
@@ -63,12 +62,19 @@ def key_of(word: str) -> str:
 
 _WORDS = word_tables(__package__)
 
-_SMALL = _WORDS["small"]
-SMALL = {word: int(line.split()[0]) for line in _SMALL.strip().splitlines() for word in line.split()[1:]}
-"""Small numbers in words; some words mean something else as well and count only in lower case."""
-_POWERS = _WORDS["powers"]
-POWERS = {word: int(line.split()[0]) for line in _POWERS.strip().splitlines() for word in line.split()[1:]}
-"""Words behind a number that multiply it, each with its power of ten."""
+VAGUE = frozenset(_WORDS["vague"].split())
+"""Words before a number that make it a rough one."""
+
+
+def _by_word(lines: str) -> dict[str, str]:
+    """Return the first word of its line for each word."""
+    return {word: line.split()[0] for line in lines.strip().splitlines() for word in line.split()}
+
+
+SMALL = {word: int(number) for word, number in _by_word(_WORDS["small"]).items()}
+"""Small numbers in words; some words have another meaning too and count only in lower case."""
+POWERS = {word: int(power) for word, power in _by_word(_WORDS["powers"]).items()}
+"""Words after a number that multiply it, each with its power of ten."""
 
 MONTHS = month_names(("en", "de", "fr", "es"), ("en", "de"))
 """Names of months that a claim may write: short ones of other languages are words of these, as the Spanish "ago"."""
@@ -80,17 +86,12 @@ ORDINAL_ENDINGS = frozenset({"st", "nd", "rd", "th"})
 """What makes a place in an order of a number."""
 
 
-def _listed(lines: str) -> dict[str, str]:
-    return {word: line.split()[0] for line in lines.strip().splitlines() for word in line.split()}
-
-
-_MORE_UNITS = _WORDS["more_units"]
-_MONEY = _WORDS["money"]
-MONEY = _listed(_MONEY)
+UNITS = _by_word(_WORDS["measures"])
+"""Common units as they are written, and people, each with the word that stands for it."""
+MONEY = _by_word(_WORDS["money"])
 """Currencies as they are written, each with the word that stands for it; crowns are those of all countries."""
-_PLAIN = UNITS | _listed(_MORE_UNITS) | MONEY | {"fahrenheit": "fahrenheit"}
-
-_DIMENSIONS = _listed(_WORDS["dimensions"])
+_PLAIN = UNITS | _by_word(_WORDS["more_units"]) | MONEY | {"fahrenheit": "fahrenheit"}
+_DIMENSIONS = _by_word(_WORDS["dimensions"])
 _LENGTHS = {"metre", "kilometre", "centimetre", "millimetre", "decimetre", "mile", "foot", "inch", "yard"}
 
 
@@ -104,7 +105,7 @@ def _with_dimensions() -> dict[str, str]:
 
 MEASURES = _PLAIN | _with_dimensions()
 """Units as they are written, each with the one that stands for it."""
-UNIT_SIGNS = SIGNS | {"‰": "per mille"}
+UNIT_SIGNS = {"%": "percent", "‰": "per mille", "$": "dollar", "€": "euro", "£": "pound", "°": "degree"}
 """Signs of units; ¥ is that of two."""
 
 

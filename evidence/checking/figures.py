@@ -1,4 +1,4 @@
-"""Figures of a statement that its sources give otherwise, or do not give at all."""
+"""Compares the figures of a claim with those of its sources: given, computable, in another unit, or absent."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .amounts import (
 from .source_text import Evidence
 
 NEAREST = 2
-"""Windows of each source whose figures a statement may be reckoned from."""
+"""Windows of each source from whose figures one may be computed."""
 FACTORS = (1e3, 1e6, 1e9, 100.0, 60.0, 24.0, 12.0, 7.0)
 """By which units of one quantity differ: thousands and millions, hundredths, minutes, hours, months, days of a week."""
 SUMMED = (3, 4)
@@ -37,45 +37,42 @@ _ENDS = {"from": frozenset({"from", "von", "de"}), "to": frozenset({"to", "auf",
 _HAS_DIGIT = re.compile(r"\d")
 PERIODS = frozenset({"hour", "day", "week", "month", "year", "decade", "century"})
 _BY = frozenset({"per", "a", "an", "each", "every", "pro", "je", "par"})
-_PARTS = re.compile(
-    r"hal(?:f|ve|b)|third|quarter|fifth|drittel|viertel|doubl|twice|tripl|moitié|tiers\b|quart\b", re.IGNORECASE
-)
-_OF_PARTS = (50.0, 25.0, 75.0, 100 / 3, 200 / 3, 20.0, 40.0, 60.0, 80.0, 100.0, 200.0, 300.0)
-"""Per cent that are said so, or by twice and three times."""
 COUNTED = 32
-"""Whole numbers without a unit below this are left alone: they count what is listed, or belong to a name."""
-ROUGH = 0.15
-"""How far a rough number may be from what it stands for, as a share of that."""
+"""Whole numbers below this without a unit are ignored: they count what is listed, or belong to a name."""
 NEAR, BESIDE = 40, 20
-"""Figures near by, and in the same sentence, from which one may be reckoned."""
+"""Figures near by, and in the same sentence, from which one may be computed."""
 
 
 class Figures:
-    """The figures of a statement beside those of its sources."""
+    """The figures of a claim and of its sources."""
 
-    def __init__(self, statement: str, about: str, within: str, sources: Sequence[Evidence], *, is_cell: bool) -> None:
-        """`about`: the statement with what it needs to be understood; `within`: the sentence that it is a part of.
+    def __init__(self, claim: str, about: str, within: str, sources: Sequence[Evidence], *, is_cell: bool) -> None:
+        """Read the figures.
 
-        `is_cell`: whether it is the cell of a table, which is given and never reckoned but for its unit.
+        Args:
+            claim: Its own words.
+            about: The claim with the words it needs to be understood.
+            within: The sentence that it is a part of.
+            sources: The texts that it cites.
+            is_cell: Whether it is a cell of a table; the figure of a cell is never computed, but for its unit.
         """
-        self._statement = statement
+        self._claim = claim
         self._is_cell = is_cell
         self._sources = sources
-        self._own = {raw: one for raw, one in _figures(statement) if one.unit != "ordinal"}
+        self._own = {raw: one for raw, one in _figures(claim) if one.unit != "ordinal"}
         self._beside = [one for _, one in _figures(within) if one.values][:BESIDE]
         titles = [one for source in sources for _, one in _figures(source.title)]
         self._given = [one.amount for source in sources for one in source.amounts if one.amount] + titles
-        near = [words for source in sources for words in _near(about, source)]
+        near = (words for source in sources for words in _near(about, source))
         self._near = [one for words in near for _, one in _figures(words) if one.values][:NEAR]
-        self._has_parts = any(map(_PARTS.search, near))
         dated = {time.first for one in titles for time in one.times} - {0}
         self._years = {year + step for year in dated for step in (-1, 0, 1)}
         """Years of which a source may speak as this, last and next year."""
 
-    def otherwise(self) -> list[str]:
-        """Return those that the sources give in another unit, or by something else: a month, not a year."""
+    def in_other_unit(self) -> list[str]:
+        """Return the figures that the sources give in another unit, or per something else: per month, not per year."""
         found = [raw for raw, amount in self._own.items() if self._has_other_unit(amount)]
-        mine = [one for one in _rates(self._statement) if one[1]]
+        mine = [one for one in _rates(self._claim) if one[1]]
         theirs = [one for source in self._sources for one in _rates(source.text)] if mine else []
         for amount, (base, *_), raw in mine:
             bases = [words for one, words, _ in theirs if one.unit == amount.unit and counts_as(one, amount)]
@@ -84,9 +81,9 @@ class Figures:
                 found.append(raw)
         return found
 
-    def against_itself(self) -> str:
-        """Return the word that says the other way than its figures go (rose from 7.9 to 7.2); empty if none does."""
-        pieces = pieces_of(self._statement)
+    def wrong_direction(self) -> str:
+        """Return the verb that the claim's own figures contradict, as in "rose from 7.9 to 7.2"; empty if none."""
+        pieces = pieces_of(self._claim)
         turns = [piece.raw for piece in pieces if piece.word in RISING | FALLING]
         amounts = [one for one in amounts_of(pieces) if one.values and not one.times and one.unit != "ordinal"]
         ends = [[one for one in amounts if _before(one, pieces) in words] for words in _ENDS.values()]
@@ -97,16 +94,16 @@ class Figures:
         is_change = first.unit in ("", last.unit) and _value(first) != _value(last)
         return turns[0] if is_change and is_up != is_said_up else ""
 
-    def foreign(self) -> list[str]:
-        """Return those that no source gives and that do not follow from what stands near by in them.
+    def missing(self) -> list[str]:
+        """Return the figures that no source gives and that cannot be computed from figures near by.
 
-        A sum, a difference, a product, a ratio, a share or a change of two figures follows, and so does another unit.
-        Numbers written as words are left alone: they count what is listed.
+        Computed are sums, differences, products, ratios, shares and changes of two figures, sums of up to four, and
+        other units. Numbers in words are ignored: they count what is listed.
         """
-        return [raw for raw, amount in self._own.items() if self._is_foreign(raw, amount)]
+        return [raw for raw, amount in self._own.items() if self._is_missing(raw, amount)]
 
     def reckoned(self) -> dict[str, str]:
-        """Return those that no source gives and that follow, each with one way to reckon it, as 25: 100 × 12 / 48."""
+        """Return the figures that can only be computed, each with one way to do so, as 25: 100 × 12 / 48."""
         new = {raw: one for raw, one in self._own.items() if _HAS_DIGIT.search(raw) and not self._is_given(one)}
         return {raw: how for raw, one in new.items() if one.values and (how := self._how(one))}
 
@@ -120,28 +117,21 @@ class Figures:
     def _is_given(self, amount: Amount) -> bool:
         return any(counts_as(one, amount) if amount.values else says(one, amount) for one in self._given)
 
-    def _is_foreign(self, raw: str, amount: Amount) -> bool:
+    def _is_missing(self, raw: str, amount: Amount) -> bool:
         if self._is_given(amount):
             return False
         if amount.times:
             return self._is_of_another_year(amount)
-        if not _HAS_DIGIT.search(raw) or self._is_left_alone(amount):
-            return False
-        return not self._how(amount) and not (self._has_parts and any(_is(amount, part) for part in _OF_PARTS))
-
-    def _is_left_alone(self, amount: Amount) -> bool:
-        """Whether it is a rough number near one that is given, or a small count."""
-        if amount.is_rough and any(_are_near(amount, one) for one in self._given):
-            return True
-        return not (amount.unit or self._is_cell) and _value(amount).is_integer() and _value(amount) < COUNTED
+        is_count = not (amount.unit or self._is_cell) and _value(amount).is_integer() and _value(amount) < COUNTED
+        return bool(_HAS_DIGIT.search(raw)) and not is_count and not self._how(amount)
 
     def _how(self, amount: Amount) -> str:
-        """How a figure follows from others; empty if it does not."""
+        """Return one way to compute a figure from others; empty if there is none."""
         others = [one for one in self._beside if one.values != amount.values]
-        reckoned = () if self._is_cell else _reckoned(others)
-        if how := _found(amount, reckoned) or _found(amount, _converted(self._near, "")):
+        computed = () if self._is_cell else _computed(others)
+        if how := _found(amount, computed) or _found(amount, _converted(self._near, "")):
             return how
-        return "" if self._is_cell else _found(amount, _reckoned([*others, *self._near]))
+        return "" if self._is_cell else _found(amount, _computed([*others, *self._near]))
 
     def _is_of_another_year(self, amount: Amount) -> bool:
         """Whether no source names the year of a date, or one names its month, but in other years only."""
@@ -167,9 +157,9 @@ def _before(amount: Amount, pieces: Sequence[Piece]) -> str:
     return pieces[place].word if place >= 0 else ""
 
 
-def _near(statement: str, source: Evidence) -> Iterator[str]:
+def _near(claim: str, source: Evidence) -> Iterator[str]:
     """The places of a source that share most with a statement."""
-    for number in source.windows.best(statement, NEAREST):
+    for number in source.windows.best(claim, NEAREST):
         window = source.windows.windows[number]
         yield source.text[window.start : window.end]
 
@@ -177,10 +167,6 @@ def _near(statement: str, source: Evidence) -> Iterator[str]:
 def _value(amount: Amount) -> float:
     """What a number is; of two readings the one with groups of digits."""
     return amount.values[-1]
-
-
-def _are_near(amount: Amount, other: Amount) -> bool:
-    return bool(other.values) and abs(_value(amount) - _value(other)) <= ROUGH * abs(_value(other))
 
 
 def _differ(amounts: Sequence[Amount], other: Amount) -> bool:
@@ -196,7 +182,7 @@ def _converted(amounts: Iterable[Amount], unit: str) -> Iterator[tuple[float, st
                 yield _value(one) / factor, f"{_value(one):g} / {factor:g}"
 
 
-def _reckoned(amounts: Iterable[Amount]) -> Iterator[tuple[float, str]]:
+def _computed(amounts: Iterable[Amount]) -> Iterator[tuple[float, str]]:
     values = sorted({_value(one) for one in amounts if one.values})
     yield from ((100 - one, f"100 - {one:g}") for one in values)
     for one, other in permutations(values, 2):
@@ -211,9 +197,9 @@ def _reckoned(amounts: Iterable[Amount]) -> Iterator[tuple[float, str]]:
         yield from ((sum(some), " + ".join(f"{one:g}" for one in some)) for some in combinations(values[:MOST], count))
 
 
-def _found(amount: Amount, reckoned: Iterable[tuple[float, str]]) -> str:
-    """How an amount is reckoned, by the first that comes to it; empty if none does."""
-    return next((how for value, how in reckoned if _is(amount, value)), "")
+def _found(amount: Amount, computed: Iterable[tuple[float, str]]) -> str:
+    """Return the first computation that gives the amount; empty if none does."""
+    return next((how for value, how in computed if _is(amount, value)), "")
 
 
 def _is(amount: Amount, value: float) -> bool:

@@ -50,18 +50,18 @@ class Windows:
         """The text itself."""
         self.windows = tuple(_cut(text))
         """Its places, in order."""
-        self._keys = [words_and_figures(f"{one.head} {text[one.start : one.end]}") for one in self.windows]
+        self._keys = [_words_and_figures(f"{one.head} {text[one.start : one.end]}") for one in self.windows]
         self._counts = Counter(key for keys in self._keys for key in keys)
 
     def best(self, statement: str, most: int) -> list[int]:
         """Return the numbers of the windows that share most with a statement, the best first."""
-        wanted = words_and_figures(statement)
+        wanted = _words_and_figures(statement)
         worths = {number: self._worth(wanted & keys) for number, keys in enumerate(self._keys)}
         return sorted((one for one in worths if worths[one]), key=lambda one: -worths[one])[:most]
 
-    def share(self, statement: str) -> float:
-        """Return how much of a statement its best window holds, from 0 to 1: stems of its words, and its figures."""
-        wanted = words_and_figures(statement)
+    def share(self, claim: str) -> float:
+        """Return how much of a claim its best window holds, from 0 to 1: stems of its words, and its figures."""
+        wanted = _words_and_figures(claim)
         return max((len(wanted & keys) / len(wanted) for keys in self._keys if wanted), default=0.0)
 
     def shown(self, numbers: Iterable[int]) -> list[str]:
@@ -94,7 +94,7 @@ class Windows:
         )
 
 
-def words_and_figures(text: str) -> frozenset[str]:
+def _words_and_figures(text: str) -> frozenset[str]:
     """Return the stems of a text's words, and its figures."""
     return frozenset(stems(text)) | figures_of(text)
 
@@ -199,11 +199,6 @@ class Evidence:
     def years(self) -> frozenset[int]:
         """The years that it names."""
         return frozenset(time.first for term in self.amounts if term.amount for time in term.amount.times)
-
-
-def pairs_of(terms: Sequence[Term]) -> Iterator[tuple[str, str]]:
-    """The pairs of neighbours among the words and amounts that carry meaning."""
-    return pairwise(term.key for term in terms if term.kind not in ("stop", "negation"))
 
 
 def _passages(text: str) -> Iterator[Passage]:

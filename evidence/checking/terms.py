@@ -7,27 +7,23 @@ from functools import lru_cache
 from itertools import combinations
 from typing import NamedTuple
 
-from ..text.cues import NEGATIONS as _COUNTED
+from ..text.words import NEGATIONS as _COUNTED
 from ..text.words import STOP_WORDS, tokens, word_tables
 from .amounts import MONTHS, Amount, amounts_of, key_of, pieces_of, plain
 
 _WORDS = word_tables(__package__)
 
-_DENYING = _WORDS["denying"]
-DENYING = {word: line.split()[0] for line in _DENYING.strip().splitlines() for word in line.split()}
-"""Words that negate and can be negated themselves, each with the one that stands for its forms."""
-_MORE = _WORDS["more"]
-NEGATIONS = _COUNTED | frozenset(tokens(_MORE)) | DENYING.keys()
+NEGATIONS = _COUNTED | frozenset(tokens(_WORDS["negations"]))
 """Words that negate."""
+SOFTENING = frozenset(_WORDS["softening"].split())
+"""Words after a negation with which it denies nothing: not only."""
 CJK_NEGATIONS = ("不", "没", "沒", "未", "无", "無", "非", "ない", "않", "아니")
 """Signs that negate in writing without spaces."""
-
-_EXCLUSIVE = _WORDS["exclusive"]
 
 
 def _pairs() -> frozenset[tuple[str, str]]:
     found = set[tuple[str, str]]()
-    for line in _EXCLUSIVE.strip().splitlines():
+    for line in _WORDS["opposites"].strip().splitlines():
         sides = [{key_of(word) for word in side.split("|")} for side in line.split()]
         for one, other in combinations(sides, 2):
             found |= {pair for mine in one for theirs in other for pair in ((mine, theirs), (theirs, mine))}
@@ -36,26 +32,15 @@ def _pairs() -> frozenset[tuple[str, str]]:
 
 OPPOSITES = _pairs()
 """Stems of words that exclude each other, in both orders."""
-_PREFIXES = ("un", "in", "im", "il", "ir", "dis", "non", "anti", "mis")
-
-_LOOKING_ALIKE = _WORDS["looking_alike"]
-_ALONE = frozenset(map(key_of, _LOOKING_ALIKE.split()))
-"""Words that only look like the denial of another."""
 
 
 def are_opposite(one: str, other: str) -> bool:
-    """Whether two words exclude each other, by what they mean or by how they are made (possible, impossible)."""
-    one, other = key_of(plain(one)), key_of(plain(other))
-    if (one, other) in OPPOSITES:
-        return True
-    short, long = sorted((one, other), key=len)
-    if len(short) >= 4 and long.endswith(short) and long.removesuffix(short) in _PREFIXES:
-        return long not in _ALONE
-    return long.endswith("less") and long.removesuffix("less") in {short, short.removesuffix("ful")}
+    """Whether two words exclude each other."""
+    return (key_of(plain(one)), key_of(plain(other))) in OPPOSITES
 
 
 _ENDS = frozenset(".!?")
-COMMON = frozenset(map(key_of, word_tables(__package__)["common"].split()))
+COMMON = frozenset(map(key_of, _WORDS["common"].split()))
 """Stems of words that stand in texts of all kinds and so tell little."""
 
 
@@ -93,7 +78,7 @@ def terms_of(sentence: str) -> list[Term]:
     return terms
 
 
-def is_telling(term: Term) -> bool:
+def has_meaning(term: Term) -> bool:
     """Whether a term has a meaning of its own, and is no function word and no negation."""
     return term.kind not in ("stop", "negation")
 

@@ -1,4 +1,4 @@
-"""The parts of a report that are checked one by one: clauses with their own citations, cells of tables, sentences."""
+"""Cuts a report into the units that are checked: clauses with their own citations, cells of tables, sentences."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..citations.citing import UNKNOWN
 from ..citations.document import refusals_in
 from ..citations.markers import Marker, code_lines, settle_fences
 from ..citations.scanner import scan
-from ..memory.learned import plain_fact
+from ..memory.learned import without_markers
 from ..text.sentences import LINE_MARK, Sentence, sentences_of
 from ..text.words import tokens
 
@@ -25,27 +25,27 @@ _ROW = re.compile(r"\s*\|.*\|\s*$")
 _BAR = re.compile(r"(?<!\\)\|")
 _FIGURE = re.compile(r"\d")
 _IN_BRACKETS = re.compile(r"(?<=\s)\0+(?=\))")
-"""A citation that ends a bracket, which would not be understood without it: (calculated from [2])."""
+"""A citation at the end of a bracket, which makes no sense without it: (calculated from [2])."""
 _JOINT = re.compile(r"[ \t]*[,;:–—][ \t]*(?=\S)")
 _CLOSING = re.compile(r"[)\]]*(?:[.!?…。！？][\"'”’»)]*\s*$)?")
 _EMPHASIS = re.compile(r"[*_`]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}")
 
 
 class Unit(NamedTuple):
-    """A part of a report that is held against sources."""
+    """A part of a report that is checked against sources."""
 
     raw: str
-    """As it stands there, with its markers."""
+    """As written, with its markers."""
     start: int
     """Where it begins in the text of the report, in characters."""
     text: str
-    """Its words without markers; of a cell, those of its row's first cell and of its column's head before them."""
+    """Its words without markers; those of a cell follow its row's first cell and its column's head."""
     sources: tuple[str, ...]
-    """Keys of the sources that it cites, or that the cell of a table gets from its row or column."""
+    """Keys of the sources that it cites; a cell without a citation has those of its row or column."""
     is_cited: bool
-    """Whether it, or its row or column, has a marker, be it one that names no source."""
+    """Whether it, or its row or column, has a marker, even one that names no source."""
     sentence: str
-    """The sentence or row that it is a part of, as it stands there."""
+    """The sentence or row that it is a part of, as written."""
     sentence_start: int
     """Where that begins."""
     of_sentence: tuple[str, ...] = ()
@@ -58,7 +58,7 @@ class Unit(NamedTuple):
 
     @property
     def words(self) -> str:
-        """Its own words, of a cell without those of its row and column."""
+        """Its own words, without those of its row and column."""
         return _words(self.raw) if self.is_cell else self.text
 
     @property
@@ -73,10 +73,10 @@ class Unit(NamedTuple):
 
 
 def units_of(text: str, sources: Sequence[str]) -> list[Unit]:
-    """The units of a report that cite something or state figures; `sources`: keys by the report's numbers, from 1.
+    """Return the units of a report that cite something or state figures.
 
-    Headings, rules and heads of tables claim nothing, nor do sentences that only lead on to a list, nor those that say
-    what was sought in vain. Places are those of the text after `settle_fences`.
+    Left out are headings, rules, heads of tables, sentences that introduce a list, and those that say what was not
+    found. `sources` are the keys by the report's numbers, from 1; places are those of the text after `settle_fences`.
     """
     settled = settle_fences(text)
     refusals = refusals_in(settled)
@@ -90,10 +90,10 @@ def units_of(text: str, sources: Sequence[str]) -> list[Unit]:
 
 
 def plain_words(sentence: Sentence) -> str:
-    """The words of a sentence as it would stand in running text; empty if it is a heading or only draws a line."""
+    """Return the words of a sentence without markup; empty for a heading or a line that is only drawn."""
     if _HEADING.match(sentence.raw) or _RULE.fullmatch(sentence.raw):
         return ""
-    text = sentence.text or LINE_MARK.sub("", plain_fact(sentence.raw))
+    text = sentence.text or LINE_MARK.sub("", without_markers(sentence.raw))
     cells = [cell.strip() for cell in text.strip().strip("|").split("|")]
     return _EMPHASIS.sub("", ", ".join(cell for cell in cells if cell))
 
@@ -112,7 +112,7 @@ def _clauses(sentence: Sentence, sources: Sequence[str]) -> Iterator[Unit]:
 
 
 def _bounds(raw: str) -> list[tuple[int, int]]:
-    """Where the clauses of a sentence begin and end: each ends behind its citation, where another one follows."""
+    """Return where the clauses of a sentence begin and end: each ends after its citation, if another one follows."""
     parts = scan(raw)
     places = accumulate(len(part.raw if isinstance(part, Marker) else part) for part in parts)
     ends = [place for place, part in zip(places, parts, strict=True) if isinstance(part, Marker)]
@@ -129,7 +129,7 @@ def _bounds(raw: str) -> list[tuple[int, int]]:
 
 
 def _tables(text: str) -> Iterator[list[tuple[int, str]]]:
-    """The rows of each table with their places, its head and the rule below it among them."""
+    """Yield the rows of each table with their places, including its head and the rule below it."""
     place, rows = 0, list[tuple[int, str]]()
     lines = text.split("\n")
     for line, is_code in zip(lines, code_lines(lines), strict=True):
@@ -167,7 +167,7 @@ def _cells(rows: Sequence[tuple[int, str]], sources: Sequence[str]) -> Iterator[
 
 
 def _cut(line: str) -> Iterator[tuple[int, str]]:
-    """The cells of a row with their places in it, without the white space around them."""
+    """Yield the cells of a row with their places in it, without surrounding white space."""
     first = line.index("|") + 1
     bars = [first, *(match.end() for match in _BAR.finditer(line, first))]
     for start, end in pairwise(bars):
@@ -176,7 +176,7 @@ def _cut(line: str) -> Iterator[tuple[int, str]]:
 
 
 def _of_row(cells: Sequence[str]) -> tuple[int, ...]:
-    """The citation of a whole row, which stands in its first cell or by itself in a cell of its own."""
+    """Return the citation of a whole row: in its first cell, or alone in another one."""
     alone = [_numbers(cell) for cell in cells if _numbers(cell) and not _words(cell)]
     return alone[0] if alone else (_numbers(cells[0]) if cells else ())
 
@@ -191,7 +191,7 @@ def _keys(numbers: Sequence[int], sources: Sequence[str]) -> tuple[str, ...]:
 
 
 def _words(raw: str) -> str:
-    """The words of a part of a line, without markers, emphasis and what makes a list."""
+    """Return the words of a part of a line, without markers, emphasis and list marks."""
     parts = "".join(part if isinstance(part, str) else "\0" for part in scan(raw))
     plain = _IN_BRACKETS.sub("[…]", parts).replace("\0", "")
     return _EMPHASIS.sub("", re.sub(r"\s+([,.;:)])", r"\1", " ".join(LINE_MARK.sub("", plain).split())))

@@ -12,10 +12,10 @@ from ...records.sources import Source
 from ..checking.contradictions import contradicting
 from ..citations.scanner import KnownMarkers
 from ..editions import may_contradict
-from ..text.mixing import in_turn
+from ..text.ranking import interleave
 from ..text.sentences import Sentence, sentences_of
 from ..text.words import tokens
-from .observations import answers, gap_of, open_gaps, relevance
+from .observations import close_gap, gap_of, open_gaps, relevance
 
 CHARACTERS_PER_TOKEN = 4
 OVERHEAD = 15
@@ -36,7 +36,7 @@ def learnings_of(finding: Finding) -> list[Learning]:
     )
 
 
-def plain_fact(text: str) -> str:
+def without_markers(text: str) -> str:
     """The words of a learning in one line, without markers: what a source cites is no number of ours."""
     markers = KnownMarkers(())
     parts = [*markers.feed(" ".join(text.split())), *markers.finish()]
@@ -62,7 +62,7 @@ def merged_by_source(learnings: Iterable[Learning]) -> list[tuple[str, list[Fact
     return list(merged.items())
 
 
-def in_view(groups: Sequence[Sequence[Learning]], about: str, tokens: int) -> list[Learning]:
+def fitting_learnings(groups: Sequence[Sequence[Learning]], about: str, tokens: int) -> list[Learning]:
     """Return the learnings that fit into so many tokens, group by group, each in its order.
 
     Of a group that does not fit, each step gets a fair share: in turn its learning that bears most on what the view is
@@ -74,7 +74,7 @@ def in_view(groups: Sequence[Sequence[Learning]], about: str, tokens: int) -> li
         for one in group:
             by_step.setdefault(one.step, []).append(one)
         ranked = (sorted(of_step, key=lambda one: -relevance(one.text, about)) for of_step in by_step.values())
-        for one in in_turn(ranked):
+        for one in interleave(ranked):
             cost = OVERHEAD + len(one.text) // CHARACTERS_PER_TOKEN
             if (one.source, one.text) not in kept and cost <= tokens:
                 tokens -= cost
@@ -171,7 +171,7 @@ def notice_findings(
         for finding in findings
         for gap in open_gaps(memory.values())
         if learned[finding.id] and gap.text == finding.task and gap.question_id == finding.question_id
-        for one in answers(gap, memory.values(), finding.cycle, finding.id, 0)
+        for one in close_gap(gap, memory.values(), finding.cycle, finding.id, 0)
     ]
     learnings = {one.id: one for ones in learned.values() for one in ones}
     return learnings, {gap.key: gap for gap in (*opened, *closed)}

@@ -8,7 +8,7 @@ from ...records.plan import Observation
 from ...records.research import Action, Finding, Run
 from ...records.sources import NotRead, Source
 from ...state import ResearchState
-from .observations import open_gaps, place_of
+from .observations import open_gaps, order_of
 
 LISTED = 20
 """Things that could not be read and are named one by one."""
@@ -86,8 +86,8 @@ def redacted_notes(run: Run, findings: Iterable[Finding], further: Iterable[Acti
 def missing_of(run: Run, findings: Iterable[Finding], memory: Iterable[Observation]) -> list[str]:
     """What was looked for and not found, in order; what `gaps_of` tells with its reason is left out."""
     own = [observation for observation in memory if observation.question_id == run.id]
-    told = {finding.task for finding in findings if finding.question_id == run.id and _is_told(finding)}
-    return [gap.text for gap in sorted(open_gaps(own), key=place_of) if gap.text not in told]
+    told = {finding.task for finding in findings if finding.question_id == run.id and _has_reason(finding)}
+    return [gap.text for gap in sorted(open_gaps(own), key=order_of) if gap.text not in told]
 
 
 def gaps_of(run: Run, findings: Collection[Finding]) -> list[str]:
@@ -113,7 +113,7 @@ def gaps_of(run: Run, findings: Collection[Finding]) -> list[str]:
     ]
 
 
-def _is_told(finding: Finding) -> bool:
+def _has_reason(finding: Finding) -> bool:
     return finding.ended != "done" or finding.is_withheld or bool(finding.failures)
 
 

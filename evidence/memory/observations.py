@@ -13,7 +13,7 @@ from ...records.plan import FINAL_CHECK, Element, Learning, Observation, Observa
 from ...records.sources import Source
 from ..citations.labels import Labels
 from ..citations.rendering import plain_line, source_name
-from ..text.likeness import Meaning, components, is_same, meaning, normalised
+from ..text.similarity import Meaning, components, is_same, meaning, normalised
 from ..text.words import GENERIC_WORDS, STOP_WORDS, stem, stems, tokens
 
 PRIORITY = 0.8
@@ -51,8 +51,8 @@ def contradictions(observations: Iterable[Observation]) -> list[Observation]:
     Which of its claims a contradiction names first makes no difference.
     """
     noted = [_note(found) for found in _of_kind("contradiction", observations)]
-    firsts = [min((one.observation for one in group), key=place_of) for group in components(noted, _are_same_pair)]
-    return sorted(firsts, key=place_of)
+    firsts = [min((one.observation for one in group), key=order_of) for group in components(noted, _are_same_pair)]
+    return sorted(firsts, key=order_of)
 
 
 def gap_of(text: str, question_id: str, round: int, step: str, *, about: str) -> Observation:
@@ -61,18 +61,18 @@ def gap_of(text: str, question_id: str, round: int, step: str, *, about: str) ->
     return Observation(kind="gap", text=text, question_id=question_id, round=round, step=step, score=score)
 
 
-def declared(
+def declare_missing(
     missing: Iterable[str], observations: Sequence[Observation], question_id: str, round: int, *, about: str
 ) -> list[Observation]:
     """What makes these the only gaps of a question that are open, from that round on."""
     opened = [gap_of(text, question_id, round, "", about=about) for text in missing]
     kept = {_identity(gap) for gap in opened}
     mine = [gap for gap in open_gaps(observations) if gap.question_id == question_id and _identity(gap) not in kept]
-    closed = [one for gap in mine for one in answers(gap, observations, round, "", 0) if _identity(one) not in kept]
+    closed = [one for gap in mine for one in close_gap(gap, observations, round, "", 0) if _identity(one) not in kept]
     return [*opened, *closed]
 
 
-def answers(
+def close_gap(
     gap: Observation, observations: Iterable[Observation], round: int, step: str, iteration: int
 ) -> list[Observation]:
     """What closes a gap of `open_gaps`, and all that are one with it, from that round, step and iteration on."""
@@ -163,7 +163,7 @@ def _stamp(found: Observation) -> Stamp:
     return found.round, _step_order(found.step), found.iteration
 
 
-def place_of(found: Observation) -> tuple[int, tuple[tuple[int, str], ...], str]:
+def order_of(found: Observation) -> tuple[int, tuple[tuple[int, str], ...], str]:
     """Where something stands among all that was noticed: by round, then by step."""
     return found.round, _step_order(found.step), found.key
 
@@ -189,7 +189,7 @@ def _each_once(elements: Iterable[Element]) -> list[Element]:
     return list(first.values())
 
 
-class Compared(NamedTuple):
+class ConfirmedPair(NamedTuple):
     """Two claims that cannot both hold."""
 
     claims: tuple[str, str]
@@ -206,20 +206,20 @@ class Compared(NamedTuple):
         return max(self.sources, key=lambda source: source.date)
 
 
-def compared(
+def confirmed_contradictions(
     memory: Iterable[Observation], learnings: Mapping[str, Learning], sources: Mapping[str, Source], question_id: str
-) -> list[Compared]:
+) -> list[ConfirmedPair]:
     """The contradictions of this question that the final check has confirmed and that both have a source."""
     confirmed = [one for one in memory if one.step == FINAL_CHECK and one.question_id == question_id]
     pairs = [[learnings[key] for key in found.learnings] for found in contradictions(confirmed)]
     return [
-        Compared((one.text, other.text), (sources[one.source], sources[other.source]))
+        ConfirmedPair((one.text, other.text), (sources[one.source], sources[other.source]))
         for one, other in pairs
         if one.source and other.source
     ]
 
 
-def comparison_table(pairs: Sequence[Compared], labels: Labels, numbers: Mapping[str, int]) -> str:
+def comparison_table(pairs: Sequence[ConfirmedPair], labels: Labels, numbers: Mapping[str, int]) -> str:
     """A Markdown table with a row a pair, empty without any; `numbers` of the report by the keys of its sources."""
     if not pairs:
         return ""
@@ -229,14 +229,14 @@ def comparison_table(pairs: Sequence[Compared], labels: Labels, numbers: Mapping
     return f"## {labels.contradictions}\n\n{table}"
 
 
-def in_words(pair: Compared) -> str:
+def contradiction_line(pair: ConfirmedPair) -> str:
     """The pair in one line, for a model: by numbers, since titles may hold anything."""
     named = [f"{claim} [{source.number}] ({source.date or 'undated'})" for claim, source in zip(*pair, strict=True)]
     newer = f"; [{pair.newer.number}] is newer" if pair.newer else ""
     return f"- {named[0]} – but: {named[1]}{newer}"
 
 
-def _cells(pair: Compared, labels: Labels, numbers: Mapping[str, int]) -> Sequence[str]:
+def _cells(pair: ConfirmedPair, labels: Labels, numbers: Mapping[str, int]) -> Sequence[str]:
     names = {source: source_name(source, numbers.get(source.key)) for source in pair.sources}
     return (
         *map(plain_line, pair.claims),

@@ -8,8 +8,8 @@ from typing import TypeVar
 from zlib import crc32
 
 from ..citations.markers import fence_after
-from .likeness import Meaning, components, inner_names, is_same, meaning
 from .sentences import Sentence, sentences_of
+from .similarity import Meaning, components, inner_names, is_same, meaning
 from .words import tokens
 
 SHINGLE = 5
@@ -60,13 +60,13 @@ REPEATED = 0.8
 _FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
 
 
-class _Text:
+class _Item:
     def __init__(self, text: str) -> None:
         self.words = tokens(text)
         self.runs = runs_of(text)
         self.telling = {*_FIGURE.findall(text), *inner_names(text)}
 
-    def is_held_by(self, other: _Text) -> bool:
+    def is_held_by(self, other: _Item) -> bool:
         """Whether the other text says all of this one; another figure or name makes it another statement."""
         if self.words == other.words:
             return True
@@ -76,9 +76,9 @@ class _Text:
 
 def without_repeated(items: Iterable[Item], text_of: Callable[[Item], str]) -> list[Item]:
     """The items in order, without those whose text one before them holds nearly word for word."""
-    kept: list[tuple[Item, _Text]] = []
+    kept: list[tuple[Item, _Item]] = []
     for item in items:
-        text = _Text(text_of(item))
+        text = _Item(text_of(item))
         if not any(text.is_held_by(other) for _, other in kept):
             kept.append((item, text))
     return [item for item, _ in kept]
@@ -88,7 +88,7 @@ _COMPLETE = re.compile(r"[.!?…。！？:][\"'”’»)\]」』*_]*$")
 _EMPTY = re.compile(r"\s*(?:(?:[-*+•]|\d{1,3}[.)]|>)\s*)*")
 
 
-class Unrepeated:
+class RepetitionFilter:
     """Passes a streamed section on line by line, without sentences that say the same by the same sources as one before.
 
     A line is held until it ends. Sentences without a citation, headings and code stay.

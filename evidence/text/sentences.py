@@ -1,4 +1,4 @@
-"""Cuts a text with markers into sentences, each with what it cites."""
+"""Splits a text with markers into sentences, each with what it cites."""
 
 from __future__ import annotations
 
@@ -119,3 +119,14 @@ def _ends(plain: str) -> Iterator[int]:
 
 def _may_open(following: str) -> bool:
     return not following or bool(_OPENING.match(following))
+
+
+def cited_sentences(text: str, share: float) -> str:
+    """Return the first of the sentences that carry a marker, at least one: as many as this share of the text holds."""
+    room = share * len(text)
+    kept: list[str] = []
+    for sentence in sentences_of(text):
+        if sentence.numbers and (not kept or len(sentence.raw) <= room):
+            kept.append(sentence.raw)
+            room -= len(sentence.raw) + 1
+    return " ".join(kept)

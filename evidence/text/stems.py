@@ -67,15 +67,17 @@ def forms_of(words: Iterable[str], languages: Sequence[str]) -> list[tuple[str, 
     """For each of these words of a question, what it is indexed by in texts of these languages, English among them."""
     codes = ("", *languages)
     # Who leaves out the accents means the same word, but its ending may not be known without them.
-    return [tuple(dict.fromkeys(token(one, code) for one in (word, bare(word)) for code in codes)) for word in words]
+    return [
+        tuple(dict.fromkeys(index_term(one, code) for one in (word, bare(word)) for code in codes)) for word in words
+    ]
 
 
-def token(word: str, language: str) -> str:
+def index_term(word: str, language: str) -> str:
     """What a word of a text in this language is indexed by."""
     return _stems_of(language)[word]
 
 
-def rules() -> int:
+def stemmer_version() -> int:
     """A number that is another one if the same word may be indexed by something else than before."""
     import Stemmer
 
@@ -216,7 +218,7 @@ def _marks() -> str:
     return "".join(mark for mark in map(chr, range(*_MARKED)) if unicodedata.category(mark) in ("Mn", "Mc"))
 
 
-class Inflections:
+class QuestionWords:
     """The words of a question, to be found again in texts of any language."""
 
     def __init__(self, words: Iterable[str]) -> None:
@@ -239,12 +241,14 @@ class Inflections:
         if language not in ALGORITHMS:
             return Counter()
         roots = self._roots_in(language)
-        return Counter(roots[root] for word in sought_words(text) if (root := token(word, language)) in roots)
+        return Counter(roots[root] for word in sought_words(text) if (root := index_term(word, language)) in roots)
 
     def _roots_in(self, language: str) -> Mapping[str, str]:
         if language not in self._roots:
             plain = ((word, tokens(word)) for word in self._words)
             self._roots[language] = {
-                token(word, language): stem(own[0]) for word, own in plain if len(own) == 1 and own[0] not in STOP_WORDS
+                index_term(word, language): stem(own[0])
+                for word, own in plain
+                if len(own) == 1 and own[0] not in STOP_WORDS
             }
         return self._roots[language]

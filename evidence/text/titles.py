@@ -17,7 +17,7 @@ def subject_of(title: str) -> str:
     return _REMARK.sub("", title) or title
 
 
-def naming(title: str, question: str, run: str) -> float:
+def title_match(title: str, question: str, run: str) -> float:
     """1 if the question holds the title, less if only its main part, else 0.
 
     Args:

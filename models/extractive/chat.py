@@ -18,7 +18,7 @@ from typing_extensions import override
 
 from ...run import tool_names
 from ...run.context import Role
-from ..facts import Facts
+from ..request import Facts
 from ..scripted import in_chunks
 from .choosing import Chooser, missing_in
 from .pool import Pool, Sentence

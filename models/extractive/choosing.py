@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 from ...evidence.editions import DRAFT, Edition, series_of
-from ...evidence.language import IN_QUESTION, evident
+from ...evidence.language import IN_QUESTION, language_by_words
 from ...evidence.text.dates import dates_in
 from ...evidence.text.stems import sought_words
 from ...evidence.text.words import names, stem, tokens
-from ..facts import Document
+from ..request import Document
 from .pool import Pool, Sentence, counted_in
 from .units import points_back
 
@@ -41,7 +41,7 @@ def missing_in(pool: Pool, chosen: Sequence[Sentence]) -> list[str]:
     """
     if not chosen:
         return [pool.asked]
-    language = evident(sought_words(pool.asked), IN_QUESTION)
+    language = language_by_words(sought_words(pool.asked), IN_QUESTION)
     if language and language not in {pool.language_of(one.number) for one in chosen}:
         # Words of one language are not missed in another.
         return []

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Sequence
 from functools import cache, cached_property, lru_cache
 from typing import Literal, NamedTuple
 
-from ...evidence.language import IN_QUESTION, IN_TEXT, common_words, evident
-from ...evidence.text.stems import bare, sought_words, token
-from ...evidence.text.titles import mentions, naming, subject_of
+from ...evidence.language import IN_QUESTION, IN_TEXT, common_words, language_by_words
+from ...evidence.text.stems import bare, index_term, sought_words
+from ...evidence.text.titles import mentions, subject_of, title_match
 from ...evidence.text.words import FUNCTION_WORDS, GENERIC_WORDS, names, stem, stem_run, sure_month_names, tokens
-from ..facts import Document
+from ..request import Document
 from .units import Unit, points_back, units_of
 
 Kind = Literal["number", "date", "person", "place", "any"]
@@ -208,7 +208,7 @@ class Pool:
     def named(self) -> frozenset[int]:
         """The documents whose titles the request names."""
         run = stem_run(self.asked)
-        return frozenset(number for number, one in self.documents.items() if naming(one.title, self.asked, run))
+        return frozenset(number for number, one in self.documents.items() if title_match(one.title, self.asked, run))
 
     @cache  # noqa: B019 - a pool lives as long as one answer
     def mentioned(self, sentence: Sentence) -> frozenset[int]:
@@ -297,7 +297,7 @@ def content_words(text: str) -> list[str]:
     """Return the different words of a request that carry meaning, in order."""
     plain = _GROUPED.sub("", text)
     words = sought_words(plain)
-    language = evident(words, IN_QUESTION)
+    language = language_by_words(words, IN_QUESTION)
     known = (
         QUANTITIES
         | FUNCTION_WORDS["en"]
@@ -331,13 +331,13 @@ def _each_once(document: Document) -> list[Unit]:
 
 
 def _language(document: Document) -> str:
-    return evident(sought_words(" ".join(document.texts)[:4000]), IN_TEXT)
+    return language_by_words(sought_words(" ".join(document.texts)[:4000]), IN_TEXT)
 
 
 @lru_cache(maxsize=100_000)
 def _keys(word: str, language: str) -> frozenset[str]:
     """What a word counts as: its stem by the rules of English, and by those of the language of its text."""
-    return frozenset((*(stem(one) for one in tokens(word)), token(word, ""), token(word, language)))
+    return frozenset((*(stem(one) for one in tokens(word)), index_term(word, ""), index_term(word, language)))
 
 
 @lru_cache(maxsize=20_000)

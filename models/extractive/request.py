@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from ...evidence.text.words import GENERIC_WORDS, STOP_WORDS, names, tokens
-from ..facts import Document
+from ..request import Document
 from .pool import QUESTION_WORDS, Pool, Sentence, asks
 from .units import split_sentences
 

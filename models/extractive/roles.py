@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from ...evidence.citations.labels import Labels, labels_of_named
 from ...evidence.text.words import GENERIC_WORDS, STOP_WORDS, names, sure_month_names, tokens
 from ...run import tool_names
-from ..facts import Document, Facts, Found
+from ..request import Document, Facts, Found
 from .choosing import Chooser, missing_in
 from .layout import Quoted, laid_out, quoted, read
 from .pool import Pool, Sentence, asks

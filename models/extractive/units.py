@@ -7,11 +7,10 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from ...evidence.language import IN_QUESTION, evident
-from ...evidence.text.cues import THIRD_PERSONS
+from ...evidence.language import IN_QUESTION, language_by_words
 from ...evidence.text.sentences import ends_sentence
 from ...evidence.text.stems import sought_words
-from ...evidence.text.words import tokens
+from ...evidence.text.words import THIRD_PERSONS, tokens
 
 _OPENING = ("他", "她", "它", "其", "该", "該", "此", "这", "這", "那", "彼", "それ", "これ", "この", "その")
 # 其他 is "other".
@@ -22,7 +21,7 @@ def points_back(sentence: str) -> bool:
     """Whether a sentence begins with a pronoun, so that alone it does not say of whom or what it speaks."""
     first = tokens(sentence)[:1]
     # What is a pronoun in French is an article in Italian.
-    if first == ["il"] and evident(sought_words(sentence), IN_QUESTION) == "it":
+    if first == ["il"] and language_by_words(sought_words(sentence), IN_QUESTION) == "it":
         return False
     return not THIRD_PERSONS.isdisjoint(first) or sentence.startswith(_OPENING)
 

@@ -14,13 +14,12 @@ MOST_NESTED = 64
 """Brackets within brackets; a real call has a few."""
 
 _TOKEN = re.compile(r"\\.|[\"'\[\](){}]", re.DOTALL)
-_BEFORE_STRING = "[{,:(="
+_OPENS_STRING = re.compile(r"[\[{,:(=]\s*\Z")
 _AFTER_STRING = re.compile(r"\s*(?:[,:\]})]|$)|\s*\n")
 _PAIRS = {"]": "[", "}": "{", ")": "("}
-_GAP = re.compile(r"\n\s*(?:```|\n)")
-"""Where something that never closes has ended at the latest: the end of a code fence, or of a paragraph."""
-_OPENS_OBJECT = re.compile(r"\s*(?:```\w*\s*)?\{")
-_OPENS_VALUE = re.compile(r"\s*(?:```\w*\s*)?[\[{]")
+_GAP = re.compile(r"\n\s*(?:```|\n)|</\w|<[|｜]|\[/?TOOL_CALLS")
+"""Where something that never closes has ended at the latest: at the end of its fence, paragraph or tag."""
+_OPENS = re.compile(r"\s*(?:```\w*\s*)?(?=[\[{])")
 _DECODER = json.JSONDecoder(strict=False)
 
 
@@ -28,7 +27,7 @@ class Value(NamedTuple):
     """A JSON value in a text."""
 
     value: Any
-    """What it says; none if it cannot be read."""
+    """None if it cannot be read."""
     end: int
     """Where it ends in the text."""
     is_sound: bool
@@ -47,7 +46,7 @@ class Extent(NamedTuple):
 
 
 def value_at(text: str, start: int) -> Value:
-    """The object or list that begins at `start`."""
+    """Return the object or list that begins at `start`."""
     try:
         value, end = _DECODER.raw_decode(text, start)
     except (ValueError, RecursionError):
@@ -58,36 +57,27 @@ def value_at(text: str, start: int) -> Value:
     return Value(value, end, is_sound=True)
 
 
-def object_in(text: str) -> dict[str, Any] | None:
-    """The object that the text is, repaired if need be; an object may stand in a JSON string once more.
-
-    None if the text is something else, or ends within a string.
-    """
-    value = _whole(text, _OPENS_OBJECT)
-    if isinstance(value, str) and value.lstrip().startswith("{"):
-        return object_in(value)
-    return value if isinstance(value, dict) else None
-
-
 def value_in(text: str) -> Any:
-    """The object or list that the text is, repaired if need be; none if it is neither, or ends within a string."""
-    value = _whole(text, _OPENS_VALUE)
-    return value if isinstance(value, dict | list) else None
-
-
-def _whole(text: str, opens: re.Pattern[str]) -> Any:
+    """Return what the whole text says as JSON, objects and lists repaired; None if it is none, or was cut off."""
     try:
         return json.loads(text, strict=False)
     except (ValueError, RecursionError):
-        opening = opens.match(text)
+        opening = _OPENS.match(text)
     if not opening:
         return None
-    found = value_at(text, opening.end() - 1)
+    found = value_at(text, opening.end())
     return None if found.is_cut or text[found.end :].strip("`} \n") else found.value
 
 
+def object_in(text: str) -> dict[str, Any] | None:
+    """Return the object that a text is; it may stand in a JSON string once more."""
+    value = value_in(text)
+    value = value_in(value) if isinstance(value, str) else value
+    return value if isinstance(value, dict) else None
+
+
 def extent_at(text: str, start: int) -> Extent:
-    """How far the brackets reach that open at `start`; those of another kind that never close are passed over."""
+    """Return how far the brackets reach that open at `start`; others that never close are passed over."""
     opened: list[str] = []
     quote = ""
     for token in _TOKEN.finditer(text, start):
@@ -95,7 +85,7 @@ def extent_at(text: str, start: int) -> Extent:
         if quote:
             if sign == quote and _AFTER_STRING.match(text, token.end()):
                 quote = ""
-        elif sign == '"' or (sign == "'" and _last_sign(text, token.start()) in _BEFORE_STRING):
+        elif sign == '"' or (sign == "'" and _OPENS_STRING.search(text, max(0, token.start() - 40), token.start())):
             quote = sign
         elif sign in "[{(":
             opened.append(sign)
@@ -107,12 +97,6 @@ def extent_at(text: str, start: int) -> Extent:
             if not opened:
                 return Extent(token.end(), is_closed=True)
     return Extent(len(text), is_closed=False, is_in_string=bool(quote))
-
-
-def _last_sign(text: str, place: int) -> str:
-    while place > 0 and text[place - 1].isspace():
-        place -= 1
-    return text[place - 1] if place else ","
 
 
 def _repaired(text: str) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -36,72 +35,58 @@ class Offer:
 
     def __init__(self, schemas: Sequence[dict[str, Any]]) -> None:
         self.tools = {tool.name: tool for tool in map(_tool, schemas)}
-        """In the order in which they were offered, by name."""
+        """By name, in the order in which they were offered."""
         keys = Counter(map(_key, self.tools))
         self._names = {_key(name): name for name in self.tools if keys[_key(name)] == 1}
 
-    def named(self, written: str) -> Tool | None:
-        """The tool that is meant by a name with other case, hyphens, a prefix such as `functions.`, or spaces."""
+    def find(self, written: str) -> Tool | None:
+        """Return the tool that is meant by a name with other case, hyphens, spaces, or a prefix like `functions.`."""
         return self.tools.get(written) or self.tools.get(self._names.get(_key(written), ""))
 
 
-def settled(arguments: dict[str, Any], tool: Tool | None) -> dict[str, Any]:
-    """The arguments with lists, objects and numbers that came as text, and without nulls that mean nothing."""
+def coerce(arguments: dict[str, Any], tool: Tool | None) -> dict[str, Any]:
+    """Return the arguments in the types of the schema where they came as text, without nulls that mean nothing."""
     return arguments if tool is None else _fields(arguments, tool.parameters, tool.required)
 
 
 def _fields(values: dict[str, Any], schemas: dict[str, Any], required: Collection[str]) -> dict[str, Any]:
     return {
-        name: _typed(value, schemas.get(name, {}))
+        name: _value(value, schemas.get(name, {}))
         for name, value in values.items()
         if value is not None or name in required
     }
 
 
-def _typed(value: Any, schema: dict[str, Any]) -> Any:
-    """The value in the form of its schema, at any depth; an object in place of a list of objects is its only entry."""
-    read = _read(value, schema)
+def _value(value: Any, schema: dict[str, Any]) -> Any:
+    """Return the value in the type of its schema; an object in place of a list of objects is its only entry."""
     items = schema.get("items", {})
-    if isinstance(read, dict) and "properties" in items:
-        read = [read]
-    if isinstance(read, list) and items:
-        return [_typed(entry, items) for entry in read]
-    if isinstance(read, dict) and "properties" in schema:
-        return _fields(read, schema["properties"], schema.get("required", ()))
-    return read
-
-
-def _read(value: Any, schema: dict[str, Any]) -> Any:
-    """What a text says that stands in place of something else; the text itself, if it says nothing of the kind."""
     shape = _SHAPES.get(str(schema.get("type")))
-    if shape is None or not isinstance(value, str):
-        return value
-    holds_objects = "properties" in schema or "properties" in schema.get("items", {})
-    read = value_in(value) if holds_objects else _json(value)
-    is_entry = holds_objects and isinstance(read, dict)
-    return read if is_entry or isinstance(read, shape) else value
-
-
-def _json(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
+    if shape and isinstance(value, str):
+        read = value_in(value)
+        if isinstance(read, shape) or ("properties" in items and isinstance(read, dict)):
+            value = read
+    if isinstance(value, dict) and "properties" in items:
+        value = [value]
+    if isinstance(value, list) and items:
+        return [_value(entry, items) for entry in value]
+    if isinstance(value, dict) and "properties" in schema:
+        return _fields(value, schema["properties"], schema.get("required", ()))
+    return value
 
 
 def _tool(schema: dict[str, Any]) -> Tool:
     function = schema["function"]
-    parameters = function.get("parameters", {})
+    parameters = _without_null(function.get("parameters", {}))
     return Tool(
         function["name"],
         function.get("description", ""),
-        {name: _without_null(value) for name, value in parameters.get("properties", {}).items()},
+        parameters.get("properties", {}),
         frozenset(parameters.get("required", ())),
     )
 
 
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema with that of the value in place of a value or null, at any depth."""
+    """Return the schema with that of the value in place of a value or null, at any depth."""
     options = [option for option in schema.get("anyOf", ()) if option.get("type") != "null"]
     plain = {**schema, **options[0]} if len(options) == 1 else dict(schema)
     if "items" in plain:

@@ -1,4 +1,4 @@
-"""Finds out by small calls what a model can do, and which rung of the ladder it stands on."""
+"""Tries out by small calls how a model calls tools, and what else it can do."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from langchain_core.runnables import Runnable
 from ...run.calls import was_cut_off
 from ...run.transcripts import CHARACTERS_PER_TOKEN
 from ..caller import bind_call
-from ..faults import ToolsUnbound, kind_of, words_of
+from ..faults import ToolsUnbound, kind_of, message_of
 from .reply import read_reply
-from .rungs import LADDER, RungName, prepare
+from .rungs import LADDER, Ability, RungName, prepare
 from .thoughts import split
 
 TRIAL_TOKENS = 200
@@ -71,8 +71,19 @@ class Trials:
             message = await self._ask(bind_call(self._model, [], "auto", LONG_TRIAL_TOKENS, "", {}), messages)
         return message
 
+    @property
+    def begin_inside(self) -> bool:
+        """Whether an answer began within a thought, without a tag that opens it."""
+        return any(split(answer).began_inside for answer in self.answers)
+
+    @property
+    def ability(self) -> Ability | None:
+        """How the model calls tools, by what was tried so far."""
+        rung = next((rung for rung, trial in self._tried.items() if trial.works), None)
+        return Ability(rung, self.begin_inside) if rung else None
+
     async def climb(self) -> RungName | None:
-        """The first rung that works; none if none does."""
+        """Try the rungs from the top, and return the first that works."""
         for rung in LADDER:
             if (await self.try_rung(rung)).works:
                 return rung
@@ -132,7 +143,7 @@ def _speaks_against(rung: RungName, error: Exception) -> bool:
     kind = kind_of(error)
     if rung == "native":
         return kind in ("no_tools", "rejected")
-    is_about_schema = kind is not None and bool(_ABOUT_SCHEMA.search(words_of(error)))
+    is_about_schema = kind is not None and bool(_ABOUT_SCHEMA.search(message_of(error)))
     return rung == "schema" and (kind == "rejected" or is_about_schema)
 
 
@@ -144,15 +155,6 @@ ANSWER_TOKENS = 1000
 NEEDLE = "marigold"
 _LINE = "The harbour log of day {} notes calm water, a light wind from the west and two ferries on time.\n"
 _SAMPLES = ("Hello! Who are you?", "What is 17 + 25? Think it over, then give the number alone.")
-
-
-class Choice(NamedTuple):
-    """The rung that a model stands on."""
-
-    rung: RungName | None
-    """None if the model calls a tool in none of the four ways."""
-    begins_inside: bool
-    """Whether an answer began within a thought, without a tag that opens it; see `ThoughtFilter`."""
 
 
 class Check(NamedTuple):
@@ -169,25 +171,23 @@ class Examined(NamedTuple):
     """What a model can do."""
 
     checks: list[Check]
-    rung: RungName | None
-    """How it is asked to call tools; none if it calls them in no way."""
-    begins_inside: bool
-    """Whether an answer began within a thought, without a tag that opens it."""
+    ability: Ability | None
+    """How it calls tools; None if it calls them in no way."""
 
 
-async def choose_rung(model: BaseChatModel, call: Call) -> Choice:
-    """Try the rungs from the top until one works: one call where tools are called by the API's own means.
+async def find_ability(model: BaseChatModel, call: Call) -> Ability | None:
+    """Try the rungs from the top until one works, and return it; None if none does.
 
     `call` makes each call and lets foreign errors through: those that mean that a server cannot do something are
     answers here, all others are raised.
     """
     trials = Trials(model, call)
-    rung = await trials.climb()
-    return Choice(rung, _begins_inside(trials))
+    await trials.climb()
+    return trials.ability
 
 
 async def check_model(model: BaseChatModel, window: int | None, call: Call) -> Examined:
-    """Look at what a run needs of a model; `window` in input tokens, if it is known.
+    """Check what a run needs of a model; `window` in input tokens, if it is known.
 
     The check of the tools is passed if the model calls one in any way.
     """
@@ -195,7 +195,7 @@ async def check_model(model: BaseChatModel, window: int | None, call: Call) -> E
     rung = await trials.climb()
     checks = [_check_tools(rung), await _check_schema(trials), await _check_stop(trials)]
     checks += [await _check_leak(trials), await _check_window(trials, window)]
-    return Examined(checks, rung, _begins_inside(trials))
+    return Examined(checks, trials.ability)
 
 
 def _check_tools(rung: RungName | None) -> Check:
@@ -226,9 +226,9 @@ async def _check_stop(trials: Trials) -> Check:
         return Check(
             "stop", is_ok=True, words=f"An answer that is cut off at {STOP_TOKENS} tokens is reported as such."
         )
-    told = message.response_metadata.get("finish_reason")
+    reason = message.response_metadata.get("finish_reason")
     words = (
-        f"An answer limited to {STOP_TOKENS} tokens ended with finish_reason {told!r} instead of 'length': reports "
+        f"An answer limited to {STOP_TOKENS} tokens ended with finish_reason {reason!r} instead of 'length': reports "
         "that are cut off would be taken for whole ones; update the server, or choose another one (OPENAI_BASE_URL)."
     )
     return Check("stop", is_ok=False, words=words)
@@ -237,12 +237,12 @@ async def _check_stop(trials: Trials) -> Check:
 async def _check_leak(trials: Trials) -> Check:
     for sample in _SAMPLES:
         await trials.ask(sample)
-    if _begins_inside(trials):
+    if trials.begin_inside:
         words = (
             "Thoughts leak into the answers without a tag that opens them; answers are shown only once they are whole."
         )
     elif any(split(answer).thought for answer in trials.answers):
-        words = "Thoughts leak into the answers; they are told from the text by their tags."
+        words = "Thoughts leak into the answers; their tags separate them from the text."
     else:
         return Check("reasoning leak", is_ok=True, words="No thoughts in the text of answers.")
     return Check("reasoning leak", is_ok=False, words=f"{words} The server's reasoning parser would mend it.")
@@ -274,7 +274,3 @@ def _long_prompt(tokens: int) -> str:
     characters = max(tokens - ANSWER_TOKENS, ANSWER_TOKENS) * CHARACTERS_PER_TOKEN
     lines = "".join(_LINE.format(day) for day in range(1, characters // len(_LINE) + 1))
     return f"The word of this log is {NEEDLE}.\n\n{lines}\nWhat is the word of this log? Answer with the word alone."
-
-
-def _begins_inside(trials: Trials) -> bool:
-    return any(split(answer).began_inside for answer in trials.answers)

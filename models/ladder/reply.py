@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from langchain_core.messages import AIMessage, InvalidToolCall, ToolCall
@@ -12,18 +12,10 @@ from langchain_core.messages.tool import invalid_tool_call, tool_call
 from ...run.calls import was_cut_off
 from ...run.conversation import cleaned
 from .lenient import object_in
-from .offer import Offer, settled
+from .offer import Offer, coerce
 from .thoughts import split
-from .written_calls import Stretch, Wanted, answer_in, json_calls, marked_calls, named_calls, only_call, python_calls
+from .written_calls import Stretch, Written, answer_in, find_calls
 
-_READERS: tuple[Callable[[str, Offer], Iterator[Stretch]], ...] = (
-    marked_calls,
-    json_calls,
-    named_calls,
-    python_calls,
-    only_call,
-)
-"""What is marked as a call comes first: then JSON beside it is something else."""
 _WRAPPING = re.compile(
     r"```\w*\s*(?:```|\Z)|<[|｜][^<>|｜]*[|｜]>|\[/?TOOL_CALLS\]|\[ARGS\]"
     r"|</?(?:tool_calls?|function_calls?|tool_use|tools?|function|invoke|parameters?|arg_\w+)>"
@@ -45,12 +37,11 @@ def read_reply(message: AIMessage, tools: Sequence[dict[str, Any]]) -> AIMessage
         return message
     if message.tool_calls or message.invalid_tool_calls:
         return _native(message, offer)
-    # A text that begins like a call does not begin within a thought, whatever tags its arguments speak of.
-    begins_inside = not _BEGINS_AS_CALL.match(message.text)
-    text = split(message.text, begins_inside=begins_inside, only_at_line_start=True).text
-    stretches = next(filter(None, (list(read(text, offer)) for read in _READERS)), [])
+    # Tags within the arguments of a call are words.
+    text = message.text if _BEGINS_AS_CALL.match(message.text) else split(message.text).text
+    stretches = find_calls(text, offer)
     is_cut = was_cut_off(message)
-    calls = [call for stretch in stretches for call in stretch.wanted]
+    calls = [call for stretch in stretches for call in stretch.calls]
     if not calls and is_cut and _begins_call(text, offer):
         return message.model_copy(update={"content": "", "invalid_tool_calls": [_invalid("", text, 1, CUT)]})
     return message.model_copy(
@@ -73,10 +64,10 @@ def _native(message: AIMessage, offer: Offer) -> AIMessage:
     calls = [_renamed(call, offer) for call in message.tool_calls]
     broken: list[InvalidToolCall] = []
     for call in message.invalid_tool_calls:
-        tool = offer.named(call["name"] or "")
+        tool = offer.find(call["name"] or "")
         arguments = object_in(call["args"] or "") if tool and not was_cut_off(message) else None
         if tool and arguments is not None:
-            calls.append(tool_call(name=tool.name, args=settled(arguments, tool), id=call["id"]))
+            calls.append(tool_call(name=tool.name, args=coerce(arguments, tool), id=call["id"]))
         else:
             broken.append(call)
     words = split(message.text).text
@@ -84,11 +75,11 @@ def _native(message: AIMessage, offer: Offer) -> AIMessage:
 
 
 def _renamed(call: ToolCall, offer: Offer) -> ToolCall:
-    tool = offer.named(call["name"])
-    return tool_call(name=tool.name if tool else call["name"], args=settled(call["args"], tool), id=call["id"])
+    tool = offer.find(call["name"])
+    return tool_call(name=tool.name if tool else call["name"], args=coerce(call["args"], tool), id=call["id"])
 
 
-def _valid(calls: list[Wanted]) -> list[ToolCall]:
+def _valid(calls: list[Written]) -> list[ToolCall]:
     return [
         tool_call(name=call.name, args=cleaned(call.arguments), id=f"call-{number}")
         for number, call in enumerate(calls, 1)
@@ -96,7 +87,7 @@ def _valid(calls: list[Wanted]) -> list[ToolCall]:
     ]
 
 
-def _broken(calls: list[Wanted], is_cut: bool) -> list[InvalidToolCall]:
+def _broken(calls: list[Written], is_cut: bool) -> list[InvalidToolCall]:
     return [
         _invalid(call.name, call.raw, number, CUT if is_cut else NOT_AN_OBJECT)
         for number, call in enumerate(calls, 1)

@@ -80,7 +80,7 @@ def _type(schema: dict[str, Any]) -> str:
 
 
 def _example(tools: Iterable[Tool]) -> WrittenCall:
-    """A call of the first tool that takes arguments; weak models follow what they see, not what they are told."""
+    """A call of the first tool that takes arguments; weak models follow examples rather than words."""
     offered = list(tools)
     tool = next((tool for tool in offered if tool.parameters), offered[0])
     return WrittenCall(
@@ -195,6 +195,14 @@ def _merged(group: list[AnyMessage]) -> AnyMessage:
 RungName = Literal["native", "schema", "json", "tags"]
 
 
+class Ability(NamedTuple):
+    """How a model calls tools, and answers."""
+
+    rung: RungName = "native"
+    begins_inside: bool = False
+    """Whether its answers begin within a thought, without a tag that opens it."""
+
+
 class Prepared(NamedTuple):
     """A request as the model is given it."""
 
@@ -214,8 +222,8 @@ def prepare(
 ) -> Prepared:
     """The request in the form of this rung; `tool_choice` is that of a `Request`.
 
-    Below `native` the tools are told at the end of the system prompt, which depends on nothing else, and earlier calls
-    and results are shown as text, even where no tools are offered; tools that may not be called are not told of there.
+    Below `native` the tools are described at the end of the system prompt, which depends on nothing else, and earlier
+    calls and results are shown as text; tools that may not be called are not described.
     """
     if rung == "native":
         return Prepared(list(messages), list(tools), {})
@@ -226,9 +234,9 @@ def prepare(
     offered = list(Offer(tools).tools.values())
     is_forced = tool_choice == "any"
     is_held = rung == "schema"
-    told = instructions(write, offered, is_forced=is_forced, has_answer=is_held)
+    how_to_call = instructions(write, offered, is_forced=is_forced, has_answer=is_held)
     system = "\n\n".join(
-        [*(message.text for message in plain[:1] if message.type == "system"), described(offered), told]
+        [*(message.text for message in plain[:1] if message.type == "system"), described(offered), how_to_call]
     )
     rest = [message for message in plain if message.type != "system"]
     settings = {"response_format": response_format(offered, is_forced=is_forced)} if is_held else {}

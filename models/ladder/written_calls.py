@@ -1,4 +1,9 @@
-"""Calls that a model writes into its text: as JSON, between tags, after special tokens, as in a program."""
+"""Finds the calls that a model has written into its text, in whichever format.
+
+A call is one of four things: a JSON value that names a tool, a name with an object of arguments behind it, a name with
+tagged parameters, or an expression of Python. Whatever stands around and between name and arguments is passed over.
+Marks such as `<tool_call>` say that a call follows, even of an unknown tool.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +11,45 @@ import ast
 import json
 import re
 import warnings
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from .lenient import MOST_CHARACTERS, Value, extent_at, object_in, value_at
-from .offer import Offer, Tool, settled
+from .lenient import MOST_CHARACTERS, extent_at, object_in, value_at
+from .offer import Offer, Tool, coerce
 
-_NAMES = ("name", "tool", "tool_name", "function", "function_name", "recipient_name", "action")
-_ARGUMENTS = ("arguments", "args", "parameters", "params", "input", "tool_input", "action_input", "kwargs")
-_LISTS = ("calls", "tool_calls", "function_calls", "actions", "action", "call", "tool_call", "function_call")
+MOST_ATTEMPTS = 200
+"""Places in one text at which a call that does not follow is looked for."""
+MOST_BROKEN = 40
+"""Broken values that are looked at in one text."""
+_NAMES = ("name", "tool", "tool_name", "function", "function_name", "action")
+_ARGUMENTS = ("arguments", "args", "parameters", "params", "input", "action_input", "tool_input")
 _ASIDE = frozenset({"id", "type", "index"})
+_LISTS = ("calls", "tool_calls", "function_calls", "actions", "tool_call", "function_call")
+
+_MARK = (
+    r"<(?:tool_calls?|function_calls?|tool_use)>|\[TOOL_CALLS\]|<\|python_tag\|>|<\|tool_call_begin\|>"
+    r"|<｜tool▁call▁begin｜>(?:function<｜tool▁sep｜>)?|(?P<tag><(?:tool|function|invoke)(?:=|\s+name\s*=)\s*)"
+    r"|(?:<\|channel\|>\w*\s+)?\bto=(?=functions\.)"
+)
+_SKIPPED = re.compile(r"\s*(?:```\w*\s*)?")
+_BETWEEN = re.compile(r"[\s,;]*")
+_NAME = re.compile(r"[\"']?([\w.-]+)")
+_TO_OBJECT = re.compile(
+    r"(?::\d+|[\s:\"'>*`(]|<[|｜][^<>\n]*[|｜]>|\[ARGS\]|json|commentary|action|input|arguments|args|parameters)*+(?=\{)",
+    re.IGNORECASE,
+)
+_TO_PARAMETERS = re.compile(r"[\"'>\s]*(?=<parameter\b|<arg_key>)")
+_NO_ARGUMENTS = re.compile(r"[\"'\s]*(?:/>|>\s*</(?:tool|function|invoke)>)")
+_PARAMETER = re.compile(
+    r"\s*<parameter(?:=|\s+name\s*=\s*)[\"']?(?P<name>[\w.-]+)[\"']?[^>]*>(?P<value>.*?)(?:</parameter>|(?=<parameter\b)|\Z)"
+    r"|\s*<arg_key>(?P<key>.*?)</arg_key>\s*<arg_value>(?P<given>.*?)(?:</arg_value>|\Z)",
+    re.DOTALL,
+)
+_LINE_ENDS = re.compile(r"[ \t`\];)]*(?:\n|$)")
+_CONSTANTS = {"true": True, "false": False, "null": None}
 
 
-class Wanted(NamedTuple):
-    """A call that a text asks for."""
+class Written(NamedTuple):
+    """A call as a text holds it."""
 
     name: str
     """Name of the tool as offered; as written where there is no such tool."""
@@ -30,129 +60,176 @@ class Wanted(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """A stretch of a text that asks for calls."""
+    """A stretch of a text that consists of calls."""
 
     start: int
     end: int
-    wanted: list[Wanted]
+    calls: list[Written]
 
 
-def wanted_by(value: Any, offer: Offer, *, is_marked: bool = False) -> list[Wanted]:
-    """The calls that a JSON value asks for.
-
-    A tool that was not offered is taken only where the value `is_marked` as a call: elsewhere it is an example of
-    something else.
-    """
-    if isinstance(value, dict):
-        value = next((value[key] for key in _LISTS if isinstance(value.get(key), list | dict)), value)
-    entries = value if isinstance(value, list) else [value]
-    return [call for entry in entries if isinstance(entry, dict) for call in _entry(entry, offer, is_marked)]
-
-
-def wanted(tool: Tool | None, name: str, arguments: Any) -> Wanted:
-    """A call of a tool, or of a name that none bears; `arguments` are an object, or a text that holds one."""
-    if isinstance(arguments, str):
-        read, raw = object_in(arguments) if arguments.strip() else {}, arguments
-    else:
-        read = {} if arguments is None else arguments
-        raw = json.dumps(read, ensure_ascii=False, default=str)
-    settled_arguments = settled(read, tool) if isinstance(read, dict) else None
-    return Wanted(tool.name if tool else name, settled_arguments, raw)
-
-
-def _entry(entry: dict[str, Any], offer: Offer, is_marked: bool) -> list[Wanted]:
-    if isinstance(entry.get("function"), dict):
-        entry = entry["function"]
-    key = next((key for key in _NAMES if isinstance(entry.get(key), str)), None)
-    if key is None:
-        return _by_name(entry, offer)
-    tool = offer.named(entry[key])
-    if _describes(entry) or (tool is None and not is_marked):
-        return []
-    given = next((name for name in _ARGUMENTS if name in entry), None)
-    if given is not None:
-        return [wanted(tool, entry[key], entry[given])]
-    rest = {name: value for name, value in entry.items() if name != key and name not in _ASIDE}
-    fits = tool is not None and (is_marked or rest.keys() <= tool.parameters.keys())
-    return [wanted(tool, entry[key], rest)] if fits else []
-
-
-def _by_name(entry: dict[str, Any], offer: Offer) -> list[Wanted]:
-    """Calls in the form `{"search": {"queries": […]}}`."""
-    tools = [offer.named(name) for name in entry]
-    if not all(tools) or not all(isinstance(value, dict) for value in entry.values()):
-        return []
-    return [wanted(tool, "", value) for tool, value in zip(tools, entry.values(), strict=True)]
-
-
-def _describes(entry: dict[str, Any]) -> bool:
-    """Whether this is the description of a tool, repeated, and no call."""
-    parameters = entry.get("parameters")
-    is_schema = isinstance(parameters, dict) and "properties" in parameters
-    return is_schema or ("description" in entry and "arguments" not in entry)
-
-
-MOST_BROKEN = 40
-"""Broken values that are looked at in one text."""
-
-_OPENING = re.compile(r"[\[{]")
-_LANGUAGE = re.compile(r"\w*")
-
-
-def json_calls(text: str, offer: Offer) -> Iterator[Stretch]:
-    """Calls of offered tools in the objects and lists of the text, wherever they stand."""
-    place = broken = 0
-    length = len(_unfenced(text))
-    while broken < MOST_BROKEN and (opening := _OPENING.search(text, place)):
-        start = opening.start()
-        value = value_at(text, start)
-        # A whole answer that has the form of a call is one, whatever the name.
-        is_all = value.is_sound and value.end - start == length
-        calls = _readable(value, wanted_by(value.value, offer, is_marked=is_all), text[start : value.end])
-        if calls:
-            yield Stretch(start, value.end, calls)
-        broken += not value.is_sound
-        place = value.end if calls or value.is_sound else opening.end()
-
-
-def named_calls(text: str, offer: Offer) -> Iterator[Stretch]:
-    """The name of a tool at the start of a line and an object of its arguments: `functions.search:0{"queries": …}`."""
+def find_calls(text: str, offer: Offer) -> list[Stretch]:
+    """Return the calls in a text; where some are marked as calls, only these."""
     names = "|".join(map(re.escape, offer.tools))
-    opening = re.compile(
-        rf"(?:^[ \t>*`-]*+(?:(?:Action|Tool|Call):\s*+)?[`*]*+|\bfunctions\.)(?P<name>{names})[`*]*+(?::\d+)?:?\s*+"
-        r"(?:(?:Action )?(?:Input|Arguments|Args|Parameters):\s*+)?(?:```\w*+\s*+)?(?=\{)",
+    starts = re.compile(
+        rf"(?P<mark>{_MARK})|(?P<value>[\[{{])|\b(?=functions\.(?:{names})\b)"
+        rf"|(?P<line>^[ \t>*`-]*+(?:(?:Action|Tool|Call):[ \t]*+)?[`*]*+)(?=(?:print\()?(?:\w+\.)*(?:{names})\b)",
         re.MULTILINE | re.IGNORECASE,
     )
-    place = 0
-    while found := opening.search(text, place):
-        place = found.end()
-        tool, value = offer.named(found["name"]), value_at(text, place)
-        arguments = value.value
-        if tool and isinstance(arguments, dict) and arguments.keys() <= tool.parameters.keys():
-            raw = text[place : value.end]
-            place = value.end
-            yield Stretch(found.start(), place, _readable(value, [wanted(tool, tool.name, arguments)], raw))
+    found: list[tuple[bool, Stretch]] = []
+    reader = _Reader(text, offer)
+    place = attempts = 0
+    while attempts < MOST_ATTEMPTS and (start := starts.search(text, place)):
+        is_marked = start["mark"] is not None
+        calls, end = reader.read(start, is_marked=is_marked)
+        if calls:
+            found.append((is_marked, Stretch(start.start(), end, calls)))
+        attempts += not calls
+        place = max(end, start.end(), start.start() + 1)
+    has_marks = any(is_marked for is_marked, _ in found)
+    return [stretch for is_marked, stretch in found if is_marked or not has_marks] or _name_alone(text, offer)
 
 
-def only_call(text: str, offer: Offer) -> Iterator[Stretch]:
-    """A text that is nothing but the name of a tool; or the arguments of the only tool that was offered."""
-    content = _unfenced(text).strip("`")
-    tool = offer.named(content)
-    if tool and not tool.required:
-        yield Stretch(0, len(text), [wanted(tool, tool.name, {})])
-    only = next(iter(offer.tools.values()))
-    start = text.find("{")
-    if len(offer.tools) > 1 or start < 0:
-        return
-    value = value_at(text, start)
-    keys = set(value.value) if isinstance(value.value, dict) else {""}
-    if only.required <= keys <= set(only.parameters) and (keys or content == "{}"):
-        calls = _readable(value, [wanted(only, only.name, value.value)], text[start : value.end])
-        yield Stretch(start, value.end, calls)
+def _name_alone(text: str, offer: Offer) -> list[Stretch]:
+    """A text that is nothing but the name of a tool that needs no arguments."""
+    tool = offer.find(_unfenced(text).strip("`"))
+    return [Stretch(0, len(text), [_written(tool, tool.name, {})])] if tool and not tool.required else []
+
+
+class _Reader:
+    """Reads the call that begins at a place of the text."""
+
+    def __init__(self, text: str, offer: Offer) -> None:
+        self._text, self._offer = text, offer
+        self._names = "|".join(map(re.escape, offer.tools))
+        self._expression = re.compile(rf"(?:\[\s*+)?(?:print\(\s*+)?(?:\w+\.)*(?:{self._names})\(", re.IGNORECASE)
+        self._broken = 0
+
+    def read(self, start: re.Match[str], *, is_marked: bool) -> tuple[list[Written], int]:
+        """Return the calls behind a mark or at the beginning of one, and where the last one ends."""
+        place = start.start("value") if start["value"] else _SKIPPED.match(self._text, start.end()).end()  # type: ignore[union-attr]  # it may be empty
+        if is_marked or start["value"] or start["line"] is not None:
+            calls, end = self._in_python(place, must_fill_line=not is_marked)
+            if calls:
+                return calls, end
+        if self._text.startswith(("{", "["), place):
+            return self._values(place, is_marked=is_marked)
+        return self._named(place, is_marked=is_marked, is_tag=bool(start["tag"]))
+
+    def _values(self, place: int, *, is_marked: bool) -> tuple[list[Written], int]:
+        """The calls in the JSON values that follow one another."""
+        calls: list[Written] = []
+        end = 0
+        start = place
+        while self._text.startswith(("{", "["), place) and self._broken < MOST_BROKEN:
+            value = value_at(self._text, place)
+            self._broken += not value.is_sound
+            # A whole answer that has the form of a call is one, whatever the name.
+            is_all = value.is_sound and value.end - place == len(_unfenced(self._text))
+            read = self._calls_of(value.value, is_marked=is_marked or is_all, is_all=is_all)
+            if value.is_cut:
+                read = [call._replace(arguments=None, raw=self._text[place : value.end]) for call in read]
+            if not read:
+                break
+            calls += read
+            end = value.end
+            place = _end(_BETWEEN, self._text, end)
+        if is_marked and not calls:
+            # The model has to hear that its call was not understood.
+            end = _closed(self._text, start)
+            return [Written("", None, self._text[start:end])], end
+        return calls, end
+
+    def _named(self, place: int, *, is_marked: bool, is_tag: bool) -> tuple[list[Written], int]:
+        """The call by a name, and an object, parameters or nothing behind it."""
+        name = _NAME.match(self._text, place)
+        tool = self._offer.find(name[1]) if name else None
+        if not name or (tool is None and not is_marked):
+            return [], 0
+        end = name.end()
+        if to_object := _TO_OBJECT.match(self._text, end):
+            value = value_at(self._text, to_object.end())
+            raw = self._text[to_object.end() : value.end]
+            is_meant = is_marked or (
+                tool and isinstance(value.value, dict) and value.value.keys() <= tool.parameters.keys()
+            )
+            arguments = raw if value.is_cut else value.value
+            return ([_written(tool, name[1], arguments)] if is_meant else []), value.end
+        if _TO_PARAMETERS.match(self._text, end):
+            return self._parameters(tool, name[1], _end(_TO_PARAMETERS, self._text, end))
+        if is_tag and (nothing := _NO_ARGUMENTS.match(self._text, end)):
+            return [_written(tool, name[1], {})], nothing.end()
+        closed = _closed(self._text, end)
+        return ([Written(name[1], None, self._text[end:closed])] if is_tag else []), closed if is_tag else 0
+
+    def _parameters(self, tool: Tool | None, name: str, place: int) -> tuple[list[Written], int]:
+        """`<parameter=queries>…</parameter>` or `<arg_key>queries</arg_key><arg_value>…</arg_value>`."""
+        arguments: dict[str, Any] = {}
+        while found := _PARAMETER.match(self._text, place):
+            key, value = (found["name"], found["value"]) if found["name"] else (found["key"].strip(), found["given"])
+            arguments[key] = value.strip("\n")
+            place = found.end()
+        return [_written(tool, name, arguments)], place
+
+    def _in_python(self, place: int, *, must_fill_line: bool) -> tuple[list[Written], int]:
+        """The call, or list of calls, that an expression of Python is; within a sentence one is only mentioned."""
+        opening = self._expression.match(self._text, place)
+        if not opening:
+            return [], 0
+        end = extent_at(self._text, self._text.index("[" if opening[0][0] == "[" else "(", place)).end
+        if must_fill_line and not _LINE_ENDS.match(self._text, end):
+            return [], 0
+        tree = _parsed(self._text[place:end])
+        nodes = tree.elts if isinstance(tree, ast.List) else [tree]
+        calls = [self._call(node) for node in nodes]
+        return ([call for call in calls if call], end) if all(calls) else ([], 0)
+
+    def _call(self, node: ast.expr | None) -> Written | None:
+        if not isinstance(node, ast.Call):
+            return None
+        if isinstance(node.func, ast.Name) and node.func.id == "print" and len(node.args) == 1:
+            return self._call(node.args[0])
+        tool = self._offer.find(ast.unparse(node.func).rpartition(".")[2])
+        arguments = _call_arguments(node, tool) if tool else None
+        return None if tool is None or arguments is None else _written(tool, tool.name, arguments)
+
+    def _calls_of(self, value: Any, *, is_marked: bool, is_all: bool) -> list[Written]:
+        """The calls that a JSON value asks for.
+
+        A tool that was not offered counts only where the value `is_marked` as a call: elsewhere it is an example.
+        """
+        if isinstance(value, dict):
+            value = next((value[key] for key in _LISTS if isinstance(value.get(key), list | dict)), value)
+        entries = value if isinstance(value, list) else [value]
+        return [call for one in entries if isinstance(one, dict) for call in self._entry(one, is_marked, is_all)]
+
+    def _entry(self, entry: dict[str, Any], is_marked: bool, is_all: bool) -> list[Written]:
+        if isinstance(entry.get("function"), dict):
+            entry = entry["function"]
+        key = next((key for key in _NAMES if isinstance(entry.get(key), str)), "")
+        given = next((name for name in _ARGUMENTS if name in entry), None)
+        tool = self._offer.find(entry[key]) if key else None
+        if tool is None and not (key and given and is_marked):
+            return self._without_name(entry, is_all)
+        if "description" in entry and given != "arguments":
+            return []
+        if given:
+            return [_written(tool, entry[key], entry[given])]
+        rest = {name: value for name, value in entry.items() if name != key and name not in _ASIDE}
+        fits = tool is not None and (is_marked or rest.keys() <= tool.parameters.keys())
+        return [_written(tool, entry[key], rest)] if fits else []
+
+    def _without_name(self, entry: dict[str, Any], is_all: bool) -> list[Written]:
+        """`{"search": {"queries": […]}}`, or the bare arguments of the only tool that was offered."""
+        tools = [self._offer.find(name) for name in entry]
+        if tools and all(tools) and all(isinstance(value, dict) for value in entry.values()):
+            return [_written(tool, "", value) for tool, value in zip(tools, entry.values(), strict=True)]
+        only = next(iter(self._offer.tools.values()))
+        fits = len(self._offer.tools) == 1 and only.required <= entry.keys() <= only.parameters.keys()
+        return [_written(only, only.name, entry)] if fits and (entry or is_all) else []
 
 
 def answer_in(text: str) -> str | None:
-    """The words in `{"answer": "…", "calls": […]}`; None if the text is anything else."""
+    """Return the words in `{"answer": "…", "calls": […]}`; None if the text is anything else."""
     try:
         value = json.loads(_unfenced(text), strict=False)
     except (ValueError, RecursionError):
@@ -161,188 +238,31 @@ def answer_in(text: str) -> str | None:
     return value["answer"] if is_answer and isinstance(value["answer"], str) else None
 
 
+def _written(tool: Tool | None, name: str, arguments: Any) -> Written:
+    """A call of a tool, or of a name that no tool has; `arguments` are an object, or a text that should hold one."""
+    if isinstance(arguments, str):
+        read, raw = object_in(arguments) if arguments.strip() else {}, arguments
+    else:
+        read = {} if arguments is None else arguments
+        raw = json.dumps(read, ensure_ascii=False, default=str)
+    return Written(tool.name if tool else name, coerce(read, tool) if isinstance(read, dict) else None, raw)
+
+
 def _unfenced(text: str) -> str:
     """The text without the code fence that may be around all of it."""
-    bare = text.strip()
-    is_fenced = len(bare) >= 6 and bare.startswith("```") and bare.endswith("```")
-    return _LANGUAGE.sub("", bare[3:-3], count=1).strip() if is_fenced else bare
+    fenced = re.fullmatch(r"\s*```\w*\s(.*)```\s*", text, re.DOTALL)
+    return (fenced[1] if fenced else text).strip()
 
 
-def _readable(value: Value, calls: list[Wanted], raw: str) -> list[Wanted]:
-    """The calls, without arguments if the text broke off within them."""
-    return [call._replace(arguments=None, raw=raw) for call in calls] if value.is_cut else calls
+def _closed(text: str, start: int) -> int:
+    """Where what began at `start` ends at the latest: before the next tag."""
+    closing = re.compile(r"</\w|<[|｜]|\[/?TOOL_CALLS|\n\n").search(text, start)
+    return closing.start() if closing else len(text)
 
 
-_NAME = r"[\w.:-]+"
-_WRAPPERS = {
-    **{f"<{name}>": f"</{name}>" for name in ("tool_call", "tool_calls", "function_call", "tool_use")},
-    "[TOOL_CALLS]": "[/TOOL_CALLS]",
-    "<|python_tag|>": "<|eom_id|>",
-    "<|tool_call_begin|>": "<|tool_call_end|>",
-    "<｜tool▁call▁begin｜>": "<｜tool▁call▁end｜>",
-}
-_NAMED = (
-    rf"<(?P<tag>tool|function|invoke)(?:=|\s+name\s*=\s*)[\"']?(?P<name>{_NAME})[\"']?\s*(?P<empty>/?)>"
-    rf"|<\|channel\|>[^<]*?\bto=(?P<recipient>{_NAME})[^{{]{{0,80}}?<\|message\|>"
-)
-_OPENER = re.compile(rf"(?P<wrapper>{'|'.join(map(re.escape, _WRAPPERS))})|{_NAMED}")
-_INNER = re.compile(r"\s*(?:<(?:tool_call|tool|function|invoke)\b|<\|tool_call_begin)")
-_SPACE = re.compile(r"\s*(?:```\w*\s*)?")
-_BETWEEN = re.compile(r"[\s,;]*")
-_NAME_FIRST = re.compile(
-    rf"(?:function(?:<[^<>]*>))?(?P<name>{_NAME}?)(?::\d+)?\s*(?:(?:<[|｜][^<>]*>|\[ARGS\]|```\w*)\s*)*(?=\{{|<arg_key>)"
-)
-_PARAMETER = re.compile(
-    r"<parameter(?:=|\s+name\s*=\s*)[\"']?(?P<name>[\w.-]+)[\"']?[^>]*>(?P<value>.*?)(?:</parameter>|(?=<parameter\b)|\Z)"
-    r"|<arg_key>(?P<key>.*?)</arg_key>\s*<arg_value>(?P<given>.*?)(?:</arg_value>|\Z)",
-    re.DOTALL,
-)
-
-
-MOST_MARKS = 200
-"""Tags that are looked at in one text."""
-
-
-def marked_calls(text: str, offer: Offer) -> Iterator[Stretch]:
-    """Each stretch of the text that is marked as calls; one that cannot be read wants a call without arguments."""
-    place = marks = 0
-    while marks < MOST_MARKS and (opener := _OPENER.search(text, place)):
-        marks += 1
-        place = opener.end()
-        if opener["wrapper"]:
-            if _INNER.match(text, place):
-                continue
-            calls, end = _wrapped(text, place, _WRAPPERS[opener["wrapper"]], offer)
-        else:
-            calls, end = _named(text, opener, offer)
-        if calls:
-            place = end
-            yield Stretch(opener.start(), end, calls)
-
-
-def _wrapped(text: str, place: int, closer: str, offer: Offer) -> tuple[list[Wanted], int]:
-    start = _skip(_SPACE, text, place)
-    values, end = _values(text, start)
-    calls = [call for value in values for call in wanted_by(value.value, offer, is_marked=True)]
-    if calls:
-        return calls, _past(text, end, closer)
-    name_first = _NAME_FIRST.match(text, start)
-    if name_first:
-        call, end = _arguments(text, name_first.end(), closer, name_first["name"], offer)
-        return [call], end
-    stop, end = _bounds(text, start, closer)
-    content = text[start:stop]
-    return _from_broken(content, offer) or expression_calls(content, offer) or _unreadable(content), end
-
-
-def _named(text: str, opener: re.Match[str], offer: Offer) -> tuple[list[Wanted], int]:
-    """`<tool name="search">{…}</tool>`, `<function=search><parameter=queries>…`, `to=functions.search`."""
-    name = opener["name"] or opener["recipient"]
-    if opener["empty"]:
-        return [wanted(offer.named(name), name, {})], opener.end()
-    closer = f"</{opener['tag']}>" if opener["tag"] else "<|call|>"
-    call, end = _arguments(text, opener.end(), closer, name, offer)
-    return [call], end
-
-
-def _arguments(text: str, place: int, closer: str, name: str, offer: Offer) -> tuple[Wanted, int]:
-    """The call whose arguments begin at `place`, and where it ends: as an object, as parameters, or nothing."""
-    tool = offer.named(name)
-    start = _skip(_SPACE, text, place)
-    value = value_at(text, start) if text.startswith("{", start) else None
-    if value and value.is_sound:
-        return wanted(tool, name, value.value), _past(text, value.end, closer)
-    stop, end = _bounds(text, start, closer)
-    content = text[start:stop]
-    parameters: dict[str, Any] = {}
-    for found in _PARAMETER.finditer(content):
-        key = found["name"] or found["key"].strip()
-        given = (found["value"] if found["name"] else found["given"]).strip("\n")
-        parameters[key] = [*_as_list(parameters[key]), given] if key in parameters else given
-    return wanted(tool, name, parameters or content), end
-
-
-def _from_broken(content: str, offer: Offer) -> list[Wanted]:
-    if not content.startswith(("{", "[")):
-        return []
-    value = value_at(content, 0)
-    calls = wanted_by(value.value, offer)
-    return [call._replace(arguments=None, raw=content) for call in calls] if value.is_cut else calls
-
-
-def _unreadable(content: str) -> list[Wanted]:
-    """A call that says nothing, unless the tag was only mentioned."""
-    return [Wanted("", None, content)] if content.lstrip().startswith(("{", "[")) else []
-
-
-def _values(text: str, place: int) -> tuple[list[Value], int]:
-    """The sound JSON values that follow one another from `place` on."""
-    values: list[Value] = []
-    start = place
-    while text.startswith(("{", "["), start):
-        value = value_at(text, start)
-        if not value.is_sound:
-            break
-        values.append(value)
-        place = value.end
-        start = _skip(_BETWEEN, text, place)
-    return values, place
-
-
-def _bounds(text: str, start: int, closer: str) -> tuple[int, int]:
-    """Where the content ends that began at `start`, and where what closes it ends."""
-    stop = text.find(closer, start)
-    if stop >= 0:
-        return stop, stop + len(closer)
-    following = _OPENER.search(text, start)
-    end = following.start() if following else len(text)
-    return end, end
-
-
-def _past(text: str, place: int, closer: str) -> int:
-    """The place after the closer, if it comes next."""
-    closing = re.compile(rf"[\s`]*{re.escape(closer)}").match(text, place)
-    return closing.end() if closing else place
-
-
-def _skip(pattern: re.Pattern[str], text: str, place: int) -> int:
+def _end(pattern: re.Pattern[str], text: str, place: int) -> int:
     found = pattern.match(text, place)
     return found.end() if found else place
-
-
-def _as_list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
-
-
-_ALONE = re.compile(r"[ \t`\];)]*(?:\n|$)")
-_CONSTANTS = {"true": True, "false": False, "null": None}
-
-
-def python_calls(text: str, offer: Offer) -> Iterator[Stretch]:
-    """Calls, or lists of calls, that fill whole lines of a text; within a sentence they are only mentioned."""
-    names = "|".join(map(re.escape, offer.tools))
-    opening = re.compile(
-        rf"^[ \t`]*+(?:Action:[ \t]*+)?(?P<expression>(?:\[\s*+)?(?:print\(\s*+)?(?:\w+\.)*(?:{names})\()",
-        re.MULTILINE | re.IGNORECASE,
-    )
-    place = 0
-    while found := opening.search(text, place):
-        place = found.end()
-        start = found.start("expression")
-        end = extent_at(text, text.index("[" if text[start] == "[" else "(", start)).end
-        wanted = expression_calls(text[start:end], offer) if _ALONE.match(text, end) else []
-        if wanted:
-            place = end
-            yield Stretch(found.start(), end, wanted)
-
-
-def expression_calls(expression: str, offer: Offer) -> list[Wanted]:
-    """The calls that an expression of Python consists of; none if anything else is in it."""
-    tree = _parsed(expression.strip()) or _parsed(expression.strip().replace("\n", "\\n"))
-    if tree is None:
-        return []
-    wanted = [_call(node, offer) for node in (tree.elts if isinstance(tree, ast.List) else [tree])]
-    return [call for call in wanted if call] if all(wanted) else []
 
 
 def _parsed(expression: str) -> ast.expr | None:
@@ -357,20 +277,8 @@ def _parsed(expression: str) -> ast.expr | None:
             return None
 
 
-def _call(node: ast.expr, offer: Offer) -> Wanted | None:
-    if not isinstance(node, ast.Call):
-        return None
-    if isinstance(node.func, ast.Name) and node.func.id == "print" and len(node.args) == 1:
-        return _call(node.args[0], offer)
-    tool = offer.named(ast.unparse(node.func).rpartition(".")[2])
-    arguments = _call_arguments(node, tool) if tool else None
-    if tool is None or arguments is None:
-        return None
-    return Wanted(tool.name, settled(arguments, tool), json.dumps(arguments, ensure_ascii=False))
-
-
 def _call_arguments(node: ast.Call, tool: Tool) -> dict[str, Any] | None:
-    """The arguments by name; none if they are no constants, or more than the tool takes."""
+    """The arguments by name; None if they are no constants, or more than the tool takes."""
     try:
         given = [_constant(value) for value in node.args]
         named = {keyword.arg: _constant(keyword.value) for keyword in node.keywords if keyword.arg}

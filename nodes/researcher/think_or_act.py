@@ -7,10 +7,9 @@ from langchain_core.messages.tool import tool_call
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ...models.ask import Reply, ask_model
-from ...models.attempt import left_out
+from ...models.ask import Reply, ask_model, withheld_result
 from ...models.request import Request
-from ...models.settings import settings_of
+from ...models.resolve import settings_of
 from ...prompts import render
 from ...records.research import Ending, Spent, Task
 from ...run import tool_names
@@ -91,7 +90,7 @@ async def think_or_act(state: ResearcherState, runtime: Runtime[Context]) -> Thi
     step = choose(calls, state, context.limits)
     # A message without calls had no effect and is not shown again.
     has_effect = bool(step.answers or step.request)
-    new: list[AnyMessage] = [left_out(call_id) for call_id in reply.refused]
+    new: list[AnyMessage] = [withheld_result(call_id) for call_id in reply.refused]
     new += [calls.message, *answer(calls.message, step.answers)] if has_effect else []
     return {**_update(state, step, new), **_spent(state, events, watch), "shrunk": far}
 

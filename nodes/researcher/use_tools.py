@@ -9,7 +9,7 @@ from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
 from ...evidence.memory.notes import unopened
-from ...models.settings import settings_of
+from ...models.resolve import settings_of
 from ...records.research import Action, Spent
 from ...records.sources import Source, with_judgement
 from ...run import tool_names

@@ -7,10 +7,10 @@ from langgraph.runtime import Runtime
 from typing_extensions import TypedDict, override
 
 from ...evidence.citations.stream import cited_numbers
-from ...evidence.text.seams import Seam, joined
+from ...evidence.text.continuation import Continuation, join_continuation
 from ...models.ask import Reply, ask_model
 from ...models.request import Request
-from ...models.settings import settings_of
+from ...models.resolve import settings_of
 from ...prompts import render
 from ...records.research import Finding, Spent
 from ...run.branches import ResearcherState, assignment_of
@@ -50,7 +50,7 @@ class FindingEvents(ProseEvents):
         """Take the researcher's place and the number of its next step."""
         super().__init__(emitter, place.model_copy(update={"sub_turn_index": step}))
         self.place = place
-        self._seam: Seam | None = None
+        self._seam: Continuation | None = None
 
     @override
     def start(self) -> FindingStart:
@@ -63,7 +63,7 @@ class FindingEvents(ProseEvents):
 
     def begin_rest(self, text: str) -> None:
         """What comes next continues the text; what it repeats is not shown again."""
-        self._seam = Seam(text)
+        self._seam = Continuation(text)
 
     def end_rest(self) -> None:
         """The continuation is over."""
@@ -165,5 +165,5 @@ async def _ask(state: ResearcherState, context: Context, pages: Pages, events: F
     events.begin_rest(text)
     rest = await ask_model(request._replace(messages=[*messages, *go_on(text)]), context, events)
     events.end_rest()
-    whole = rest.message.model_copy(update={"content": joined(text, rest.message.text)})
+    whole = rest.message.model_copy(update={"content": join_continuation(text, rest.message.text)})
     return rest._replace(message=whole, refused=tuple({*begun.refused, *rest.refused}))

@@ -9,9 +9,8 @@ from langchain_core.messages import HumanMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ...evidence.memory.learned import confidence, plain_fact
-from ...models.resolve import is_extractive
-from ...models.settings import settings_of
+from ...evidence.memory.learned import confidence, without_markers
+from ...models.resolve import is_extractive, settings_of
 from ...records.plan import Iteration, Learning, Observation
 from ...records.research import Ending, Spent
 from ...run.branches import Judgement, StepState, StepTask, why
@@ -80,5 +79,5 @@ async def analyze(state: StepState, runtime: Runtime[Context]) -> AnalyzeUpdate:
 
 def _thoughts(form: RecordAnalysis, task: StepTask) -> Iterable[Learning]:
     for statement in form.statements:
-        if text := plain_fact(statement):
+        if text := without_markers(statement):
             yield Learning(text=text, step=task.step.id, question_id=task.question_id)

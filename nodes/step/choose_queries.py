@@ -8,7 +8,7 @@ from langchain_core.messages import AnyMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ...models.settings import settings_of
+from ...models.resolve import settings_of
 from ...records.research import Ending, Spent
 from ...run import tool_names
 from ...run.branches import TIME_OVER, StepState, why

@@ -8,7 +8,7 @@ from langchain_core.messages import HumanMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ...models.settings import settings_of
+from ...models.resolve import settings_of
 from ...records.plan import Observation, StepOutcome, Suggestion
 from ...records.research import Finding, Spent
 from ...run.branches import StepState, why

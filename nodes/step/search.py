@@ -11,8 +11,8 @@ from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
 from ...evidence.memory.notes import unopened
-from ...evidence.text.mixing import distinct, in_turn
-from ...models.settings import settings_of
+from ...evidence.text.ranking import distinct, interleave
+from ...models.resolve import settings_of
 from ...records.base import short_hash
 from ...records.research import Action, Ending, Spent
 from ...records.sources import Source
@@ -174,9 +174,9 @@ class Work:
     async def read(self, outcomes: Sequence[tuple[str, str, Outcome]]) -> list[tuple[str, str, Outcome]]:
         """Open the best pages of which only an excerpt is known, and put them in its place."""
         unread = [[hit for hit in outcome.hits if not hit.source.content_hash] for _, _, outcome in outcomes]
-        hits = distinct(in_turn(unread), lambda hit: hit.source.key)
+        hits = distinct(interleave(unread), lambda hit: hit.source.key)
         new = [[hit for hit in of_query if not self._has_read(hit)] for of_query in unread]
-        best = distinct(in_turn(one[:READ_PER_QUERY] for one in new), lambda hit: hit.source.key)
+        best = distinct(interleave(one[:READ_PER_QUERY] for one in new), lambda hit: hit.source.key)
         wanted = dict.fromkeys(self.state.open_next or (hit.source.address for hit in best))
         addresses = list(wanted)[: self.context.limits.max_open]
         if not addresses:
@@ -249,7 +249,7 @@ class Work:
 
 def _fused(outcomes: Sequence[Outcome], limits: Limits) -> Outcome:
     """What was found, the best of each query first, each passage once, as much as one search brings; all problems."""
-    hits = distinct(in_turn(outcome.hits for outcome in outcomes), lambda hit: (hit.source.key, hit.excerpt))
+    hits = distinct(interleave(outcome.hits for outcome in outcomes), lambda hit: (hit.source.key, hit.excerpt))
     excerpts = [hit for hit in hits if hit.source.kind == "web" and not hit.text]
     passages = [hit for hit in hits if hit.source.kind == "document" and hit.excerpt != hit.text]
     beyond = [*excerpts[limits.max_web_results :], *passages[limits.max_results :]]

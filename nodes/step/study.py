@@ -7,8 +7,7 @@ from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
 from ...evidence.memory.learned import confidence
-from ...models.resolve import is_extractive
-from ...models.settings import settings_of
+from ...models.resolve import is_extractive, settings_of
 from ...records.plan import Iteration, Learning, Observation, Verdict
 from ...records.research import Ending, Spent
 from ...run.branches import Judgement, StepState, why

@@ -13,7 +13,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile
 from lxml import etree
 
 from ..records import Unreadable
-from .parse_text import iso_date, telling_title
+from .parse_text import informative_title, iso_date
 
 MEMBERS = 10_000
 UNPACKED_BYTES = 100_000_000
@@ -172,5 +172,5 @@ def _properties(archive: ZipFile, names: set[str]) -> tuple[str, str]:
     for name in sorted(names):
         if name == "docProps/core.xml" or name.endswith(".psmdcp"):
             fields = {local_name(one): (one.text or "").strip() for one in read_xml(archive, name)}
-            return telling_title(fields.get("title", "")), iso_date(fields.get("modified", ""))
+            return informative_title(fields.get("title", "")), iso_date(fields.get("modified", ""))
     return "", ""

@@ -9,11 +9,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 from ..records import TEXT_CHARACTERS, Extract
-from .decode import TEXT_BYTES, clean, decode
 
 PIECE_CHARACTERS = 1000
 LONG_HEADER = 400
 """Characters; a longer header is not repeated."""
+DIGITS = 14
+"""Of a number that a program computed."""
 
 Row = Sequence[str]
 
@@ -46,6 +47,11 @@ def up_to_limit(blocks: Iterable[str]) -> Iterator[str]:
         length += len(block)
         if length > TEXT_CHARACTERS:
             return
+
+
+def shown_number(number: float) -> str:
+    """A number without the last figures, which come from reckoning in binary."""
+    return f"{number:.{DIGITS}g}"
 
 
 def table_of(rows: Sequence[Row]) -> Iterator[str]:
@@ -85,9 +91,9 @@ SAMPLED_LINES = 50
 _DECLARED = re.compile(r"sep=(.)\n", re.IGNORECASE)
 
 
-def parse_csv(data: bytes, charset: str = "") -> Extract:
+def parse_csv(text: str) -> Extract:
     """The text of a table; it states neither title nor date."""
-    text = clean(decode(data, charset)).lstrip("\n")
+    text = text.lstrip("\n")
     declared = _DECLARED.match(text)
     text = text[declared.end() :] if declared else text
     delimiter = declared.group(1) if declared else _delimiter(text)
@@ -96,7 +102,7 @@ def parse_csv(data: bytes, charset: str = "") -> Extract:
     except csv.Error:
         # A quotation mark that is never closed: it is a sign like others.
         blocks = list(up_to_limit(tables_of(_rows(text, delimiter, csv.QUOTE_NONE))))
-    return Extract("", "\n\n".join(blocks), is_cut=len(data) > TEXT_BYTES)
+    return Extract("", "\n\n".join(blocks))
 
 
 def _rows(text: str, delimiter: str, quoting: Literal[0, 3]) -> Iterator[list[str]]:

@@ -47,11 +47,12 @@ def _date(message: EmailMessage) -> str:
 
 
 def _body(message: EmailMessage) -> str:
-    for is_page in (False, True):
-        parts = [_text(part) for part in _texts(message) if (part.get_content_subtype() == "html") == is_page]
-        if text := "\n\n".join(filter(None, parts)):
-            return text
-    return ""
+    """What a reader sees as the letter: its plain text, else what its page shows."""
+    # A part that should have parts and has none is a text.
+    shown = [part for part in _parts(message) if part.get_content_maintype() in ("text", "multipart")]
+    texts = {part: _text(part) for part in shown if not _is_attached(part)}
+    plain = [text for part, text in texts.items() if text and part.get_content_subtype() != "html"]
+    return "\n\n".join(plain or filter(None, texts.values()))
 
 
 def _text(part: EmailMessage) -> str:
@@ -59,14 +60,6 @@ def _text(part: EmailMessage) -> str:
     charset = part.get_content_charset("")
     text = whole_text(data, charset) if part.get_content_subtype() == "html" else clean(decode(data, charset))
     return text.strip()
-
-
-def _texts(message: EmailMessage) -> Iterator[EmailMessage]:
-    """The parts that a reader sees as the letter."""
-    for part in _parts(message):
-        # One that should have parts and has none is a text.
-        if part.get_content_maintype() in ("text", "multipart") and not _is_attached(part):
-            yield part
 
 
 def _attached(message: EmailMessage) -> Iterator[str]:

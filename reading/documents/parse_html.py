@@ -13,7 +13,7 @@ from typing import Any
 import lxml.html
 from lxml import etree
 
-from ..addresses import Address, join_address, parse_address
+from ..addresses import join_address, parse_address
 from ..records import Extract, Link, Sign, Unread, Unreadable
 from .decode import clean, decode
 from .styles import Colour, Sheets, colour_of, hides
@@ -103,63 +103,26 @@ SIGNS_CHARACTERS = 20_000
 PIECES = 2000
 
 _TEXTS = "//text()[not(parent::script or parent::style)]"
-_IN_WORDS: dict[Sign, tuple[str, ...]] = {
-    "challenge words": (
-        r"just a moment\b",
-        r"checking (?:your browser|if the site connection)",
-        r"(?:verify(?:ing)?|confirm|prove) (?:that )?you(?:'re| are) (?:a )?human",
-        r"are you a (?:human|robot)",
-        r"you are not a (?:ro)?bot",
-        r"unusual traffic",
-        r"automated (?:access|requests|queries)",
-        r"attention required",
-        r"pardon our interruption",
-        r"security check",
-        r"ddos protection",
-        r"enable javascript and cookies",
-        r"(?:complete|solve) the captcha",
-    ),
-    "paywall words": (
-        r"(?:subscribe|sign up|register|log in|become a member) (?:now )?to (?:continue|keep|read|unlock)",
-        r"to (?:continue|keep) reading",
-        r"(?:read|unlock) the (?:full|rest of (?:the|this)) (?:article|story)",
-        r"(?:only (?:available )?(?:to|for)|exclusive(?:ly)? (?:to|for)|reserved for) (?:\w+ )?(?:subscribers|members)",
-        r"(?:subscribers|members)[ -]only",
-        r"subscribe (?:today )?for full access",
-    ),
-    "script only": (
-        r"(?:enable|requires?|needs?|turn on|activate|without) javascript",
-        r"javascript (?:is|to be|must be) (?:\w+ )?(?:disabled|required|enabled|not available)",
-    ),
+_IN_WORDS: dict[Sign, str] = {
+    "challenge words": r"just a moment\b|(?:you(?:'re| are) (?:a )?|are you a )(?:human|robot)|not a (?:ro)?bot"
+    r"|checking your browser|unusual traffic|automated (?:access|requests|queries)|security check|complete the captcha",
+    "paywall words": r"(?:subscribe|sign up|register|log in|become a member) (?:now )?to (?:continue|keep|read|unlock)"
+    r"|to (?:continue|keep) reading|(?:subscribers|members)[ -]only|(?:only|reserved) for (?:subscribers|members)",
+    "script only": r"(?:enable|requires?|needs?|without) javascript|javascript (?:is|must be) \w*abled",
 }
-_IN_SOURCE: dict[Sign, tuple[str, ...]] = {
-    "challenge script": (
-        r"/cdn-cgi/challenge-platform",
-        r"challenges\.cloudflare\.com",
-        r"_cf_chl_|cf-chl-|cf-browser-verification",
-        r"captcha",
-        r"px-cloud\.net",
-        r"_incapsula_resource",
-        r"awswaf",
-        r"/_sec/cp_challenge",
-        r"ddos-guard",
-    ),
-    "paywall mark": (
-        r"""\\?["']isAccessibleForFree\\?["']\s*:\s*\\?["']?false""",
-        r"""itemprop=["']isAccessibleForFree["'][^>]{0,200}false""",
-    ),
+_IN_SOURCE: dict[Sign, str] = {
+    "challenge script": r"captcha|/cdn-cgi/challenge-platform|challenges\.cloudflare\.com|_incapsula_resource|awswaf"
+    r"|/_sec/cp_challenge|ddos-guard",
+    "paywall mark": r"""isAccessibleForFree\\?["']\s*:\s*\\?["']?false"""
+    r"""|itemprop=["']isAccessibleForFree["'][^>]{0,200}false""",
 }
 
 
 def signs_of(html: str, root: lxml.html.HtmlElement) -> tuple[Sign, ...]:
     """The signs in the source of a page, and in its words, those for readers without scripts included."""
     words = " ".join(" ".join(map(str, islice(root.xpath(_TEXTS), PIECES))).split())[:SIGNS_CHARACTERS]
-    in_words = [sign for sign, patterns in _IN_WORDS.items() if _any(patterns, words)]
-    return (*in_words, *(sign for sign, patterns in _IN_SOURCE.items() if _any(patterns, html)))
-
-
-def _any(patterns: tuple[str, ...], text: str) -> bool:
-    return re.search("|".join(patterns), text, re.IGNORECASE) is not None
+    texts = (*((words, one) for one in _IN_WORDS.items()), *((html, one) for one in _IN_SOURCE.items()))
+    return tuple(sign for text, (sign, pattern) in texts if re.search(pattern, text, re.IGNORECASE))
 
 
 MOST_LINKS = 200
@@ -168,12 +131,15 @@ LINK_CHARACTERS = 200
 
 _VISIBLE = re.compile(r"https?://[^\s<>\"'`{}|\\^]+", re.IGNORECASE)
 _AFTER_ADDRESS = ".,;:!?)]*_"
-_LINK_BLOCKS = ("div", "p", "li", "section", "article", "figcaption", "h1", "h2", "h3", "h4", "h5", "h6")
 
 
-def anchors(root: lxml.html.HtmlElement, base: str) -> tuple[Link, ...]:
+def anchors(root: lxml.html.HtmlElement, base: str) -> Iterator[Link]:
     """The first links of a page that have words, absolute."""
-    return tuple(_anchors(root, base))
+    for element in islice(root.iter("a"), LOOKED_AT):
+        words = _link_words(element)
+        there = _address(base, element.get("href", "").partition("#")[0])
+        if words and there:
+            yield Link(words, there)
 
 
 def ordered_links(links: Iterable[Link], text: str, address: str) -> tuple[Link, ...]:
@@ -181,62 +147,36 @@ def ordered_links(links: Iterable[Link], text: str, address: str) -> tuple[Link,
 
     Each leads to another page than `address`, and no two lead to the same.
     """
-    own = str(parse_address(address))
     # Lists of links are often no part of the text, and all that a page is for.
-    shown = sorted(links, key=lambda link: _first_line(link.words) not in text)
+    line = _line(text)
+    shown = sorted(links, key=lambda link: link.words not in line)
+    written = (
+        _address("", found.group().rstrip(_AFTER_ADDRESS)) for found in islice(_VISIBLE.finditer(text), LOOKED_AT)
+    )
     unique: dict[str, Link] = {}
-    for link in (*(Link(_in_line(link.words), link.address) for link in shown), *_written_out(text)):
+    for link in (*shown, *(Link("", there) for there in written if there)):
         unique.setdefault(link.address, link)
-    unique.pop(own, None)
+    unique.pop(str(parse_address(address)), None)
     return tuple(unique.values())[:MOST_LINKS]
 
 
-def _anchors(root: lxml.html.HtmlElement, base: str) -> Iterator[Link]:
-    for number, element in enumerate(root.iter("a")):
-        if number >= LOOKED_AT:
-            return
-        words = _words(element)
-        there = _address(base, element.get("href", "").partition("#")[0])
-        if words and there is not None:
-            yield Link(words, str(there))
-
-
-def _written_out(text: str) -> Iterator[Link]:
-    for number, found in enumerate(_VISIBLE.finditer(text)):
-        if number >= LOOKED_AT:
-            return
-        there = _address("", found.group().rstrip(_AFTER_ADDRESS))
-        if there is not None:
-            yield Link("", str(there))
-
-
-def _address(base: str, reference: str) -> Address | None:
-    if not reference:
-        return None
+def _address(base: str, reference: str) -> str:
     try:
-        return join_address(base, reference)
+        return str(join_address(base, reference)) if reference else ""
     except Unread:
-        return None
+        return ""
 
 
-def _words(element: lxml.html.HtmlElement) -> str:
+def _link_words(element: lxml.html.HtmlElement) -> str:
     text = ""
-    joint = "\n" if next(element.iter(*_LINK_BLOCKS), None) is not None else ""
+    # Cards hold a title and further paragraphs in one link.
+    joint = " " if next(element.iter(*_BLOCKS, *_HEADINGS), None) is not None else ""
     for part in element.itertext():
         text += part + joint
         # Links inside links, thousands of them, would each hold the rest of the page.
         if len(text) > 2 * LINK_CHARACTERS:
             break
-    return clean(text).strip()[:LINK_CHARACTERS].rstrip()
-
-
-def _first_line(words: str) -> str:
-    """As much as surely stands together in the text: cards hold a title and further paragraphs in one link."""
-    return _in_line(words.splitlines()[0])
-
-
-def _in_line(words: str) -> str:
-    return " ".join(words.split())
+    return _line(clean(text))[:LINK_CHARACTERS].rstrip()
 
 
 SEARCHED_BYTES = 4096
@@ -273,27 +213,29 @@ _CLOSED = re.compile(r"<([a-zA-Z][\w:-]*)((?:\s[^<>]*)?)/>")
 
 def parse_html(data: bytes, charset: str = "", address: str = "") -> Extract:
     """Title, main text and stated date of a page; of one of the web also its links and signs."""
-    declared = _CHARSET.search(data[:SEARCHED_BYTES])
-    named = charset or (declared.group(1).decode("ascii") if declared else "")
-    html = clean(decode(data, named, PAGE_BYTES))
+    html = _source(data, charset)
     root = _tree(html)
     title, date = _title(root), _date(root)
     signs = signs_of(html, root) if address else ()
     base = _base(root, address)
     drop_unseen(root)
-    links = anchors(root, base) if address else ()
+    links = tuple(anchors(root, base)) if address else ()
     return Extract(title, _text(root, len(html)), date, len(data) > PAGE_BYTES, links, signs)
 
 
 def whole_text(data: bytes, charset: str = "") -> str:
     """All that a reader sees of a page which is nothing but content: a chapter of a book, or a letter."""
-    declared = _CHARSET.search(data[:SEARCHED_BYTES])
-    html = clean(decode(data, charset or (declared.group(1).decode("ascii") if declared else ""), PAGE_BYTES))
+    html = _source(data, charset)
     if not html.strip():
         return ""
     root = _tree(_CLOSED.sub(r"<\1\2></\1>", _DOCUMENT_TYPE.sub("", html, count=1)))
     drop_unseen(root)
     return _plain(root)
+
+
+def _source(data: bytes, charset: str) -> str:
+    declared = _CHARSET.search(data[:SEARCHED_BYTES])
+    return clean(decode(data, charset or (declared.group(1).decode("ascii") if declared else ""), PAGE_BYTES))
 
 
 def _tree(html: str) -> lxml.html.HtmlElement:

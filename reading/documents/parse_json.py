@@ -8,7 +8,6 @@ from itertools import chain
 from typing import Any
 
 from ..records import Extract, Unreadable
-from .decode import TEXT_BYTES, clean, decode
 from .parse_csv import up_to_limit
 from .parse_text import iso_date
 
@@ -18,7 +17,7 @@ TITLE_CHARACTERS = 200
 SHORT = 120
 
 
-def record_blocks(record: Any) -> Iterator[str]:
+def _blocks(record: Any) -> Iterator[str]:
     """One record as Markdown: under its title what it says of itself, then its texts."""
     if not isinstance(record, dict):
         yield "\n".join(_lines("", record))
@@ -33,12 +32,6 @@ def record_blocks(record: Any) -> Iterator[str]:
         yield "\n".join(lines)
     for name, text in texts.items():
         yield text if name.lower() in BODIES else f"{name}: {text}"
-
-
-def title_of(record: Any) -> str:
-    """What a record is about; empty if no field says it."""
-    name = _title_field(record) if isinstance(record, dict) else None
-    return "" if name is None else " ".join(record[name].split())
 
 
 def _title_field(record: dict[str, Any]) -> str | None:
@@ -69,35 +62,32 @@ def _shown(value: object) -> str:
     return " ".join(str(value).split())
 
 
-JSON_BYTES = 20_000_000
 DATES = ("updated", "modified", "date", "published", "created")
 
 
-def parse_json(data: bytes, charset: str = "") -> Extract:
+def parse_json(text: str) -> Extract:
     """The text of one JSON value; if it is one record, with its title and date."""
-    if len(data) > JSON_BYTES:
-        raise Unreadable("too large", f"its {len(data)} bytes of JSON are more than {JSON_BYTES}")
-    value = _loaded(clean(decode(data, charset, JSON_BYTES)))
+    value = _loaded(text)
     if value is None:
         raise Unreadable("broken", "it is no JSON")
     records = value[0] if isinstance(value[0], list) else value
-    text = "\n\n".join(up_to_limit(chain.from_iterable(map(record_blocks, records))))
+    blocks = up_to_limit(chain.from_iterable(map(_blocks, records)))
     record = value[0] if isinstance(value[0], dict) else {}
     dates = (iso_date(str(record.get(name) or "")) for name in DATES)
-    return Extract(title_of(record), text, next(filter(None, dates), ""))
+    title = _title_field(record)
+    return Extract(record[title] if title else "", "\n\n".join(blocks), next(filter(None, dates), ""))
 
 
-def parse_jsonl(data: bytes, charset: str = "") -> Extract:
+def parse_jsonl(text: str) -> Extract:
     """The text of records, each on a line of its own; lines that are none stay as they are."""
-    text = clean(decode(data, charset))
     lines = (line for line in text.split("\n") if line.strip())
     blocks = list(up_to_limit(chain.from_iterable(map(_line, lines))))
-    return Extract("", "\n\n".join(blocks), is_cut=len(data) > TEXT_BYTES)
+    return Extract("", "\n\n".join(blocks))
 
 
 def _line(line: str) -> Iterator[str]:
     value = _loaded(line)
-    return iter([line]) if value is None else record_blocks(value[0])
+    return iter([line]) if value is None else _blocks(value[0])
 
 
 def _loaded(text: str) -> list[Any] | None:

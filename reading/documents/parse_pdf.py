@@ -12,7 +12,7 @@ from pypdf.errors import DependencyError, FileNotDecryptedError, PyPdfError
 
 from ...evidence.text.passages import PAGE_END
 from ..records import TEXT_CHARACTERS, Extract, Unreadable
-from .parse_text import first_line, iso_date, telling_title
+from .parse_text import first_line, informative_title, iso_date
 
 SHORT_LINE = 0.6
 """Share of the width of a page up to which a line surely ends its paragraph."""
@@ -105,7 +105,7 @@ def _metadata(reader: PdfReader) -> tuple[str, str]:
         changed = _day(metadata.modification_date) if metadata else ""
     except _BROKEN:
         return "", ""
-    return telling_title(title), changed
+    return informative_title(title), changed
 
 
 def _day(stated: datetime | None) -> str:

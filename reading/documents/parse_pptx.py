@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 from lxml import etree
 from pptx import Presentation
@@ -14,67 +12,7 @@ from pptx import Presentation
 from ...evidence.text.passages import CLOSERS, SENTENCE_ENDS
 from ..records import Extract
 from .office import local_name, open_office
-from .parse_csv import table_of, up_to_limit
-
-DIGITS = 12
-_WHOLE = re.compile(r"[+-]?\d+")
-
-
-class _Series(NamedTuple):
-    name: str
-    labels: tuple[str, ...]
-    values: tuple[str, ...]
-
-
-def chart_blocks(chart: etree._Element) -> Iterator[str]:
-    """Its title, and a table with a column for each series; of any kind of chart, also those that no library knows."""
-    # Axes have titles too.
-    title = next((one for one in _all(chart, "title") if local_name(one.getparent()) == "chart"), None)
-    if title is not None and (words := " ".join("".join(one.text or "" for one in _all(title, "t")).split())):
-        yield words
-    alike: dict[tuple[str, ...], list[_Series]] = defaultdict(list)
-    for series in map(_series, _all(chart, "ser")):
-        alike[series.labels].append(series)
-    for labels, group in alike.items():
-        rows = [[label, *(one.values[place] for one in group)] for place, label in enumerate(labels)]
-        if rows:
-            yield from table_of([["", *(one.name for one in group)], *rows])
-
-
-def _series(element: etree._Element) -> _Series:
-    parts = {local_name(part): part for part in element}
-    name = " ".join("".join(one.text or "" for one in _all(parts["tx"], "v")).split()) if "tx" in parts else ""
-    labels = _points(parts.get("cat", parts.get("xVal")))
-    values = _points(parts.get("val", parts.get("yVal")))
-    places = sorted(labels.keys() | values.keys())
-    return _Series(
-        name, tuple(labels.get(place, "") for place in places), tuple(values.get(place, "") for place in places)
-    )
-
-
-def _points(part: etree._Element | None) -> dict[int, str]:
-    """What is kept for each place; of labels on several levels the lowest."""
-    found: dict[int, str] = {}
-    for point in _all(part, "pt") if part is not None else ():
-        for value in _all(point, "v"):
-            words = " ".join((value.text or "").split())
-            is_number = local_name(point.getparent()).startswith("num")
-            found.setdefault(int(point.get("idx", "0")), _rounded(words) if is_number else words)
-    return found
-
-
-def _rounded(number: str) -> str:
-    """A number without the last figures, which come from reckoning in binary; a whole one as it is."""
-    try:
-        return number if _WHOLE.fullmatch(number) else f"{float(number):.{DIGITS}g}"
-    except ValueError:
-        # Sheets write "#N/A" where there is none.
-        return number
-
-
-def _all(parent: etree._Element, name: str) -> Iterator[etree._Element]:
-    return (one for one in parent.iter() if local_name(one) == name)
-
+from .parse_csv import shown_number, table_of, up_to_limit
 
 _EMU_PER_LINE = 200_000
 _ENDS = (*SENTENCE_ENDS, ":", "：")
@@ -117,7 +55,7 @@ def _shape(shape: Any) -> Iterator[str]:
         rows = ([" ".join(cell.text_frame.text.split()) for cell in row.cells] for row in shape.table.rows)
         yield from table_of([row for row in rows if any(row)])
     elif getattr(shape, "has_chart", False):
-        yield from chart_blocks(shape.chart.element)
+        yield from _chart(shape.chart.element)
 
 
 def _paragraphs(frame: Any) -> Iterator[str]:
@@ -126,3 +64,47 @@ def _paragraphs(frame: Any) -> Iterator[str]:
             # What is no sentence is a point of a list, at whatever level.
             is_sentence = text.rstrip(CLOSERS).endswith(_ENDS)
             yield text if is_sentence and not paragraph.level else f"- {text}"
+
+
+def _chart(chart: etree._Element) -> Iterator[str]:
+    """Its title, and a table with a column for each series; of any kind of chart, also those that no library knows."""
+    # Axes have titles too.
+    title = next((one for one in _all(chart, "title") if local_name(one.getparent()) == "chart"), None)
+    if title is not None and (words := _words(title, "t")):
+        yield words
+    series = [{local_name(part): part for part in one} for one in _all(chart, "ser")]
+    labels = [_points(parts.get("cat", parts.get("xVal"))) for parts in series]
+    values = [_points(parts.get("val", parts.get("yVal"))) for parts in series]
+    names = [_words(parts["tx"], "v") if "tx" in parts else "" for parts in series]
+    for each in {tuple(of.items()): of for of in labels}.values():
+        alike = [place for place, of in enumerate(labels) if of == each]
+        places = sorted({*each, *chain.from_iterable(values[one] for one in alike)})
+        rows = [[each.get(place, ""), *(values[one].get(place, "") for one in alike)] for place in places]
+        if rows:
+            yield from table_of([["", *(names[one] for one in alike)], *rows])
+
+
+def _points(part: etree._Element | None) -> dict[int, str]:
+    """What is kept for each place; of labels on several levels the lowest."""
+    found: dict[int, str] = {}
+    for point in _all(part, "pt") if part is not None else ():
+        words = _words(point, "v")
+        is_number = local_name(point.getparent()).startswith("num")
+        found.setdefault(int(point.get("idx", "0")), _number(words) if is_number else words)
+    return found
+
+
+def _number(words: str) -> str:
+    try:
+        return shown_number(float(words))
+    except ValueError:
+        # Sheets write "#N/A" where there is none.
+        return words
+
+
+def _words(parent: etree._Element, name: str) -> str:
+    return " ".join("".join(one.text or "" for one in _all(parent, name)).split())
+
+
+def _all(parent: etree._Element, name: str) -> Iterator[etree._Element]:
+    return (one for one in parent.iter() if local_name(one) == name)

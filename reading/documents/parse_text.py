@@ -1,4 +1,4 @@
-"""Plain text and Markdown, with title and date as people write them; titles and dates of other files too."""
+"""Plain text, Markdown and reStructuredText; and titles and dates as people write them in files of any kind."""
 
 from __future__ import annotations
 
@@ -24,9 +24,8 @@ _PROGRAM_TITLES = re.compile(
 _SENTENCE_END = re.compile(r"(?:[,;。]|(?:^|\s)[^\sA-Z]\S*\.)$")
 _FARTHEST = 1000
 """Characters within which a title ends; of a whole file in one line no more is looked at."""
-_NEXT_HEADING = re.compile(r"\s#{2,6}\s")
-# What stands behind a bar, or in bold with parts of its own; a first word alone may be the name of the site.
-_SECOND_PART = re.compile(r"^(\S+\s.*?\S)\s(?:\|\s|[*_]{2}(?=\S[^*_]*\s[|–—-]\s)).*$")
+# What stands behind a bar; a first word alone may be the name of the site.
+_SECOND_PART = re.compile(r"^(\S+\s.*?\S)\s\|\s.*$")
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)")
 _EMPHASIS = re.compile(
     r"(?<![\w*])(?:(?P<stars>\*{1,3})(?=\S)([^*]+)(?<=\S)(?P=stars)|(?P<lines>_{1,3})(?=\S)([^_]+\s[^_]+)(?<=\S)(?P=lines)"
@@ -38,15 +37,15 @@ _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 
 def plain_title(title: str) -> str:
-    """The title in one line without Markdown's markup, and without what follows where lines have run together."""
-    first = _NEXT_HEADING.split(_SIGNS_BEFORE.sub("", " ".join(title[:_FARTHEST].split())), maxsplit=1)[0]
+    """The title in one line without Markdown's markup."""
+    first = _SIGNS_BEFORE.sub("", " ".join(title[:_FARTHEST].split()))
     words = _LINK.sub(r"\1", _SECOND_PART.sub(r"\1", first))
     words = _EMPHASIS.sub(lambda found: found[2] or found[4] or found[6], words)
     line = _ESCAPED.sub(r"\1", _ENDS.sub("", words.strip())).strip()
     return line if any(map(str.isalnum, line)) else ""
 
 
-def telling_title(title: str) -> str:
+def informative_title(title: str) -> str:
     """The title in one line, or nothing if it says nothing of what the file is about."""
     line = " ".join(title.split())
     return line if any(map(str.isalpha, line)) and not _PROGRAM_TITLES.search(line) else ""
@@ -83,9 +82,9 @@ def iso_date(words: str) -> str:
 
 
 def dateline(text: str, today: str) -> str:
-    """The day alone on a line at the top of a page, or behind a word of publishing; empty if none stands so.
+    """The day alone on a line at the top of a page, or behind a word of publishing; empty if there is none.
 
-    Today's is none: portals greet with it; nor are days still to come, on which something will happen.
+    Today is none: portals greet with it; nor are days still to come, on which something will happen.
     """
     for line in text[:TOP].splitlines():
         for found in dates_in(line):
@@ -105,13 +104,13 @@ _DATES = ("updated", "lastmod", "last_modified_at", "modified", "date", "publish
 def parse_markdown(text: str) -> Extract:
     """Title and date from the front matter, the title else from the first heading."""
     found = _FRONT_MATTER.match(text)
-    fields = _fields(found.group(1)) if found else {}
+    pairs = (line.partition(":") for line in (found.group(1) if found else "").splitlines())
+    fields = {key.strip().lower(): value.strip().strip("\"'") for key, _, value in pairs}
     body = text[found.end() :] if found else text
     dates = (iso_date(fields.get(name, "")) for name in _DATES)
     # A file of nothing but front matter still has that to say.
-    return Extract(
-        fields.get("title") or first_heading(body), body if body.strip() else text, next(filter(None, dates), "")
-    )
+    shown = body if body.strip() else text
+    return Extract(fields.get("title") or first_heading(body), shown, next(filter(None, dates), ""))
 
 
 def parse_text(text: str) -> Extract:
@@ -122,12 +121,37 @@ def parse_text(text: str) -> Extract:
     return Extract(first_line(text) if is_apart else "", text)
 
 
+SHORT_LINE = 4
+"""Signs below a heading, unless it is shorter itself."""
+
+# A line of words after an empty one, and below it, perhaps above it too, a line of one sign that is as long.
+_ADORNED = re.compile(
+    r"(?:^(?P<over>(?P<upper>[!-/:-@[-`{-~])(?P=upper){3,})[ \t]*\n[ \t]*(?P<title>\S[^\n]*)\n(?P=over)[ \t]*$"
+    r"|(?:\A|(?<=\n\n))(?P<words>[^\W_][^\n]*)\n(?P<under>(?P<lower>[!-/:-@[-`{-~])(?P=lower)+)[ \t]*$)\n?",
+    re.MULTILINE,
+)
+
+
+def parse_rst(text: str) -> Extract:
+    """Its headings are marked as Markdown does, their levels in the order in which their lines appear.
+
+    Directives are words; none of them is carried out.
+    """
+    levels: list[str] = []
+
+    def heading(found: re.Match[str]) -> str:
+        if found["under"] and len(found["under"]) < min(SHORT_LINE, len(found["words"].rstrip())):
+            return found[0]
+        style = f"{found['upper']} twice" if found["upper"] else found["lower"]
+        levels.extend([] if style in levels else [style])
+        return f"{'#' * min(levels.index(style) + 1, 6)} {found['title'] or found['words']}\n\n"
+
+    shown = _ADORNED.sub(heading, text)
+    stated = re.search(r"^:title:[ \t]+(\S.*)$", text, re.IGNORECASE | re.MULTILINE)
+    return Extract(stated.group(1) if stated else first_heading(shown) if levels else "", shown)
+
+
 def first_heading(text: str) -> str:
     """The first heading of a Markdown text; empty if there is none."""
     heading = _HEADING.search(text) or _UNDERLINED.search(text)
     return heading.group(1).rstrip() if heading else ""
-
-
-def _fields(front_matter: str) -> dict[str, str]:
-    pairs = (line.partition(":") for line in front_matter.splitlines())
-    return {key.strip().lower(): value.strip().strip("\"'") for key, _, value in pairs}

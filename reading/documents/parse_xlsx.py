@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Iterable, Iterator
 from datetime import datetime, time
@@ -15,13 +14,8 @@ from openpyxl import load_workbook
 
 from ..records import Extract
 from .office import open_office, put_in
-from .parse_csv import tables_of, up_to_limit
+from .parse_csv import shown_number, tables_of, up_to_limit
 
-SHEET_BYTES = 10_000_000
-"""Of a longer sheet the beginning is read: more text than is kept."""
-
-_SHEETS = "xl/worksheets/"
-_LAST_ROW = re.compile(rb"</((?:\w+:)?)row>")
 _BARE = {
     "xl/styles.xml": b'<styleSheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"/>',
     "docProps/core.xml": b"<coreProperties"
@@ -31,47 +25,15 @@ _BARE = {
 }
 
 
-def shortened_sheets(file: BytesIO) -> dict[str, bytes]:
-    """The beginnings of those sheets that are too long, by their names."""
-    found: dict[str, bytes] = {}
-    with ZipFile(file) as archive:
-        for member in archive.infolist():
-            if member.filename.startswith(_SHEETS) and member.file_size > SHEET_BYTES:
-                with archive.open(member) as sheet:
-                    found[member.filename] = _closed(sheet.read(SHEET_BYTES))
-    return found
-
-
-def without_looks(file: BytesIO) -> dict[str, bytes]:
-    """Empty ones in place of its styles and properties."""
-    with ZipFile(file) as archive:
-        names = set(archive.namelist())
-    return {name: part for name, part in _BARE.items() if name in names}
-
-
-def _closed(beginning: bytes) -> bytes:
-    """The beginning of a sheet up to the last row that is whole, as a sheet."""
-    ends = list(_LAST_ROW.finditer(beginning))
-    if not ends:
-        return beginning
-    prefix = ends[-1].group(1)
-    return beginning[: ends[-1].end()] + b"</" + prefix + b"sheetData></" + prefix + b"worksheet>"
-
-
-DIGITS = 12
-
-
 def parse_xlsx(data: bytes) -> Extract:
     """Title, text and last change of an Excel document."""
     office = open_office(data)
-    shortened = shortened_sheets(office.file)
-    put_in(office.file, shortened)
     with warnings.catch_warnings():
         # The library warns of looks that it does not know.
         warnings.simplefilter("ignore")
         blocks = chain.from_iterable(map(_sheet, _book(office.file).worksheets))
         text = "\n\n".join(up_to_limit(blocks))
-    return Extract(office.title, text, is_cut=bool(shortened), changed=office.changed)
+    return Extract(office.title, text, changed=office.changed)
 
 
 def _book(file: BytesIO) -> Any:
@@ -79,7 +41,9 @@ def _book(file: BytesIO) -> Any:
         return load_workbook(file, read_only=True, data_only=True, keep_links=False)
     except (ValueError, TypeError):
         # The library is strict about looks and properties, which other programs write as they like.
-        put_in(file, without_looks(file))
+        with ZipFile(file) as archive:
+            names = set(archive.namelist())
+        put_in(file, {name: part for name, part in _BARE.items() if name in names})
         return load_workbook(file, read_only=True, data_only=True, keep_links=False)
 
 
@@ -116,6 +80,5 @@ def _shown(value: object, is_share: bool) -> str:
     if isinstance(value, datetime):
         return value.date().isoformat() if value.time() == time() else value.isoformat(" ", "minutes")
     if isinstance(value, (int, float)):
-        number = f"{value * 100 if is_share else value:.{DIGITS}g}"
-        return f"{number}%" if is_share else number
+        return f"{shown_number(100 * value)}%" if is_share else shown_number(value)
     return str(value)

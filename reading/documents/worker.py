@@ -1,96 +1,41 @@
-"""The child process that parses foreign bytes under limits, and which parser reads which kind of file."""
+"""The child process that parses foreign bytes under limits: it reads requests from its input and answers each."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
+import struct
 import sys
+import threading
+from collections.abc import Callable
+from importlib import import_module
 from pathlib import PurePath
-from typing import Any, BinaryIO
+from typing import IO, Any, BinaryIO
 
 from ...evidence.editions import date_of
 from ...evidence.text.passages import PAGE_END
-from ..records import KINDS, TEXT_CHARACTERS, Extract, Kind, Link, Unreadable
+from ..records import KINDS, TEXT_CHARACTERS, Extract, Kind, Unreadable
 from .decode import TEXT_BYTES, clean, decode
-from .frames import receive, send
-from .parse_text import TITLE_CHARACTERS, dateline, parse_markdown, parse_text, plain_title
+from .parse_text import TITLE_CHARACTERS, dateline, plain_title
 
-
-def parse_kind(data: bytes, kind: Kind, charset: str = "", address: str = "") -> Extract:
-    """Read the bytes as this kind of file. Raises `Unreadable`."""
-    if kind == "pdf" or data.startswith(b"%PDF-"):
-        from .parse_pdf import parse_pdf
-
-        return parse_pdf(data)
-    if kind == "html":
-        from .parse_html import parse_html
-
-        return parse_html(data, charset, address)
-    if kind in ("docx", "pptx", "xlsx", "epub"):
-        return _packed(data, kind)
-    if kind in ("csv", "json", "jsonl", "email"):
-        return _structured(data, kind, charset)
-    text = clean(decode(data, charset))
-    return _written(text, kind)._replace(is_cut=len(data) > TEXT_BYTES)
-
-
-def _packed(data: bytes, kind: Kind) -> Extract:
-    match kind:
-        case "docx":
-            from .parse_docx import parse_docx
-
-            return parse_docx(data)
-        case "pptx":
-            from .parse_pptx import parse_pptx
-
-            return parse_pptx(data)
-        case "xlsx":
-            from .parse_xlsx import parse_xlsx
-
-            return parse_xlsx(data)
-        case _:
-            from .parse_epub import parse_epub
-
-            return parse_epub(data)
-
-
-def _structured(data: bytes, kind: Kind, charset: str) -> Extract:
-    match kind:
-        case "csv":
-            from .parse_csv import parse_csv
-
-            return parse_csv(data, charset)
-        case "email":
-            from .parse_email import parse_email
-
-            return parse_email(data)
-        case _:
-            from .parse_json import parse_json, parse_jsonl
-
-            return parse_json(data, charset) if kind == "json" else parse_jsonl(data, charset)
-
-
-def _written(text: str, kind: Kind) -> Extract:
-    match kind:
-        case "markdown":
-            return parse_markdown(text)
-        case "rst":
-            from .parse_rst import parse_rst
-
-            return parse_rst(text)
-        case _:
-            return parse_text(text)
-
-
+MEMORY_BYTES = 1_000_000_000
+JSON_BYTES = 20_000_000
+"""Larger than other texts, since JSON cannot be parsed from its beginning alone."""
+BINARY: frozenset[Kind] = frozenset({"pdf", "docx", "pptx", "xlsx", "epub", "email"})
 RECORDS: frozenset[Kind] = frozenset({"csv", "json", "jsonl", "xlsx"})
 """Kinds of which a row with a date dates itself, not the file."""
+
+_MODULES: dict[Kind, str] = {"jsonl": "json", "markdown": "text", "rst": "text"}
+"""Where the parser of a kind stands that has no module of its own."""
+_LENGTHS = struct.Struct(">IQ")
 
 
 def parse(
     data: bytes, name: str, kind: Kind | None = None, charset: str = "", address: str = "", today: str = ""
 ) -> Extract:
-    """Read a file or, if it has an address, a page of the web, of which links and signs are wanted too.
+    """Parse a file or, if it has an address, a web page, whose links and signs are returned too.
 
     The kind follows from the name unless it is given; `today` is an ISO date. Raises `Unreadable`.
     """
@@ -99,56 +44,82 @@ def parse(
     kind = kind or KINDS.get(PurePath(name).suffix.lower())
     if kind is None:
         raise Unreadable("unknown format", "its format is not known")
-    extract = parse_kind(data, kind, charset, address)
+    extract = _parse_kind(data, kind, charset, address)
     # Cleaning would take the end of a page for that of a line.
     text = f"\n\n{PAGE_END}".join(map(_plain, extract.text.split(PAGE_END))).rstrip()
     # A page of which there are signs says by them why it has no text.
     if not any(character.isalnum() for character in text) and not extract.signs:
         raise Unreadable("empty", "there is no text in it")
-    title = _title(clean(extract.title), name, bool(address))
-    return Extract(
-        title=title,
-        text=text[:TEXT_CHARACTERS].rstrip(),
-        date=extract.date or dateline(text, today)
-        if address
-        else _date(extract, title, name, "" if kind in RECORDS else text[:TEXT_CHARACTERS], today),
-        is_cut=extract.is_cut or len(text) > TEXT_CHARACTERS,
-        links=_links(extract, text, address) if address else (),
-        signs=extract.signs,
+    is_cut = extract.is_cut or len(text) > TEXT_CHARACTERS
+    shown = extract._replace(text=text[:TEXT_CHARACTERS].rstrip(), is_cut=is_cut, changed="")
+    if address:
+        return _page(shown, name, address, today)
+    title = plain_title(clean(extract.title))
+    title = title if 0 < len(title) <= TITLE_CHARACTERS else _name_in_words(name)
+    # The last change says when the file was written, unless that was today.
+    changed = "" if extract.changed == today else extract.changed
+    beginning = "" if kind in RECORDS else shown.text
+    stated = extract.date or date_of(title, PurePath(name).name, beginning, today) or changed
+    return shown._replace(title=title, date=stated)
+
+
+def _page(extract: Extract, name: str, address: str, today: str) -> Extract:
+    from .parse_html import ordered_links
+
+    title = " ".join(clean(extract.title).split())[:TITLE_CHARACTERS]
+    return extract._replace(
+        title=title or _name_in_words(name),
+        date=extract.date or dateline(extract.text, today),
+        links=ordered_links(extract.links, extract.text, address),
     )
 
 
-def _title(stated: str, name: str, is_page: bool) -> str:
-    """The title as it is stated, of a page at most its beginning; of a file its name where that is too long for one."""
-    title = " ".join(stated.split())[:TITLE_CHARACTERS] if is_page else plain_title(stated)
-    return title if 0 < len(title) <= TITLE_CHARACTERS else _name_in_words(name)[:TITLE_CHARACTERS]
-
-
-def _date(extract: Extract, title: str, name: str, text: str, today: str) -> str:
-    """The date that the file states, else the one that it bears; else its last change, unless that was today."""
-    changed = "" if extract.changed == today else extract.changed
-    return extract.date or date_of(title, PurePath(name).name, text[:TEXT_CHARACTERS], today) or changed
+def _parse_kind(data: bytes, kind: Kind, charset: str, address: str) -> Extract:
+    kind = "pdf" if data.startswith(b"%PDF-") else kind
+    # A parser is loaded by the first file of its kind, so that a child starts fast.
+    module = import_module(f".parse_{_MODULES.get(kind, kind)}", __package__)
+    parser: Callable[..., Extract] = getattr(module, f"parse_{kind}")
+    if kind == "html":
+        return parser(data, charset, address)
+    if kind in BINARY:
+        return parser(data)
+    most = JSON_BYTES if kind == "json" else TEXT_BYTES
+    if kind == "json" and len(data) > most:
+        raise Unreadable("too large", f"its {len(data)} bytes of JSON are more than {most}")
+    return parser(clean(decode(data, charset, most)))._replace(is_cut=len(data) > most)
 
 
 def _plain(text: str) -> str:
     return re.sub(r"\n{3,}", "\n\n", clean(text)).strip()
 
 
-def _links(extract: Extract, text: str, address: str) -> tuple[Link, ...]:
-    from .parse_html import ordered_links
-
-    return ordered_links(extract.links, text, address)
-
-
 def _name_in_words(name: str) -> str:
-    return re.sub(r"[-_\s]+", " ", PurePath(name).stem).strip() or name
+    return (re.sub(r"[-_\s]+", " ", PurePath(name).stem).strip() or name)[:TITLE_CHARACTERS]
 
 
-MEMORY_BYTES = 1_000_000_000
+def send(stream: IO[bytes], header: dict[str, Any], body: bytes = b"") -> None:
+    """Write one message: a JSON header and bytes, both with their lengths."""
+    encoded = json.dumps(header).encode("ascii")
+    stream.write(_LENGTHS.pack(len(encoded), len(body)))
+    stream.write(encoded)
+    stream.write(body)
+    stream.flush()
+
+
+def receive(stream: IO[bytes]) -> tuple[dict[str, Any], bytes] | None:
+    """Read one message; none if the other side has ended."""
+    lengths = stream.read(_LENGTHS.size)
+    if len(lengths) < _LENGTHS.size:
+        return None
+    header_length, body_length = _LENGTHS.unpack(lengths)
+    header, body = stream.read(header_length), stream.read(body_length)
+    if len(header) < header_length or len(body) < body_length:
+        return None
+    return json.loads(header), body
 
 
 def main() -> None:
-    """Answer parse requests from standard input until it ends."""
+    """Answer requests from standard input until it ends, or until none has come for so many seconds."""
     # An interrupt at the terminal reaches the whole group; the parent decides when this process ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     requests = sys.stdin.buffer
@@ -156,7 +127,8 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     _limit_memory()
-    while (request := receive(requests)) is not None:
+    idle_seconds = float(sys.argv[1]) if len(sys.argv) > 1 else threading.TIMEOUT_MAX
+    while (request := _next(requests, idle_seconds)) is not None:
         header, data = request
         _limit_time(header["seconds"])
         start = 0
@@ -164,6 +136,16 @@ def main() -> None:
             stop = start + file["data"]
             _answer(answers, file, data[start:stop])
             start = stop
+
+
+def _next(requests: BinaryIO, idle_seconds: float) -> tuple[dict[str, Any], bytes] | None:
+    idle = threading.Timer(idle_seconds, os._exit, (0,))
+    idle.daemon = True
+    idle.start()
+    try:
+        return receive(requests)
+    finally:
+        idle.cancel()
 
 
 def _answer(answers: BinaryIO, header: dict[str, Any], data: bytes) -> None:

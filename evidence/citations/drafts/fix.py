@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from ...language import language_of
+from ...language import detect_language
 from ..citing import UNKNOWN
 from ..labels import labels
 from ..markers import Marker, fence_after
@@ -199,7 +199,7 @@ def _counts(reading: Reading, pages: Pages, order: Mapping[int, int], after: int
 def _document(body: str, lists: Sequence[SourceList], sources: Sequence[str], further: Sequence[str]) -> str:
     if not sources and not further:
         return body
-    words = labels(language_of(body))
+    words = labels(detect_language(body))
     body, left = _without_empty_headings(body.rstrip())
     heading = _heading(lists, "sources") or left.get("sources", "")
     parts = [_closed(body)] if body else []

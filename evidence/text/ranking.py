@@ -1,4 +1,4 @@
-"""Several lists made into one."""
+"""Merges several lists into one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def distinct(values: Iterable[Value], key: Callable[[Value], object]) -> list[Va
     return list(first.values())
 
 
-def in_turn(lists: Iterable[Iterable[Value]]) -> list[Value]:
+def interleave(lists: Iterable[Iterable[Value]]) -> list[Value]:
     """The first of each list, then the second of each, and so on."""
     return [value for value in chain.from_iterable(zip_longest(*lists)) if value is not None]
 
@@ -35,7 +35,7 @@ def spread(values: Iterable[Value], key: Callable[[Value], Hashable], most: int)
     return [*first, *behind]
 
 
-def fused(rankings: Sequence[Iterable[Value]], key: Callable[[Value], Hashable]) -> list[Value]:
+def fuse_rankings(rankings: Sequence[Iterable[Value]], key: Callable[[Value], Hashable]) -> list[Value]:
     """One ranking of several, by the first value of each key; what stands high in many of them comes first."""
     scores: dict[Hashable, float] = defaultdict(float)
     firsts = [distinct(ranking, key) for ranking in rankings]

@@ -1,4 +1,4 @@
-"""How long a run waits for models that fail or ask to wait: one budget for all its calls."""
+"""How often and how long a run waits for models that fail or ask to wait: one budget for all its calls."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from langgraph.runtime import RunControl, get_runtime
 from ..run.concurrency import PerLoop
 from ..run.limits import Limits
 from .deltas import reasoning_of
-from .faults import is_told_to_wait, is_transient, kind_of, reason_of, retry_after
+from .faults import asks_to_wait, is_transient, kind_of, retry_after, retry_reason
 
 FIRST_WAIT = 0.5
 """Seconds before the second try of a call, or up to half as many more; each further wait is twice as long."""
@@ -22,18 +22,18 @@ FIRST_WAIT = 0.5
 KEPT = 100
 """Runs whose budget of waiting is kept, those last used."""
 
-_Budgets = OrderedDict[tuple[RunControl | None, str], "Patience"]
-_budgets = PerLoop(_Budgets)
+_Budgets = OrderedDict[tuple[RunControl | None, str], "RetryBudget"]
+_kept = PerLoop(_Budgets)
 
 OnWait = Callable[[float, str], None]
-"""Hears of each wait: seconds, and why."""
+"""Called for each wait, with seconds and reason."""
 
 
-class Patience:
-    """The tries of all model calls of a run.
+class RetryBudget:
+    """Repeats the model calls of a run that fail, within one budget of waiting.
 
     A call that fails before its first word is made again up to `max_retries` times, one that went silent once. Where a
-    server says that it has enough, only the seconds count: they are waited as told, one call tries again, and the
+    server says that it has enough, only the seconds count: they are waited as asked, one call tries again, and the
     others wait until it got through. All waits together take no longer than `retry_seconds`; a longer one is not begun.
     """
 
@@ -49,11 +49,11 @@ class Patience:
         self._max_retries = limits.max_retries
         self._sleep = sleep
         self._chance = chance
-        self._doors: dict[str, _Door] = defaultdict(_Door)
+        self._gates: dict[str, _Gate] = defaultdict(_Gate)
 
     def has_answered(self, model: str) -> bool:
         """Whether a call to this model has got through."""
-        return self._doors[model].passed > 0
+        return self._gates[model].passed > 0
 
     async def stream(
         self,
@@ -68,7 +68,7 @@ class Patience:
         `may_repeat`: whether a call that breaks off after its first word is made once more; a `None` then says that
         what came before is void. What went wrong in the end is raised as it came.
         """
-        call = _Call(self._doors[model], may_repeat)
+        call = _Call(self._gates[model], may_repeat)
         try:
             while True:
                 await call.enter()
@@ -90,11 +90,11 @@ class Patience:
 
     async def _wait(self, call: _Call, error: Exception, on_wait: OnWait) -> None:
         """Wait before the next try; raises the error where there is none."""
-        if is_told_to_wait(error):
-            if await call.finds_the_way_free():
+        if asks_to_wait(error):
+            if await call.finds_gate_open():
                 return
-            call.door.refusals += 1
-            earlier = call.door.refusals
+            call.gate.refusals += 1
+            earlier = call.gate.refusals
         else:
             call.failures += 1
             earlier = call.failures
@@ -105,12 +105,12 @@ class Patience:
         if seconds > self.seconds_left:
             raise error
         self.seconds_left -= seconds
-        on_wait(seconds, reason_of(error))
+        on_wait(seconds, retry_reason(error))
         await self._sleep(seconds)
 
 
-class _Door:
-    """Where the calls to one model pass; one that was told to wait stands in it until it got through."""
+class _Gate:
+    """Lets the calls to one model pass; a call that the server asked to wait holds it until it got through."""
 
     def __init__(self) -> None:
         self.lock = asyncio.Lock()
@@ -123,12 +123,12 @@ class _Door:
 class _Call:
     """One call and its tries."""
 
-    def __init__(self, door: _Door, may_repeat: Callable[[], bool]) -> None:
-        self.door = door
+    def __init__(self, gate: _Gate, may_repeat: Callable[[], bool]) -> None:
+        self.gate = gate
         self.failures = 0
         self._may_repeat = may_repeat
         self._has_spoken = self._has_repeated = False
-        self._stands_in_door = False
+        self._holds_gate = False
 
     @property
     def may_go_on(self) -> bool:
@@ -136,26 +136,26 @@ class _Call:
         return not self._has_spoken or (not self._has_repeated and self._may_repeat())
 
     async def enter(self) -> None:
-        """Wait while another call stands in the door."""
-        if not self._stands_in_door:
-            async with self.door.lock:
+        """Wait while another call holds the gate."""
+        if not self._holds_gate:
+            async with self.gate.lock:
                 pass
 
     def get_through(self) -> None:
         """The first words came: the others may pass."""
         if not self._has_spoken:
             self._has_spoken = True
-            self.door.passed += 1
-            self.door.refusals = 0
+            self.gate.passed += 1
+            self.gate.refusals = 0
             self.leave()
 
-    async def finds_the_way_free(self) -> bool:
-        """Stand in the door, unless another call got through while this one waited for its place."""
-        passed = self.door.passed
-        if not self._stands_in_door:
-            await self.door.lock.acquire()
-            self._stands_in_door = True
-        if self.door.passed == passed:
+    async def finds_gate_open(self) -> bool:
+        """Hold the gate, unless another call got through while this one waited for it."""
+        passed = self.gate.passed
+        if not self._holds_gate:
+            await self.gate.lock.acquire()
+            self._holds_gate = True
+        if self.gate.passed == passed:
             return False
         self.leave()
         return True
@@ -167,10 +167,10 @@ class _Call:
         return has_spoken
 
     def leave(self) -> None:
-        """Stand in the door no longer."""
-        if self._stands_in_door:
-            self._stands_in_door = False
-            self.door.lock.release()
+        """Let go of the gate."""
+        if self._holds_gate:
+            self._holds_gate = False
+            self.gate.lock.release()
 
 
 def has_words(part: AIMessage) -> bool:
@@ -179,17 +179,17 @@ def has_words(part: AIMessage) -> bool:
     return has_calls or bool(part.text or reasoning_of(part))
 
 
-def patience_of(question_id: str, limits: Limits) -> Patience:
-    """The tries of all calls that one run of the graph makes for a question, in whichever node.
+def retry_budget_of(question_id: str, limits: Limits) -> RetryBudget:
+    """Return the budget of all calls that one run of the graph makes for a question, in whichever node.
 
     A run that goes on after it stopped has a whole budget again; so has each call that no graph makes.
     """
     try:
         control = get_runtime().control
     except RuntimeError:
-        return Patience(limits)
-    budgets = _budgets.get()
-    patience = budgets.pop((control, question_id), None) or Patience(limits)
+        return RetryBudget(limits)
+    budgets = _kept.get()
+    patience = budgets.pop((control, question_id), None) or RetryBudget(limits)
     budgets[control, question_id] = patience
     while len(budgets) > KEPT:
         budgets.popitem(last=False)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from deep_research.evidence.text.seams import Seam, joined, words_in
+from deep_research.evidence.text.continuation import Continuation, join_continuation, words_in
 
 LIGHT = "The Skerry Light was lit for the first time in 1844. Ada Moran was its keeper, and there is a harbour. [12]"
 KNOWN = words_in([LIGHT])
@@ -32,7 +32,7 @@ def word_starts(text: str) -> list[int]:
 @given(cut_texts())
 def test_a_text_that_goes_on_exactly_where_it_stopped_is_left_as_it_is(cut: tuple[str, int]) -> None:
     text, place = cut
-    assert joined(text[:place], text[place:], words_in([text])) == text
+    assert join_continuation(text[:place], text[place:], words_in([text])) == text
 
 
 @given(cut_texts(), st.integers(0, 40), st.sampled_from(["", " ", "...", "… ", "\n"]))
@@ -41,20 +41,20 @@ def test_what_was_written_twice_stands_there_once(cut: tuple[str, int], back: in
     starts = [start for start in word_starts(text) if start < place]
     assume(len(starts) > 3)
     start = starts[max(0, len(starts) - 4 - back)]
-    assert joined(text[:place], opening + text[start:], words_in([text])) == text
+    assert join_continuation(text[:place], opening + text[start:], words_in([text])) == text
 
 
 @given(st.text("ab 1[].\n#|", max_size=40), st.lists(st.text("ab 1[].\n#|", max_size=8), max_size=6))
 def test_it_does_not_matter_how_a_continuation_was_streamed(before: str, pieces: list[str]) -> None:
-    seam = Seam(before, KNOWN)
+    seam = Continuation(before, KNOWN)
     streamed = "".join(map(seam.feed, pieces)) + seam.finish()
-    assert before + streamed == joined(before, "".join(pieces), KNOWN)
+    assert before + streamed == join_continuation(before, "".join(pieces), KNOWN)
 
 
 def test_what_is_certain_to_be_new_is_passed_on_at_once() -> None:
-    seam = Seam(LIGHT, KNOWN)
+    seam = Continuation(LIGHT, KNOWN)
     assert [seam.feed(words) for words in (" Then", " she", " left", ".")] == ["", " Then she", " left", "."]
-    assert Seam("").feed("It ") == "It "
+    assert Continuation("").feed("It ") == "It "
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_what_is_certain_to_be_new_is_passed_on_at_once() -> None:
     ],
 )
 def test_halves_are_put_together_as_they_belong(before: str, after: str, whole: str) -> None:
-    assert joined(before, after, KNOWN) == whole
+    assert join_continuation(before, after, KNOWN) == whole
 
 
 @pytest.mark.parametrize(
@@ -106,4 +106,4 @@ def test_halves_are_put_together_as_they_belong(before: str, after: str, whole: 
     ],
 )
 def test_a_continuation_that_begins_anew_and_never_comes_to_the_end_adds_nothing(again: str, added: str) -> None:
-    assert joined(f"{LIGHT} And so on and on", again, KNOWN) == f"{LIGHT} And so on and on{added}"
+    assert join_continuation(f"{LIGHT} And so on and on", again, KNOWN) == f"{LIGHT} And so on and on{added}"

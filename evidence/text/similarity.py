@@ -1,4 +1,4 @@
-"""Which texts say nearly the same."""
+"""Finds texts that say nearly the same."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import NamedTuple, TypeVar
 
-from .cues import NEGATIONS, NUMBER_WORDS, QUESTION_WORDS
-from .words import STOP_WORDS, stem, stems, tokens
+from .words import NEGATIONS, NUMBER_WORDS, QUESTION_WORDS, STOP_WORDS, stem, stems, tokens
 
 
 def rarity(total: int, count: int) -> float:
@@ -46,11 +45,11 @@ class Meaning(NamedTuple):
 @lru_cache(maxsize=KEPT)
 def meaning(text: str) -> Meaning:
     """What a text is compared by."""
-    turning = frozenset(token for token in tokens(whole_negations(text)) if is_turning(token))
+    turning = frozenset(token for token in tokens(expand_negations(text)) if is_decisive(token))
     return Meaning(frozenset(normalised(text).split()) - NEGATIONS - QUESTION_WORDS, turning, inner_names(text))
 
 
-def is_turning(token: str) -> bool:
+def is_decisive(token: str) -> bool:
     """Whether with another word in its place a statement is another statement."""
     return token in _TURNING or any(character.isdigit() for character in token)
 
@@ -58,12 +57,12 @@ def is_turning(token: str) -> bool:
 @lru_cache(maxsize=KEPT)
 def normalised(text: str) -> str:
     """The words without case, endings and function words; two texts with the same ones are the same text."""
-    words = tokens(whole_negations(text))
+    words = tokens(expand_negations(text))
     told = [word if word in _TURNING else stem(word) for word in words if word in _TURNING or word not in STOP_WORDS]
     return " ".join(told or words) or " ".join(text.split())
 
 
-def whole_negations(text: str) -> str:
+def expand_negations(text: str) -> str:
     """The text with `n't` written out."""
     for short, whole in _WRITTEN_OUT:
         text = short.sub(whole, text)
@@ -76,7 +75,7 @@ def inner_names(text: str) -> frozenset[str]:
     return frozenset(part for word in inner if word[0].isupper() for part in stems(word))
 
 
-def likeness(one: frozenset[str], other: frozenset[str]) -> float:
+def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
     """What two sets have in common, as a share of what they hold together (Jaccard index), from 0 to 1."""
     return len(one & other) / len(one | other) if one or other else 1.0
 
@@ -85,7 +84,7 @@ def is_same(one: Meaning, other: Meaning) -> bool:
     """Whether two texts say nearly the same: of the same names, with the same numbers and negations."""
     if one.turning != other.turning or (one.names - other.names and other.names - one.names):
         return False
-    return likeness(one.stems, other.stems) >= NEAR
+    return jaccard(one.stems, other.stems) >= NEAR
 
 
 def components(items: Iterable[Item], are_alike: Callable[[Item, Item], bool]) -> list[list[Item]]:
