@@ -1,4 +1,4 @@
-"""What a user may do on the server: all with what is theirs, and nothing else."""
+"""What a user may do on the server: anything with what is theirs, and nothing else."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ async def _check_unclaimed(user: str, value: Mapping[str, Any]) -> None:
 
 
 def _owner_of_checkpoints(thread_id: str) -> str | None:
-    """The user for whom a thread's checkpoints were written; none if there are no checkpoints."""
+    """Return the user for whom a thread's checkpoints were written; none if there are no checkpoints."""
     query = (
         "SELECT json_extract(CAST(metadata AS TEXT), '$.langgraph_auth_user_id') FROM checkpoints WHERE thread_id = ?"
     )
