@@ -131,7 +131,7 @@ def _research(name: RunName, data_dir: Path, outlet: Outlet, step: Step) -> int:
         standing = _carry_out(name, data_dir, step, outlet)
         # A run that was not resumed because it is finished, or waits, has emitted nothing yet.
         if not outlet.has_stopped:
-            for packet in read_packets(name.thread, data_dir)[1]:
+            for packet in read_packets(name.thread, data_dir):
                 outlet(packet)
         return _wait(name, standing.asks) if standing.asks else DONE
     # What cannot be written is said before the run is paid for.

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 from ..evidence.checking.reaudit import faults_of
-from ..run.conversation import clean, mark_of
+from ..run.conversation import clean
 from ..run.events.packets import AnyPacket
 from .endings import reported, reports_errors, run_interruptibly
 from .export import chosen_format, export_content
-from .output import report_text, run_json, run_line, run_page
-from .progress import PacketLines, PlainLines
-from .replay import UNFINISHED
+from .output import run_json, run_line, run_page
+from .progress import PacketLines
 from .run_name import RunName, whole_name
 from .runs import RunBook, Standing, has_runs, open_runs, unknown_thread
 from .settings import data_folder
@@ -45,17 +44,12 @@ def show_run(thread: str, output_format: Format, data_dir: Path | None) -> int:
     return DONE
 
 
-def replay_run(thread: str, data_dir: Path | None, lines: PacketLines | None) -> int:
-    """Show a run as it was shown while it worked, and print its report or what it asks; or its packets alone."""
+def print_packets(thread: str, data_dir: Path | None, lines: PacketLines) -> int:
+    """Print the packets of a run's latest question, as they were emitted."""
 
     def work() -> int:
-        standing, packets = read_packets(thread, data_dir)
-        view = lines or PlainLines("\n".join([f"Run {clean(thread)}", *_conversation(standing)]))
-        view.begin()
-        for packet in packets:
-            view(packet)
-        if lines is None:
-            _print_end(standing, RunName(clean(thread), data_dir))
+        for packet in read_packets(thread, data_dir):
+            lines(packet)
         return DONE
 
     return reported(work, lines=lines)
@@ -75,30 +69,6 @@ def export_run(thread: str, data_dir: Path | None, path: Path | None, wanted: Ex
     return DONE if deliver(content, path) else FAILED
 
 
-def _conversation(standing: Standing) -> Iterator[str]:
-    """Yield what was asked back about the latest question, and the answer; nothing if nothing was."""
-    messages = list(standing.state.messages)
-    if standing.state.report or standing.asks:
-        # What is said at the end comes there.
-        messages.pop()
-    ends = [place for place, message in enumerate(messages) if mark_of(message) == "report"]
-    since = messages[ends[-1] + 1 if ends else 0 :]
-    if not any(mark_of(message) for message in since):
-        return
-    for message in since:
-        yield f"{'it asked' if mark_of(message) else 'you wrote'}: {message.text}"
-
-
-def _print_end(standing: Standing, name: RunName) -> None:
-    """Print the report, or what the run asks; say of one that was stopped how it is resumed."""
-    if words := report_text(standing, "md") or standing.asks:
-        put_out(words)
-    elif standing.runner:
-        say(f"The run is at work in {standing.runner}.")
-    elif standing.is_unfinished:
-        say(f"{standing.failure or UNFINISHED} Go on: {name.command('resume')}")
-
-
 @asynccontextmanager
 async def kept_run(name: RunName) -> AsyncIterator[tuple[RunBook, Standing]]:
     """Open a run of this name, or whose id begins so, with the book that it stands in; raises `UnknownThread`."""
@@ -114,14 +84,14 @@ async def _read(name: RunName) -> Standing:
         return standing
 
 
-def read_packets(thread: str, data_dir: Path | None) -> tuple[Standing, list[AnyPacket]]:
-    """Return a stored run, and the packets of its latest question."""
+def read_packets(thread: str, data_dir: Path | None) -> list[AnyPacket]:
+    """Return the packets of a stored run's latest question."""
 
-    async def both() -> tuple[Standing, list[AnyPacket]]:
+    async def packets() -> list[AnyPacket]:
         async with kept_run(RunName(thread, data_dir)) as (book, standing):
-            return standing, await book.packets(standing)
+            return await book.packets(standing)
 
-    return run_interruptibly(both())
+    return run_interruptibly(packets())
 
 
 async def _to_export(name: RunName) -> tuple[Standing, bool]:
