@@ -24,13 +24,15 @@ from ..run.conversation import clean
 from ..run.store.pages import Pages, text_hash
 from ..run.store.serializer import StrictSerializer
 from ..writing.decide_language import named_language
-from .embed import build_graph, read_context, thread_config
+from .embed import build_graph, thread_config
 from .endings import reports_errors, run_interruptibly
 from .export import no_report_yet
 from .output import calls_line
+from .run_name import RunName
 from .runs import Standing
+from .settings import read_context
 from .stored import kept_run
-from .terminal import RunName, put_out, say
+from .terminal import put_out, say
 from .words import DONE, FAILED, counted
 
 _QUESTION = "What do the sources say?"

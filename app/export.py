@@ -8,8 +8,9 @@ from ..run.errors import UserMistake
 from .exports.bibliography import bibtex, csl_json
 from .exports.finished import finished_report
 from .output import report_text, run_json
+from .run_name import RunName
 from .runs import Standing
-from .terminal import OutputUnusable, RunName
+from .terminal import OutputUnusable
 from .words import ExportFormat, Format, counted
 
 _SUFFIXES: dict[str, ExportFormat] = {

@@ -21,8 +21,8 @@ from ..records.sources import Source
 from ..run.conversation import clean, clean_nested
 from ..run.spending import dollars, total
 from ..state import ResearchState
+from .run_name import RunName
 from .runs import Standing
-from .terminal import RunName
 from .words import Format, counted, in_words
 
 _NOT_BEGUN = StepOutcome(step="")

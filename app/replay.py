@@ -1,4 +1,4 @@
-"""Gives the packets of a stored run again, from its log."""
+"""The packets of a stored run, from its log."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from ..run.events.log import read_log
 from ..run.events.packets import AnyPacket, OverallStop, Placement
 from ..run.store.pages import Pages
 from ..state import ResearchState
-from .embed import ResearchGraph, iterate, thread_config
+from .embed import ResearchGraph, thread_config
+from .loops import iterate
 from .stream import read_packet
 
 UNFINISHED = "The run was stopped before its end."
 
 
 def replay_thread(graph: ResearchGraph, thread: str) -> Generator[AnyPacket, None, None]:
-    """The packets of a thread's latest question, as they were emitted; raises `UnknownThread`."""
+    """Yield the packets of a thread's latest question, as they were emitted; raises `UnknownThread`."""
     yield from iterate(lambda: areplay_thread(graph, thread), graph._loop())
 
 
 async def areplay_thread(graph: ResearchGraph, thread: str) -> AsyncGenerator[AnyPacket, None]:
-    """As `replay_thread`, for callers inside an event loop."""
+    """Do as `replay_thread`, for callers inside an event loop."""
     config = thread_config(thread)
     values = (await graph.aget_state(config)).values
     if not values:
@@ -33,9 +34,9 @@ async def areplay_thread(graph: ResearchGraph, thread: str) -> AsyncGenerator[An
 
 
 async def replay(store: BaseStore | None, thread_id: str, state: ResearchState) -> list[AnyPacket]:
-    """The packets of the latest question of a thread, in the places where they stood, words of one place together.
+    """Return the packets of the latest question of a thread, in their places, the text of one place in one packet.
 
-    What calls cost and how long a client waited is not told again. The last packet is `stop`, also for a run that has
+    What calls cost and how long a client waited is left out. The last packet is `stop`, also for a run that has
     not ended.
     """
     run = state.run
