@@ -1,7 +1,7 @@
 """Takes a request apart: what is asked, part by part, and what only says how it is to be answered.
 
-Marks tell the two apart: questions, numbered points, bullets, what is listed behind a colon. Without any, the sentence
-of which the documents hold most is asked for.
+Marks tell the two apart: questions, numbered points, bullets, what stands behind a colon or in a row. Without any, the
+sentence of which the documents hold most is asked for.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ...evidence.text.words import GENERIC_WORDS, STOP_WORDS, names, tokens
 from ..request import Document
-from .pool import QUESTION_WORDS, Pool, Sentence, is_question
+from .pool import QUESTION_WORDS, Pool, is_question
 from .units import split_sentences
 
 Look = Callable[[str], Sequence[Document]]
@@ -22,8 +22,10 @@ PASTED = 100
 """Words from which on a request without numbered points is a text to go by, and no longer taken apart."""
 MARKED = 0.5
 """Share of the words of a request that marked points must make up to be what it asks for."""
-LONGEST_ITEM = 16
-"""Words of an item behind a colon."""
+LONGEST_ITEM, LONGEST_IN_ROW = 16, 9
+"""Words of an item behind a colon, and of one in a row without any."""
+FEWEST_IN_ROW = 4
+"""Items of a row that is no list of things, but of subjects."""
 SPEAKS = 0.34
 """Share of the words of an item that some unit must hold."""
 MOSTLY = 0.6
@@ -70,7 +72,7 @@ def split_request(request: str, look: Look | None = None) -> list[Part]:
         return [Part(" ".join(request.split()), is_question=False)]
     asked = [one for one in said if _IS_QUESTION.search(one)]
     others = [one for one in said if one not in asked]
-    listed = [part for one in others for part in _split_list(one, look)]
+    listed = [part for one in others for part in _split_list(one, look) or _split_row(one, look)]
     if listed:
         return _with_names(listed, others)
     if asked:
@@ -145,9 +147,23 @@ def _split_list(sentence: str, look: Look | None) -> list[Part]:
         or (is_question(tail) and len(items) < 3)
     ):
         return []
-    spoken = [item for item in items if is_question(item) or look is None or _share(item, look) >= SPEAKS]
+    spoken = [item for item in items if is_question(item) or look is None or _best(item, look).share >= SPEAKS]
     # Where the documents speak of most items, the others are asked for, too, and missing.
     return [_part(item, head) for item in (items if len(spoken) >= MOSTLY * len(items) else spoken)]
+
+
+def _split_row(sentence: str, look: Look | None) -> list[Part]:
+    """What stands in a row without a colon, if different documents speak of it."""
+    items = _items(sentence.strip(_ENDS))
+    if look is None or len(items) < FEWEST_IN_ROW or max(len(item.split()) for item in items[1:]) > LONGEST_IN_ROW:
+        return []
+    addresses = {_best(item, look).address for item in items} - {""}
+    if len(addresses) * 2 <= len(items):
+        return []
+    words = items[0].split()
+    last = max((place for place, word in enumerate(words) if STOP_WORDS.issuperset(tokens(word))), default=-1)
+    items[0] = " ".join(words[last + 1 :]) or items[0]
+    return [Part(item, sentence, False) for item in items if _best(item, look).share >= SPEAKS]
 
 
 def _items(text: str) -> list[str]:
@@ -177,20 +193,21 @@ def _best_known(sentences: Sequence[str], look: Look | None) -> str:
     """The sentence of which the documents hold most words; without documents the first."""
     if look is None or len(sentences) < 2:
         return sentences[0]
-    return max(sentences, key=lambda one: (_held(one, look), -sentences.index(one)))
+    return max(sentences, key=lambda one: (_best(one, look).words, -sentences.index(one)))
 
 
-def _best(text: str, look: Look) -> tuple[Pool | None, Sentence | None]:
-    documents = look(text)
-    pool = Pool(documents, text) if documents else None
-    return pool, max(pool.sentences, key=lambda one: pool.weight(one.held), default=None) if pool else None
+class _Hit(NamedTuple):
+    """The unit that holds most of a text."""
+
+    address: str = ""
+    """Address of its document."""
+    share: float = 0.0
+    """Share of the text's words that it holds, by their weight."""
+    words: int = 0
+    """How many of them."""
 
 
-def _share(text: str, look: Look) -> float:
-    pool, best = _best(text, look)
-    return pool.weight(best.held) if pool and best else 0.0
-
-
-def _held(text: str, look: Look) -> int:
-    _, best = _best(text, look)
-    return len(best.held) if best else 0
+def _best(text: str, look: Look) -> _Hit:
+    pool = Pool(look(text), text)
+    best = max(pool.sentences, key=lambda one: pool.weight(one.held), default=None)
+    return _Hit(pool.documents[best.number].address, pool.weight(best.held), len(best.held)) if best else _Hit()
