@@ -21,7 +21,7 @@ from ...records.report import Audit, CitedPassage, ClaimCheck, ClaimVerdict, Rep
 from ...records.sources import Source
 from ...run.spending import dollars
 from ...writing.basis import disagreement_of
-from ..runs import Standing
+from ..runs import StoredRun
 
 _UNREADABLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
@@ -193,7 +193,7 @@ class Finished(NamedTuple):
     """Whether any source was found at all."""
 
 
-def finished_report(standing: Standing) -> Finished:
+def finished_report(standing: StoredRun) -> Finished:
     """The report of a run that has one."""
     state = standing.state
     run, report = state.run, state.report
