@@ -69,9 +69,9 @@ def __getattr__(name: str) -> Any:
     """Import a public name when it is first used: importing the package alone stays cheap."""
     if name not in _PLACES and name != "errors":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from .run.imports import imported_for_good
+    from .run.imports import frozen_imports
 
-    with imported_for_good():
+    with frozen_imports():
         if name == "errors":
             return import_module("deep_research.run.errors")
         return getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)

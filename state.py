@@ -8,10 +8,21 @@ from typing import Annotated
 from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
 
-from .records.channels import append_lists, delta, latest, merge_by_id
 from .records.plan import Learning, Observation, PlanStep, StepOutcome
 from .records.report import Brief, Draft, Report
-from .records.research import Finding, Plan, Progress, Run, Spent, Task, merge_findings
+from .records.research import (
+    Finding,
+    Plan,
+    Progress,
+    Run,
+    Spent,
+    Task,
+    append_lists,
+    delta,
+    latest,
+    merge_by_id,
+    merge_findings,
+)
 from .records.sources import Source, merge_sources
 
 

@@ -18,7 +18,7 @@ from ..records.plan import FINAL_CHECK, Observation, PlanStep, StepOutcome
 from ..records.report import Audit
 from ..records.research import Finding
 from ..records.sources import Source
-from ..run.conversation import clean, cleaned
+from ..run.conversation import clean, clean_nested
 from ..run.spending import dollars, total
 from ..state import ResearchState
 from .run_name import RunName
@@ -56,7 +56,9 @@ def run_json(stored: StoredRun) -> str:
         "gaps": [{"question": gap.text, "relevance": gap.score, "step": gap.step} for gap in open_gaps(observed)],
         "contradictions": _contradictions(state, observed),
     }
-    return _json({**_report_data(stored), **cleaned(planned), "research": research, **cleaned(_audit_data(state))})
+    return _json(
+        {**_report_data(stored), **clean_nested(planned), "research": research, **clean_nested(_audit_data(state))}
+    )
 
 
 def run_line(stored: StoredRun) -> str:

@@ -28,7 +28,7 @@ from ..run.events.packets import AnyPacket, OverallStop
 from ..run.limits import Limits
 from ..run.store.database import FILE_NAME, Database, open_database
 from ..run.store.lease import Lease
-from ..run.store.pages import Pages, noted, page_namespace
+from ..run.store.pages import Pages, note_value, page_namespace
 from ..state import ResearchState
 from ..tools.offer import check_tools
 from ..writing.basis import source_texts
@@ -52,7 +52,7 @@ class Notes(NamedTuple):
 
     async def read(self) -> dict[str, str]:
         """Return the notes: `name`, `json` (the settings) and `failure`, as far as there are any."""
-        return noted(await self.store.aget(page_namespace(thread_id(self.thread)), KEY)) or {}
+        return note_value(await self.store.aget(page_namespace(thread_id(self.thread)), KEY)) or {}
 
     async def choices(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return what is given, and for the rest what was given for the thread before, if it is a setting still."""

@@ -6,14 +6,14 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from ..run.context import Context
-from ..run.imports import imported_for_good
+from ..run.imports import frozen_imports
 from ..run.store.database import FILE_NAME, open_database
 from ..run.store.saver import RunSaver
 from ..run.store.sqlite_store import PageStore
 from ..run.user_settings import UserSettings
 from .embed import compile_graph
 
-with imported_for_good():
+with frozen_imports():
     deep_research = compile_graph("orchestrated").copy({"context_schema": UserSettings})
     planned_research = compile_graph("planned").copy({"context_schema": UserSettings})
 

@@ -1,1 +1,1 @@
-"""What the report rests on: sources, their numbers, and the markers that name them."""
+"""What a report rests on, in pure functions: `citations`, `checking`, `memory`, and the `text` functions below them."""

@@ -1,7 +1,7 @@
-"""Editions of one document: when each is of, what it says of itself, and which of them is in force.
+"""Recognises editions of one document, dates them, and finds the one in force.
 
-Nothing here knows the subject of a document. It goes by names that differ only in dates, numbers and a few words for
-editions; by the date that a document bears in its title, its path or its text; and by its calling itself a draft.
+Evidence are names that differ only in dates, numbers and a few words for editions; the date in the title, path or text;
+and the word draft.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ from .text.dates import dates_in
 from .text.words import FUNCTION_WORDS, all_month_names, stem, tokens
 
 HEAD = 500
-"""Characters at the beginning of a text in which it tells its date."""
+"""Characters at the beginning of a text that may state its date."""
 EARLIEST = "1995"
-"""What is older than files are is the date of something that a text tells of, not that of the text."""
+"""Earlier dates are those of something a text is about, not of the text itself."""
 _BEGINNING = "from effective ab partir desde vanaf dal"
 BEGINNING = frozenset(_BEGINNING.split())
-"""Words before the day from which on a document holds."""
+"""Words before the day from which a document is valid."""
 BEFORE_BEGINNING = 5
-"""Words before that day in its line, at most: "Valid from", but no sentence about something else."""
+"""Words before that day in its line at most: "Valid from", not a sentence about something else."""
 FEWEST_SHARED = 2
-"""Words that two names must share to be alike though they are not the same, or lie in different folders."""
+"""Words that two names must share to be alike if they differ, or lie in different folders."""
 SHARED = 0.5
 """Share of the words of both names that these must be."""
 LARGEST = 12
-"""Documents of one name up to which they are taken for editions: more of them are entries of a kind."""
+"""Documents of one name that count as editions at most; more are entries of a collection."""
 DRAFT_WORDS = 12
-"""Words at the beginning of a text among which it says that it is a draft."""
+"""Words at the beginning of a text among which it may call itself a draft."""
 _DRAFT = "draft drafts entwurf brouillon borrador bozza rascunho utkast udkast черновик 草案 草稿"
 DRAFT = frozenset(_DRAFT.split())
 """Words by which a document calls itself a draft."""
 _SHELVED = "old archive archived alt archiv ancien obsolete obsoleto superseded veraltet"
 SHELVED = frozenset(_SHELVED.split())
-"""Words with which the name of an outdated file, or of a folder of such, ends."""
+"""Words at the end of the name of an outdated file or its folder."""
 _OF_EDITIONS = """
 version v edition ed rev revision fassung ausgabe stand new neu current aktuell final q1 q2 q3 q4 first second third
 fourth quarter half
@@ -66,28 +66,28 @@ class Edition(NamedTuple):
 
     @property
     def version(self) -> tuple[int, ...]:
-        """The number of its version, as its path or its title tells it; empty if neither does."""
+        """The number of its version in its path or title; empty if there is none."""
         found = _VERSION.search(_words_of(_below(self.path))) or _VERSION.search(self.title)
         return tuple(map(int, found[1].split("."))) if found else ()
 
     @property
     def is_shelved(self) -> bool:
-        """Whether its file's name or a folder says that it is outdated, at the end: there is an Old Town, too."""
-        # A file that is called nothing but "old" is not the old edition of whatever lies beside it.
+        """Whether the name of its file or folder ends with a word for outdated; "Old Town" does not."""
+        # A file named just "old" is not the old edition of whatever lies beside it.
         *folders, name = _below(self.path).split("/")
         parts = (*(_LETTERS.findall(folder) for folder in folders), _LETTERS.findall(name.rpartition(".")[0])[1:])
         return any(words and words[-1].casefold() in SHELVED for words in parts)
 
     @property
     def order(self) -> tuple[object, ...]:
-        """What its place among the editions of one document follows from."""
-        # What bears neither a date nor a number is what the others have led to.
+        """The sort key of an edition among those of its document, the newest last."""
+        # Without date and number, it is what the others led to.
         is_plain = not (self.date or self.version)
         is_in_force = not (self.is_draft or self.is_shelved)
         return is_in_force, not self.is_draft, is_plain, self.date, not self.version, self.version, self.key
 
     def precedes(self, other: Edition) -> bool:
-        """Return whether it is older than another edition of its document, as far as dates and numbers tell."""
+        """Whether it is older than another edition of its document, by their dates and numbers."""
         if self.is_shelved != other.is_shelved:
             return self.is_shelved
         if self.date and other.date and self.date != other.date:
@@ -99,11 +99,11 @@ class Edition(NamedTuple):
 
 
 def date_of(title: str, path: str, text: str, today: str = "") -> str:
-    """Return when a document is of: the beginning of an ISO date, empty if it tells none.
+    """Return the date of a document as an ISO date or the beginning of one; empty if it has none.
 
-    That is the date in its title or its file's name, made exact by its first lines; else the day from which on these
-    say that it holds; else the first day or month in them; else the latest one in all of it. Days that are
-    still to come are no date of a text: contracts end on such. Without `today`, all days are past.
+    That is the date in its title or file name, made exact by its first lines; else the day from which it is valid; else
+    the first day or month in its first lines; else the latest one in all of it. Days in the future do not count:
+    contracts end on such. Without `today`, all days are past.
     """
     last = today or "9999"
     named = max((date.iso for line in (title, _dashed(_name(path))) for date in dates_in(line)), default="")
@@ -127,28 +127,28 @@ def _beginning_in(head: str) -> str:
 
 
 def calls_itself_draft(title: str, path: str, text: str) -> bool:
-    """Return whether a document says in its title, its path or its first words that it is a draft."""
+    """Whether a document calls itself a draft in its title, path or first words."""
     said = (*tokens(title), *tokens(_words_of(_below(path))), *tokens(text[:HEAD])[:DRAFT_WORDS])
     return not DRAFT.isdisjoint(said)
 
 
 @lru_cache(maxsize=5000)
 def base_of(words: str) -> frozenset[str]:
-    """Return what all editions of a document have in common in a name: no dates, numbers, brackets or status."""
+    """Return the words of a name that all editions share: no dates, numbers, brackets or status."""
     left_out = _EDITION | DRAFT | SHELVED | FUNCTION_WORDS["en"] | frozenset(all_month_names())
     found = tokens(_words_of(_BRACKETS.sub(" ", words)))
     return frozenset(stem(word) for word in found if len(word) > 1 and not _DIGIT.search(word) and word not in left_out)
 
 
 def is_alike(one: Edition, other: Edition) -> bool:
-    """Return whether two documents are named as editions of one are, by their titles or by their files' names."""
+    """Whether the titles or file names of two documents are those of editions of one document."""
     is_beside = base_of(_folder(one.path)) == base_of(_folder(other.path))
     pairs = ((one.title, other.title), (_name(one.path), _name(other.path)))
     return any(_are_alike(base_of(first), base_of(second), is_beside) for first, second in pairs)
 
 
 def series_of(editions: Iterable[Edition]) -> list[list[Edition]]:
-    """Return the documents in groups, each of which is one document in several editions, the newest last."""
+    """Group the documents by what they are editions of, the newest last."""
     groups: list[list[Edition]] = []
     for edition in sorted(set(editions)):
         found = next((group for group in groups if is_alike(group[0], edition)), None)
@@ -162,8 +162,8 @@ def series_of(editions: Iterable[Edition]) -> list[list[Edition]]:
 def superseded(editions: Iterable[Edition]) -> dict[str, str]:
     """Return the key of the edition in force by the key of each that is not.
 
-    A draft gives way to what was decided, a version to a later one, and a document to one with the same title that is
-    newer, or is not shelved. What bears its date in its title, as a yearly report does, is never taken back.
+    A final edition supersedes a draft, a later version an earlier one, and a document an older or shelved one with the
+    same title. A document with its date in its title, such as a yearly report, is never superseded.
     """
     found: dict[str, str] = {}
     for group in series_of(editions):
@@ -175,7 +175,7 @@ def superseded(editions: Iterable[Edition]) -> dict[str, str]:
 
 
 def may_contradict(one: Source, other: Source) -> bool:
-    """Return whether what two sources say may contradict: not what they say of different times, by their names."""
+    """Whether two sources may contradict each other: editions of different times, by their names, do not."""
     if one.superseded_by or other.superseded_by:
         return False
     first, second = (Edition(source.key, source.title, source.address) for source in (one, other))
@@ -186,7 +186,7 @@ def _gives_way(old: Edition, new: Edition) -> bool:
     if old.is_draft != new.is_draft:
         return not new.is_shelved
     if old.version and new.version and old.version != new.version:
-        # A later number on an earlier day proves nothing.
+        # Dates are not compared: a later number on an earlier day proves nothing.
         return old.version < new.version
     if old.is_shelved != new.is_shelved and _have_one_name(old, new):
         return True
@@ -200,7 +200,7 @@ def _have_one_name(one: Edition, other: Edition) -> bool:
 
 
 def _marks(one: Edition) -> tuple[object, ...]:
-    """What a document's names tell of which edition it is."""
+    """Return what the names of a document say about its edition."""
     named = frozenset(date.iso for line in (one.title, _dashed(_below(one.path))) for date in dates_in(line))
     return named, one.version, one.is_shelved, calls_itself_draft(one.title, one.path, "")
 
@@ -217,7 +217,7 @@ def _are_alike(one: frozenset[str], other: frozenset[str], is_beside: bool) -> b
 
 
 def _name(path: str) -> str:
-    """The name of a file without its ending; empty for a page of the web."""
+    """Return the name of a file without its extension; empty for a web page."""
     return _below(path).rpartition("/")[2].rpartition(".")[0]
 
 
@@ -226,7 +226,7 @@ def _folder(path: str) -> str:
 
 
 def _below(path: str) -> str:
-    """The path of a file below the folder that was given, which says nothing of it; empty for a page of the web."""
+    """Return the path of a file below the given folder; empty for a web page."""
     if "://" in path and not path.startswith("file:"):
         return ""
     if not path.startswith(DOCUMENT_SCHEME):
@@ -236,7 +236,7 @@ def _below(path: str) -> str:
 
 
 def _dashed(name: str) -> str:
-    # An underscore belongs to the words beside it.
+    # An underscore would count as a letter.
     return name.replace("_", "-")
 
 

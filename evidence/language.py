@@ -19,31 +19,29 @@ if TYPE_CHECKING:
 
 
 class Threshold(NamedTuple):
-    """What makes a language evident."""
+    """What is required for a language to be detected by its commonest words."""
 
     fewest: int
-    """Common words of the language that there must be,"""
+    """Common words of the language at least."""
     share: float
-    """the share of all words that they must be,"""
+    """Their share of all words at least."""
     ahead: float
-    """and how many times as many they must be as of any other language."""
+    """How many times as many they must be as those of any other language."""
 
 
 IN_TEXT = Threshold(4, 0.1, 1.5)
-"""By which the words of a text are cut: a mistake costs a few forms of words."""
+"""For stemming the words of a text: a mistake costs a few forms of words."""
 IN_QUESTION = Threshold(2, 0.1, 1.5)
 """The same for a question, which has few words."""
 BEYOND_DOUBT = Threshold(3, 0.25, 3)
-"""In which a reader is answered, and where nothing else is asked: a mistake spoils the report."""
-AS_EXPECTED = Threshold(2, 0.15, 3)
-"""The same where a text should be in a language, and probably is."""
+"""For the language of a report, where nothing else is asked: a mistake spoils the report."""
 APART = frozenset({"de", "en", "es", "fr", "nl"})
-"""Languages that can be beyond doubt: the others have near relations that are not in the table, as Bulgarian is."""
+"""Languages that can be beyond doubt; the others have near relatives that are not in the table, such as Bulgarian."""
 _WITH_COMMON_WORDS = ("en", "de", "nl", "fr", "es", "it", "pt", "sv", "da", "no", "fi", "ru")
 
 
 def language_by_words(words: Sequence[str], lead: Threshold) -> str:
-    """ISO 639-1 code of the language whose commonest words are among these; empty if that is not evident."""
+    """Return the ISO 639-1 code of the language whose commonest words are among these; empty if that is not clear."""
     owners = _owners()
     hits = Counter(chain.from_iterable(owners[word] for word in words if word in owners))
     (best, most), (_, next_most) = [*hits.most_common(2), ("", 0), ("", 0)][:2]
@@ -51,31 +49,14 @@ def language_by_words(words: Sequence[str], lead: Threshold) -> str:
 
 
 def language_beyond_doubt(text: str) -> str:
-    """ISO 639-1 code of the language in which a text is beyond doubt; empty if there is none."""
+    """Return the ISO 639-1 code of a language in which the text certainly is; empty if there is none."""
     found = language_by_words(sought_words(text), BEYOND_DOUBT)
     return found if found in APART else ""
 
 
-def is_beyond_doubt(text: str, code: str) -> bool:
-    """Whether a text that should be in a language is, beyond doubt.
-
-    A word that several languages share speaks for none of them against another: so few sections of English texts of the
-    web (1 in 100 instead of 6) need the large model of `language`.
-    """
-    words, owners = sought_words(text), _owners()
-    common = [owners[word] for word in words if word in owners]
-    own = [codes for codes in common if code in codes]
-    others = Counter(chain.from_iterable(codes for codes in common if code not in codes))
-    alone, most = sum(len(codes) == 1 for codes in own), max(others.values(), default=0)
-    lead = AS_EXPECTED
-    return (
-        code in APART and len(own) >= max(lead.fewest, lead.share * len(words)) and alone >= max(1, lead.ahead * most)
-    )
-
-
 @cache
 def common_words() -> Mapping[str, frozenset[str]]:
-    """The commonest words by the code of their language."""
+    """Return the commonest words by the code of their language."""
     return {code: frozenset(WORDS[f"common_{code}"].split()) for code in _WITH_COMMON_WORDS}
 
 
@@ -92,27 +73,27 @@ OTHERS = (
     "af am az be bg ca cy et eu ga gl gu hr hy is ka kk km kn lo lt lv mk ml mn mr ms my ne pa ps si sk sl sq sr sw "
     "ta te tl ur uz"
 )
-"""Codes of further languages that are told apart."""
+"""Codes of further languages that can be detected."""
 OTHERS_WEIGHT = 0.3
-"""How likely one of these is beside a common one, before a word was read."""
+"""Prior probability of one of these, relative to a common one."""
 SURE = 0.7
 """Likelihood from which on the language of a question counts as known."""
 FOREIGN = 0.9
-"""Likelihood from which on a passage counts as written in another language than it should be."""
+"""Likelihood from which on a text counts as written in another language than it should be."""
 LEAST_LETTERS = 60
-"""Letters of prose that say anything about the language of a passage; Chinese, Japanese and Korean count thrice."""
+"""Letters of prose that a language is detected from; Chinese, Japanese and Korean ones count thrice."""
 KIN = (
     *({"da", "nn", "no"}, {"bs", "hr", "sh", "sr"}, {"id", "ms"}, {"gl", "pt"}, {"cs", "sk"}, {"af", "nl"}),
     *({"bg", "mk"}, {"hi", "mr", "ne"}, {"fa", "ps"}),
 )
-"""Languages that are too near to each other to call one of them foreign beside the other."""
+"""Languages too similar to call one of them foreign beside the other."""
 _DENSE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
 def detect_language(question: str) -> str:
-    """ISO 639-1 code of the language that a question is asked in; empty if that is not sure, as with names alone."""
+    """Return the ISO 639-1 code of the language of a question; empty if that is not certain, as with names alone."""
     prose = prose_of(question) or question
-    # Other languages have near relations that a few words do not tell apart.
+    # A few words do not distinguish other languages from their relatives.
     if language_beyond_doubt(prose) == "en":
         return "en"
     code, likelihood = _best(_likelihoods(prose.lower() if prose.isupper() else prose, ""))
@@ -120,11 +101,11 @@ def detect_language(question: str) -> str:
 
 
 def is_written_in(passage: str, code: str) -> bool | None:
-    """Whether a Markdown text is written in the language of this ISO 639-1 code; none where that cannot be told."""
+    """Whether a Markdown text is written in the language of this ISO 639-1 code; none if that is not certain."""
     prose = prose_of(passage)
     if not code or _letters(prose) < LEAST_LETTERS:
         return None
-    if is_beyond_doubt(prose, code):
+    if language_beyond_doubt(prose) == code:
         return True
     likelihoods = _likelihoods(prose, code)
     if code not in likelihoods:
@@ -136,10 +117,10 @@ def is_written_in(passage: str, code: str) -> bool | None:
 
 
 def foreign_sections(markdown: str, code: str) -> list[Section]:
-    """The sections of a text that are surely written in another language than that of the code, in their order.
+    """Return the sections of a text that are certainly not written in the language of the code, in order.
 
-    Where only paragraphs of a section are, these stand for it. What is no prose (see `prose_of`) and short passages are
-    no evidence; without a code, nothing is foreign.
+    Where only paragraphs of a section are not, these are returned. Short texts and what is no prose (see `prose_of`)
+    are ignored; without a code, nothing is foreign.
     """
     return [part for section in sections_of(markdown) for part in _foreign_parts(section, code)]
 
@@ -160,7 +141,7 @@ def _best(likelihoods: Mapping[str, float]) -> tuple[str, float]:
 
 
 def _likelihoods(prose: str, code: str) -> dict[str, float]:
-    """How likely each language is, together 1; the text with its names and without them counts alike."""
+    """Return the likelihood of each language; the text with its names and without them counts equally."""
     whole, bare = _ranked(prose, code), _ranked(without_names(prose), code)
     joint = {language: sqrt(whole[language] * bare[language]) for language in whole}
     total = sum(joint.values())
@@ -177,7 +158,7 @@ def _ranked(text: str, code: str) -> dict[str, float]:
 
 @cache
 def _identifier() -> LanguageIdentifier:
-    # Loading it takes most of a second, which no import should.
+    # Loading it takes most of a second, too long for an import.
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
     return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)

@@ -27,7 +27,7 @@ from ..writing.steps import emit_end, finding_of, not_found, outcome_of
 
 
 async def write_what_there_is(state: ResearcherState, error: NodeError) -> Command[Literal["write_finding"]]:
-    """A researcher that breaks writes from its notes."""
+    """Send a researcher whose node failed on to write its finding from its notes."""
     reason, task = _reason(error), state.task
     place = Placement(turn_index=task.turn, tab_index=task.position)
     emitter(state.task.question_id).emit(researcher_failed(place, reason))
@@ -41,14 +41,14 @@ async def write_what_there_is(state: ResearcherState, error: NodeError) -> Comma
 
 
 async def keep_what_there_is(state: ResearcherState, error: NodeError) -> Command[Any]:
-    """A finding that cannot be written is replaced by excerpts of what was found."""
+    """Replace a finding that cannot be written by excerpts of what was found."""
     pages = pages_of(get_store(), state.task.question_id)
     finding = await keep_excerpts(state, pages, emitter(state.task.question_id), _reason(error), state.seconds)
     return Command(update={"findings": {finding.id: finding}}, goto=END)
 
 
 async def record_failure(state: dict[str, Task], error: NodeError) -> Command[Literal["collect"]]:
-    """A branch that breaks as a whole leaves a failed finding; its siblings are not touched."""
+    """Leave a failed finding for a branch that failed as a whole; its siblings are not touched."""
     task = state["task"]
     finding = failed_finding(task, "failed", _reason(error))
     emit_failure(emitter(task.question_id), finding, task, [])
@@ -56,7 +56,7 @@ async def record_failure(state: dict[str, Task], error: NodeError) -> Command[Li
 
 
 async def judge_what_there_is(state: StepState, error: NodeError) -> Command[Literal["evaluate"]]:
-    """A step that breaks is judged by what it has."""
+    """Send a step whose node failed on to be evaluated by what it has."""
     reason = _reason(error)
     emitter(state.task.question_id).emit(step_failed(state.task.place, reason))
     # What it was about was told before it broke.
@@ -65,7 +65,7 @@ async def judge_what_there_is(state: StepState, error: NodeError) -> Command[Lit
 
 
 async def end_step(state: StepState, error: NodeError) -> Command[Any]:
-    """A step that cannot be judged ends with what it has."""
+    """End a step that cannot be evaluated, with what it has."""
     reason = _reason(error)
     emitter(state.task.question_id).emit(step_failed(state.task.place, reason))
     finding = finding_of(state, [*state.failures, reason], state.seconds)
@@ -82,7 +82,7 @@ async def end_step(state: StepState, error: NodeError) -> Command[Any]:
 
 
 async def record_step_failure(state: dict[str, StepTask], error: NodeError) -> Command[Literal["collect"]]:
-    """A step that breaks as a whole leaves a failed finding; its siblings are not touched."""
+    """Leave a failed finding for a step that failed as a whole; its siblings are not touched."""
     task = state["task"]
     finding = failed_finding(task, "failed", _reason(error))
     emitter(task.question_id).emit(step_failed(task.place, finding.reason))
@@ -91,7 +91,7 @@ async def record_step_failure(state: dict[str, StepTask], error: NodeError) -> C
 
 
 async def hand_over_unchecked(state: ResearchState, error: NodeError) -> Command[Any]:
-    """A report whose check breaks is handed over as it was written, and says so."""
+    """Hand over a report whose check failed as it was written, and say so in it."""
     run, draft = state.run, state.draft
     assert run is not None and draft is not None
     notice = f"The sentences of this report were not checked against their sources: {_reason(error)}."

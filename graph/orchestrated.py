@@ -25,7 +25,7 @@ from .schema import ResearchInput, ResearchOutput
 
 @cache
 def build_orchestrated_graph() -> StateGraph[ResearchState, Context, ResearchInput, ResearchOutput]:
-    """The graph, not yet compiled, which leaves it as it is: it is put together once a process."""
+    """Return the uncompiled graph, built once per process; compiling does not change it."""
     graph = StateGraph(ResearchState, context_schema=Context, input_schema=ResearchInput, output_schema=ResearchOutput)
     graph.add_node("begin", begin)
     graph.add_node("clarify", clarify)

@@ -12,14 +12,14 @@ from ..records.report import Report
 
 
 class ResearchInput(BaseModel, title="Question", use_attribute_docstrings=True):
-    """What a run starts from."""
+    """The input of a run."""
 
     messages: Annotated[list[AnyMessage], add_messages] = Field(title="Messages", min_length=1)
     """The conversation; its last message is the question, or the answer to what was asked back."""
 
 
 class ResearchOutput(BaseModel, title="Report", use_attribute_docstrings=True):
-    """What a run ends with."""
+    """The output of a run."""
 
     messages: Annotated[list[AnyMessage], add_messages] = Field(title="Messages")
     """The conversation; its last message is the report, or a question to the user."""

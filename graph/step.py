@@ -23,7 +23,7 @@ from .routing import route_after_choose_queries, route_after_search, route_after
 
 
 def build_step_graph() -> StateGraph[StepState, Context, StepInput, StepOutput]:
-    """The subgraph that one step is sent to."""
+    """Return the compiled subgraph that carries out one step."""
     graph = StateGraph(StepState, context_schema=Context, input_schema=StepInput, output_schema=StepOutput)
     graph.add_node("choose_queries", choose_queries, error_handler=judge_what_there_is)
     graph.add_node("search", search, error_handler=judge_what_there_is)
@@ -41,7 +41,7 @@ def build_step_graph() -> StateGraph[StepState, Context, StepInput, StepOutput]:
 
 
 def step_in_its_slot() -> Any:
-    """The node that carries out one step as soon as a slot of its round is free; waiting takes of the step's time."""
+    """Carry out one step as soon as a slot of its round is free; the step's time runs while it waits."""
     graph = build_step_graph().compile()
 
     async def step(state: dict[str, StepTask], config: RunnableConfig, runtime: Runtime[Context]) -> Any:

@@ -13,11 +13,11 @@ from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from langchain_core.runnables import Runnable
 
 from ..evidence.citations.document import read_body
-from ..run.calls import BROKEN, finish_of, is_word_of_ours
+from ..run.calls import BROKEN, finish_of, is_status_text
 from ..run.context import Context, Role
 from ..run.conversation import NUMBERS, clean, mark_of
 from ..run.events.call import CallEvents
-from ..run.transcripts import CHARACTERS_PER_TOKEN, FAILED, WITHHELD, fit, tokens_of
+from ..run.transcripts import CHARACTERS_PER_TOKEN, FAILED, WITHHELD, fit_window, tokens_of
 from .abilities import ability_of, other_ability, remember_ability
 from .answer_emitter import AnswerEmitter
 from .caller import Assembly, Caller, bind_call
@@ -68,7 +68,7 @@ async def _ask(request: Request, context: Context, events: CallEvents) -> Reply:
         - tools
     )
     shown = [_shown(message) for message in request.messages]
-    messages = fit(shown, room, request.shorten)
+    messages = fit_window(shown, room, request.shorten)
     reply = await _answer(request._replace(messages=messages), ability, caller)
     shortened = sum(isinstance(one, ToolMessage) and one != other for one, other in zip(shown, messages, strict=True))
     return reply._replace(shortened=shortened)
@@ -147,7 +147,7 @@ class Remedies:
 
     def _shorten(self) -> bool:
         messages = self._request.messages
-        shorter = fit(messages, tokens_of(messages) // 2, self._request.shorten)
+        shorter = fit_window(messages, tokens_of(messages) // 2, self._request.shorten)
         self._request = self._request._replace(messages=shorter)
         return shorter != list(messages)
 
@@ -175,7 +175,7 @@ def _suspects(messages: Sequence[AnyMessage]) -> list[tuple[str, ...]]:
 
 def _is_from_outside(result: str) -> bool:
     """Whether a result holds what a document, a page or a researcher says."""
-    return not result.startswith((WITHHELD, FAILED)) and not is_word_of_ours(result)
+    return not result.startswith((WITHHELD, FAILED)) and not is_status_text(result)
 
 
 def _answered(message: AnyMessage) -> str:

@@ -18,7 +18,7 @@ from ..records.research import Spent
 from ..run.context import Context, Role
 from ..run.errors import ModelFailed
 from ..run.events.call import CallEvents
-from ..run.fencing import without_names
+from ..run.fencing import with_equal_fences
 from ..run.limits import Limits
 from ..run.store.pages import text_hash
 from .deltas import whole_message
@@ -271,4 +271,4 @@ class Caller(NamedTuple):
             for one in messages
         ]
         words = json.dumps([self.role, profile_of(self.role, self.context).name, said], default=str)
-        return text_hash(without_names(words))
+        return text_hash(with_equal_fences(words))

@@ -13,7 +13,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk, InvalidToolCall, 
 from langchain_core.messages.tool import invalid_tool_call, tool_call
 
 from ..run.calls import REASONING
-from ..run.conversation import cleaned
+from ..run.conversation import clean_nested
 from .faults import BROKE_OFF, AnswerBroken, AnswerRefused
 
 
@@ -49,7 +49,7 @@ def _read(arguments: str) -> dict[str, Any] | None:
         value = json.loads(value, strict=False) if isinstance(value, str) else value
     except (ValueError, RecursionError):
         return None
-    return cleaned(value) if isinstance(value, dict) else None
+    return clean_nested(value) if isinstance(value, dict) else None
 
 
 def reasoning_of(message: AIMessage) -> str:
@@ -136,7 +136,7 @@ class Deltas:
         if not choice:
             return None
         self._has_begun = True
-        delta = cleaned(choice.get("delta") or {})
+        delta = clean_nested(choice.get("delta") or {})
         if delta.get("refusal") or choice.get("finish_reason") == "content_filter":
             raise AnswerRefused
         if choice.get("finish_reason") == "error":

@@ -18,7 +18,7 @@ from pydantic import PrivateAttr
 from typing_extensions import override
 
 from ..run.calls import REASONING
-from ..run.conversation import cleaned
+from ..run.conversation import clean_nested
 from .deltas import Deltas, as_chunk, events, whole_message
 from .faults import BROKE_OFF, AnswerBroken, AnswerRefused, kind_of, message_of
 
@@ -223,7 +223,7 @@ class OpenAIChat(ChatOpenAI):
                     payload[self.output_limit] = payload.pop(name)
             if REASONING in self._quirks:
                 _repeat_thoughts(messages, payload["messages"])
-        sent: dict[str, Any] = cleaned(_adapt(payload, self._quirks))
+        sent: dict[str, Any] = clean_nested(_adapt(payload, self._quirks))
         return sent
 
 

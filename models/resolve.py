@@ -15,7 +15,7 @@ from ..records.research import Spent
 from ..run.concurrency import in_thread
 from ..run.context import ROLES, Context, Model, Price, Role
 from ..run.errors import DeepResearchError, WindowTooSmall
-from ..run.imports import imported_for_good
+from ..run.imports import frozen_imports
 from ..run.user_settings import UserSettings
 from .extractive import ExtractiveChatModel
 from .providers import default_model, make_model
@@ -125,7 +125,7 @@ async def load_models(context: Context) -> None:
 
 
 def _load(role: Role, context: Context) -> None:
-    with imported_for_good():
+    with frozen_imports():
         resolve_model(role, context)
 
 

@@ -23,7 +23,7 @@ from ..records.plan import PlanStep
 from ..records.report import Brief, Draft, Report
 from ..records.research import Entry, Plan, Progress, Run, Scope, Task
 from ..records.sources import NotRead
-from ..run.context import ROLES, Context, bound
+from ..run.context import ROLES, Context, within_scope
 from ..run.conversation import check_question, clean, entry_of, question_of, read_review, refused
 from ..run.events.log import Emitter
 from ..run.events.packets import ChatHeartbeat, DocumentsIndexed, Placement
@@ -75,7 +75,7 @@ async def begin(state: ResearchState, runtime: Runtime[Context]) -> BeginUpdate:
     if state.run is None or entry == "follow_up":
         return await _start(state, runtime, entry, drop)
     # The question goes on with today's keys and models, whatever it was begun with.
-    check_tools(bound(context, state.run.scope))
+    check_tools(within_scope(context, state.run.scope))
     await load_models(context)
     check_models(ROLES, context)
     run = state.run.model_copy(update={"entry": entry, "status": "running"})
@@ -154,7 +154,7 @@ def _scope(context: Context, documents: str, whole: tuple[str, ...]) -> Scope:
 
 
 async def _note_user(messages: Sequence[AnyMessage], runtime: Runtime[Context], run: Run) -> None:
-    """What the user names may be opened, and the user's words may be searched for."""
+    """Allow the addresses that the user names to be opened, and the user's words to be searched for."""
     pages = pages_of(runtime.store, run.id)
     named = [address for m in messages if isinstance(m, HumanMessage) for address in addresses_in(clean(m.text))]
     await Addresses(pages, run.id).allow(named)
@@ -190,7 +190,7 @@ async def _prepare_documents(context: Context, runtime: Runtime[Context]) -> Lib
 
 
 def _indexed(status: LibraryStatus, changed: int, place: Placement) -> DocumentsIndexed:
-    """The last word on indexing."""
+    """Return the packet that ends indexing."""
     documents = [one for one in status.left_out if one.is_document]
     return DocumentsIndexed(
         placement=place,

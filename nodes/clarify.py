@@ -11,14 +11,14 @@ from ..models.request import Request
 from ..models.resolve import settings_of
 from ..prompts import render
 from ..records.research import Run, Spent
-from ..run.context import Context, bound
-from ..run.conversation import latest, marked
+from ..run.context import Context, within_scope
+from ..run.conversation import latest_messages, marked
 from ..run.events.activities import activity
 from ..run.events.build import stop_packet
 from ..run.events.call import SilentEvents
 from ..run.events.log import emitter
 from ..run.events.packets import MessageDelta, MessageStart, Placement
-from ..run.ledger import booked
+from ..run.ledger import recorded
 from ..run.store.pages import pages_of
 from ..state import ResearchState
 from ..tools.control import GENERATE_PLAN
@@ -40,7 +40,7 @@ async def clarify(state: ResearchState, runtime: Runtime[Context]) -> ClarifyUpd
     assert run is not None
     if context.clarify == "off":
         return {}
-    offered = list(offered_tools(bound(context, run.scope)))
+    offered = list(offered_tools(within_scope(context, run.scope)))
     pages = pages_of(runtime.store, run.id)
     orientation = await pages.text(state.brief.orientation) if state.brief.orientation else ""
     system = render(
@@ -52,13 +52,13 @@ async def clarify(state: ResearchState, runtime: Runtime[Context]) -> ClarifyUpd
         orientation=orientation,
         documents=run.scope.documents,
     )
-    conversation = latest(state.messages, context.limits.context_messages)
+    conversation = latest_messages(state.messages, context.limits.context_messages)
     messages = [SystemMessage(system), *conversation]
     facts = facts_of_run(state, context, "clarifier")
     request = Request("clarifier", run.id, messages, tools=[GENERATE_PLAN], tool_choice="auto", facts=facts)
     # Beside a call for the plan, words are dropped, and the plan has the same place.
     events = SilentEvents(emitter(run.id), Placement(turn_index=state.progress.turn))
-    async with booked(pages, run.id, events.bill):
+    async with recorded(pages, run.id, events.bill):
         reply = await ask_model(request, context, events)
     active = run.active_seconds + events.bill.seconds
     question = "" if _called_a_tool(reply.message) else reply.message.text.strip()

@@ -19,8 +19,8 @@ from ..run.events.activities import activity
 from ..run.events.call import SilentEvents
 from ..run.events.log import emitter
 from ..run.events.packets import Placement
-from ..run.fencing import as_gaps, known
-from ..run.ledger import booked
+from ..run.fencing import as_gaps, fenced_knowledge
+from ..run.ledger import recorded
 from ..run.store.pages import pages_of
 from ..state import ResearchState
 from ..writing.basis import disagreement, disagreement_packets
@@ -52,7 +52,7 @@ async def cross_check(state: ResearchState, runtime: Runtime[Context]) -> CrossC
     events = SilentEvents(emitter(run.id), place)
     filler = Filler(context, run, events, place)
     emitter(run.id).emit(activity("cross_check", run.question, place))
-    async with booked(pages_of(runtime.store, run.id), run.id, events.bill):
+    async with recorded(pages_of(runtime.store, run.id), run.id, events.bill):
         memory = await _check(state, own, context, filler)
     found = disagreement(replace(state, memory={**state.memory, **memory}))
     emitter(run.id).emit(*disagreement_packets(found, place))
@@ -67,7 +67,7 @@ async def cross_check(state: ResearchState, runtime: Runtime[Context]) -> CrossC
 async def _check(
     state: ResearchState, own: list[Observation], context: Context, filler: Filler
 ) -> dict[str, Observation]:
-    """What cannot both hold, and which gaps are answered after all, by key; nothing if nobody can say."""
+    """Return the contradictions and the answered gaps by key; nothing if the model gives no answer."""
     items = _items(state, own, context.limits.memory_tokens)
     gaps = open_gaps(own)
     facts = facts_of(items)
@@ -75,7 +75,7 @@ async def _check(
     candidates = [
         [places[one] for one in pair.learnings] for pair in contradictions(own) if places.keys() >= {*pair.learnings}
     ]
-    knowledge = known(
+    knowledge = fenced_knowledge(
         learnings=with_numbers(state, items),
         sources=sources_of(state, items),
         candidates=candidates,
@@ -103,7 +103,7 @@ async def _check(
 
 
 def _items(state: ResearchState, own: list[Observation], tokens: int) -> list[Learning]:
-    """The learnings that look contradictory, then those that bear most on what the user wants, of each step some."""
+    """Return the learnings to compare: those that look contradictory, then the most relevant ones of each step."""
     suspicious = {key for pair in contradictions(own) for key in pair.learnings}
     groups: tuple[list[Learning], list[Learning]] = ([], [])
     for one in own_learnings(state):
@@ -112,7 +112,7 @@ def _items(state: ResearchState, own: list[Observation], tokens: int) -> list[Le
 
 
 def _apart(one: Fact, other: Fact) -> tuple[Learning, Learning] | None:
-    """A learning of each, of different sources: nobody contradicts himself, and a thought is nobody's word."""
+    """Return one learning of each claim, from different sources: a thought has no source and contradicts nothing."""
     pairs = product(one.learnings, other.learnings)
     return next((pair for pair in pairs if len({learning.source for learning in pair} - {""}) == 2), None)
 

@@ -17,9 +17,9 @@ from ..run.events.activities import activity
 from ..run.events.call import SilentEvents
 from ..run.events.log import emitter
 from ..run.events.packets import Placement
-from ..run.fencing import as_plan, known
-from ..run.ledger import booked
-from ..run.schedule import adapted, set_status, with_follow_up
+from ..run.fencing import as_plan, fenced_knowledge
+from ..run.ledger import recorded
+from ..run.schedule import revise_steps, set_status, with_follow_up
 from ..run.store.pages import pages_of
 from ..state import ResearchState
 from ..tools.addresses import Addresses, addresses_in
@@ -57,13 +57,13 @@ async def digest(state: ResearchState, runtime: Runtime[Context]) -> DigestUpdat
     progress = progress.model_copy(update={"seen_messages": len(state.messages)})
     update = DigestUpdate(steps=steps, progress=progress, transcript=[steering])
     searches_on = any(step.status == "pending" and step.requires_search for step in steps)
-    if not steering and not (searches_on and any(map(_is_telling, map(state.outcomes.get, ended)))):
+    if not steering and not (searches_on and any(map(_is_informative, map(state.outcomes.get, ended)))):
         return update
     place = Placement(turn_index=progress.turn)
     events = SilentEvents(emitter(run.id), place)
     filler = Filler(context, run, events, place)
     emitter(run.id).emit(activity("adapt", run.question, place))
-    async with booked(pages, run.id, events.bill):
+    async with recorded(pages, run.id, events.bill):
         steps = await _adapt(state, steps, steering, context, filler)
     update["run"] = run.model_copy(update={"active_seconds": run.active_seconds + events.bill.seconds})
     update["progress"] = progress.model_copy(update={"turn": place.turn_index + 1})
@@ -71,7 +71,7 @@ async def digest(state: ResearchState, runtime: Runtime[Context]) -> DigestUpdat
 
 
 def _ended(state: ResearchState) -> dict[str, PlanStep]:
-    """The steps that were under way and have come back, by id."""
+    """Return the steps in progress that have a finding now, by id."""
     assert state.run is not None
     found = {step.id: state.findings.get(f"{state.run.id[:8]}-{step.id}") for step in state.steps}
     return {
@@ -82,21 +82,21 @@ def _ended(state: ResearchState) -> dict[str, PlanStep]:
 
 
 def _abandoned(state: ResearchState) -> dict[str, PlanStep]:
-    """The steps that were under way when the run was stopped and a new message came: they are begun anew."""
+    """Return the steps in progress without a finding, as after a stop with a new message: they start again."""
     return {
         step.id: step.model_copy(update={"status": "pending"}) for step in state.steps if step.status == "in_progress"
     }
 
 
-def _is_telling(outcome: StepOutcome | None) -> bool:
-    """Whether a step has brought something that is sure enough to change the plan by."""
+def _is_informative(outcome: StepOutcome | None) -> bool:
+    """Whether a step learned something certain enough to change the plan."""
     if outcome is None:
         return False
     return any(is_confident(one.confidence) and one.learnings for one in outcome.iterations)
 
 
 def _steering(state: ResearchState) -> list[AnyMessage]:
-    """What the user said since the plan was last looked at; the reply to a plan that was shown is no part of it."""
+    """Return the user's messages since the plan was last revised, without replies to the plan itself."""
     new = state.messages[state.progress.seen_messages :]
     before = [None, *new]
     return [m for m, last in zip(new, before, strict=False) if isinstance(m, HumanMessage) and not _is_plan(last)]
@@ -109,10 +109,10 @@ def _is_plan(message: AnyMessage | None) -> bool:
 async def _adapt(
     state: ResearchState, steps: list[PlanStep], steering: list[AnyMessage], context: Context, filler: Filler
 ) -> list[PlanStep]:
-    """The steps as the planner would have them now; as they are if it cannot say."""
+    """Return the steps as the planner revises them; unchanged if it gives no answer."""
     run, limits, own = state.run, context.limits, own_observations(state)
     assert run is not None
-    knowledge = known(
+    knowledge = fenced_knowledge(
         plan=as_plan(steps),
         learnings=with_numbers(
             state, fitting_learnings([own_learnings(state)], state.brief.summary, limits.memory_tokens)
@@ -135,4 +135,4 @@ async def _adapt(
     needless = {one.step: one.reason for one in form.needless}
     reworded = {one.step: one.task.strip() for one in form.reworded}
     added = [(one.title.strip(), one.task.strip(), one.requires_search) for one in form.added]
-    return adapted(steps, needless, reworded, added, limits.max_plan_steps)
+    return revise_steps(steps, needless, reworded, added, limits.max_plan_steps)

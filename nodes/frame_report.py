@@ -19,7 +19,7 @@ class FrameReportUpdate(TypedDict):
 
 
 async def frame_report(state: ResearchState) -> FrameReportUpdate:
-    """Tell it from what was learned and concluded; no model is asked."""
+    """Emit what the report will say, from the learnings and conclusions; no model is asked."""
     run, place = state.run, Placement(turn_index=state.progress.turn)
     assert run is not None
     emitter(run.id).emit(activity("frame", run.question, place), *framing_packets(state, place))

@@ -18,19 +18,19 @@ from ..prompts import render
 from ..records.plan import Observation
 from ..records.research import Finding, Progress, Run, Spent, Task
 from ..run import tool_names
-from ..run.calls import answer, call_ids, read_calls
-from ..run.context import Context, bound
-from ..run.conversation import clean, latest
+from ..run.calls import call_ids, read_calls, results_for
+from ..run.context import Context, within_scope
+from ..run.conversation import clean, latest_messages
 from ..run.decisions import PENDING, Order, decide
 from ..run.events.call import CallEvents
 from ..run.events.log import emitter
 from ..run.events.packets import Placement, TopLevelBranching
-from ..run.fencing import known
-from ..run.ledger import booked, owed
+from ..run.fencing import fenced_knowledge
+from ..run.ledger import recorded, unsettled_costs
 from ..run.limits import Limits
-from ..run.spending import allowance, for_round, limit_reached
+from ..run.spending import allowance, limit_reached, limits_of_round
 from ..run.store.pages import pages_of
-from ..run.transcripts import earlier_findings, with_findings, withheld
+from ..run.transcripts import earlier_findings, mark_withheld, with_findings
 from ..state import ResearchState
 from ..tools.addresses import Addresses, addresses_in
 from ..tools.control import GENERATE_REPORT, RESEARCH_AGENT, THINK_TOOL
@@ -60,7 +60,7 @@ async def orchestrate(state: ResearchState, runtime: Runtime[Context]) -> Orches
     context, run, progress = settings_of(runtime), state.run, state.progress
     assert run is not None
     pages = pages_of(runtime.store, run.id)
-    lost = await owed(pages, run.id)
+    lost = await unsettled_costs(pages, run.id)
     new = lost.new(state.spending)
     run, state = lost.settled(run), replace(state, spending={**state.spending, **new})
     reasons = profile_of("orchestrator", context).reasons
@@ -76,19 +76,19 @@ async def orchestrate(state: ResearchState, runtime: Runtime[Context]) -> Orches
     await Addresses(pages, run.id).allow(named)
     await note_user(pages, state.messages, run)
     events = CallEvents(emitter(run.id), Placement(turn_index=progress.turn))
-    async with booked(pages, run.id, events.bill):
+    async with recorded(pages, run.id, events.bill):
         reply = await ask_model(_request(state, steering, context, max_cycles, reasons), context, events)
         update = _carry_out(state, reply, context, events)
     # A limit that ended the research may have been raised since.
     run = run.model_copy(update={"active_seconds": run.active_seconds + events.bill.seconds, "stop_reason": ""})
     update["transcript"] = [steering, *update["transcript"]]
-    update["findings"] = withheld(state.findings, reply.refused)
+    update["findings"] = mark_withheld(state.findings, reply.refused)
     spending = {**new, **events.bill.costs}
     return {**update, "run": run, "spending": spending}
 
 
 def _steering(state: ResearchState) -> list[AnyMessage]:
-    """What the user said since the orchestrator last looked."""
+    """Return the user's messages since the orchestrator's last turn."""
     seen = state.progress.seen_messages
     return [message for message in state.messages[seen:] if isinstance(message, HumanMessage)] if seen else []
 
@@ -105,7 +105,7 @@ def _request(
         language=run.language,
         plan=state.plan.text,
         reasons=reasons,
-        offered=list(offered_tools(bound(context, run.scope))),
+        offered=list(offered_tools(within_scope(context, run.scope))),
         max_cycles=max_cycles,
         parallel=limits.max_parallel_researchers,
         documents=run.scope.documents,
@@ -122,7 +122,7 @@ def _request(
     )
     messages = [
         SystemMessage(system),
-        *latest(state.messages[: progress.opening or len(state.messages)], limits.context_messages),
+        *latest_messages(state.messages[: progress.opening or len(state.messages)], limits.context_messages),
         *earlier_findings(state.findings, run.id),
         *with_findings(state.transcript, state.findings),
         *steering,
@@ -136,12 +136,12 @@ def _request(
 
 
 def _noticed(state: ResearchState, limits: Limits) -> str:
-    """The gaps that are open and the claims that do not agree, as far as that was noticed without a model."""
+    """Return the open gaps and contradictions that code has noticed."""
     own = own_observations(state)
     pairs = [[pair.text, pair.other] for pair in contradictions(own)]
     gaps = [gap.text for gap in open_gaps(own)]
     earlier = [gap.text for gap in open_gaps(state.memory.values()) if gap not in own]
-    return known(gaps=gaps, earlier_gaps=earlier, contradictions=pairs[: limits.max_elements])
+    return fenced_knowledge(gaps=gaps, earlier_gaps=earlier, contradictions=pairs[: limits.max_elements])
 
 
 def _carry_out(state: ResearchState, reply: Reply, context: Context, events: CallEvents) -> OrchestrateUpdate:
@@ -149,7 +149,7 @@ def _carry_out(state: ResearchState, reply: Reply, context: Context, events: Cal
     tools = {tool_names.RESEARCH_AGENT, tool_names.GENERATE_REPORT, tool_names.THINK_TOOL}
     calls = read_calls(reply.message, tools, call_ids(state.transcript) | set(state.findings))
     has_findings = any(finding.ended != "failed" for finding in state.findings.values())
-    limits = for_round(context.limits, state.spending)
+    limits = limits_of_round(context.limits, state.spending)
     order = decide(
         calls, progress, limits, has_findings=has_findings, has_handed_out=not all(map(_is_of_plan, state.findings))
     )
@@ -183,15 +183,15 @@ def _carry_out(state: ResearchState, reply: Reply, context: Context, events: Cal
 
 
 def _entries(message: AIMessage, order: Order) -> list[AnyMessage]:
-    """The message and the results of its calls; one without calls says nothing that the next turn needs."""
-    return [message, *answer(message, order.answers)] if message.tool_calls else []
+    """Return the message with the results of its calls; nothing for a message without calls."""
+    return [message, *results_for(message, order.answers)] if message.tool_calls else []
 
 
 def _from_plan(state: ResearchState, order: Order, context: Context) -> tuple[AIMessage, Order]:
-    """Let the plan's next steps be the tasks, as if the model had asked for them."""
+    """Turn the plan's next steps into tasks, as if the model had called for them."""
     assert state.plan is not None and state.run is not None
     asked = {finding.task for finding in state.findings.values() if finding.question_id == state.run.id}
-    most = for_round(context.limits, state.spending).max_parallel_researchers
+    most = limits_of_round(context.limits, state.spending).max_parallel_researchers
     steps = [step for step in state.plan.steps if step not in asked][:most]
     if not steps:
         return AIMessage(""), order._replace(decision="report")

@@ -11,13 +11,13 @@ from ..records.report import Brief
 from ..records.research import Action, Progress, Run, Spent
 from ..records.sources import Source
 from ..run import tool_names
-from ..run.context import Context, bound
+from ..run.context import Context, within_scope
 from ..run.conversation import subject_of
 from ..run.events.activities import activity
 from ..run.events.build import step_failed, tool_call_packets, tool_result_packet
 from ..run.events.log import Emitter, emitter
 from ..run.events.packets import Placement, SectionEnd
-from ..run.ledger import Bill, booked
+from ..run.ledger import Bill, recorded
 from ..run.store.pages import Pages, pages_of
 from ..state import ResearchState
 from ..tools.offer import offered_tools
@@ -46,11 +46,11 @@ async def orient(state: ResearchState, runtime: Runtime[Context]) -> OrientUpdat
     """
     run = state.run
     assert run is not None
-    context, pages = bound(settings_of(runtime), run.scope), pages_of(runtime.store, run.id)
+    context, pages = within_scope(settings_of(runtime), run.scope), pages_of(runtime.store, run.id)
     place = Placement(turn_index=0)
-    look, start = Look(run, context, pages, emitter(run.id)), context.clock.seconds()
+    look, start = Orientation(run, context, pages, emitter(run.id)), context.clock.seconds()
     emitter(run.id).emit(activity("understand", run.question, place))
-    async with booked(pages, run.id, look.bill):
+    async with recorded(pages, run.id, look.bill):
         offered = offered_tools(context, has_read_all=run.scope.reads_all)
         searches = [name for name in offered if name != tool_names.OPEN_URL]
         allowed = [most for most in (context.limits.max_searches, context.limits.max_tool_calls) if most is not None]
@@ -74,8 +74,8 @@ async def orient(state: ResearchState, runtime: Runtime[Context]) -> OrientUpdat
     )
 
 
-class Look:
-    """Asks tool after tool for the question; what each is asked and brings is told in a tab of its own."""
+class Orientation:
+    """Searches with one tool after the other; the packets of each stand in a tab of their own."""
 
     def __init__(self, run: Run, context: Context, pages: Pages, emitter: Emitter) -> None:
         self._run, self._context, self._pages, self._emitter = run, context, pages, emitter
@@ -83,7 +83,7 @@ class Look:
         self.bill, self.actions = Bill(), list[Action]()
 
     async def around(self, name: str, tab: int) -> Outcome:
-        """What one tool brings."""
+        """Return what one tool finds."""
         place, found = Placement(turn_index=0, tab_index=tab), Outcome()
         meter = meter_for_run(self._context.limits, self.bill.costs)
         self._emitter.emit(*tool_call_packets(place, name, [self._query], self._run.scope))

@@ -12,13 +12,13 @@ from ..models.resolve import settings_of
 from ..prompts import render
 from ..records.research import Plan, Progress, Run, Spent
 from ..run.context import Context
-from ..run.conversation import latest, marked, read_plan
+from ..run.conversation import latest_messages, marked, read_plan
 from ..run.errors import NoPlan
 from ..run.events.build import stop_packet
 from ..run.events.call import CallEvents, ProseEvents
 from ..run.events.log import emitter
 from ..run.events.packets import Placement, PlanDelta, PlanStart, SectionEnd
-from ..run.ledger import booked
+from ..run.ledger import recorded
 from ..run.store.pages import pages_of
 from ..state import ResearchState
 from ..writing.facts import facts_of_run
@@ -39,7 +39,7 @@ async def plan(state: ResearchState, runtime: Runtime[Context]) -> PlanUpdate:
     context, run = settings_of(runtime), state.run
     assert run is not None
     events = PlanEvents(emitter(run.id), Placement(turn_index=0))
-    async with booked(pages_of(runtime.store, run.id), run.id, events.bill):
+    async with recorded(pages_of(runtime.store, run.id), run.id, events.bill):
         text = await _text(state, context, events)
     written = read_plan(text, context.limits.max_plan_steps)
     if written.remark:
@@ -78,7 +78,7 @@ async def _ask(state: ResearchState, context: Context, events: CallEvents, again
         has_web=bool(run.scope.engines),
     )
     reminder = render("plan", "reminder", again=again, assumptions=run.assumptions)
-    conversation = latest(state.messages, limits.context_messages)
+    conversation = latest_messages(state.messages, limits.context_messages)
     messages = [SystemMessage(system), *conversation, HumanMessage(reminder)]
     facts = facts_of_run(state, context, "planner")
     return await ask_model(Request("planner", run.id, messages, facts=facts), context, events)

@@ -14,15 +14,15 @@ from ..models.resolve import settings_of
 from ..records.plan import PlanStep
 from ..records.research import Plan, Progress, Run, Spent
 from ..run.context import Context
-from ..run.conversation import latest, marked
+from ..run.conversation import latest_messages, marked
 from ..run.errors import ModelFailed, NoPlan
 from ..run.events.activities import activity
 from ..run.events.build import stop_packet
 from ..run.events.call import SilentEvents
 from ..run.events.log import emitter
 from ..run.events.packets import Placement, PlanDelta, PlanStart, SectionEnd
-from ..run.fencing import known
-from ..run.ledger import booked
+from ..run.fencing import fenced_knowledge
+from ..run.ledger import recorded
 from ..run.schedule import plan_text, read_steps
 from ..run.store.pages import Pages, pages_of
 from ..state import ResearchState
@@ -53,7 +53,7 @@ async def plan_steps(state: ResearchState, runtime: Runtime[Context]) -> PlanSte
     events = SilentEvents(emitter(run.id), place)
     filler = Filler(context, run, events, place)
     emitter(run.id).emit(activity("plan", run.question, place))
-    async with booked(pages, run.id, events.bill):
+    async with recorded(pages, run.id, events.bill):
         form = await _ask(state, context, pages, filler)
     # What earlier questions have learned can be thought over.
     steps = typed_steps(form.steps, context.limits.max_plan_steps, "" if state.learnings else run.question)
@@ -83,7 +83,7 @@ async def plan_steps(state: ResearchState, runtime: Runtime[Context]) -> PlanSte
 
 
 def typed_steps(planned: Sequence[PlannedStep], most: int, question: str) -> list[PlanStep]:
-    """The steps of a plan as a model hands it in, at most so many, those without words left out.
+    """Return the steps of a plan as a model wrote it, `most` at most, without empty ones.
 
     A step can only depend on steps before it, so that nothing waits in a circle; what it names beside them is left
     out. One that needs earlier steps and names none needs all before it. A `question` stands for the search that a plan
@@ -103,7 +103,7 @@ def typed_steps(planned: Sequence[PlannedStep], most: int, question: str) -> lis
             description=step.description.strip(),
             task=task or title,
             requires_search=step.requires_search,
-            depends_on=tuple(named or (known.id for known in steps if step.requires_previous)),
+            depends_on=tuple(named or (fenced_knowledge.id for fenced_knowledge in steps if step.requires_previous)),
         )
         steps.append(typed)
     if question and not any(step.requires_search for step in steps):
@@ -123,7 +123,7 @@ async def _ask(state: ResearchState, context: Context, pages: Pages, filler: Fil
             MakePlan,
             "planner",
             "plan_steps",
-            latest(state.messages, limits.context_messages),
+            latest_messages(state.messages, limits.context_messages),
             facts=facts_of_run(state, context, "planner"),
             max_steps=limits.max_plan_steps,
             instructions=context.instructions,
@@ -133,7 +133,7 @@ async def _ask(state: ResearchState, context: Context, pages: Pages, filler: Fil
             has_web=bool(run.scope.engines),
             summary=brief.summary,
             orientation=await pages.text(brief.orientation) if brief.orientation else "",
-            knowledge=known(
+            knowledge=fenced_knowledge(
                 learnings=with_numbers(state, learned),
                 sources=sources_of(state, learned),
                 gaps=[gap.text for gap in open_gaps(state.memory.values())][: limits.max_elements],

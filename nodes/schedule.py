@@ -18,10 +18,10 @@ from ..run.context import Context
 from ..run.events.build import step_done, step_started
 from ..run.events.log import emitter
 from ..run.events.packets import Placement, SectionEnd, TopLevelBranching
-from ..run.ledger import owed
+from ..run.ledger import unsettled_costs
 from ..run.limits import Limits
-from ..run.schedule import NOTHING_TO_THINK_OVER, due, left_undone, set_status, undone_again
-from ..run.spending import allowance, for_round, limit_reached
+from ..run.schedule import NOTHING_TO_THINK_OVER, due, restore_skipped, set_status, skip_pending
+from ..run.spending import allowance, limit_reached, limits_of_round
 from ..run.store.pages import pages_of
 from ..state import ResearchState
 from ..tools.redaction import note_user
@@ -47,20 +47,20 @@ async def schedule(state: ResearchState, runtime: Runtime[Context]) -> ScheduleU
     assert run is not None
     pages = pages_of(runtime.store, run.id)
     await note_user(pages, state.messages, run)
-    lost = await owed(pages, run.id)
+    lost = await unsettled_costs(pages, run.id)
     new = lost.new(state.spending)
     run, state = lost.settled(run), replace(state, spending={**state.spending, **new})
     # A limit that ended the research may have been raised since.
-    steps, progress = undone_again(state.steps, run.stop_reason), state.progress
+    steps, progress = restore_skipped(state.steps, run.stop_reason), state.progress
     stop, halt = _limits(steps, state, run, limits)
     if stop:
         run = run.model_copy(update={"stop_reason": stop})
-        return {"run": run, "steps": left_undone(steps, stop), "tasks": [], "spending": new}
-    steps = left_undone(steps, halt, searches_only=True) if halt else steps
+        return {"run": run, "steps": skip_pending(steps, stop), "tasks": [], "spending": new}
+    steps = skip_pending(steps, halt, searches_only=True) if halt else steps
     update = ScheduleUpdate(run=run.model_copy(update={"stop_reason": halt}), spending=new)
     # All of a kind are sent out; each starts when a slot is free, as far as there are searches left for it.
     together = limits.model_copy(update={"max_parallel_researchers": max(1, len(steps))})
-    chosen = due(steps, for_round(together, state.spending).max_parallel_researchers)
+    chosen = due(steps, limits_of_round(together, state.spending).max_parallel_researchers)
     if chosen and not chosen[0].requires_search and not state.learnings:
         return {**update, **_skipped(steps, progress, chosen[0], run.id)}
     started = {
@@ -81,7 +81,7 @@ async def schedule(state: ResearchState, runtime: Runtime[Context]) -> ScheduleU
 
 
 def _limits(steps: Sequence[PlanStep], state: ResearchState, run: Run, limits: Limits) -> tuple[str, str]:
-    """The limit that ends the research, and the one that ends its searches only, in words; empty where none does."""
+    """Return the limit that ends the research, and the one that only ends its searches, in words; empty if none."""
     if all(step.is_over for step in steps):
         # What ended the searches before is still to be told.
         return "", run.stop_reason
@@ -100,13 +100,13 @@ def _seconds_left(state: ResearchState, run: Run, limits: Limits) -> float:
 
 
 def _seconds_to_search(state: ResearchState, run: Run, limits: Limits) -> float:
-    """The same for searches, which leave time for the thoughts that are planned."""
+    """Return the seconds left for searches, which leave time for the planned analyses."""
     thinks = any(not step.requires_search and not step.is_over for step in state.steps)
     return _seconds_left(state, run, limits) - thinks * THINKING_SHARE * limits.max_seconds_planned
 
 
 def _skipped(steps: Sequence[PlanStep], progress: Progress, step: PlanStep, question_id: str) -> ScheduleUpdate:
-    """A thought over nothing is not thought."""
+    """Skip an analysis that has nothing to analyze."""
     place = Placement(turn_index=progress.turn)
     update = {"status": "skipped", "reason": NOTHING_TO_THINK_OVER, "turn": place.turn_index}
     skipped = step.model_copy(update=update)
@@ -117,7 +117,7 @@ def _skipped(steps: Sequence[PlanStep], progress: Progress, step: PlanStep, ques
 
 
 def _task(state: ResearchState, step: PlanStep, steps: int, limits: Limits) -> StepTask:
-    """All that a step is given: what it builds on, and of the rest what bears on it most."""
+    """Return the task of a step: what it builds on, and the most relevant of what else is known."""
     run, known = state.run, _known(state, step, limits.memory_tokens)
     assert run is not None
     # A thought is about all that the thread has noticed; a search goes by what bears on its task.
@@ -149,7 +149,7 @@ def _task(state: ResearchState, step: PlanStep, steps: int, limits: Limits) -> S
 
 
 def _known(state: ResearchState, step: PlanStep, tokens: int) -> tuple[Learning, ...]:
-    """What the thought before it came to, what the steps that it builds on learned, what is disputed, then the rest.
+    """Return learnings in order: the previous analysis, the steps that it builds on, disputed ones, then the rest.
 
     All as far as so many tokens hold it; what earlier questions have learned is known, too.
     """
@@ -164,13 +164,13 @@ def _known(state: ResearchState, step: PlanStep, tokens: int) -> tuple[Learning,
 
 
 def _thought_before(state: ResearchState, step: PlanStep) -> str:
-    """Id of the latest thought, for another thought; empty if there was none."""
+    """Return the id of the latest analysis, for another analysis; empty if there was none."""
     thoughts = [one for one in state.steps if one.kind == step.kind == "dependent" and one.is_over and one.turn]
     return max(thoughts, key=lambda one: one.turn).id if thoughts else ""
 
 
 def _thoughts(step: PlanStep, outcomes: dict[str, StepOutcome]) -> list[tuple[str, str]]:
-    """What the steps that it builds on thought last."""
+    """Return the last verdicts of the steps that it builds on."""
     parents = [(parent, outcomes[parent].verdict) for parent in step.depends_on if parent in outcomes]
     return [
         (parent, words) for parent, last in parents if last for words in (last.reasoning, *last.key_elements) if words

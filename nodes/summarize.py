@@ -11,14 +11,14 @@ from ..records.plan import Learning
 from ..records.report import Brief
 from ..records.research import Finding, Progress, Run, Spent
 from ..records.sources import Source
-from ..run.concurrency import together
-from ..run.context import Context, bound
-from ..run.conversation import latest, question_of
+from ..run.concurrency import gather_or_cancel
+from ..run.context import Context, within_scope
+from ..run.conversation import latest_messages, question_of
 from ..run.events.activities import activity
 from ..run.events.call import SilentEvents
 from ..run.events.log import emitter
 from ..run.events.packets import Placement, Summary
-from ..run.ledger import booked
+from ..run.ledger import recorded
 from ..run.store.pages import pages_of
 from ..state import ResearchState
 from ..writing.facts import facts_of_run
@@ -43,13 +43,13 @@ async def summarize(state: ResearchState, runtime: Runtime[Context]) -> Summariz
     """Have the summary written; a conversation of one message is its own summary."""
     run = state.run
     assert run is not None
-    context, pages = bound(settings_of(runtime), run.scope), pages_of(runtime.store, run.id)
+    context, pages = within_scope(settings_of(runtime), run.scope), pages_of(runtime.store, run.id)
     place, start = Placement(turn_index=state.progress.turn), context.clock.seconds()
     events = SilentEvents(emitter(run.id), place)
     events.emit(activity("summarize", run.question, place))
     filler, reader = Filler(context, run, events, place), Filler(context, run, events, place)
     named = NamedPages(state, context, pages, reader, events)
-    async with booked(pages, run.id, events.bill):
+    async with recorded(pages, run.id, events.bill):
         summary, read = await _side_by_side(state, context, filler, named)
     events.emit(Summary(placement=place, summary=summary))
     findings, cited = number_findings(read.findings, {**state.sources, **read.sources})
@@ -66,14 +66,14 @@ async def summarize(state: ResearchState, runtime: Runtime[Context]) -> Summariz
 
 
 async def _side_by_side(state: ResearchState, context: Context, filler: Filler, named: NamedPages) -> tuple[str, Read]:
-    summary, read = await together([_summary(state, context, filler), named.read()])
+    summary, read = await gather_or_cancel([_summary(state, context, filler), named.read()])
     assert isinstance(summary, str) and isinstance(read, Read)
     return summary, read
 
 
 async def _summary(state: ResearchState, context: Context, filler: Filler) -> str:
-    """The summary; the question itself where there is nothing to sum up, or nobody can."""
-    said, asked = latest(state.messages, context.limits.context_messages), question_of(state.messages)
+    """Return the summary; the question itself if there is nothing to sum up or the model gives no answer."""
+    said, asked = latest_messages(state.messages, context.limits.context_messages), question_of(state.messages)
     if len(said) == 1:
         return asked
     form = await filler.ask_if_possible(

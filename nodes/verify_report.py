@@ -20,7 +20,7 @@ from ..records.research import Run, Spent
 from ..run.context import Context
 from ..run.events.call import SilentEvents
 from ..run.events.log import emitter
-from ..run.ledger import booked, owed
+from ..run.ledger import recorded, unsettled_costs
 from ..run.store.pages import pages_of
 from ..state import ResearchState
 from ..writing.basis import source_texts
@@ -46,14 +46,14 @@ async def verify_report(state: ResearchState, runtime: Runtime[Context]) -> Veri
     context, run, draft = settings_of(runtime), state.run, state.draft
     assert run is not None and draft is not None
     pages = pages_of(runtime.store, run.id)
-    lost = await owed(pages, run.id)
+    lost = await unsettled_costs(pages, run.id)
     run, events = lost.settled(run), SilentEvents(emitter(run.id), check_place(state))
     started, report = context.clock.seconds(), await asyncio.to_thread(unchecked, draft)
     context = _affordable(context, run)
     if context.verify != "off":
         emitter(run.id).emit(check_start(state))
         filler = Filler(context, run, events, events.placement)
-        async with booked(pages, run.id, events.bill):
+        async with recorded(pages, run.id, events.bill):
             text, notices = await in_one_language(draft.text, run, context, events, pages)
             draft = draft.model_copy(update={"text": text})
             run = run.model_copy(update={"notices": (*run.notices, *notices)})
@@ -73,7 +73,7 @@ async def verify_report(state: ResearchState, runtime: Runtime[Context]) -> Veri
 
 
 def _affordable(context: Context, run: Run) -> Context:
-    """The settings without calls of models, if the run has ended because it has spent too much."""
+    """Return settings that call no model, if the run ended because its budget is spent."""
     if not any(name in run.stop_reason for name in ("max_tokens", "max_usd")):
         return context
     limits = context.limits.model_copy(update={"max_opinions": 0, "max_rewrites": 0})
@@ -81,7 +81,7 @@ def _affordable(context: Context, run: Run) -> Context:
 
 
 def _readable(state: ResearchState, draft: Draft) -> list[str]:
-    """Keys of the sources that the report cites or may cite."""
+    """Return the keys of the sources that the report cites or may cite."""
     numbered = (key for key, source in state.sources.items() if source.number)
     return list(dict.fromkeys([*draft.sources, *numbered]))
 
@@ -89,7 +89,7 @@ def _readable(state: ResearchState, draft: Draft) -> list[str]:
 def _audited(
     state: ResearchState, examined: Examined, texts: Mapping[str, Sequence[SourceText]], failures: Sequence[str]
 ) -> Report:
-    """The report with its marks and its account."""
+    """Return the report with its marks and its audit."""
     assert state.run is not None
     text, claims = with_marks(examined.text, examined.claims, labels(state.run.language_code), state.sources)
     examined = examined._replace(claims=claims)

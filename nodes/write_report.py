@@ -22,10 +22,10 @@ from ..records.research import Finding, Progress, Run, Spent
 from ..run.context import Context
 from ..run.errors import NoReport
 from ..run.events.log import emitter
-from ..run.ledger import booked, owed
+from ..run.ledger import recorded, unsettled_costs
 from ..run.schedule import NOTHING_TO_THINK_OVER
 from ..run.store.pages import pages_of
-from ..run.transcripts import withheld
+from ..run.transcripts import mark_withheld
 from ..state import ResearchState
 from ..writing.basis import left_out as left_out_of_basis
 from ..writing.draft_events import ReportEvents
@@ -47,19 +47,19 @@ async def write_report(state: ResearchState, runtime: Runtime[Context]) -> Write
     context, run = settings_of(runtime), state.run
     assert run is not None
     pages = pages_of(runtime.store, run.id)
-    lost = await owed(pages, run.id)
+    lost = await unsettled_costs(pages, run.id)
     run = lost.settled(run)
     words = await asyncio.to_thread(words_in, _texts(state))
     events = ReportEvents(state.sources, emitter(run.id), state.progress.turn, run.active_seconds, words)
     writer = TextWriter(state, context, events)
-    async with booked(pages, run.id, events.bill):
+    async with recorded(pages, run.id, events.bill):
         cut = await writer.write()
         events.finish()
         if not events.written.strip():
             raise NoReport("The writer's model wrote no report. What was found is kept: resume the run.")
         # Within the booking: answers that no draft can be made of are not to be read again.
         refused = writer.refused
-        left_out = withheld(state.findings, refused)
+        left_out = mark_withheld(state.findings, refused)
         unshown = left_out_of_basis(state, refused) if state.steps else []
         run = run.model_copy(
             update={
@@ -85,7 +85,7 @@ def _shortened(count: int) -> list[str]:
 
 
 def _texts(state: ResearchState) -> Iterator[str]:
-    """What the report is about, in all its words."""
+    """Yield the texts that say what the report is about."""
     yield from (finding.text for finding in state.findings.values())
     yield from (learning.text for learning in state.learnings.values())
     yield from (source.title for source in state.sources.values())
@@ -95,7 +95,7 @@ def _texts(state: ResearchState) -> Iterator[str]:
 def _draft(
     state: ResearchState, run: Run, events: ReportEvents, findings: Collection[Finding], *, is_any_unshown: bool
 ) -> Draft:
-    """What was written; `is_any_unshown`: whether something of its basis could not be shown to its model."""
+    """Return the draft; `is_any_unshown`: whether part of its basis could not be shown to the writer."""
     numbered = by_number(state.sources.values())
     # Only a check may mark a sentence.
     cleaned = clean_draft(settle_fences(without_marks(unwrapped(events.raw.strip()))), numbered)

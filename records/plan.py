@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
-from .base import Record, short_hash
+from .sources import Record, short_hash
 
 StepStatus = Literal["pending", "in_progress", "completed", "failed", "skipped"]
 StepKind = Literal["independent", "hybrid", "dependent"]

@@ -1,11 +1,24 @@
-"""Sources as the state holds them, and what could not be read."""
+"""What every record is; sources as the state holds them, and what could not be read."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from .base import Record
+from pydantic import BaseModel, ConfigDict
+
+
+class Record(BaseModel):
+    """A frozen piece of a run; two records with equal fields are the same record."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+def short_hash(*parts: str) -> str:
+    """The first 16 hex digits of the SHA-256 of some texts."""
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
 
 Extent = Literal["whole", "part", "excerpt", "not opened"]
 """What was read of a source: all of its text, its beginning, or only what a search showed of it, be it that nobody
@@ -56,7 +69,7 @@ class Source(Record):
         return "not opened" if self.failure else "excerpt"
 
 
-_JUDGEMENT = ("judged_at", "superseded_by", "is_draft", "in_force_from")
+_STANDING = ("judged_at", "superseded_by", "is_draft", "in_force_from")
 """What is told of a source's place among its versions."""
 
 
@@ -68,11 +81,11 @@ def merge_sources(current: Mapping[str, Source], update: Mapping[str, Source]) -
     return merged
 
 
-def with_judgement(source: Source, known: Source | None) -> Source:
+def with_standing(source: Source, known: Source | None) -> Source:
     """The source with what was told before of its standing, unless it tells that itself."""
     if known is None or source.judged_at:
         return source
-    return source.model_copy(update=dict(zip(_JUDGEMENT, _judgement(known), strict=True)))
+    return source.model_copy(update=dict(zip(_STANDING, _standing(known), strict=True)))
 
 
 def _richer(one: Source, other: Source) -> Source:
@@ -80,14 +93,14 @@ def _richer(one: Source, other: Source) -> Source:
     number = min((s.number for s in (one, other) if s.number), default=0)
     excerpts = tuple(sorted({*one.excerpts, *other.excerpts}))
     # The later judgement is the greater one.
-    judged = dict(zip(_JUDGEMENT, max(map(_judgement, (one, other))), strict=True))
+    judged = dict(zip(_STANDING, max(map(_standing, (one, other))), strict=True))
     failure = "" if best.content_hash else max(one.failure, other.failure)
     update = {"number": number, "failure": failure, "date": max(one.date, other.date), "excerpts": excerpts, **judged}
     return best.model_copy(update=update)
 
 
-def _judgement(source: Source) -> tuple[Any, ...]:
-    return tuple(getattr(source, name) for name in _JUDGEMENT)
+def _standing(source: Source) -> tuple[Any, ...]:
+    return tuple(getattr(source, name) for name in _STANDING)
 
 
 class NotRead(Record):

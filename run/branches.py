@@ -8,11 +8,22 @@ from typing import Annotated, Any
 from langchain_core.messages import AnyMessage
 from typing_extensions import TypedDict
 
-from ..records.base import Record
-from ..records.channels import append, append_lists, delta, latest, merge_by_id
 from ..records.plan import Element, Iteration, Learning, Observation, ObservationKind, PlanStep, StepOutcome, Suggestion
-from ..records.research import Action, Assignment, Ending, Finding, Spent, Task, merge_findings
-from ..records.sources import Source, merge_sources
+from ..records.research import (
+    Action,
+    Assignment,
+    Ending,
+    Finding,
+    Spent,
+    Task,
+    append,
+    append_lists,
+    delta,
+    latest,
+    merge_by_id,
+    merge_findings,
+)
+from ..records.sources import Record, Source, merge_sources
 from .concurrency import Failed
 from .events.packets import Placement
 
@@ -60,13 +71,13 @@ class ResearcherState:
 
 
 class ResearcherInput(TypedDict):
-    """What a researcher starts from."""
+    """The input of a researcher."""
 
     task: Task
 
 
 class ResearcherOutput(TypedDict):
-    """What a researcher writes back: nothing but this."""
+    """The output of a researcher: all that it writes back."""
 
     findings: dict[str, Finding]
     sources: dict[str, Source]
@@ -74,7 +85,7 @@ class ResearcherOutput(TypedDict):
 
 
 def assignment_of(task: Task) -> dict[str, Any]:
-    """The fields of a finding that come from its task."""
+    """Return the fields of a finding that come from its task."""
     return {**task.model_dump(include=set(Assignment.model_fields)), "task": task.text}
 
 
@@ -83,7 +94,7 @@ TIME_OVER = "the time of the plan was over (max_seconds_planned)"
 
 
 class StepTask(Task):
-    """What a step is given, and all that it is given: a snapshot of what was known when it was sent out."""
+    """The task of a step: a snapshot of what was known when it was dispatched."""
 
     question: str
     """The question, as the seed of wordings."""
@@ -102,12 +113,12 @@ class StepTask(Task):
 
     @property
     def place(self) -> Placement:
-        """Where its packets stand."""
+        """The place of its packets."""
         return Placement(turn_index=self.turn, tab_index=self.position)
 
 
 class Judgement(Record):
-    """What a model thinks of what a step has come to."""
+    """A model's evaluation of a step."""
 
     completeness: float
     """How much of what the task asks for is there, from 0 to 1."""
@@ -158,7 +169,7 @@ class StepState:
 
     @property
     def task(self) -> StepTask:
-        """What it was given."""
+        """The task of the step."""
         return self.given[0]
 
     @property
@@ -178,7 +189,7 @@ class StepState:
 
 
 class StepInput(TypedDict):
-    """What a step starts from."""
+    """The input of a step."""
 
     given: list[StepTask]
     seconds: float
@@ -186,7 +197,7 @@ class StepInput(TypedDict):
 
 
 class StepOutput(TypedDict):
-    """What a step writes back: nothing but this."""
+    """The output of a step: all that it writes back."""
 
     findings: dict[str, Finding]
     outcomes: dict[str, StepOutcome]
@@ -196,15 +207,15 @@ class StepOutput(TypedDict):
     spending: dict[str, Spent]
 
 
-def why(failed: Failed) -> str:
-    """Why something that a step tried has failed, in words for the reader."""
+def failure_reason(failed: Failed) -> str:
+    """Return why something that a step tried has failed, in words for the reader."""
     return TIME_OVER if failed.is_late else failed.reason
 
 
-def noticed(
+def new_observation(
     state: StepState, kind: ObservationKind, text: str, score: float, learnings: tuple[str, ...] = (), other: str = ""
 ) -> Observation:
-    """Something that the step notices now."""
+    """Return an observation that the step makes now."""
     task = state.task
     return Observation(
         kind=kind,

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from langchain_core.messages.tool import tool_call
 
-from .conversation import cleaned
+from .conversation import clean_nested
 
 CUT_OFF = frozenset({"length", "max_tokens"})
 BROKEN = {"finish_reason": "broken off"}
@@ -40,7 +40,7 @@ class Refusal(NamedTuple):
 
 
 class Calls(NamedTuple):
-    """What an assistant message asks for."""
+    """The tool calls of an assistant message."""
 
     message: AIMessage
     """The message with a unique id for every call."""
@@ -54,7 +54,7 @@ def read_calls(message: AIMessage, tools: Collection[str], taken: Collection[str
     `tools` are the names that were offered; `taken` are ids used before in this thread. A missing or repeated id is
     replaced, so that every call has exactly one result.
     """
-    entries = [(call["id"], call["name"], cleaned(call["args"]), "") for call in message.tool_calls]
+    entries = [(call["id"], call["name"], clean_nested(call["args"]), "") for call in message.tool_calls]
     entries += [
         (call["id"], call["name"] or "unknown", {}, "its arguments are not valid JSON")
         for call in message.invalid_tool_calls
@@ -73,7 +73,7 @@ def read_calls(message: AIMessage, tools: Collection[str], taken: Collection[str
         else:
             accepted.append(Call(call_id, name, arguments))
     # Only the words are kept of the content: its blocks for tool calls bear the ids as the model gave them.
-    thought = {name: cleaned(value) for name, value in message.additional_kwargs.items() if name == REASONING}
+    thought = {name: clean_nested(value) for name, value in message.additional_kwargs.items() if name == REASONING}
     kept = AIMessage(content=message.text, tool_calls=calls, id=message.id, additional_kwargs=thought)
     return Calls(kept, tuple(accepted), tuple(refused))
 
@@ -84,18 +84,18 @@ def was_cut_off(message: AIMessage) -> bool:
 
 
 def broke_off(message: AIMessage) -> bool:
-    """Whether the message is what came of an answer whose stream broke."""
+    """Whether the stream of the message broke."""
     return finish_of(message) == BROKEN["finish_reason"]
 
 
 def finish_of(message: AIMessage) -> str | None:
-    """Why the message ended; none if its server did not say."""
+    """Return the finish reason of the message; none if its server gave none."""
     metadata = message.response_metadata
     return metadata.get("finish_reason") or metadata.get("stop_reason")
 
 
 def missing_in(arguments: Mapping[str, Any]) -> tuple[str, ...] | None:
-    """What a call for a report says is missing, each once; none if it does not say."""
+    """Return what a call for the report declares missing, each once; none if it declares nothing."""
     given = arguments.get("missing")
     texts = [given] if isinstance(given, str) else given
     if not isinstance(texts, list):
@@ -104,18 +104,18 @@ def missing_in(arguments: Mapping[str, Any]) -> tuple[str, ...] | None:
     return tuple(dict.fromkeys(filter(None, lines)))[:MOST_GAPS]
 
 
-def is_word_of_ours(result: str) -> bool:
-    """Whether a result of a call holds nothing from outside: the call was noted, or not carried out."""
+def is_status_text(result: str) -> bool:
+    """Whether a result holds nothing from outside: the call was acknowledged, or not carried out."""
     return result in (ACKNOWLEDGED, MERGED) or result.startswith(NOT_RUN)
 
 
 def call_ids(messages: Iterable[AnyMessage]) -> set[str]:
-    """The ids of all calls in these messages."""
+    """Return the ids of all calls in these messages."""
     return {call["id"] or "" for message in messages if isinstance(message, AIMessage) for call in message.tool_calls}
 
 
-def answer(message: AIMessage, answers: dict[str, str]) -> list[ToolMessage]:
-    """The tool results of a message, in the order of its calls; `answers` by call id."""
+def results_for(message: AIMessage, answers: dict[str, str]) -> list[ToolMessage]:
+    """Return the tool results of a message in the order of its calls; `answers` by call id."""
     return [
         ToolMessage(answers[call_id], tool_call_id=call_id)
         for call in message.tool_calls
@@ -123,8 +123,8 @@ def answer(message: AIMessage, answers: dict[str, str]) -> list[ToolMessage]:
     ]
 
 
-def in_order(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
-    """The messages with the results of each behind it, in the order of its calls, in which some servers expect them.
+def results_in_order(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
+    """Return the messages, each followed by the results of its calls in their order, as some servers require.
 
     A later result of a call stands in the place of an earlier one, wherever it came.
     """

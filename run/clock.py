@@ -13,7 +13,7 @@ class Clock(Protocol):
     """Tells the date, measures seconds and lets them pass."""
 
     def now(self) -> datetime:
-        """The present date and time, local."""
+        """Return the present local date and time."""
 
     def seconds(self) -> float:
         """Seconds from an arbitrary start; never goes back."""
@@ -23,14 +23,14 @@ class Clock(Protocol):
 
 
 class Watch:
-    """Counts the seconds of somebody's work: those of earlier, and those since it was set going."""
+    """A stopwatch that starts at the seconds already spent."""
 
     def __init__(self, clock: Clock, earlier: float) -> None:
         self._clock, self._start = clock, clock.seconds() - earlier
 
     @property
     def seconds(self) -> float:
-        """All of them, until now."""
+        """Seconds until now."""
         return self._clock.seconds() - self._start
 
 
@@ -38,7 +38,7 @@ class SystemClock:
     """The computer's own clock."""
 
     def now(self) -> datetime:
-        """The present date and time, local."""
+        """Return the present local date and time."""
         return datetime.now().astimezone()
 
     def seconds(self) -> float:

@@ -14,14 +14,14 @@ from weakref import WeakValueDictionary
 
 from langgraph.errors import GraphBubbleUp
 
-from ..records.channels import Value
+from ..records.research import Value
 from .errors import TIME_OVER, failure_of
 
 Kept = TypeVar("Kept")
 
 
 class PerLoop(Generic[Kept]):
-    """Makes a thing when a loop first asks for it, and gives the same one from then on."""
+    """Makes one value for each event loop, when the loop first asks for it."""
 
     def __init__(self, make: Callable[[], Kept]) -> None:
         self._make = make
@@ -29,7 +29,7 @@ class PerLoop(Generic[Kept]):
         self._lock = threading.Lock()
 
     def get(self) -> Kept:
-        """The thing of the running loop; raises `RuntimeError` where none runs."""
+        """Return the value of the running loop; raises `RuntimeError` without one."""
         loop = asyncio.get_running_loop()
         with self._lock:
             # What is kept may refer to its loop, so that weak references would never let go of it.
@@ -41,14 +41,14 @@ class PerLoop(Generic[Kept]):
 
 
 class Locks:
-    """A lock for each name, as long as somebody holds it or waits for it."""
+    """A lock for each name, kept as long as it is held or awaited."""
 
     def __init__(self) -> None:
         self._by_name = PerLoop(WeakValueDictionary[Hashable, asyncio.Lock])
 
     @asynccontextmanager
     async def alone(self, name: Hashable) -> AsyncIterator[None]:
-        """Nobody else on this event loop works on what bears this name meanwhile."""
+        """Hold the lock of this name on this event loop."""
         locks = self._by_name.get()
         lock = locks.get(name)
         if lock is None:
@@ -65,7 +65,7 @@ IDLE_SECONDS = 10.0
 
 
 class Threads:
-    """Daemon threads, started when there is work and ended when there was none for a while; for any event loop.
+    """A pool of daemon threads for any event loop; idle ones end after a while.
 
     Whoever gives up waiting can go on at once and end the program, which the threads of the event loop's own pool
     prevent. Work that was given up before its turn is never begun.
@@ -79,7 +79,7 @@ class Threads:
         self._work = threading.Condition()
 
     async def run(self, work: Callable[[], Value]) -> Value:
-        """Do the work when a thread is free and return what it returns, or raise what it raises."""
+        """Run the work when a thread is free; returns or raises what it does."""
         future: Future[Value] = Future()
         with self._work:
             self._tasks.append(lambda: _finish(future, work))
@@ -109,7 +109,7 @@ _all_work = Threads("work", 64)
 
 
 async def in_thread(work: Callable[[], Value]) -> Value:
-    """Do the work in a daemon thread and return what it returns, or raise what it raises."""
+    """Run the work in a daemon thread; returns or raises what it does."""
     return await _all_work.run(work)
 
 
@@ -125,39 +125,39 @@ def _finish(future: Future[Value], work: Callable[[], Value]) -> None:
 Given = ParamSpec("Given")
 
 
-class Unbroken:
-    """Carries out transactions: one that was broken off in its middle would stay open and lock the file."""
+class ShieldedTasks:
+    """Runs transactions to their end though their caller is cancelled: an open one would lock the file."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[Any]] = set()
 
     async def do(self, work: Coroutine[Any, Any, Value]) -> Value:
-        """What the work brings; a cancellation reaches the caller alone."""
+        """Await the work; a cancellation reaches the caller alone."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return await asyncio.shield(task)
 
     async def end(self) -> None:
-        """Wait for all that nobody waits for any more."""
+        """Wait for the works whose callers were cancelled."""
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
 
 class _Writer(Protocol):
-    unbroken: Unbroken
+    shielded: ShieldedTasks
 
 
 Writer = TypeVar("Writer", bound=_Writer)
 
 
-def unbroken(
+def shielded(
     method: Callable[Concatenate[Writer, Given], Coroutine[Any, Any, Value]],
 ) -> Callable[Concatenate[Writer, Given], Coroutine[Any, Any, Value]]:
-    """Have each call of the method carried out to its end."""
+    """Shield each call of the method from the cancellation of its caller."""
 
     @wraps(method)
     async def whole(self: Writer, /, *given: Given.args, **named: Given.kwargs) -> Value:
-        return await self.unbroken.do(method(self, *given, **named))
+        return await self.shielded.do(method(self, *given, **named))
 
     return whole
 
@@ -177,7 +177,7 @@ async def slot(round_id: str, most: int) -> AsyncIterator[None]:
 
 
 class Failed(NamedTuple):
-    """That it brought nothing."""
+    """The failure of an attempt."""
 
     reason: str
     """Why, in words for the reader."""
@@ -185,10 +185,10 @@ class Failed(NamedTuple):
     """Whether the time was over."""
 
 
-async def tried(
+async def attempt(
     work: Coroutine[Any, Any, Value], seconds: float, booking: AbstractAsyncContextManager[None]
 ) -> Value | Failed:
-    """What the work brings in so many seconds, its costs booked; raises what stops the whole run."""
+    """Await the work for so many seconds and record its costs; raises only what stops the whole run."""
     if seconds <= 0:
         # A clock that has run out is noticed only where the work has to wait.
         work.close()
@@ -203,8 +203,8 @@ async def tried(
         return Failed(TIME_OVER if clock.expired() else failure_of(error), clock.expired())
 
 
-async def together(works: Iterable[Coroutine[Any, Any, Value]]) -> list[Value]:
-    """What all of them bring, in their order; if one raises or nobody waits any more, none goes on."""
+async def gather_or_cancel(works: Iterable[Coroutine[Any, Any, Value]]) -> list[Value]:
+    """Await all works and return their results in order; if one raises or the caller is cancelled, all are."""
     tasks = [asyncio.create_task(work) for work in works]
     try:
         return await asyncio.gather(*tasks)

@@ -196,7 +196,7 @@ class Context(BaseSettings):
         return [value] if isinstance(value, Path) else value
 
 
-def bound(context: Context, scope: Scope) -> Context:
+def within_scope(context: Context, scope: Scope) -> Context:
     """The settings with what the question may search, whoever resumes it."""
     return context.model_copy(
         update={

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
-from ..records.channels import Value
-from ..records.research import Entry, Plan, Run
+from ..records.research import Entry, Plan, Run, Value
 from .errors import QuestionRefused
 
 MARK = "deep_research"
@@ -91,7 +90,7 @@ def subject_of(question: str) -> str:
     return line if len(line) <= LONG else " ".join(_END.split(question.strip(), maxsplit=1)[0].split())
 
 
-def latest(messages: Sequence[AnyMessage], user_messages: int) -> list[AnyMessage]:
+def latest_messages(messages: Sequence[AnyMessage], user_messages: int) -> list[AnyMessage]:
     """The conversation from the user's n-th last message on."""
     places = [place for place, message in enumerate(messages) if isinstance(message, HumanMessage)]
     return list(messages[places[-user_messages] :]) if len(places) > user_messages else list(messages)
@@ -126,15 +125,15 @@ def clean(text: str) -> str:
     return _UNCLEAN.sub("", text)
 
 
-def cleaned(value: Value) -> Value:
+def clean_nested(value: Value) -> Value:
     """A JSON value that can be kept anywhere: its texts are clean and its whole numbers have 64 bits, at any depth."""
     copy: object = value
     if isinstance(value, str):
         copy = clean(value)
     elif isinstance(value, dict):
-        copy = {name: cleaned(part) for name, part in value.items()}
+        copy = {name: clean_nested(part) for name, part in value.items()}
     elif isinstance(value, list):
-        copy = [cleaned(part) for part in value]
+        copy = [clean_nested(part) for part in value]
     elif isinstance(value, int) and not -(2**63) <= value < 2**63:
         copy = str(value)
     return copy  # type: ignore[return-value]  # a number that is too long aside, each gives back what it got

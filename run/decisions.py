@@ -66,7 +66,7 @@ def give_up(progress: Progress, answers: dict[str, str], is_done: bool) -> Order
 
 
 def read_task(arguments: dict[str, Any]) -> str:
-    """The task of a research call; empty if there is none."""
+    """Return the task of a research call; empty if there is none."""
     task = arguments.get("task")
     return " ".join(task.split()) if isinstance(task, str) else ""
 
@@ -132,8 +132,8 @@ CALL_ANOTHER_TOOL = f"{NOT_RUN} no more thinking in a row. Call another tool now
 REPEATED = f"{NOT_RUN} this very call was made {{made}} times before. Write down what was found."
 
 
-class Step(NamedTuple):
-    """What comes next in one researcher."""
+class NextAction(NamedTuple):
+    """The next action of a researcher."""
 
     answers: dict[str, str]
     """Tool results by call id; the call in `request` gets its own later."""
@@ -147,14 +147,14 @@ class Step(NamedTuple):
     """What it says that it has not found."""
 
 
-def choose(calls: Calls, state: ResearcherState, limits: Limits) -> Step:
+def choose_action(calls: Calls, state: ResearcherState, limits: Limits) -> NextAction:
     """Decide by the first call of the message that is no thought: only calls of the same tool are considered."""
     answers = {refusal.id: refusal.reason for refusal in calls.refused}
     acting = [call for call in calls.accepted if call.name != tool_names.THINK_TOOL]
     if not calls.accepted:
         # The first message without any call costs a nudge, each further one an iteration.
         silent = not calls.message.tool_calls
-        return Step(answers, iterations=0 if silent and not state.was_nudged else 1, was_nudged=silent)
+        return NextAction(answers, iterations=0 if silent and not state.was_nudged else 1, was_nudged=silent)
     if not acting:
         return _researcher_thinks(list(calls.accepted), answers, state, limits)
     first = acting[0]
@@ -163,30 +163,30 @@ def choose(calls: Calls, state: ResearcherState, limits: Limits) -> Step:
     answers |= {call.id: ACKNOWLEDGED for call in calls.accepted if call.name == tool_names.THINK_TOOL}
     if first.name == tool_names.GENERATE_REPORT:
         answers |= {call.id: ACKNOWLEDGED for call in same}
-        return Step(answers, is_finished=True, missing=missing_in(first.arguments) or ())
+        return NextAction(answers, is_finished=True, missing=missing_in(first.arguments) or ())
     answers |= {call.id: MERGED for call in same[1:]}
     request = ToolRequest(id=first.id, tool=first.name, arguments=_merged(same))
     made = sum(1 for action in state.actions if (action.tool, action.inputs) == (request.tool, request.inputs))
     if made >= limits.max_repeats and not request.arguments.get("start"):
-        return Step(answers | {first.id: REPEATED.format(made=made)}, is_finished=True)
-    return Step(answers, request)
+        return NextAction(answers | {first.id: REPEATED.format(made=made)}, is_finished=True)
+    return NextAction(answers, request)
 
 
-def _researcher_thinks(same: list[Call], answers: dict[str, str], state: ResearcherState, limits: Limits) -> Step:
+def _researcher_thinks(same: list[Call], answers: dict[str, str], state: ResearcherState, limits: Limits) -> NextAction:
     if state.thinks >= limits.max_thinks:
-        return Step(answers | {call.id: CALL_ANOTHER_TOOL for call in same}, iterations=1, thinks=state.thinks)
-    return Step(answers | {call.id: ACKNOWLEDGED for call in same}, thinks=state.thinks + 1)
+        return NextAction(answers | {call.id: CALL_ANOTHER_TOOL for call in same}, iterations=1, thinks=state.thinks)
+    return NextAction(answers | {call.id: ACKNOWLEDGED for call in same}, thinks=state.thinks + 1)
 
 
 def _single(call: Call) -> dict[str, Any]:
-    """The arguments that are no texts and no lists, such as the place from which to read on."""
+    """Return the arguments that are neither texts nor lists, such as the place from which to read on."""
     return {
         name: value for name, value in call.arguments.items() if value and not isinstance(value, str | list | tuple)
     }
 
 
 def _merged(calls: list[Call]) -> dict[str, Any]:
-    """The arguments of the first call, with the list arguments of all put together; a bare text counts as a list."""
+    """Return the arguments of the first call with the lists of all calls joined; a bare text counts as a list."""
     merged = dict(calls[0].arguments)
     for call in calls[1:]:
         for name, value in call.arguments.items():
@@ -201,8 +201,8 @@ def _as_list(value: Any) -> list[Any]:
     return list(value) if isinstance(value, list | tuple) else [value]
 
 
-def share_used_up(task: Task, spending: Mapping[str, Spent]) -> str:
-    """Which part of its allowance who has this task has used up by these costs, in words; empty if none."""
+def allowance_used_up(task: Task, spending: Mapping[str, Spent]) -> str:
+    """Return which part of the task's allowance is used up, in words; empty if none."""
     if task.tokens is not None and total(spending).tokens >= task.tokens:
         return "its share of the token limit was used up (max_tokens)"
     if task.usd is not None and total(spending).usd >= task.usd:

@@ -49,7 +49,7 @@ class DeepResearchError(Exception):
 
 
 class StopsTheRun(GraphBubbleUp):
-    """Marks what no researcher of a run can get past: going on would only spend.
+    """Marks errors that every researcher of a run would meet: going on would only spend money.
 
     LangGraph asks no error handler about it, lets the other branches finish, and takes the step anew when the run is
     resumed. An error that a handler raises again would be lost, and the handler, not the step, be run on resumption.
@@ -176,7 +176,7 @@ class SearchFailed(RunFailed, StopsTheRun):
 
 
 def failure_of(error: BaseException) -> str:
-    """Why a node failed, in words for the reader.
+    """Return why a node failed, in words for the reader.
 
     Of a foreign error only the kind is told: its text may hold addresses, keys or page text.
     """

@@ -25,7 +25,7 @@ _HARMLESS = {**dict.fromkeys([*_ANGLES, "["], "("), **dict.fromkeys(_BARS, "¦")
 
 
 def fence(data: str, tag: str = "") -> str:
-    """The text between tags of its own; what looks like a tag of ours, or like a mark of a model's dialect, is broken.
+    """Return the text between tags of its own; what looks like such a tag or a control token is broken.
 
     `tag` names the fence where the same text has to look the same in each prompt; else it is random.
     """
@@ -33,13 +33,13 @@ def fence(data: str, tag: str = "") -> str:
     return f"<{name}>\n{_LOOKALIKE.sub(lambda found: _HARMLESS[found.group()], data)}\n</{name}>"
 
 
-def without_names(text: str) -> str:
+def with_equal_fences(text: str) -> str:
     """Return the text with all fences named alike, as texts are that say the same."""
     return _NAME.sub("data", text)
 
 
-def known(*, fence_name: str = "", **parts: Any) -> str:
-    """The parts that hold something, under their names; what stands in them comes from models and sources.
+def fenced_knowledge(*, fence_name: str = "", **parts: Any) -> str:
+    """Return the parts that are not empty as fenced JSON: they come from models and sources.
 
     `fence_name` names the fence where the same text is shown again in later prompts; see `fence`.
     """
@@ -48,7 +48,7 @@ def known(*, fence_name: str = "", **parts: Any) -> str:
 
 
 def as_learned(facts: Iterable[Fact], numbers: Mapping[str, int]) -> list[dict[str, Any]]:
-    """What was learned, counted from 1, with the number of its source; several are a list, a thought has none."""
+    """Return facts as JSON entries, numbered from 1, with the numbers of their sources; an analysis has none."""
     told: list[dict[str, Any]] = []
     for number, fact in enumerate(facts, 1):
         documents = [numbers.get(source) for source in fact.sources] or [None]
@@ -58,7 +58,7 @@ def as_learned(facts: Iterable[Fact], numbers: Mapping[str, int]) -> list[dict[s
 
 
 def as_sources(sources: Iterable[Source], numbers: Mapping[str, int]) -> list[dict[str, Any]]:
-    """Sources with what tells what they are worth; what is not known is left out."""
+    """Return sources as JSON entries with date and standing; unknown fields are left out."""
     told = (
         {
             "document": numbers.get(source.key),
@@ -74,12 +74,12 @@ def as_sources(sources: Iterable[Source], numbers: Mapping[str, int]) -> list[di
 
 
 def as_gaps(gaps: Iterable[Observation]) -> list[dict[str, Any]]:
-    """Open questions with the numbers by which they are answered, from 1."""
+    """Return open questions as JSON entries, numbered from 1."""
     return [{"number": number, "question": gap.text} for number, gap in enumerate(gaps, 1)]
 
 
 def as_elements(elements: Iterable[Element]) -> list[dict[str, Any]]:
-    """Pieces of context with their kind, their step and their relevance."""
+    """Return pieces of context as JSON entries with kind, step and relevance."""
     kept = {"kind", "content", "relevance"}
     return [
         {**element.model_dump(include=kept), "relevance": round(element.relevance, 2), "step": element.source}
@@ -88,7 +88,7 @@ def as_elements(elements: Iterable[Element]) -> list[dict[str, Any]]:
 
 
 def as_plan(steps: Sequence[PlanStep]) -> list[dict[str, Any]]:
-    """The steps and where they stand."""
+    """Return the steps as JSON entries with their status."""
     return [
         step.model_dump(include={"id", "title", "description", "task", "status", "requires_search"}) for step in steps
     ]

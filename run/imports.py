@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def imported_for_good() -> Iterator[None]:
-    """Collect nothing meanwhile, and set aside for good what there is at the end (`gc.freeze`).
+def frozen_imports() -> Iterator[None]:
+    """Suspend garbage collection, and freeze all objects at the end (`gc.freeze`).
 
     LangGraph, LangChain and a provider's client are some 200,000 objects. A collection looks at them all, which costs
     a tenth of a second, several times while they are imported, and again in the event loop once a run has begun.

@@ -29,7 +29,7 @@ _EMPTY: dict[str, Any] = {"owners": [], "seconds": 0.0}
 
 @dataclass
 class Bill:
-    """Grows while calls are made, those included that break off."""
+    """The cost of calls while they are made, broken-off ones included."""
 
     costs: dict[str, Spent] = field(default_factory=dict)
     """What each has cost, under a key of its own."""
@@ -39,12 +39,12 @@ class Bill:
     """What they were answered, while that is kept."""
 
     def add(self, spent: Spent, key: str = "") -> None:
-        """Enter what one more call has cost; what bears the same key is one call."""
+        """Add the cost of a call; entries with the same key are one call."""
         self.costs[key or uuid.uuid4().hex] = spent
 
 
-class Owed(NamedTuple):
-    """What was noted down for a question."""
+class UnsettledCosts(NamedTuple):
+    """Costs recorded for a question that are not in its state yet."""
 
     costs: dict[str, Spent]
     """By the same keys each time."""
@@ -52,11 +52,11 @@ class Owed(NamedTuple):
     """Seconds of its nodes, those of researchers left out."""
 
     def new(self, known: Mapping[str, Spent]) -> dict[str, Spent]:
-        """The costs that are not known yet."""
+        """Return the costs that are not known yet."""
         return {key: spent for key, spent in self.costs.items() if key not in known}
 
     def settled(self, run: Run) -> Run:
-        """The run with the seconds of all that failed, however often they are added."""
+        """Return the run with the seconds of failed calls, each counted once."""
         # Where texts are not kept as long as checkpoints, the notes are gone.
         lost = max(self.seconds, run.lost_seconds)
         return run.model_copy(
@@ -65,8 +65,8 @@ class Owed(NamedTuple):
 
 
 @asynccontextmanager
-async def booked(pages: Pages, question_id: str, bill: Bill, *, researcher: str = "") -> AsyncIterator[None]:
-    """Note down the bill if what is done within fails or is stopped; keep the answers of models if it is stopped.
+async def recorded(pages: Pages, question_id: str, bill: Bill, *, researcher: str = "") -> AsyncIterator[None]:
+    """Record the bill if the block fails or is stopped; keep the answers of models if it is stopped.
 
     A node that fails for what it was answered is not to be given the same answers again.
 
@@ -91,19 +91,19 @@ async def booked(pages: Pages, question_id: str, bill: Bill, *, researcher: str 
 
 @asynccontextmanager
 async def _charged(pages: Pages, bill: Bill, earlier: Set[str], place: str) -> AsyncIterator[None]:
-    """Add what is spent within to the day's account of the server's user for whom the run is.
+    """Charge what the block spends to the daily account of the server's user.
 
     What is noted at this place was charged when it was paid: the node was stopped then, and is begun again.
     """
     try:
         yield
     finally:
-        noted = (await pages.noted(place) or {}) if pages.user else {}
+        noted = (await pages.read_note(place) or {}) if pages.user else {}
         spent = total({key: one for key, one in bill.costs.items() if key not in earlier and key not in noted})
         if (user := pages.user) and (spent.tokens or spent.usd):
             accounts, name = pages.of_thread(ACCOUNTS), _account(user)
             async with accounts.alone(name):
-                known = await accounts.noted(name) or {"tokens": 0, "usd": 0.0}
+                known = await accounts.read_note(name) or {"tokens": 0, "usd": 0.0}
                 note = {"tokens": known["tokens"] + spent.tokens, "usd": known["usd"] + spent.usd}
                 await accounts.note({name: note})
 
@@ -113,7 +113,7 @@ async def check_account(pages: Pages, context: Context) -> None:
     limits = {"tokens": context.user_daily_tokens, "usd": context.user_daily_usd}
     if not (user := pages.user) or not any(limits.values()):
         return
-    spent = await pages.of_thread(ACCOUNTS).noted(_account(user)) or {}
+    spent = await pages.of_thread(ACCOUNTS).read_note(_account(user)) or {}
     for unit, most in limits.items():
         if most is not None and spent.get(unit, 0) >= most:
             raise DailyLimitReached(
@@ -126,19 +126,19 @@ def _account(user: str) -> str:
     return f"{user} {datetime.now(UTC):%Y-%m-%d}"
 
 
-async def owed(pages: Pages, question_id: str) -> Owed:
+async def unsettled_costs(pages: Pages, question_id: str) -> UnsettledCosts:
     """What was noted down for this question."""
-    index = await pages.noted(_name(question_id)) or _EMPTY
-    notes = await pages.all_noted([_name(question_id, owner) for owner in index["owners"]])
+    index = await pages.read_note(_name(question_id)) or _EMPTY
+    notes = await pages.read_notes([_name(question_id, owner) for owner in index["owners"]])
     costs = {key: Spent.model_validate(spent) for note in notes for key, spent in (note or {}).items()}
-    return Owed(costs, index["seconds"])
+    return UnsettledCosts(costs, index["seconds"])
 
 
 async def _note(pages: Pages, question_id: str, owner: str, costs: Mapping[str, Spent], seconds: float) -> None:
-    """A note for each owner, so that what is written does not grow with all that others have spent."""
+    """Record costs in a note for each owner, so that a write does not grow with what others have spent."""
     name, place = _name(question_id), _name(question_id, owner)
     async with pages.alone(name):
-        known, earlier = await pages.all_noted([name, place])
+        known, earlier = await pages.read_notes([name, place])
         index = known or _EMPTY
         entries = {key: spent.model_dump() for key, spent in costs.items()}
         notes: dict[str, dict[str, Any]] = {place: {**(earlier or {}), **entries}}
@@ -153,7 +153,7 @@ def _name(question_id: str, *owner: str) -> str:
 
 
 class Answer(NamedTuple):
-    """What a model has answered."""
+    """A kept answer of a model."""
 
     message: AIMessage
     key: str
@@ -161,7 +161,7 @@ class Answer(NamedTuple):
 
 
 class Answers:
-    """The answers to one node of one checkpoint, in the order in which each question was asked.
+    """The answers that one node of one checkpoint got, by request, in order.
 
     They stand in one note for each owner, which the next node of this owner writes over.
     """
@@ -198,7 +198,7 @@ class Answers:
         return ""
 
     async def forget(self) -> None:
-        """Have everything asked anew: what was answered has made the node fail."""
+        """Drop all answers: they have made the node fail."""
         if self._kept:
             self._kept = {}
             await self._write()
@@ -208,7 +208,7 @@ class Answers:
             self._kept = {}
             # What is damaged is asked anew.
             with suppress(DatabaseUnusable):
-                noted = await self._pages.noted(self._name)
+                noted = await self._pages.read_note(self._name)
                 if noted and noted["node"] == self._node:
                     self._kept = json.loads(noted["text"])
         return self._kept
@@ -219,7 +219,7 @@ class Answers:
 
 
 def _node() -> str:
-    """The calling node and its checkpoint: the same if it is begun again; nothing outside of a graph."""
+    """Return the id of the calling node and its checkpoint, the same when it runs again; empty outside a graph."""
     with suppress(RuntimeError):
         return str(get_config().get("configurable", {}).get("checkpoint_ns", ""))
     return ""

@@ -156,7 +156,7 @@ class Limits(BaseSettings):
     """Size of a PDF of the web above which it is refused."""
 
     def shortened(self, window: int) -> Limits:
-        """The same limits, with what is read and written cut to a window (input tokens) below `min_window`."""
+        """Return the limits with texts cut to a window (input tokens) below `min_window`."""
         if window >= self.min_window:
             return self
         share = window / self.min_window

@@ -21,7 +21,7 @@ GOOD = 0.4
 
 
 def due(steps: Sequence[PlanStep], most: int) -> list[PlanStep]:
-    """The steps that are sent out next: at most so many searches of one kind, else one analysis; empty at the end.
+    """Return the steps to dispatch next: at most `most` searches of one kind, else one analysis; empty at the end.
 
     Independent searches come first, then those whose steps are all over, then thought.
     """
@@ -33,8 +33,8 @@ def due(steps: Sequence[PlanStep], most: int) -> list[PlanStep]:
     return [step for step in pending if not step.requires_search][:1]
 
 
-def wanted_follow_up(step: PlanStep, outcome: StepOutcome, suggestions: Sequence[Suggestion]) -> Suggestion | None:
-    """The first suggestion, if what a step came to wants a further step; its title or task may be missing."""
+def needed_follow_up(step: PlanStep, outcome: StepOutcome, suggestions: Sequence[Suggestion]) -> Suggestion | None:
+    """Return the first suggestion if a step needs a follow-up; its title or task may be missing."""
     if outcome.completeness is None or outcome.quality is None or not suggestions:
         return None
     # A thought has no verdict that could say that it is complete.
@@ -43,7 +43,7 @@ def wanted_follow_up(step: PlanStep, outcome: StepOutcome, suggestions: Sequence
 
 
 def with_follow_up(steps: Sequence[PlanStep], parent_id: str, wanted: Suggestion, limits: Limits) -> list[PlanStep]:
-    """The steps with one more below its parent; as they are if it would be too deep or what an ancestor was for."""
+    """Return the steps with a follow-up below its parent; unchanged if too deep or if an ancestor had the same task."""
     family = _family(steps, parent_id)
     parent = family[0]
     deepest = limits.max_follow_ups if parent.requires_search else limits.max_analysis_follow_ups
@@ -65,12 +65,12 @@ def with_follow_up(steps: Sequence[PlanStep], parent_id: str, wanted: Suggestion
 
 
 def set_status(steps: Sequence[PlanStep], changed: Mapping[str, PlanStep]) -> list[PlanStep]:
-    """The steps with those that have changed, by id."""
+    """Return the steps with the changed ones replaced, by id."""
     return [changed.get(step.id, step) for step in steps]
 
 
-def left_undone(steps: Sequence[PlanStep], reason: str, *, searches_only: bool = False) -> list[PlanStep]:
-    """The steps with all that were never done, or all such searches, skipped for this reason."""
+def skip_pending(steps: Sequence[PlanStep], reason: str, *, searches_only: bool = False) -> list[PlanStep]:
+    """Return the steps with all pending ones, or all pending searches, skipped for this reason."""
     skipped = {"status": "skipped", "reason": reason}
     return [
         step if step.is_over or (searches_only and not step.requires_search) else step.model_copy(update=skipped)
@@ -78,8 +78,8 @@ def left_undone(steps: Sequence[PlanStep], reason: str, *, searches_only: bool =
     ]
 
 
-def undone_again(steps: Sequence[PlanStep], reason: str) -> list[PlanStep]:
-    """The steps with those pending that were left undone for this reason, which may hold no longer."""
+def restore_skipped(steps: Sequence[PlanStep], reason: str) -> list[PlanStep]:
+    """Return the steps with those pending again that were skipped for this reason, which may hold no longer."""
     pending = {"status": "pending", "reason": ""}
     return [
         step.model_copy(update=pending) if reason and step.status == "skipped" and step.reason == reason else step
@@ -87,14 +87,14 @@ def undone_again(steps: Sequence[PlanStep], reason: str) -> list[PlanStep]:
     ]
 
 
-def adapted(
+def revise_steps(
     steps: Sequence[PlanStep],
     needless: Mapping[str, str],
     reworded: Mapping[str, str],
     added: Sequence[tuple[str, str, bool]],
     most: int,
 ) -> list[PlanStep]:
-    """The steps after a second look: pending ones skipped (reasons by id) or with another task (by id), and new ones.
+    """Return the revised steps: pending ones skipped (reasons by id) or reworded (tasks by id), and new ones.
 
     `added` are title, task and whether it searches; no more of them than keep what is left of the plan, follow-ups
     apart, within `most` steps.
@@ -116,7 +116,7 @@ def adapted(
 
 
 def plan_text(steps: Sequence[PlanStep]) -> str:
-    """The plan as the user reads it: a numbered line a step, with its task and what it builds on below."""
+    """Return the plan as the user reads it: a numbered line for each step, its task and dependencies below."""
     return "\n".join(
         f"{number}. {step.title}\n   {' '.join(step.task.split())}{_remark(step)}"
         for number, step in enumerate(steps, 1)
@@ -124,7 +124,7 @@ def plan_text(steps: Sequence[PlanStep]) -> str:
 
 
 def read_steps(text: str, most: int) -> list[PlanStep]:
-    """The steps of a plan as the user has edited it, in the form of `plan_text`; a line without a task is its own.
+    """Parse a plan that the user has edited, in the form of `plan_text`; a line without a task is its own task.
 
     What a step builds on goes by the numbers that stand in the text.
     """
@@ -150,7 +150,7 @@ def read_steps(text: str, most: int) -> list[PlanStep]:
 
 
 def _numbered(text: str) -> list[tuple[str, list[str]]]:
-    """The entries of a numbered list: their numbers as written, and their lines; lines before it stand alone."""
+    """Return the entries of a numbered list: number as written and lines; lines before the list stand alone."""
     entries: list[tuple[str, list[str]]] = []
     for line in filter(str.strip, text.splitlines()):
         found = _ENTRY.match(line)
@@ -172,7 +172,7 @@ def _remark(step: PlanStep) -> str:
 
 
 def _family(steps: Sequence[PlanStep], step_id: str) -> list[PlanStep]:
-    """The step, its parent, and so on."""
+    """Return the step and its ancestors."""
     by_id = {step.id: step for step in steps}
     family = [by_id[step_id]]
     while family[-1].parent:
@@ -181,7 +181,7 @@ def _family(steps: Sequence[PlanStep], step_id: str) -> list[PlanStep]:
 
 
 def _awaited(step: PlanStep, steps: Sequence[PlanStep]) -> bool:
-    """Whether something that it builds on is not over; for a step of the plan itself, follow-ups of that as well."""
+    """Whether a dependency is not over; for a step of the plan itself, also a follow-up of a dependency."""
     return any(
         other.id in step.depends_on or (not step.parent and any(_is_below(other, one) for one in step.depends_on))
         for other in steps

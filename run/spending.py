@@ -55,7 +55,7 @@ def total(spending: Mapping[str, Spent]) -> Total:
 
 
 def limit_reached(limits: Limits, spending: Mapping[str, Spent], active_seconds: float) -> str:
-    """The limit that forbids more research, in words for the reader; empty if none does."""
+    """Return the limit that forbids more research, in words for the reader; empty if none."""
     spent = total(spending)
     if active_seconds > limits.max_seconds:
         return f"the time limit of {limits.max_seconds:g} s (max_seconds) was reached"
@@ -72,8 +72,8 @@ def limit_reached(limits: Limits, spending: Mapping[str, Spent], active_seconds:
     return ""
 
 
-def for_round(limits: Limits, spending: Mapping[str, Spent]) -> Limits:
-    """The limits of the next round: no more researchers than searches and tool calls are left for them."""
+def limits_of_round(limits: Limits, spending: Mapping[str, Spent]) -> Limits:
+    """Return the limits of the next round: no more researchers than searches and tool calls are left."""
     spent, most = total(spending), [limits.max_parallel_researchers]
     if limits.max_searches is not None:
         most.append(max(1, limits.max_searches - spent.searches))
@@ -83,12 +83,12 @@ def for_round(limits: Limits, spending: Mapping[str, Spent]) -> Limits:
 
 
 def seconds_left(limits: Limits, seconds: float) -> float:
-    """Seconds that a researcher's call may take before it is cut, the share for writing left out."""
+    """Return the seconds that a researcher's call may take, without the share for writing."""
     return limits.researcher_seconds_hard * (1 - limits.writing_share) - seconds
 
 
 def allowance(limits: Limits, spending: Mapping[str, Spent], researchers: int) -> Allowance:
-    """One researcher's part of what remains, the share for writing left out."""
+    """Return one researcher's part of what remains, without the share for writing."""
     spent = total(spending)
 
     def part(most: int | None, used: int) -> int | None:
@@ -116,7 +116,7 @@ CENT = 0.01
 
 
 def dollars(usd: float) -> str:
-    """US dollars to the cent; less than a cent to two digits that count, so that little is not taken for nothing."""
+    """Return US dollars to the cent; less than a cent to two significant digits."""
     if usd >= CENT or usd <= 0:
         return f"${usd:.2f}"
     digits = 1 - math.floor(math.log10(usd))

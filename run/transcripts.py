@@ -11,7 +11,7 @@ from langchain_core.messages.utils import count_tokens_approximately
 
 from ..records.research import Finding
 from . import tool_names
-from .calls import NOT_RUN, is_word_of_ours
+from .calls import NOT_RUN, is_status_text
 from .fencing import fence
 
 INTERRUPTED = f"{NOT_RUN} the research was interrupted. Ask again if it is still needed."
@@ -34,7 +34,7 @@ CHARACTERS_PER_TOKEN = 4
 
 
 def result_of(finding: Finding | None) -> str:
-    """What the orchestrator and the writer read of a finding."""
+    """Return a finding as the orchestrator and the writer read it."""
     if finding is None:
         return INTERRUPTED
     if finding.is_withheld:
@@ -49,7 +49,7 @@ def result_of(finding: Finding | None) -> str:
 
 
 def with_findings(transcript: Sequence[AnyMessage], findings: Mapping[str, Finding]) -> list[AnyMessage]:
-    """The transcript with the findings in the places that were left empty for them."""
+    """Return the transcript with the findings filled into their empty results."""
     return [
         ToolMessage(result_of(findings.get(message.tool_call_id)), tool_call_id=message.tool_call_id)
         if isinstance(message, ToolMessage) and not message.content
@@ -58,8 +58,8 @@ def with_findings(transcript: Sequence[AnyMessage], findings: Mapping[str, Findi
     ]
 
 
-def research_in(transcript: Sequence[AnyMessage]) -> list[AnyMessage]:
-    """The tasks that were carried out, with the places of their findings, and what the user said: no thoughts."""
+def research_calls(transcript: Sequence[AnyMessage]) -> list[AnyMessage]:
+    """Return the research calls with the places of their findings, and the user's messages, without thoughts."""
     places = {one.tool_call_id: one for one in transcript if isinstance(one, ToolMessage) and not one.content}
     kept: list[AnyMessage] = []
     for message in transcript:
@@ -72,18 +72,18 @@ def research_in(transcript: Sequence[AnyMessage]) -> list[AnyMessage]:
     return kept
 
 
-def withheld(findings: Mapping[str, Finding], refused: Collection[str]) -> dict[str, Finding]:
-    """The findings that a filter has `refused` to have read (ids), marked so that no later call shows them."""
+def mark_withheld(findings: Mapping[str, Finding], refused: Collection[str]) -> dict[str, Finding]:
+    """Return the findings that a content filter refused (ids), marked so that no later call shows them."""
     return {key: findings[key].model_copy(update={"is_withheld": True}) for key in refused if key in findings}
 
 
 def count_withheld(notes: Sequence[AnyMessage]) -> int:
-    """How many results of a researcher's calls a filter has refused to have read."""
+    """Return how many results of a researcher's calls a content filter refused."""
     return len({note.tool_call_id for note in notes if isinstance(note, ToolMessage) and note.text == WITHHELD})
 
 
 def earlier_findings(findings: Mapping[str, Finding], question_id: str) -> list[AnyMessage]:
-    """What was found for earlier questions of the thread, as calls and their results."""
+    """Return the findings of the thread's earlier questions as calls and results."""
     earlier = [finding for finding in findings.values() if finding.question_id != question_id]
     if not earlier:
         return []
@@ -94,7 +94,7 @@ def earlier_findings(findings: Mapping[str, Finding], question_id: str) -> list[
     return [AIMessage("", tool_calls=calls, additional_kwargs={EARLIER: True}), *results]
 
 
-def fit(messages: Sequence[AnyMessage], tokens: int, shorten: Shorten | None) -> list[AnyMessage]:
+def fit_window(messages: Sequence[AnyMessage], tokens: int, shorten: Shorten | None) -> list[AnyMessage]:
     """Shorten results until the messages have at most about so many tokens, all in proportion to their length.
 
     Those of the newest round of work stay whole as long as `LEAST_SHARE` of the others is left. At last the assistant's
@@ -129,7 +129,7 @@ def _shorten(fitted: list[AnyMessage], places: Sequence[int], tokens: int, least
 
 
 def tokens_of(messages: Sequence[AnyMessage]) -> int:
-    """Tokens, estimated: four characters each, and one for each character beyond ASCII."""
+    """Estimate tokens: four characters each, and one for each character beyond ASCII."""
     beyond = sum(len(text) - len(text.encode("ascii", "ignore")) for message in messages if (text := message.text))
     return int(count_tokens_approximately(messages) + beyond * 3 / 4)
 
@@ -142,9 +142,9 @@ def _works(message: AnyMessage) -> bool:
 
 
 def _is_result(message: AnyMessage) -> bool:
-    """Whether it is a result that holds more than how the research ended, or words of ours."""
+    """Whether it is a tool result with content from outside."""
     text = message.text
-    return isinstance(message, ToolMessage) and not (text.startswith((FAILED, WITHHELD)) or is_word_of_ours(text))
+    return isinstance(message, ToolMessage) and not (text.startswith((FAILED, WITHHELD)) or is_status_text(text))
 
 
 def _below_head(shorten: Shorten, share: float) -> Callable[[str], str]:

@@ -29,7 +29,7 @@ def _operator() -> Context:
 
 
 class UserSettings(BaseModel):
-    """Settings of a run on the server; what is left out is as its operator has set it."""
+    """A user's settings of a run on the server; what is left out is as the operator has set it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, title="Settings")
 
@@ -60,12 +60,12 @@ class UserSettings(BaseModel):
 
     @property
     def operator(self) -> Context:
-        """The settings of whoever runs the server, from the environment that it was started in."""
+        """Return the operator's settings, from the server's environment."""
         return _operator()
 
     @cached_property
     def context(self) -> Context:
-        """The settings of the run; raises `UnknownSetting` for a choice that the operator has not left open.
+        """Return the run's settings; raises `UnknownSetting` for a choice that the operator has not left open.
 
         Blocks: folders are looked up.
         """
@@ -105,7 +105,7 @@ def _models(wanted: str | dict[Role, str] | None, operator: Context) -> Any:
 
 
 def _below(roots: Sequence[Path], name: str) -> Path:
-    """The folder or file of this name below one of the operator's; links that lead out of it are not followed."""
+    """Return the folder or file of this name below one of the operator's; links that lead out are not followed."""
     first, *rest = Path(name).parts or ("",)
     for root in roots:
         if root.name == first:

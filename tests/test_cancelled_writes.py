@@ -59,5 +59,5 @@ async def test_what_was_begun_when_the_file_is_closed_is_finished_first(tmp_path
             task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         async with open_database(path) as again:
-            assert await Pages(again.store, "t").noted("n") == {"a": 1}
+            assert await Pages(again.store, "t").read_note("n") == {"a": 1}
             await write_all(again)

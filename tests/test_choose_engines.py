@@ -9,7 +9,7 @@ import pytest
 from search_api import KEY
 
 from deep_research.records.research import Scope
-from deep_research.run.context import Context, Engine, bound
+from deep_research.run.context import Context, Engine, within_scope
 from deep_research.run.errors import SearchRefused
 from deep_research.tools.engines.choose import choose_engines
 from deep_research.tools.offer import check_tools
@@ -66,11 +66,11 @@ def test_every_engine_of_the_settings_can_be_chosen(monkeypatch: pytest.MonkeyPa
 def test_a_question_goes_on_with_the_engines_that_it_began_with_or_says_which_key_is_gone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    began = bound(Context(), Scope(engines=("tavily",)))
+    began = within_scope(Context(), Scope(engines=("tavily",)))
     with pytest.raises(SearchRefused, match=r"set TAVILY_API_KEY, or begin the question with other engines"):
         check_tools(began)
     monkeypatch.setenv("TAVILY_API_KEY", KEY)
     check_tools(began)
-    offline = bound(Context(engines=("tavily",)), Scope(docs=("/papers",)))
+    offline = within_scope(Context(engines=("tavily",)), Scope(docs=("/papers",)))
     check_tools(offline)
     assert choose_engines(offline) == (), "a key that was not there at the start changes nothing"

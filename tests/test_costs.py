@@ -17,7 +17,7 @@ from deep_research.models.scripted import ScriptedChatModel, call, calls
 from deep_research.records.research import Spent
 from deep_research.run.errors import DailyLimitReached, ModelFailed
 from deep_research.run.limits import Limits
-from deep_research.run.spending import for_round, seconds_left, total
+from deep_research.run.spending import limits_of_round, seconds_left, total
 from deep_research.state import ResearchState
 
 
@@ -69,14 +69,14 @@ async def test_no_more_pages_are_opened_than_are_left(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("most", "spent", "researchers"), [(None, 0, 3), (9, 0, 3), (9, 7, 2), (9, 9, 1)])
 def test_a_round_has_no_more_researchers_than_searches_are_left(most: int | None, spent: int, researchers: int) -> None:
     spending = {"a": Spent(role="internal_search", searches=spent)}
-    assert for_round(Limits(max_searches=most), spending).max_parallel_researchers == researchers
+    assert limits_of_round(Limits(max_searches=most), spending).max_parallel_researchers == researchers
 
 
 @pytest.mark.parametrize(("most", "spent", "researchers"), [(9, 0, 3), (9, 7, 2), (9, 9, 1)])
 def test_a_round_has_no_more_researchers_than_tool_calls_are_left(most: int, spent: int, researchers: int) -> None:
     spending = {"a": Spent(role="internal_search", tool_calls=spent)}
-    assert for_round(Limits(max_tool_calls=most), spending).max_parallel_researchers == researchers
-    assert for_round(Limits(max_tool_calls=most, max_searches=1), spending).max_parallel_researchers == 1
+    assert limits_of_round(Limits(max_tool_calls=most), spending).max_parallel_researchers == researchers
+    assert limits_of_round(Limits(max_tool_calls=most, max_searches=1), spending).max_parallel_researchers == 1
 
 
 class SilentOfCosts(ScriptedChatModel):

@@ -19,7 +19,7 @@ from wire import END, FACTS, hand_out, is_right, plain_run, task_of, wire_lab
 from deep_research.app.embed import build_graph
 from deep_research.records.research import Run, Spent
 from deep_research.run.errors import ModelFailed, NoPlan, NoReport, RateLimited, SearchFailed
-from deep_research.run.ledger import Bill, booked, owed
+from deep_research.run.ledger import Bill, recorded, unsettled_costs
 from deep_research.run.spending import total
 from deep_research.run.store.pages import Pages
 
@@ -124,16 +124,16 @@ async def test_all_that_fail_at_once_are_noted_down() -> None:
 
     async def fail_with(number: int) -> None:
         bill = Bill(seconds=number)
-        async with booked(pages, "q", bill):
+        async with recorded(pages, "q", bill):
             bill.add(Spent(role="planner", input_tokens=number))
             await asyncio.sleep(0)
             raise ValueError
 
     await asyncio.gather(*(fail_with(number) for number in range(10)), return_exceptions=True)
-    lost = await owed(pages, "q")
+    lost = await unsettled_costs(pages, "q")
     assert sorted(spent.input_tokens for spent in lost.costs.values()) == list(range(10))
     assert lost.seconds == 45
-    assert await owed(pages, "another") == ({}, 0.0)
+    assert await unsettled_costs(pages, "another") == ({}, 0.0)
 
 
 async def test_the_seconds_that_were_lost_are_added_once() -> None:
@@ -141,10 +141,10 @@ async def test_the_seconds_that_were_lost_are_added_once() -> None:
     run = Run(id="q", question="?", date="", language="", is_resumable=True, version="0", active_seconds=5)
     for lost in (3.0, 4.0):
         with pytest.raises(ValueError, match="x"):
-            async with booked(pages, "q", Bill(seconds=lost)):
+            async with recorded(pages, "q", Bill(seconds=lost)):
                 raise ValueError("x")
-        settled = (await owed(pages, "q")).settled(run)
-        assert (await owed(pages, "q")).settled(settled) == settled
+        settled = (await unsettled_costs(pages, "q")).settled(run)
+        assert (await unsettled_costs(pages, "q")).settled(settled) == settled
         run = settled
     assert run.active_seconds == 12
 

@@ -17,8 +17,8 @@ from deep_research.evidence.memory.observations import (
     relevance,
 )
 from deep_research.evidence.text.similarity import components
-from deep_research.records.channels import merge_by_id
 from deep_research.records.plan import Element, Observation
+from deep_research.records.research import merge_by_id
 
 LIT = "The light at Harbour Point was lit in 1844 by Ada Moran"
 TALL = "The granite tower of Harbour Point is 38 metres tall"

@@ -11,7 +11,6 @@ import pytest
 from mutations import KINDS, Kind, mutate, names_in
 
 from deep_research.evidence.checking.score import best_passage
-from deep_research.evidence.checking.source_text import Evidence
 from deep_research.evidence.text.sentences import spans_of
 
 CORPUS = Path(__file__).parents[2] / "shared" / "data" / "multihop" / "corpus"
@@ -90,10 +89,3 @@ def test_a_mutation_is_the_same_for_the_same_seed_and_changes_something(kind: Ki
 def test_where_there_is_nothing_to_change_there_is_no_mutation() -> None:
     for kind in KINDS:
         assert mutate(kind, "Walkers like canals.", Random(1)) is None
-
-
-def test_one_reading_of_a_source_serves_all_mutations() -> None:
-    read = Evidence(SOURCES[0])
-    for kind in KINDS:
-        for changed, source in mutants(kind, cases_of(SOURCES[:1]), 3):
-            assert best_passage(changed, read) == best_passage(changed, source)

@@ -14,7 +14,7 @@ from openai_server import Reply, fail, openai_server, say, use
 from wired import PROMPT, TOOL, Wire
 
 from deep_research.models.resolve import resolve_model
-from deep_research.run.calls import answer, read_calls
+from deep_research.run.calls import read_calls, results_for
 from deep_research.run.context import Context
 from deep_research.run.limits import Limits
 
@@ -62,7 +62,7 @@ async def test_the_thought_of_an_earlier_answer_is_in_the_request_that_is_repeat
     with openai_server([first, complaint, say("Yes.")]) as server:
         model = wire(server)
         earlier = read_calls(await model(tools=[TOOL]), {"look"}, ())
-        results = answer(earlier.message, {call.id: "found" for call in earlier.accepted})
+        results = results_for(earlier.message, {call.id: "found" for call in earlier.accepted})
         assert (await model([*PROMPT, earlier.message, *results], tools=[TOOL])).text == "Yes."
     kept = [[message.get("reasoning_content") for message in request.messages] for request in server.requests]
     assert kept == [[None] * 2, [None] * 4, [None, None, "What is asked?", None]]

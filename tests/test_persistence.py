@@ -19,8 +19,8 @@ from pydantic import BaseModel
 
 from deep_research.app.embed import build_graph, thread_config, thread_id
 from deep_research.models.scripted import ScriptedChatModel
-from deep_research.records.base import Record
 from deep_research.records.research import Plan, Run
+from deep_research.records.sources import Record
 from deep_research.run.errors import DatabaseUnusable, StateUnreadable, SyncOnlySaver
 from deep_research.run.store.database import APPLICATION_ID, open_database
 from deep_research.run.store.pages import page_namespace

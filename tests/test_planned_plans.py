@@ -9,7 +9,7 @@ from lab import QUESTION
 from planned_lab import Asked, finished, first_sentences, plan, planned_lab, step, verdict
 
 from deep_research.records.plan import PlanStep
-from deep_research.run.schedule import adapted, left_undone, plan_text, read_steps, undone_again
+from deep_research.run.schedule import plan_text, read_steps, restore_skipped, revise_steps, skip_pending
 
 STEPS = [
     PlanStep(id="1", title="The light", task="When was it lit?", requires_search=True),
@@ -48,15 +48,15 @@ def test_a_bare_line_is_a_search_and_too_many_are_cut() -> None:
 def test_what_is_over_takes_no_room_from_what_the_user_asks_for() -> None:
     over = [step.model_copy(update={"status": "completed"}) for step in STEPS]
     asked = [("The ferry", "When does it sail?", True)]
-    assert shape(adapted(over, {}, {}, asked, 3))[-1] == ("4", "The ferry", "When does it sail?", True, ())
-    assert adapted(STEPS, {}, {}, asked, 3) == STEPS
+    assert shape(revise_steps(over, {}, {}, asked, 3))[-1] == ("4", "The ferry", "When does it sail?", True, ())
+    assert revise_steps(STEPS, {}, {}, asked, 3) == STEPS
 
 
 def test_what_a_limit_left_undone_is_pending_again_when_it_holds_no_more() -> None:
-    undone = left_undone(STEPS, "the limit", searches_only=True)
+    undone = skip_pending(STEPS, "the limit", searches_only=True)
     assert [step.status for step in undone] == ["skipped", "skipped", "pending"]
-    assert undone_again(undone, "the limit") == STEPS
-    assert undone_again(undone, "") == undone_again(undone, "another") == undone
+    assert restore_skipped(undone, "the limit") == STEPS
+    assert restore_skipped(undone, "") == restore_skipped(undone, "another") == undone
 
 
 @pytest.mark.parametrize("limit", ["max_searches", "max_tool_calls"])

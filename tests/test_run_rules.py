@@ -12,12 +12,12 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 
 from deep_research.models.scripted import broken_call, call, calls
 from deep_research.records.research import Plan, Progress, Run
-from deep_research.run.calls import answer, read_calls
+from deep_research.run.calls import read_calls, results_for
 from deep_research.run.context import Context
-from deep_research.run.conversation import clean, entry_of, latest, marked, question_of, read_plan, read_review
+from deep_research.run.conversation import clean, entry_of, latest_messages, marked, question_of, read_plan, read_review
 from deep_research.run.decisions import decide
 from deep_research.run.limits import Limits
-from deep_research.run.transcripts import fit, tokens_of
+from deep_research.run.transcripts import fit_window, tokens_of
 from deep_research.state import ResearchState
 from deep_research.writing.facts import facts_of_run
 
@@ -43,7 +43,7 @@ def test_whatever_a_model_calls_every_call_has_exactly_one_result(
     given_ids = [entry["id"] for entry in read.message.tool_calls]
     assert len(given_ids) == len(entries)
     assert not taken & set(map(str, given_ids))
-    assert every_call_has_one_result([read.message, *answer(read.message, order.answers)])
+    assert every_call_has_one_result([read.message, *results_for(read.message, order.answers)])
     assert len(order.tasks) <= 3
     assert {call_id for call_id, _ in order.tasks} == {i for i, text in order.answers.items() if not text}
     if is_cut:
@@ -120,9 +120,9 @@ def test_only_the_latest_messages_are_taken_from_a_conversation() -> None:
         AIMessage("b"),
         HumanMessage("3"),
     ]
-    assert latest(messages, 2) == messages[2:]
-    assert latest(messages, 3) == messages
-    assert latest(messages, 9) == messages
+    assert latest_messages(messages, 2) == messages[2:]
+    assert latest_messages(messages, 3) == messages
+    assert latest_messages(messages, 9) == messages
 
 
 def test_control_characters_and_lone_surrogates_are_cleaned_away() -> None:
@@ -144,7 +144,7 @@ def test_results_are_shortened_in_proportion_and_the_newest_last() -> None:
         return text[: int(share * len(text))]
 
     def results(tokens: int) -> list[int]:
-        fitted = fit(messages, tokens, short)
+        fitted = fit_window(messages, tokens, short)
         assert tokens_of(fitted) <= tokens
         return [len(m.text) for m in fitted if isinstance(m, ToolMessage)]
 

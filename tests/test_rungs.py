@@ -15,7 +15,7 @@ from deep_research.models.ladder.reply import read_reply
 from deep_research.models.ladder.rungs import RungName, prepare
 from deep_research.models.scripted import ScriptedChatModel, call, calls
 from deep_research.run.calls import read_calls
-from deep_research.run.conversation import cleaned
+from deep_research.run.conversation import clean_nested
 from deep_research.tools.control import GENERATE_PLAN
 from deep_research.writing.forms import FORMS as PAPERS
 from deep_research.writing.forms import NAMES as PAPER_NAMES
@@ -184,7 +184,7 @@ def test_what_a_model_writes_as_it_was_shown_is_read_as_it_was_meant(name: RungN
     entries = [call(tool, id=f"c{place}", **{}) | {"args": arguments} for place, (tool, arguments) in enumerate(wanted)]
     shown = prepare(name, [HumanMessage("q"), AIMessage("", tool_calls=entries)], TOOLS, "any").messages[-1].text
     message = read_reply(AIMessage(shown), TOOLS)
-    assert asked(message) == [(tool, cleaned(arguments)) for tool, arguments in wanted]
+    assert asked(message) == [(tool, clean_nested(arguments)) for tool, arguments in wanted]
     assert message.content == ""
 
 
@@ -212,9 +212,9 @@ def test_a_plan_goes_through_each_rung_as_it_is(name: RungName, steps: list[dict
     assert isinstance(shown, AIMessage)
     meant = [{key: value for key, value in step.items() if value is not None} for step in steps]
     decided = read_calls(read_reply(shown, tools), ["make_plan"], ())
-    assert [entry.arguments for entry in decided.accepted] == [cleaned({"steps": meant})]
+    assert [entry.arguments for entry in decided.accepted] == [clean_nested({"steps": meant})]
     assert decided.message.content == ""
-    has_words = any(cleaned(str(step[key])).strip() for step in meant for key in ("title", "task"))
+    has_words = any(clean_nested(str(step[key])).strip() for step in meant for key in ("title", "task"))
     assert not has_words or len(MakePlan.model_validate(decided.accepted[0].arguments).steps) == 2
 
 

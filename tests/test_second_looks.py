@@ -17,7 +17,7 @@ from deep_research.app.embed import ResearchGraph, build_graph, thread_config
 from deep_research.models.scripted import call, calls
 from deep_research.records.research import Finding
 from deep_research.run.errors import QuestionRefused
-from deep_research.run.transcripts import earlier_findings, fit, tokens_of
+from deep_research.run.transcripts import earlier_findings, fit_window, tokens_of
 
 SAVING = ("stream", "invoke", "get_state", "get_state_history", "update_state", "bulk_update_state")
 
@@ -163,7 +163,7 @@ def short(text: str, share: float) -> str:
 def test_earlier_findings_shrink_in_the_first_turn_of_a_follow_up() -> None:
     known = {"a": finding("a", "long " * 900)}
     messages = [HumanMessage("q"), *earlier_findings(known, "new"), HumanMessage("reminder")]
-    fitted = fit(messages, 200, short)
+    fitted = fit_window(messages, 200, short)
     assert tokens_of(fitted) <= 200
 
 
@@ -173,7 +173,7 @@ def exchange(tool: str, name: str, result: str) -> list[AnyMessage]:
 
 def test_the_newest_findings_stay_whole_after_a_thought() -> None:
     asked, newest = exchange("research_agent", "1", "old " * 500), exchange("research_agent", "2", "new " * 500)
-    fitted = fit([*asked, *newest, *exchange("think_tool", "3", "Noted.")], 800, short)
+    fitted = fit_window([*asked, *newest, *exchange("think_tool", "3", "Noted.")], 800, short)
     assert [len(text) == whole for text, whole in zip(results(fitted).values(), (2000, 2000, 6), strict=True)] == [
         False,
         True,
@@ -184,7 +184,7 @@ def test_the_newest_findings_stay_whole_after_a_thought() -> None:
 def test_how_research_ended_is_never_cut_away() -> None:
     partial = finding("a", "cited [1]. " * 300, ended="partial", reason="its time was over")
     failed = finding("b", "", ended="failed", reason="an error stopped it (ValueError)")
-    fitted = fit(earlier_findings({"a": partial, "b": failed}, "new"), 10, lambda text, share: "")
+    fitted = fit_window(earlier_findings({"a": partial, "b": failed}, "new"), 10, lambda text, share: "")
     assert results(fitted) == {
         "a": "(Incomplete: its time was over.)\n",
         "b": "The research failed: an error stopped it (ValueError). Try another approach, or go on.",
@@ -193,7 +193,7 @@ def test_how_research_ended_is_never_cut_away() -> None:
 
 def test_older_reports_are_cut_when_nothing_else_helps_and_the_users_words_never() -> None:
     messages: list[AnyMessage] = [HumanMessage("question " * 300), AIMessage("report " * 900), HumanMessage("next")]
-    fitted = fit(messages, 100, short)
+    fitted = fit_window(messages, 100, short)
     assert fitted[0] == messages[0]
     assert fitted[1].text.endswith("[…]")
     assert len(fitted[1].text) < 1100

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from deep_research.evidence.checking.score import Check, best_passage, score_support
-from deep_research.evidence.checking.source_text import Evidence, unwrap
+from deep_research.evidence.checking.source_text import unwrap
 
 TOWER = (
     "# Skerry lighthouse\n\n"
@@ -115,13 +115,6 @@ def test_one_number_or_date_may_be_written_in_many_ways(claim: str, text: str) -
 )
 def test_another_number_date_negation_or_opposite_is_noticed_in_many_languages(claim: str, text: str) -> None:
     assert best_passage(claim, text).verdict != "supported"
-
-
-def test_a_source_can_be_read_once_for_many_sentences() -> None:
-    read = Evidence(TOWER)
-    for claim in [*SUPPORTED, *(claim for claim, _ in FALSE)]:
-        assert best_passage(claim, read) == best_passage(claim, TOWER)
-        assert best_passage(claim, read).score == best_passage(claim, TOWER).score
 
 
 def test_without_words_there_is_nothing_to_compare() -> None:

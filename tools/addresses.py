@@ -48,7 +48,7 @@ class Addresses:
                 for name in (f"given {exact}", _first_name(address)):
                     given.setdefault(name, {"address": address})
         async with self._pages.alone("given"):
-            known = await self._pages.all_noted([*given]) if given else []
+            known = await self._pages.read_notes([*given]) if given else []
             new = {name: given[name] for name, noted in zip(given, known, strict=True) if noted is None}
             await self._pages.write(texts or {}, {**new, **opened, **(notes or {})})
 
@@ -63,13 +63,13 @@ class Addresses:
 
     async def opened(self, address: str) -> dict[str, Any] | None:
         """What came of opening an address in this thread; a failure counts for its own question only."""
-        return self._counting(await self._pages.noted(f"opened {_exact(address)}"))
+        return self._counting(await self._pages.read_note(f"opened {_exact(address)}"))
 
     async def known(self, address: str) -> tuple[str, dict[str, Any] | None]:
         """An address as it was given and what came of opening it, as `given` and `opened`; raises `Unread`."""
         exact = str(parse_address(address))
         names = [f"given {exact}", _first_name(address), f"opened {exact}"]
-        noted, first, opened = await self._pages.all_noted(names)
+        noted, first, opened = await self._pages.read_notes(names)
         given = noted or first
         return str(given["address"]) if given else "", self._counting(opened)
 
@@ -110,7 +110,7 @@ class Addresses:
         """Pages that the question has fetched, by host and in all; what is changed in it is kept."""
         name = f"fetched {self._question_id}"
         async with self._pages.alone(name):
-            before = await self._pages.noted(name) or {}
+            before = await self._pages.read_note(name) or {}
             counts = dict(before)
             yield counts
             if counts != before:

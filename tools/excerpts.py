@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..records.research import Ending, Finding, Task
 from ..run.branches import ResearcherState, assignment_of
-from ..run.calls import in_order
+from ..run.calls import results_in_order
 from ..run.events.build import researcher_failed
 from ..run.events.log import Emitter
 from ..run.events.packets import (
@@ -29,7 +29,7 @@ _HARMLESS = str.maketrans("[]【】［］`~<>", "()()()'-‹›")
 
 async def keep_excerpts(state: ResearcherState, pages: Pages, emitter: Emitter, reason: str, seconds: float) -> Finding:
     """A finding of excerpts from the notes; `seconds` are those that the research took. The listeners are told."""
-    results = results_in(await pages.fill_in(in_order(state.notes)))
+    results = results_in(await pages.fill_in(results_in_order(state.notes)))
     by_number = {result["document"]: result["text"][:EXCERPT_CHARACTERS] for result in reversed(results)}
     excerpts = "\n".join(f"{_one_line(text)} [{number}]" for number, text in sorted(by_number.items()))
     finding = failed_finding(state.task, "partial" if excerpts else "failed", reason).model_copy(

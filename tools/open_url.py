@@ -15,7 +15,7 @@ from ..reading.records import Unread
 from ..reading.web_page import WebPage, WebReader
 from ..records.sources import NotRead, Source
 from ..run import tool_names
-from ..run.concurrency import together
+from ..run.concurrency import gather_or_cancel
 from ..run.context import Context
 from ..run.errors import DeepResearchError
 from ..run.store.pages import text_hash
@@ -165,7 +165,7 @@ class OpenUrl:
         """What was read at each address, or why nothing was."""
         pages = WebPages(self._context, self._desk)
         async with WebReader(self._context) as reader:
-            return await together(self._open(address, pages, reader, start) for address in addresses)
+            return await gather_or_cancel(self._open(address, pages, reader, start) for address in addresses)
 
     async def _open(self, address: str, pages: WebPages, reader: WebReader, start: int) -> Hit | NotRead | str:
         try:

@@ -171,7 +171,7 @@ class Seen(NamedTuple):
 
 async def note_shown(pages: Pages, outcome: Outcome, reference: str) -> dict[str, dict[str, Any]]:
     """The note that adds what a call has shown to what the thread has seen; `reference` is the hash of its text."""
-    before = await pages.noted(SHOWN) or {"references": [], "has_documents": False}
+    before = await pages.read_note(SHOWN) or {"references": [], "has_documents": False}
     if not outcome.hits or reference in before["references"]:
         return {}
     has_documents = any(hit.source.address.startswith(SCHEME) for hit in outcome.hits)
@@ -182,7 +182,7 @@ async def note_shown(pages: Pages, outcome: Outcome, reference: str) -> dict[str
 async def note_user(pages: Pages, messages: Sequence[AnyMessage], run: Run) -> None:
     """Note what the user has said on the thread until now, and which documents the models are told of."""
     async with pages.alone(SAID):
-        before = await pages.noted(SAID) or {}
+        before = await pages.read_note(SAID) or {}
         documents = dict.fromkeys([*before.get("documents", []), run.scope.documents])
         said = dict.fromkeys([*before.get("said", []), *words_of_user(messages), run.date])
         now = {
@@ -203,14 +203,14 @@ class Redactor:
 
     async def redact(self, queries: Iterable[str]) -> dict[str, Redacted]:
         """Return each query as it may be sent; where no documents were shown, as it is."""
-        said = await self._pages.noted(SAID) or {}
-        noted = await self._pages.noted(SHOWN) or {}
+        said = await self._pages.read_note(SAID) or {}
+        noted = await self._pages.read_note(SHOWN) or {}
         if not (self._context.docs or said.get("documents") or noted.get("has_documents")):
             return {query: Redacted(query) for query in queries}
         shown = [text for text in await self._pages.texts(noted.get("references", [])) if text]
         # Of several researchers that search at the same time, each counts what the others have sent.
         async with self._pages.alone(self._name):
-            sent: dict[str, int] = dict(await self._pages.noted(self._name) or {})
+            sent: dict[str, int] = dict(await self._pages.read_note(self._name) or {})
             before = sum(sent.values())
             # Much may have been shown, and nobody else should wait for it to be read.
             redacted = await asyncio.to_thread(self._redacted, [*queries], said, shown, sent)

@@ -11,7 +11,7 @@ from typing import NotRequired, TypedDict, cast
 from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
 
 from ..run import tool_names
-from ..run.calls import is_word_of_ours
+from ..run.calls import is_status_text
 from ..run.fencing import fence
 from .tool import Hit, Outcome
 from .window import passages
@@ -128,7 +128,7 @@ def results_in(notes: Iterable[AnyMessage]) -> list[Result]:
         result
         for note in notes
         # Words of ours may quote what a model has made up.
-        if isinstance(note, ToolMessage) and not is_word_of_ours(note.text)
+        if isinstance(note, ToolMessage) and not is_status_text(note.text)
         for result in read_results(note.text)
     ]
 

@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from ..records.base import short_hash
 from ..records.research import Spent, Task
-from ..records.sources import Source
+from ..records.sources import Source, short_hash
 from ..run import tool_names
 from ..run.calls import NOT_RUN
 from ..run.context import Context

@@ -11,7 +11,7 @@ from ..evidence.citations.numbering import source_key
 from ..evidence.text.ranking import distinct, interleave
 from ..records.sources import Source
 from ..run import tool_names
-from ..run.concurrency import together
+from ..run.concurrency import gather_or_cancel
 from ..run.context import Context
 from ..run.errors import DeepResearchError
 from ..run.store.pages import text_hash
@@ -74,7 +74,7 @@ class WebSearch:
         queries = distinct([one.query for one in sent.values() if one.query], str.casefold)
         if not queries:
             raise ToolFailed(" ".join(dropped), redacted=redacted)
-        answers = await together(self._ask(engine, query) for query in queries for engine in engines)
+        answers = await gather_or_cancel(self._ask(engine, query) for query in queries for engine in engines)
         hits = await self._hits(queries, answers)
         problems = [*dropped, *self._shortened(given), *left_out, *self._unasked(len(engines))]
         broken = _failures(answers)

@@ -15,7 +15,7 @@ from ..records.plan import Learning
 from ..records.sources import Source
 from ..run import tool_names
 from ..run.branches import ResearcherState, StepState
-from ..run.context import Context, Role, bound
+from ..run.context import Context, Role, within_scope
 from ..run.conversation import is_approval, mark_of, question_of
 from ..state import ResearchState
 from ..tools.results import JOINT, Result, results_in
@@ -39,7 +39,7 @@ def facts_of_run(state: ResearchState, context: Context, role: Role) -> Facts:
         tried=_tried(state.transcript),
         findings=_found(state) if state.steps else tuple(Found(one.task, one.numbered or one.text) for one in mine),
         learnings=learned(state.learnings.values(), {one.key: one.number for one in state.sources.values()}),
-        look=_look(bound(context, run.scope)) if reads and run.scope.docs else None,
+        look=_look(within_scope(context, run.scope)) if reads and run.scope.docs else None,
     )
 
 

@@ -14,7 +14,7 @@ from ..models.ask import ask_model
 from ..models.request import Facts, Request
 from ..prompts import render
 from ..records.research import Run, Task
-from ..run.calls import NOT_RUN, Calls, answer, call_ids, read_calls
+from ..run.calls import NOT_RUN, Calls, call_ids, read_calls, results_for
 from ..run.context import Context, Role
 from ..run.errors import ModelFailed, failure_of
 from ..run.events.build import step_failed
@@ -118,4 +118,4 @@ def _mended(calls: Calls, faults: str) -> list[AnyMessage]:
     if not calls.message.tool_calls:
         return [HumanMessage(f"<reminder>\n{faults[:1].upper()}{faults[1:]}.\n</reminder>")]
     ids = call_ids([calls.message])
-    return [calls.message, *answer(calls.message, dict.fromkeys(ids, f"{NOT_RUN} {faults}."))]
+    return [calls.message, *results_for(calls.message, dict.fromkeys(ids, f"{NOT_RUN} {faults}."))]

@@ -15,7 +15,7 @@ from ..evidence.checking.units import Unit
 from ..models.resolve import profile_of
 from ..records.sources import Extent, Source
 from ..run.context import Context, Role
-from ..run.fencing import known
+from ..run.fencing import fenced_knowledge
 from ..run.store.pages import Pages, text_hash
 from .check_forms import NAMES, JudgedUnit, JudgeUnits, UnitVerdict
 from .fill_in import Filler
@@ -39,10 +39,10 @@ class Checker:
         """
         self.asked += 1
         name = self._name(NAMES[form], role, shown)
-        if noted := await self._pages.noted(name):
+        if noted := await self._pages.read_note(name):
             return form.model_validate(noted)
         filled = await self._filler.ask_if_possible(
-            form, role, "verify_report", (), asked=asked, knowledge=known(**shown)
+            form, role, "verify_report", (), asked=asked, knowledge=fenced_knowledge(**shown)
         )
         if filled:
             await self._pages.note({name: filled.model_dump(mode="json")})

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ..records.base import short_hash
 from ..records.plan import Learning, PlanStep
 from ..records.research import Action, Finding
-from ..records.sources import Source
+from ..records.sources import Source, short_hash
 from ..run import tool_names
 from ..run.branches import StepState, StepTask
 from ..run.context import Context
@@ -15,7 +14,7 @@ from ..run.conversation import question_of
 from ..run.events.build import tool_call_packets, tool_result_packet
 from ..run.events.call import SilentEvents
 from ..run.events.packets import SectionEnd
-from ..run.store.pages import Pages, refer
+from ..run.store.pages import Pages, reference_to
 from ..state import ResearchState
 from ..tools.addresses import Addresses, addresses_in
 from ..tools.tool import Desk, Outcome
@@ -116,5 +115,5 @@ class NamedPages:
             not_read=outcome.not_read,
         )
         state = StepState([task], iteration=1, has_results=True, numbered=keys, actions=[action])
-        state.notes = [asked(RecordRound(open_next=addresses), state.call_id), refer(state.call_id, reference)]
+        state.notes = [asked(RecordRound(open_next=addresses), state.call_id), reference_to(state.call_id, reference)]
         return state

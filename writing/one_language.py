@@ -103,7 +103,7 @@ async def in_one_language(text: str, run: Run, context: Context, events: CallEve
 
 async def _written_anew(section: str, run: Run, context: Context, events: CallEvents, pages: Pages) -> str | None:
     name = f"section {text_hash(f'{run.language}: {section}')}"
-    if noted := await pages.noted(name):
+    if noted := await pages.read_note(name):
         return str(noted["text"])
     text = await rewrite_section(section, run, context, events)
     if text is not None:

@@ -12,21 +12,20 @@ from langgraph.runtime import Runtime
 
 from ..evidence.memory.learned import facts_of, fitting_learnings, is_confident, without_markers
 from ..evidence.memory.observations import close_gap, open_gaps
-from ..records.base import short_hash
-from ..records.channels import Value
 from ..records.plan import Learning, Observation, PlanStep, StepOutcome, Suggestion, last_verdict
-from ..records.research import Finding, Spent
+from ..records.research import Finding, Spent, Value
+from ..records.sources import short_hash
 from ..run import tool_names
-from ..run.branches import Judgement, StepState, StepTask, assignment_of, noticed
+from ..run.branches import Judgement, StepState, StepTask, assignment_of, new_observation
 from ..run.clock import Watch
-from ..run.concurrency import Failed, tried
+from ..run.concurrency import Failed, attempt
 from ..run.context import Context
 from ..run.events.build import step_done
 from ..run.events.call import SilentEvents
 from ..run.events.log import Emitter, emitter
 from ..run.events.packets import SectionEnd
-from ..run.fencing import as_elements, as_gaps, as_learned, as_sources, known
-from ..run.ledger import booked
+from ..run.fencing import as_elements, as_gaps, as_learned, as_sources, fenced_knowledge
+from ..run.ledger import recorded
 from ..run.limits import Limits
 from ..run.store.pages import Pages, pages_of
 from ..state import ResearchState
@@ -76,14 +75,14 @@ def given_to(task: StepTask) -> str:
     keys = dict.fromkeys(one.source for one in task.known if one.source)
     numbers = {key: number for number, key in enumerate(keys, 1)}
     learned, elements = as_learned(facts_of(task.known), numbers), as_elements(task.elements)
-    return known(fence_name=short_hash(task.question_id, task.id)[:8], learnings=learned, elements=elements)
+    return fenced_knowledge(fence_name=short_hash(task.question_id, task.id)[:8], learnings=learned, elements=elements)
 
 
 def knowledge_of(state: StepState, limits: Limits) -> str:
     """All that a step knows by now, as a model reads it."""
     step = state.task.step
     learnings = fitting_learnings([list(state.learnings.values()), state.task.known], step.task, limits.memory_tokens)
-    return known(
+    return fenced_knowledge(
         title=step.title,
         task=step.task,
         learnings=as_learned(facts_of(learnings), state.numbers),
@@ -114,11 +113,11 @@ class StepCall:
         """What they have cost."""
         return self._events.bill.costs
 
-    async def tried(self, work: Coroutine[Any, Any, Value]) -> Value | Failed:
+    async def attempt(self, work: Coroutine[Any, Any, Value]) -> Value | Failed:
         """What the work brings in the time that is left to the step; raises what stops the whole run."""
         task = self._task
-        booking = booked(self.pages, task.question_id, self._events.bill, researcher=task.id)
-        brought = await tried(work, task.seconds - self.seconds, booking)
+        booking = recorded(self.pages, task.question_id, self._events.bill, researcher=task.id)
+        brought = await attempt(work, task.seconds - self.seconds, booking)
         if isinstance(brought, Failed) and not brought.is_late:
             # A store that cannot write down what the calls have cost, say.
             self.filler.fail(brought.reason)
@@ -160,7 +159,7 @@ async def ask_round(state: StepState, context: Context, pages: Pages, filler: Fi
         iteration=state.iteration + (not state.has_results),
         max_iterations=limits.max_step_iterations,
         has_results=state.has_results,
-        gaps=known(gaps=as_gaps(gaps_of(state)[: limits.max_elements])),
+        gaps=fenced_knowledge(gaps=as_gaps(gaps_of(state)[: limits.max_elements])),
     )
 
 
@@ -197,7 +196,7 @@ def learned_in(form: RecordRound, state: StepState, shown: Iterable[int]) -> Lea
     memory: dict[str, Observation] = {}
     for claim, other in ((_learned(claim, state)[0], _learned(other, state)[0]) for claim, other in pairs):
         if claim.source != other.source and claim.text and other.text:
-            said = noticed(state, "contradiction", claim.text, 0.0, (claim.id, other.id), other.text)
+            said = new_observation(state, "contradiction", claim.text, 0.0, (claim.id, other.id), other.text)
             memory[said.key] = said
     # Only something that was learned can answer.
     for number in form.answered_gaps if facts else ():
@@ -213,10 +212,10 @@ def observed(form: Judged, state: StepState, rests_on: Iterable[str], confidence
     learnings = tuple(sorted(rests_on))
     for insight in form.insights if learnings and is_confident(confidence) else ():
         if text := " ".join(insight.split()):
-            found.append(noticed(state, "insight", text, INSIGHT_CONFIDENCE, learnings))
+            found.append(new_observation(state, "insight", text, INSIGHT_CONFIDENCE, learnings))
     for gap in form.gaps:
         if text := " ".join(gap.question.split()):
-            found.append(noticed(state, "gap", text, gap.relevance))
+            found.append(new_observation(state, "gap", text, gap.relevance))
     return {one.key: one for one in found}
 
 
@@ -282,7 +281,7 @@ def not_found(state: StepState, finding: Finding) -> dict[str, Observation]:
     is_declared = any(noted.kind == "gap" and noted.is_open for noted in state.memory.values())
     if finding.ended == "failed" or has_answer or is_declared:
         return {}
-    gap = noticed(state, "gap", state.task.step.task, 1.0)
+    gap = new_observation(state, "gap", state.task.step.task, 1.0)
     return {gap.key: gap}
 
 

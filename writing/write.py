@@ -27,7 +27,7 @@ from ..run.context import Context
 from ..run.errors import DeepResearchError
 from ..run.events.call import CallEvents, SilentEvents
 from ..run.fencing import fence
-from ..run.transcripts import CHARACTERS_PER_TOKEN, earlier_findings, research_in, with_findings, withheld
+from ..run.transcripts import CHARACTERS_PER_TOKEN, earlier_findings, mark_withheld, research_calls, with_findings
 from ..state import ResearchState
 from .basis import disagreement_in_thread, intent_of, report_basis
 from .draft_events import ReportEvents
@@ -63,7 +63,7 @@ def report_request(
     """The call that writes this part behind the `draft`; `refused` are findings that the model was not let read."""
     run, limits = state.run, context.limits
     assert run is not None
-    findings = {**state.findings, **withheld(state.findings, refused)}
+    findings = {**state.findings, **mark_withheld(state.findings, refused)}
     system = render("write_report", "system", date=run.date, language=run.language, instructions=context.instructions)
     partial = [AIMessage(draft)] if draft else []
     progress = state.progress
@@ -71,7 +71,7 @@ def report_request(
         SystemMessage(system),
         *state.messages[: progress.opening or len(state.messages)],
         *(report_basis(state, refused) if state.steps else earlier_findings(findings, run.id)),
-        *with_findings(research_in(state.transcript), findings),
+        *with_findings(research_calls(state.transcript), findings),
         *(state.messages[progress.seen_messages :] if progress.opening else []),
         *partial,
         HumanMessage(_reminder(state, context, asked, draft, has_findings=_has_findings(state, findings.values()))),

@@ -9,8 +9,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from ...evidence.citations.rendering import safe_link, shown_title, source_place
-from ...records.base import short_hash
-from ...records.sources import Source
+from ...records.sources import Source, short_hash
 
 _DATE = re.compile(r"(\d{4})(?:-(\d{2}))?(?:-(\d{2}))?")
 _LATEX = {

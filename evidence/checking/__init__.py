@@ -1,6 +1,7 @@
-"""Holds statements against sources, without a model.
+"""Checks claims against sources, without a model.
 
-Given: the text of a report and the texts of its sources. Given back: a verdict and the best passage for each part.
-Begin with `units` (what is checked), then `verification`; `figures` compares numbers, `score` says how well a passage
-supports a statement, and `contradictions` finds statements that cannot both hold.
+Given: a claim, or the text of a report, and the texts of its sources. Given back: a verdict, a score and the best
+passage for each claim. Read `score` first, whose `check_claim` checks one claim against one text. On top of it,
+`units` cuts a report into claims, `verification` checks each against the sources it cites, and `reaudit` does so again
+for a finished report. `contradictions` finds learnings that cannot both hold.
 """

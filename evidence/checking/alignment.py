@@ -1,4 +1,4 @@
-"""Lays a claim beside the passage that fits it best: which words and amounts match, and where."""
+"""Aligns a claim with the passage that fits it best: which words and amounts match, and where they differ."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from .terms import Term, weight_of
 
 
 class Matches(NamedTuple):
-    """A claim's words and amounts as a source holds them."""
+    """Which words and amounts of a claim stand in a source."""
 
     terms: tuple[Term, ...]
     """Words and amounts of the claim, in order."""
     weights: tuple[float, ...]
-    """What each of them tells."""
+    """The weight of each of them."""
     masks: tuple[int, ...]
-    """For each sentence of the source: which of the claim's terms stand in it, a bit for each."""
+    """For each sentence of the source, the terms of the claim that stand in it, one bit each."""
     keys: dict[str, str]
-    """Words and amounts of the source that say what one of the claim says, with that one's key."""
+    """Keys of the source's terms that match one of the claim, each with the key of that one."""
     own: frozenset[str]
-    """The claim's words and amounts, by their keys."""
+    """Keys of the claim's terms."""
     held: frozenset[str]
-    """Those of them that the source holds."""
+    """Those of them that the source contains."""
 
     def share(self, mask: int) -> float:
-        """How much of the claim the terms of a mask make up, from 0 to 1."""
+        """Return how much of the claim the terms of a mask make up, from 0 to 1."""
         total = sum(self.weights)
         return sum(weight for bit, weight in enumerate(self.weights) if mask >> bit & 1) / total if total else 0.0
 
 
 def match(terms: Sequence[Term], evidence: Evidence) -> Matches:
-    """Look for the words and amounts of a claim in a source."""
+    """Find the words and amounts of a claim in a source."""
     masks = [0] * len(evidence.passages)
     keys = {term.key: term.key for term in terms if term.key in evidence.places}
     for bit, term in enumerate(terms):
@@ -58,7 +58,7 @@ def _says(other: Amount, amount: Amount, evidence: Evidence) -> bool:
     if not says(other, amount):
         return False
     years = {time.first for time in amount.times} - {0}
-    # A text that tells of one year need not name it at each day, but must name it somewhere.
+    # A text about one year need not repeat it with each day, but must name it somewhere.
     return not years or any(time.first for time in other.times) or bool(other.values) or bool(years & evidence.years)
 
 
@@ -68,7 +68,7 @@ WIDER = 0.04
 """What a further sentence must add to the share of the claim that a passage covers."""
 
 QUOTED = 0.6
-"""Share of the claim that must stand in a sentence in the same order for the claim to be held against it alone."""
+"""Share of the claim that must stand in a sentence in the same order for it to be compared with that alone."""
 
 SLOT = 6
 """Words of a claim at most that can stand in the place of others."""
@@ -87,32 +87,31 @@ class Window(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """Where claim and passage part: what stands in the one in place of the other's words."""
+    """Where claim and passage differ: the words of the one in the place of those of the other."""
 
     claim: tuple[Term, ...]
     passage: tuple[Term, ...]
     before: int
     """Equal terms right before it."""
     after: int
-    """Equal terms right behind it."""
+    """Equal terms right after it."""
     is_between: bool
-    """Whether on both of its sides stands the same in both, or an end of the claim."""
+    """Whether both sides of it are equal, or an end of the claim."""
     rest: float
-    """How much of the rest of the claim stands in the passage in the same order, from 0 to 1."""
+    """Share of the rest of the claim that stands in the passage in the same order, from 0 to 1."""
 
 
 class Alignment(NamedTuple):
-    """A claim beside a passage."""
+    """A claim aligned with a passage."""
 
     window: Window
     terms: tuple[Term, ...]
-    """What stands in the passage; what says the same as a term of the claim has that one's key."""
+    """The terms of the passage; those that match one of the claim have its key."""
     differences: tuple[Difference, ...]
     share: float
-    """How much of the claim stands in the passage in the same order, from 0 to 1."""
-
+    """Share of the claim that stands in the passage in the same order, from 0 to 1."""
     keys: frozenset[str]
-    """What stands in the passage, by its keys."""
+    """Keys of the terms of the passage."""
 
     @property
     def is_quote(self) -> bool:
@@ -121,7 +120,7 @@ class Alignment(NamedTuple):
 
 
 def best_windows(matches: Matches) -> list[Window]:
-    """For one, two and three neighbouring sentences: those that cover most of the claim."""
+    """Return the one, two and three neighbouring sentences that cover most of the claim."""
     shares: dict[int, float] = {}
     return [_best_of(size, matches, shares) for size in range(1, min(WIDEST, len(matches.masks)) + 1)]
 
@@ -138,14 +137,14 @@ def _best_of(size: int, matches: Matches, shares: dict[int, float]) -> Window:
 
 
 def best_alignment(matches: Matches, evidence: Evidence, windows: Sequence[Window]) -> Alignment:
-    """The claim beside the passage that covers most of it in few sentences; one that it nearly quotes comes first."""
+    """Align the claim with the passage that covers most of it in few sentences, or with one that it nearly quotes."""
     nearest = align(matches, evidence, windows[0])
     widest = max(windows, key=lambda window: window.share - WIDER * (window.last - window.first))
     return nearest if nearest.share >= QUOTED or widest == windows[0] else align(matches, evidence, widest)
 
 
 def align(matches: Matches, evidence: Evidence, window: Window) -> Alignment:
-    """Lay a claim beside a passage."""
+    """Align a claim with a passage."""
     passages = evidence.passages[window.first : window.last + 1]
     terms = tuple(
         term._replace(key=matches.keys.get(term.key, term.key)) for passage in passages for term in passage.terms

@@ -1,4 +1,4 @@
-"""The numbers, measures and dates of a sentence, in all their readings."""
+"""Parses the numbers, measures and dates of a sentence, in all their possible readings."""
 
 from __future__ import annotations
 
@@ -25,38 +25,38 @@ class Piece(NamedTuple):
     kind: str
     """`date`, `number`, `wide` (writing without spaces), `word` or `sign`."""
     raw: str
-    """As it was written."""
+    """As written."""
     start: int
     """Place of its first character."""
     word: str
-    """It without case and accents."""
+    """In lower case and without accents."""
 
     @property
     def end(self) -> int:
-        """Place behind its last character."""
+        """Where it ends."""
         return self.start + len(self.raw)
 
 
 NOTHING = Piece("", "", -9, "")
-"""What stands before the first piece and behind the last."""
+"""Stands for a piece that is not there."""
 
 
 def pieces_of(text: str) -> list[Piece]:
-    """The pieces of a text in order."""
+    """Return the pieces of a text in order."""
     found = _PIECE.finditer(text)
     return [Piece(match.lastgroup or "", raw, match.start(), plain(raw)) for match in found if (raw := match.group())]
 
 
 @lru_cache(maxsize=1 << 16)
 def plain(raw: str) -> str:
-    """A word without case and accents."""
+    """Return a word in lower case and without accents."""
     raw = raw.replace("’", "'")
     return raw.lower() if raw.isascii() else "".join(tokens(raw)) or raw.lower()
 
 
 @lru_cache(maxsize=1 << 16)
 def key_of(word: str) -> str:
-    """What a word is compared by: itself without its commonest endings."""
+    """Return what a word is compared by: the word without its commonest endings."""
     return root(word)
 
 
@@ -77,13 +77,13 @@ POWERS = {word: int(power) for word, power in _by_word(_WORDS["powers"]).items()
 """Words after a number that multiply it, each with its power of ten."""
 
 MONTHS = month_names(("en", "de", "fr", "es"), ("en", "de"))
-"""Names of months that a claim may write: short ones of other languages are words of these, as the Spanish "ago"."""
+"""Names of months; short ones of other languages are words of these, as the Spanish "ago"."""
 
 _ORDINALS = "third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
 ORDINALS = {word: number for number, word in enumerate(_ORDINALS.split(), 3)}
-"""Places in an order, in words; the second one is also a measure of time, and the first one often none."""
+"""Ordinal numbers in words; "second" is also a measure of time, and "first" often no number."""
 ORDINAL_ENDINGS = frozenset({"st", "nd", "rd", "th"})
-"""What makes a place in an order of a number."""
+"""Endings that make an ordinal number."""
 
 
 UNITS = _by_word(_WORDS["measures"])
@@ -96,7 +96,7 @@ _LENGTHS = {"metre", "kilometre", "centimetre", "millimetre", "decimetre", "mile
 
 
 def _with_dimensions() -> dict[str, str]:
-    """Areas and volumes in one word: km2, Quadratmeter, Kubikmeter."""
+    """Return areas and volumes in one word: km2, Quadratmeter, Kubikmeter."""
     lengths = {word: unit for word, unit in _PLAIN.items() if unit in _LENGTHS}
     areas = {form: f"square {unit}" for word, unit in lengths.items() for form in (f"{word}2", f"quadrat{word}")}
     volumes = {form: f"cubic {unit}" for word, unit in lengths.items() for form in (f"{word}3", f"kubik{word}")}
@@ -104,19 +104,19 @@ def _with_dimensions() -> dict[str, str]:
 
 
 MEASURES = _PLAIN | _with_dimensions()
-"""Units as they are written, each with the one that stands for it."""
+"""Units as they are written, each with its standard name."""
 UNIT_SIGNS = {"%": "percent", "‰": "per mille", "$": "dollar", "€": "euro", "£": "pound", "°": "degree"}
 """Signs of units; ¥ is that of two."""
 
 
 def unit_of(piece: Piece, following: Piece) -> str:
-    """What is measured by a number before these two pieces; empty if it is no known unit."""
+    """Return the unit of a number before these two pieces; empty if it is unknown."""
     if unit := UNIT_SIGNS.get(piece.raw) or MEASURES.get(piece.word):
         dimension = _DIMENSIONS.get(following.word)
         return f"{dimension} {unit}" if dimension else unit
     if (dimension := _DIMENSIONS.get(piece.word)) and following.word in MEASURES:
         return f"{dimension} {MEASURES[following.word]}"
-    # Money goes by the name of its country: 300 Swedish kronor.
+    # A currency may follow the name of its country: 300 Swedish kronor.
     return MONEY.get(following.word, "") if piece.raw[:1].isupper() else ""
 
 
@@ -126,7 +126,7 @@ _DAY = re.compile(r"[12]?\d|3[01]")
 _BETWEEN_DATE_PARTS = frozenset({"of", "de", "del", "the"})
 _CENTURY = frozenset({"century", "centuries", "jahrhundert", "jahrhunderts", "siecle", "siglo"})
 _ENERGY = {"kilowatt": "kwh", "megawatt": "mwh", "gigawatt": "gwh"}
-"""Units that with hours behind them are others: kilowatt-hours."""
+"""Units that are others before "hours": kilowatt-hours."""
 _AND_A_HALF = ("and", "a", "half")
 _DECADE = frozenset({"s", "er"})
 _DIGITS = frozenset({"date", "number"})
@@ -137,15 +137,15 @@ LONGEST = 30
 
 
 class When(NamedTuple):
-    """A time, or what is said of it."""
+    """A day, month, year, decade or century."""
 
     first: int
-    """Year, or the first of its decade or century; 0 if it is not said."""
+    """Its year, or the first one; 0 if unknown."""
     last: int
     month: int = 0
-    """0 if it is not said."""
+    """0 if unknown."""
     day: int = 0
-    """0 if it is not said."""
+    """0 if unknown."""
 
 
 class Amount(NamedTuple):
@@ -156,24 +156,19 @@ class Amount(NamedTuple):
     last: int
     """Place of its last piece."""
     times: tuple[When, ...] = ()
-    """What it is if it is a date; more than one if it can be read in more ways."""
+    """Its readings as a date."""
     values: tuple[float, ...] = ()
-    """What it is if it is a number; more than one if it can be read in more ways."""
+    """Its readings as a number."""
     step: float = 0.0
-    """How exactly the number is said: 10⁵ for 1.2 million, 1 for 38."""
+    """Its precision: 10⁵ for 1.2 million, 1 for 38."""
     unit: str = ""
-    """What is measured, if it is a known unit or `ordinal`."""
+    """Its unit if that is known, or `ordinal`."""
     is_rough: bool = False
-    """Whether it is said as a rough one."""
-
-    @property
-    def is_date(self) -> bool:
-        """Whether it can only be a date, or is a year."""
-        return bool(self.times)
+    """Whether a word or sign before it makes it a rough number."""
 
 
 class _Reader:
-    """Reads the amounts among the pieces of a sentence from left to right."""
+    """Parses the amounts of a sentence from left to right."""
 
     def __init__(self, pieces: Sequence[Piece]) -> None:
         self._pieces = pieces
@@ -230,7 +225,7 @@ class _Reader:
         return Amount(place, last, times=(When(year, year, month, int(day.raw)),))
 
     def _year_behind(self, place: int) -> tuple[int, int]:
-        """The year behind a month or day and its place; 0 and the place before it if there is none."""
+        """Return the year after a month or day and its place; 0 and the place before it if there is none."""
         following = place + 1
         if self._at(following).word in _BETWEEN_DATE_PARTS:
             following += 1
@@ -287,7 +282,7 @@ class _Reader:
         return unit
 
     def _is_metre(self, place: int, unit: str) -> bool:
-        """Whether a lone m behind a number means metres, not millions of something."""
+        """Whether an "m" after a number means metres, not millions."""
         return self._at(place + 1).word == "m" and not unit and self._at(place + 2).word not in MEASURES
 
     def _power_behind(self, place: int) -> int:
@@ -303,7 +298,7 @@ class _Reader:
 
 
 def amounts_of(pieces: Sequence[Piece]) -> list[Amount]:
-    """The numbers and dates among the pieces of a sentence, in order."""
+    """Return the numbers and dates of a sentence, in order."""
     return list(_Reader(pieces).read())
 
 
@@ -320,7 +315,7 @@ def _numeric_dates(raw: str) -> Iterator[When]:
 
 
 def _readings(raw: str) -> tuple[tuple[float, ...], float]:
-    """The values that a number can have, and how exactly it is said."""
+    """Return the values that a number can have, and its precision."""
     separators = re.findall(r"\D", raw)
     if not separators:
         zeros = len(raw) - len(raw.rstrip("0"))
@@ -336,7 +331,7 @@ def _readings(raw: str) -> tuple[tuple[float, ...], float]:
 
 
 def says(evidence: Amount, claim: Amount) -> bool:
-    """Whether an amount of a text says what an amount of a claim says."""
+    """Whether an amount of a text confirms one of a claim."""
     if any(_within(one, other) for one in claim.times for other in evidence.times):
         return True
     if claim.unit and evidence.unit and claim.unit != evidence.unit:
@@ -345,22 +340,22 @@ def says(evidence: Amount, claim: Amount) -> bool:
 
 
 def counts_as(evidence: Amount, claim: Amount) -> bool:
-    """Whether two numbers are the same, whatever is counted; the claim's may be the other one rounded."""
+    """Whether two numbers are the same, whatever their units; the claim's may be the other one rounded."""
     if (claim.unit == "ordinal") != (evidence.unit == "ordinal"):
         return False
     room = claim.step / 2 if claim.is_rough or claim.step > 1 else 0.0
     room = room if evidence.step < claim.step else 0.0
-    # Two numbers that can be read in two ways are read in the same way.
+    # Two ambiguous numbers are read in the same way.
     is_alike = len(claim.values) == len(evidence.values)
     pairs = zip(claim.values, evidence.values, strict=True) if is_alike else product(claim.values, evidence.values)
     return any(abs(one - other) <= max(_CLOSE * abs(one), room) for one, other in pairs)
 
 
 def _within(claim: When, evidence: When) -> bool:
-    """Whether a time of a claim holds one of a text, as far as both say it."""
+    """Whether a time of a text lies within one of a claim, as far as both are known."""
     if claim.first and not evidence.first and not claim.month:
         return False
-    # A text that tells of one year need not name it at each day.
+    # A text about one year need not repeat it with each day.
     if claim.first and evidence.first and not (claim.first <= evidence.first and evidence.last <= claim.last):
         return False
     return claim.month in (0, evidence.month) and claim.day in (0, evidence.day)

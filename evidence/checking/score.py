@@ -22,8 +22,8 @@ from .figures import Figures
 from .source_text import Evidence
 from .terms import Term, has_meaning, terms_of
 
-TELLING = 0.2
-"""What a word weighs at least to count in a pair."""
+LEAST_WEIGHT = 0.2
+"""Weight of a word above which it counts in a pair."""
 FIGURES = ("number", "unit", "date")
 """Kinds of conflicts that speak against a claim even where claim and passage are worded freely."""
 WEIGHTS: Mapping[str, float] = {
@@ -69,8 +69,8 @@ def _is_first_person(keys: Container[str]) -> bool:
 def _share_of_pairs(matches: Matches, evidence: Evidence, otherwise: float) -> float:
     """Return how many neighbours of the claim are neighbours in one sentence of the source as well."""
     keys = matches.keys
-    telling = (term.key for term, weight in zip(matches.terms, matches.weights, strict=True) if weight > TELLING)
-    pairs = list(pairwise(telling))
+    weighty = (term.key for term, weight in zip(matches.terms, matches.weights, strict=True) if weight > LEAST_WEIGHT)
+    pairs = list(pairwise(weighty))
     several = (evidence.passages[place] for place, mask in enumerate(matches.masks) if mask & mask - 1)
     beside = (pairwise(term.key for term in passage.terms if has_meaning(term)) for passage in several)
     held = {(keys[one], keys[other]) for near in beside for one, other in near if one in keys and other in keys}
@@ -95,7 +95,7 @@ _OPENS = (*_ENDS, *'"”»]#*-•>|')
 
 
 class Check(NamedTuple):
-    """What became of holding a sentence against a source."""
+    """The result of comparing a claim with a source."""
 
     verdict: Verdict
     score: float
@@ -111,15 +111,15 @@ class Check(NamedTuple):
 
 
 def score_support(claim: str, evidence: str) -> float:
-    """Return how well a text supports a statement, from 0 to 1; supported from 0.5 on."""
+    """Return how well a text supports a claim, from 0 to 1; supported from 0.5 on."""
     return best_passage(claim, evidence).score
 
 
 def check_claim(claim: str, evidence: str) -> Check:
-    """Hold a statement against a text, without a model.
+    """Check a claim against a text, without a model.
 
-    `contradicted` is said only where the text gives another figure, unit or year; `unchecked` where that is not so and
-    its words do not show whether it supports the statement.
+    It is `contradicted` only if the text gives another figure, unit or year, and `unchecked` if its words do not show
+    whether it supports the claim.
     """
     read = Evidence(evidence)
     check, figures = best_passage(claim, read), Figures(claim, claim, claim, [read], is_cell=False)
@@ -132,9 +132,9 @@ def check_claim(claim: str, evidence: str) -> Check:
 
 
 def best_passage(claim: str, evidence: str | Evidence) -> Check:
-    """Return the passage of a source that fits a sentence best, and whether its words show that it supports it.
+    """Return the passage of a source that fits a claim best, and whether its words support it.
 
-    A text that many sentences are held against is read once, as `Evidence`.
+    A text that many claims are compared with is read once, as `Evidence`.
     """
     read = Evidence(evidence) if isinstance(evidence, str) else evidence
     if span := _verbatim(claim, read):
@@ -175,7 +175,7 @@ def _verbatim(claim: str, evidence: Evidence) -> tuple[int, int] | None:
 
 
 def _is_whole(match: re.Match[str]) -> bool:
-    """Whether what was found begins behind the end of a sentence or line, and ends with one."""
+    """Whether the match begins where a sentence or line does, and ends where one does."""
     before, behind = match.string[: match.start()].rstrip(" \t"), match.string[match.end() :].lstrip(" \t")
     return before[-1:] in _OPENS and (match.group()[-1] in _ENDS or behind[:1] in _ENDS)
 

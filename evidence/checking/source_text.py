@@ -1,4 +1,4 @@
-"""A source text read once, in windows of a few lines, so that many claims can be held against it."""
+"""The text of a source, read once so that many claims can be compared with it: its sentences, and windows of lines."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HEADING = 200
 OPENING = 200
 """Characters at the beginning of a source that are always shown: what it is, of whom and when."""
 WHOLE = 0.6
-"""Share of a text from which on it is shown whole, if it is no longer than `SHORT`."""
+"""Share of a text from which on all of it is shown, if it is no longer than `SHORT`."""
 SHORT = 6000
 FIGURE = 1.5
 """How many times as much a figure counts as a word that is as rare."""
@@ -33,17 +33,17 @@ _NUMBER = re.compile(r"\d+(?:[.,'’\u00a0\u202f]\d+)*")
 
 
 class Window(NamedTuple):
-    """A place of a source."""
+    """A few lines of a source."""
 
     start: int
     """Where it begins in the text, in characters."""
     end: int
     head: str
-    """What stands above it and is needed to understand it: the heading, or the head of its table."""
+    """The heading above it, or the head of its table."""
 
 
 class Windows:
-    """A source text, cut so that statements can be laid beside it."""
+    """A source text in windows of a few lines, which are searched for the places about a claim."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -53,9 +53,9 @@ class Windows:
         self._keys = [_words_and_figures(f"{one.head} {text[one.start : one.end]}") for one in self.windows]
         self._counts = Counter(key for keys in self._keys for key in keys)
 
-    def best(self, statement: str, most: int) -> list[int]:
-        """Return the numbers of the windows that share most with a statement, the best first."""
-        wanted = _words_and_figures(statement)
+    def best(self, claim: str, most: int) -> list[int]:
+        """Return the numbers of the windows that share most with a claim, the best first."""
+        wanted = _words_and_figures(claim)
         worths = {number: self._worth(wanted & keys) for number, keys in enumerate(self._keys)}
         return sorted((one for one in worths if worths[one]), key=lambda one: -worths[one])[:most]
 
@@ -65,7 +65,7 @@ class Windows:
         return max((len(wanted & keys) / len(wanted) for keys in self._keys if wanted), default=0.0)
 
     def shown(self, numbers: Iterable[int]) -> list[str]:
-        """Return these windows as a reader is shown them, in order, neighbours together; nearly all means all."""
+        """Return these windows and the opening as they are shown, neighbours joined; nearly all means all."""
         opening = (number for number, one in enumerate(self.windows) if one.start < OPENING)
         wanted = sorted({*numbers, *opening})
         length = sum(self.windows[one].end - self.windows[one].start for one in wanted)
@@ -74,7 +74,7 @@ class Windows:
         return [words for _, words in self.runs(wanted)]
 
     def runs(self, numbers: Iterable[int]) -> list[tuple[int, str]]:
-        """Return these windows in order, neighbours together, each run with its place and with what stands above it."""
+        """Return these windows with their places, neighbours joined, each with its heading or table head."""
         runs: list[list[int]] = []
         for one in sorted(set(numbers)):
             if runs and one == runs[-1][-1] + 1:
@@ -106,13 +106,13 @@ def figures_of(text: str) -> frozenset[str]:
 
 def _plain(number: str) -> str:
     bare = re.sub(r"['’\u00a0\u202f]", "", number)
-    # What begins with 0 has decimals, however many.
+    # A number that begins with 0 has decimals.
     whole = bare if bare.startswith("0") else re.sub(r"[.,](?=\d{3}(?:\D|$))", "", bare)
     return whole.replace(",", ".")
 
 
 def _ends(block: str) -> Iterable[int]:
-    """Where the sentences of a paragraph end, and the parts of those that are very long."""
+    """Yield where the sentences of a paragraph end, and the parts of very long ones."""
     for start, end in spans_of(block):
         while end - start > LONGEST_WINDOW:
             cut = block.rfind(" ", start + LONGEST_WINDOW // 2, start + LONGEST_WINDOW)
@@ -162,7 +162,7 @@ class Passage(NamedTuple):
 
 
 class Evidence:
-    """A source text, read once, so that many statements can be held against it."""
+    """A source text in sentences, with an index of its words and amounts."""
 
     def __init__(self, text: str, title: str = "") -> None:
         self.text = text
@@ -177,7 +177,7 @@ class Evidence:
 
     @cached_property
     def windows(self) -> Windows:
-        """The text, cut into places of a few lines."""
+        """The text in windows of a few lines."""
         return Windows(self.text)
 
     @cached_property
@@ -217,7 +217,7 @@ def _short_spans(text: str) -> Iterator[tuple[int, int]]:
 
 
 def unwrap(text: str) -> str:
-    """The text with a space for each line break within a paragraph; all places stay what they are."""
+    """Return the text with a space for each line break within a paragraph; all places stay the same."""
     lines = text.split("\n")
     breaks = (
         " " if _goes_on(line, following, width) else "\n"
@@ -227,7 +227,7 @@ def unwrap(text: str) -> str:
 
 
 def _widths(lines: list[str]) -> Iterator[int]:
-    """For each line, how long the longest of its neighbours up to the next empty lines is."""
+    """Yield for each line the length of the longest line of its block."""
     for _, block in groupby(lines, key=lambda line: bool(line.strip())):
         lengths = [len(line.rstrip()) for line in block]
         yield from [max(lengths)] * len(lengths)
@@ -249,12 +249,12 @@ CAPITALS = 0.35
 
 
 class SourceText:
-    """One text of a source, read only when a sentence is held against it."""
+    """One text of a source, read only when a claim is compared with it."""
 
     def __init__(self, content_hash: str, text: str, title: str = "") -> None:
         self.content_hash = content_hash
         """SHA-256 (hex) under which the text is kept."""
-        # A run reads far more than is held against its report.
+        # A run reads far more than its report cites.
         self._packed = zlib.compress(text.encode("utf-8", "surrogatepass"), FAST)
         self.title = title
         """The source's title and date; may be empty."""
@@ -271,7 +271,7 @@ class SourceText:
 
     @cached_property
     def windows(self) -> Windows:
-        """The text, cut into places."""
+        """The text in windows."""
         return self.evidence.windows
 
     @cached_property
@@ -280,7 +280,7 @@ class SourceText:
         return frozenset(self.evidence.places) | {term.key for term in terms_of(self.title)}
 
     @cached_property
-    def has_telling_capitals(self) -> bool:
-        """Whether a capital letter makes a name in it, as it does not in German."""
+    def marks_names(self) -> bool:
+        """Whether capital letters mark names in it, unlike in German."""
         kinds = [term.kind for one in self.evidence.passages for term in one.terms if not term.is_first]
         return kinds.count("name") <= CAPITALS * (kinds.count("name") + kinds.count("word"))

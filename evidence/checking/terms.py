@@ -1,4 +1,4 @@
-"""The words and amounts of a sentence, each at its place and with its weight."""
+"""Splits a sentence into terms: words and amounts, each with a weight."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def are_opposite(one: str, other: str) -> bool:
 
 _ENDS = frozenset(".!?")
 COMMON = frozenset(map(key_of, _WORDS["common"].split()))
-"""Stems of words that stand in texts of all kinds and so tell little."""
+"""Stems of words that are common in texts of all kinds."""
 
 
 class Term(NamedTuple):
     """A word or an amount."""
 
     key: str
-    """What it is compared by: the stem of a word, the digits of an amount."""
+    """What it is compared by: the stem of a word, the text and unit of an amount."""
     raw: str
     """As it was written."""
     kind: str
@@ -59,7 +59,7 @@ class Term(NamedTuple):
 
 
 def terms_of(sentence: str) -> list[Term]:
-    """The words and amounts of a sentence, in order."""
+    """Return the words and amounts of a sentence, in order."""
     pieces = pieces_of(sentence)
     amounts = {amount.first: amount for amount in amounts_of(pieces)}
     terms, place = list[Term](), 0
@@ -79,12 +79,12 @@ def terms_of(sentence: str) -> list[Term]:
 
 
 def has_meaning(term: Term) -> bool:
-    """Whether a term has a meaning of its own, and is no function word and no negation."""
+    """Whether a term is neither a function word nor a negation."""
     return term.kind not in ("stop", "negation")
 
 
 def weight_of(term: Term) -> float:
-    """How much a term tells, from 0 for a function word to 1.5 for an amount."""
+    """Return how specific a term is, from 0 for a negation to 1.5 for an amount."""
     if term.kind == "amount":
         return 1.5
     if term.kind in ("stop", "negation"):
@@ -98,7 +98,7 @@ def weight_of(term: Term) -> float:
 def _word(raw: str, word: str, is_first: bool) -> Term:
     key, kind = _known(word)
     is_opening = is_first and (key in COMMON or word.endswith("ly"))
-    # The month of a date is a part of it, so that a month alone says too little to be looked for as a name.
+    # A month alone is no name.
     if kind == "word" and raw[0].isupper() and not is_opening and word not in MONTHS:
         kind = "name"
     return Term(key, raw, kind, is_first=is_first)

@@ -16,7 +16,7 @@ from ..text.sentences import LINE_MARK, Sentence, sentences_of
 from ..text.words import tokens
 
 FEWEST_WORDS = 2
-"""Words behind a citation from which on they are a clause of their own."""
+"""Words after a citation from which on they are a clause of their own."""
 FEWEST_OF_SENTENCE = 3
 """Words of a sentence without a citation from which on it may state something."""
 _HEADING = re.compile(r"\s{0,3}(?:#{1,6}\s|[*_]{2}[^*_]+[*_]{2}\s*$)")

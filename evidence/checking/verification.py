@@ -135,7 +135,7 @@ class Verifier:
 
     def _names_of_others(self, unit: Unit, cited: Sequence[SourceText]) -> list[str]:
         """Return its names that only sources it does not cite mention."""
-        if unit.is_cell or not all(one.has_telling_capitals for one in cited):
+        if unit.is_cell or not all(one.marks_names for one in cited):
             return []
         own, known = ({word for one in some for word in one.words} for some in (cited, self._all))
         groups = groupby(terms_of(unit.text), key=lambda term: term.kind == "name")

@@ -26,27 +26,6 @@ _NEXT = {
     ("closed", "]"): "closed",
 }
 
-# Foreign drafts also write [^1], [1-3], [1; 3], [1、3] and 【3†L1-L5】.
-_NEXT_FOREIGN = _NEXT | {
-    ("opened", "^"): "caret",
-    ("caret", "1"): "number",
-    ("number", " "): "gap",
-    ("gap", " "): "gap",
-    ("gap", ","): "comma",
-    ("gap", "-"): "comma",
-    ("number", "-"): "comma",
-    ("comma", "^"): "caret",
-    ("space", " "): "space",
-    ("space", "^"): "caret",
-    ("number", "†"): "place",
-    ("place", "]"): "closed",
-}
-RANGE_SIGNS = "-–—~～−"
-"""What stands between the first and the last number of a range."""
-_FOREIGN_KINDS = dict.fromkeys(",，、;；", ",") | dict.fromkeys(RANGE_SIGNS, "-")
-_FOREIGN_NUMBER = re.compile(r"(?P<before>[^\d†]*)(?P<digits>\d+)")
-_WIDEST_RANGE = 40
-
 
 class Marker(NamedTuple):
     """One citation marker as it was written."""
@@ -65,13 +44,9 @@ Part = str | Marker
 
 
 class MarkerLexer:
-    """Cuts a stream of characters into markers and single other characters; each is held no longer than needed.
+    """Cuts a stream of characters into markers and single other characters; each is held no longer than needed."""
 
-    With `is_foreign`, it also reads the forms that other writers use: footnotes, ranges, places in a document.
-    """
-
-    def __init__(self, is_foreign: bool = False) -> None:
-        self._is_foreign = is_foreign
+    def __init__(self) -> None:
         self._state = ""
         self._held: list[str] = []
         self._depth = 0
@@ -79,7 +54,7 @@ class MarkerLexer:
     def feed(self, char: str) -> list[Part]:
         """Take one character and return what is certain now."""
         kind = _kind(char)
-        state = self._after(kind)
+        state = _NEXT.get((self._state, kind))
         if state is None:
             return [*self.finish(), *self.feed(char)] if self._held else [char]
         self._state = state
@@ -94,19 +69,7 @@ class MarkerLexer:
         if state != "closed":
             return list(held)
         raw = "".join(held[unclosed:])
-        return [*held[:unclosed], _foreign_marker(raw) if self._is_foreign else _marker(raw)]
-
-    @property
-    def is_idle(self) -> bool:
-        """Whether nothing is held."""
-        return not self._held
-
-    def _after(self, kind: str) -> str | None:
-        if not self._is_foreign:
-            return _NEXT.get((self._state, kind))
-        if self._state == "place" and kind not in "[]":
-            return "place"
-        return _NEXT_FOREIGN.get((self._state, _FOREIGN_KINDS.get(kind, kind)))
+        return [*held[:unclosed], _marker(raw)]
 
 
 def _kind(char: str) -> str:
@@ -125,22 +88,6 @@ def _marker(raw: str) -> Marker:
 def _number(digits: str) -> int:
     # Python refuses to read very long numbers, and no source has one.
     return int(digits) if len(digits) <= _LONGEST_NUMBER else _UNKNOWN_NUMBER
-
-
-def _foreign_marker(raw: str) -> Marker:
-    """The marker with its ranges written out; with no numbers if it reads like an interval, as `[0, 1]` does."""
-    numbers: list[int] = []
-    for found in _FOREIGN_NUMBER.finditer(raw.partition("†")[0]):
-        number = _number(found["digits"])
-        first = numbers[-1] + 1 if numbers and _is_range(found["before"]) else number
-        if not 0 < number < first + _WIDEST_RANGE or number < first - 1:
-            return Marker(raw, (), ())
-        numbers += range(first, number + 1)
-    return Marker(raw, tuple(numbers), ("",) * len(numbers))
-
-
-def _is_range(separator: str) -> bool:
-    return any(char in RANGE_SIGNS for char in separator)
 
 
 _PREFIX = r"(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*"

@@ -1,4 +1,5 @@
-"""What a run has learned and noticed: learnings, observations, confidence, what could not be read, notes.
+"""What a run has learned and noticed.
 
-Begin with `observations`.
+Given: findings and observations. Given back: views of them (insights, open gaps, contradictions), the confidence in
+what was learned, and the notes under a report. Read `observations` first, then `learned` and `notes`.
 """

@@ -1,4 +1,4 @@
-"""What findings and steps taught, how sure it is, and what it adds to the research memory."""
+"""Learnings of findings and steps, how certain they are, and what they add to the research memory."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from .observations import close_gap, gap_of, open_gaps, relevance
 
 CHARACTERS_PER_TOKEN = 4
 OVERHEAD = 15
-"""Tokens of what stands around a learning that is shown: its number, its document and its step."""
+"""Tokens around a learning that is shown: its number, its document and its step."""
 
 
 def learnings_of(finding: Finding) -> list[Learning]:
-    """The cited sentences of a finding, once for each source that they cite; none of a finding without a reader.
+    """Return the cited sentences of a finding, once for each source that they cite.
 
-    Nobody reads a finding that is withheld or consists of excerpts that no model has looked at.
+    There are none of a finding that is withheld, or made of excerpts that no model has read.
     """
     return list(
         dict.fromkeys(
@@ -37,16 +37,16 @@ def learnings_of(finding: Finding) -> list[Learning]:
 
 
 def without_markers(text: str) -> str:
-    """The words of a learning in one line, without markers: what a source cites is no number of ours."""
+    """Return a text in one line without markers: the citations of a source are none of ours."""
     markers = KnownMarkers(())
     parts = [*markers.feed(" ".join(text.split())), *markers.finish()]
     return "".join(part for part in parts if isinstance(part, str)).strip()
 
 
 def facts_of(learnings: Iterable[Learning]) -> list[Fact]:
-    """What learnings say, each thing once, in order of first appearance; thoughts stand apart.
+    """Return the facts that learnings state, each once, in order of first appearance; thoughts are kept apart.
 
-    Only the same words are the same thing: sources that contradict each other do so in nearly the same words.
+    Only the same words are the same fact: sources that contradict each other do so in nearly the same words.
     """
     groups: dict[tuple[bool, str], list[Learning]] = {}
     for one in learnings:
@@ -55,7 +55,7 @@ def facts_of(learnings: Iterable[Learning]) -> list[Fact]:
 
 
 def merged_by_source(learnings: Iterable[Learning]) -> list[tuple[str, list[Fact]]]:
-    """Each source with the facts that were first learned from it, in order of first appearance; no thoughts."""
+    """Return each source with the facts first learned from it, in order of first appearance; no thoughts."""
     merged: dict[str, list[Fact]] = {}
     for fact in facts_of(one for one in learnings if one.source):
         merged.setdefault(fact.sources[0], []).append(fact)
@@ -65,8 +65,8 @@ def merged_by_source(learnings: Iterable[Learning]) -> list[tuple[str, list[Fact
 def fitting_learnings(groups: Sequence[Sequence[Learning]], about: str, tokens: int) -> list[Learning]:
     """Return the learnings that fit into so many tokens, group by group, each in its order.
 
-    Of a group that does not fit, each step gets a fair share: in turn its learning that bears most on what the view is
-    `about`. The same words of the same source stand there once.
+    Of a group that does not fit, each step in turn adds its learning that is most relevant to `about`. The same words
+    of the same source are returned once.
     """
     kept: dict[tuple[str, str], Learning] = {}
     for group in groups:
@@ -84,7 +84,7 @@ def fitting_learnings(groups: Sequence[Sequence[Learning]], about: str, tokens: 
 
 
 def thoughts(learnings: Sequence[Learning]) -> list[Learning]:
-    """The learnings without a source, those in the same words once."""
+    """Return the learnings without a source, those in the same words once."""
     first: dict[str, Learning] = {}
     for learning in learnings:
         if not learning.source:
@@ -104,7 +104,7 @@ def _cited(sentence: Sentence, finding: Finding) -> tuple[str, ...]:
 
 
 CONFIDENT = 0.6
-"""Confidence above which results are taken for sure enough to draw insights from."""
+"""Confidence above which insights are drawn from results."""
 _AGREEMENT, _COVERAGE, _PROMPTNESS = 0.5, 0.4, 0.1
 _ITERATIONS = 5
 
@@ -116,13 +116,12 @@ def confidence(
     iteration: int,
     completeness: float | None = None,
 ) -> float:
-    """How sure it is what was learned for a task by an iteration (from 1), from 0 to 1 with two decimals.
+    """Return the confidence in the learnings of a task after an iteration (from 1), from 0 to 1 with two decimals.
 
     0.5 × agreement + 0.4 × coverage + 0.1 × promptness; 0 if nothing was learned. Agreement is 1 - 0.5ⁿ for n
-    independent sources: the pages of one host are one, and so is each document; thoughts are none. Coverage is how much
-    of what the task asks for is there, as a model has judged it (`completeness`, from 0 to 1); without a judgement, the
-    share of the task's telling words that the learnings hold. Promptness falls from 1 at the first iteration by a fifth
-    with each further one, down to 0.
+    independent sources: the pages of one host count as one, each document as one, thoughts as none. Coverage is a
+    model's judgement (`completeness`, from 0 to 1), or else the share of the task's specific words that the learnings
+    contain. Promptness falls from 1 at the first iteration by a fifth with each further one, down to 0.
     """
     if not learnings:
         return 0.0
@@ -150,15 +149,15 @@ def _publisher(source: Source) -> str:
 
 
 MOST_PAIRS = 3
-"""Contradictions of one learning that are noted in a round: two sources of many alike claims have very many pairs."""
+"""Contradictions of one learning noted in a round: two sources with many similar claims have very many pairs."""
 
 
 def notice_findings(
     findings: Sequence[Finding], memory: Mapping[str, Observation]
 ) -> tuple[dict[str, Learning], dict[str, Observation]]:
-    """What the findings of a round have learned, which gaps they declare, and which of the memory they close.
+    """Return the learnings of a round's findings, and the gaps that they open or close.
 
-    They close what was the whole task of an earlier finding. Which of the others is answered says who reads them.
+    They close a gap that is the whole task of an earlier finding; the orchestrator decides about the others.
     """
     learned = {finding.id: learnings_of(finding) for finding in findings}
     opened = [
@@ -184,7 +183,7 @@ def notice_contradictions(
     question_id: str,
     round: int,
 ) -> dict[str, Observation]:
-    """The pairs of this question's learnings that cannot both hold, less those that the memory has."""
+    """Return the new contradictions between the learnings of this question."""
     known = {frozenset(found.learnings) for found in memory.values() if found.kind == "contradiction"}
     own = [one for one in learnings.values() if one.question_id == question_id]
     noticed: dict[str, Observation] = {}
@@ -199,7 +198,7 @@ def notice_contradictions(
 
 
 def _missing(finding: Finding, learned: Sequence[Learning]) -> list[str]:
-    """What the researcher has declared, and its task where it did not come to its end or nothing is cited."""
+    """Return the gaps the researcher declared, and its task if it was not finished or nothing is cited."""
     if not learned:
         return [finding.task]
     return [*finding.missing, *([] if finding.ended == "done" else [finding.task])]

@@ -1,4 +1,4 @@
-"""What a reader should know about a report: what was assumed, could not be read, ended it early, stayed open."""
+"""The notes under a report: what was assumed, could not be read, ended the research early, or stayed open."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from ...state import ResearchState
 from .observations import open_gaps, order_of
 
 LISTED = 20
-"""Things that could not be read and are named one by one."""
+"""Sources that could not be read and are named one by one at most."""
 
 
 def not_read(run: Run, findings: Iterable[Finding], further: Iterable[Action]) -> list[NotRead]:
-    """Documents and pages that could not be read for this question, each once.
+    """Return the documents and pages that could not be read for this question, each once.
 
-    `findings` may be those of the whole thread; `further` are calls of tools that belong to no finding.
+    `findings` may be those of the whole thread; `further` are tool calls that belong to no finding.
     """
     own = [action for finding in findings if finding.question_id == run.id for action in finding.actions]
     failed = (one for action in (*further, *own) for one in action.not_read)
@@ -25,7 +25,7 @@ def not_read(run: Run, findings: Iterable[Finding], further: Iterable[Action]) -
 
 
 def unopened(sources: Mapping[str, Source], unread: Iterable[NotRead]) -> dict[str, Source]:
-    """Return those of the sources that could not be opened, with the reason, by key."""
+    """Return the sources that could not be opened, with the reason, by key."""
     codes = {one.path: one.code for one in unread}
     failed = {key: codes.get(one.address) or codes.get(one.location, "") for key, one in sources.items()}
     return {
@@ -36,22 +36,19 @@ def unopened(sources: Mapping[str, Source], unread: Iterable[NotRead]) -> dict[s
 
 
 def unread_notes(unread: Sequence[NotRead]) -> list[str]:
-    """The same as notes under the report, at most `LISTED` of them and a last one that counts the rest."""
+    """Return them as notes, at most `LISTED` and a last one that counts the rest."""
     notes = [f"Not read: {one.path} ({one.reason.rstrip('.')})." for one in unread[:LISTED]]
     more = len(unread) - LISTED
     return [*notes, f"Not read: {more} more."] if more > 0 else notes
 
 
 WORDS_NAMED = 5
-"""Words left out of web queries that are named one by one."""
+"""Words left out of web queries that are named one by one at most."""
 WITHHELD = "the provider of the model refuses to have such text read"
 
 
 def notes_of(state: ResearchState) -> list[str]:
-    """The notes under the report of the present question.
-
-    Of a typed plan, also what was left undone, and the gaps that stayed open.
-    """
+    """Return the notes under the report of the present question."""
     run, findings = state.run, state.findings.values()
     assert run is not None
     unasked = "Nobody could be asked, so the question was taken as it stands. What stayed open:"
@@ -71,7 +68,7 @@ def notes_of(state: ResearchState) -> list[str]:
 
 
 def redacted_notes(run: Run, findings: Iterable[Finding], further: Iterable[Action]) -> list[str]:
-    """A note on the words that were left out of web queries, if there are any."""
+    """Return a note on the words that were left out of web queries, if there are any."""
     own = [action for finding in findings if finding.question_id == run.id for action in finding.actions]
     words = list({word.casefold(): word for action in (*further, *own) for word in action.redacted}.values())
     if not words:
@@ -84,14 +81,14 @@ def redacted_notes(run: Run, findings: Iterable[Finding], further: Iterable[Acti
 
 
 def missing_of(run: Run, findings: Iterable[Finding], memory: Iterable[Observation]) -> list[str]:
-    """What was looked for and not found, in order; what `gaps_of` tells with its reason is left out."""
+    """Return what was not found, in order, without what `gaps_of` names with a reason."""
     own = [observation for observation in memory if observation.question_id == run.id]
-    told = {finding.task for finding in findings if finding.question_id == run.id and _has_reason(finding)}
-    return [gap.text for gap in sorted(open_gaps(own), key=order_of) if gap.text not in told]
+    explained = {finding.task for finding in findings if finding.question_id == run.id and _has_reason(finding)}
+    return [gap.text for gap in sorted(open_gaps(own), key=order_of) if gap.text not in explained]
 
 
 def gaps_of(run: Run, findings: Collection[Finding]) -> list[str]:
-    """What was not researched to its end, or could not be searched, and why."""
+    """Return what was not researched to the end, or could not be searched, and why."""
     own = [finding for finding in findings if finding.question_id == run.id]
     unfinished = [finding for finding in own if finding.ended != "done"]
     faults = {action.fault for finding in own for action in finding.actions if action.fault}

@@ -1,6 +1,6 @@
-"""What the memory of a research holds: views over a set of observations that only grows.
+"""The research memory: a set of observations that only grows, and the views of it.
 
-No view depends on the order in which observations came, nor on how often one came.
+No view depends on the order of the observations, nor on repeats.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..text.similarity import Meaning, components, is_same, meaning, normalised
 from ..text.words import GENERIC_WORDS, STOP_WORDS, stem, stems, tokens
 
 PRIORITY = 0.8
-"""Confidence from which on an insight comes before everything else."""
+"""Confidence from which on an insight comes first."""
 
 Stamp = tuple[int, tuple[tuple[int, str], ...], int]
 
@@ -29,34 +29,31 @@ class _Noted(NamedTuple):
 
 
 def insights(observations: Iterable[Observation]) -> list[Observation]:
-    """The insights, the surest first; of those that say nearly the same for one question, the one with the least key.
+    """Return the insights, the most confident first; those that say nearly the same for one question are merged.
 
-    It has the highest confidence of its group, and rests on the learnings of all of them.
+    A merged insight has the highest confidence of its group, and the learnings of all of it.
     """
     return _by_score(_of_kind("insight", observations))
 
 
 def open_gaps(observations: Iterable[Observation]) -> list[Observation]:
-    """The gaps that are open, the most relevant first; gaps that are nearly the same are one, as with insights.
+    """Return the open gaps, the most relevant first; those that say nearly the same are merged, like insights.
 
-    Gaps of one question in the same words are the same gap. It is open if the latest that was said of it is that it is
-    open; where two said different things at the same time, it is answered.
+    Gaps of one question in the same words are the same gap. It is open if its latest observation says so; of two at the
+    same time, the one that closes it counts.
     """
     return _by_score(_open(observations))
 
 
 def contradictions(observations: Iterable[Observation]) -> list[Observation]:
-    """The contradictions in the order in which they were noticed; of those between nearly the same claims, the first.
-
-    Which of its claims a contradiction names first makes no difference.
-    """
+    """Return the contradictions in the order in which they were noticed, each once, whichever claim comes first."""
     noted = [_note(found) for found in _of_kind("contradiction", observations)]
     firsts = [min((one.observation for one in group), key=order_of) for group in components(noted, _are_same_pair)]
     return sorted(firsts, key=order_of)
 
 
 def gap_of(text: str, question_id: str, round: int, step: str, *, about: str) -> Observation:
-    """A gap that is open from that round and step on; `about` is the task or question to which it belongs."""
+    """Return a gap that is open from a round and step on; `about` is the task or question to which it belongs."""
     score = relevance(text, about)
     return Observation(kind="gap", text=text, question_id=question_id, round=round, step=step, score=score)
 
@@ -64,7 +61,7 @@ def gap_of(text: str, question_id: str, round: int, step: str, *, about: str) ->
 def declare_missing(
     missing: Iterable[str], observations: Sequence[Observation], question_id: str, round: int, *, about: str
 ) -> list[Observation]:
-    """What makes these the only gaps of a question that are open, from that round on."""
+    """Return the observations that make these the only open gaps of a question, from that round on."""
     opened = [gap_of(text, question_id, round, "", about=about) for text in missing]
     kept = {_identity(gap) for gap in opened}
     mine = [gap for gap in open_gaps(observations) if gap.question_id == question_id and _identity(gap) not in kept]
@@ -75,7 +72,7 @@ def declare_missing(
 def close_gap(
     gap: Observation, observations: Iterable[Observation], round: int, step: str, iteration: int
 ) -> list[Observation]:
-    """What closes a gap of `open_gaps`, and all that are one with it, from that round, step and iteration on."""
+    """Return the observations that close a gap of `open_gaps`, and those merged into it, from that iteration on."""
     groups = components(map(_note, _open(observations)), _are_same)
     same = [one.observation for group in groups for one in group if _holds(group, gap)]
     closed = {"round": round, "step": step, "iteration": iteration, "is_open": False}
@@ -83,19 +80,19 @@ def close_gap(
 
 
 def relevance(text: str, task: str) -> float:
-    """Share of the task's telling words that the text holds, from 0 to 1; 0 if the task has none."""
-    telling = (word for word in tokens(task) if word not in STOP_WORDS and not {word, stem(word)} & GENERIC_WORDS)
-    asked = {stem(word) for word in telling}
+    """Return the share of a task's specific words that a text contains, from 0 to 1; 0 if the task has none."""
+    specific = (word for word in tokens(task) if word not in STOP_WORDS and not {word, stem(word)} & GENERIC_WORDS)
+    asked = {stem(word) for word in specific}
     return len(asked.intersection(stems(text))) / len(asked) if asked else 0.0
 
 
 def elements_for(
     task: str, observations: Iterable[Observation], reasonings: Iterable[tuple[str, str]], most: int
 ) -> list[Element]:
-    """What is known that bears on a task, gaps apart, at most so many elements; each thing once.
+    """Return at most so many insights, contradictions and thoughts for a task, each once.
 
-    `reasonings` are thoughts, each behind the id of its step. Insights of at least `PRIORITY` confidence come first.
-    Among them, and then among all others, what is more relevant to the task does.
+    `reasonings` are thoughts, each with the id of its step. Insights of at least `PRIORITY` confidence come
+    first; within both groups, the more relevant to the task.
     """
     noticed = list(observations)
     first = [_element(task, found, found.text) for found in insights(noticed) if found.score >= PRIORITY]
@@ -164,12 +161,12 @@ def _stamp(found: Observation) -> Stamp:
 
 
 def order_of(found: Observation) -> tuple[int, tuple[tuple[int, str], ...], str]:
-    """Where something stands among all that was noticed: by round, then by step."""
+    """Return the sort key of an observation: by round, then by step."""
     return found.round, _step_order(found.step), found.key
 
 
 def _step_order(step: str) -> tuple[tuple[int, str], ...]:
-    # By length first, since step 10 comes after step 9.
+    # Step 10 comes after step 9.
     return tuple((len(part), part) for part in step.split("."))
 
 
@@ -190,16 +187,15 @@ def _each_once(elements: Iterable[Element]) -> list[Element]:
 
 
 class ConfirmedPair(NamedTuple):
-    """Two claims that cannot both hold."""
+    """Two claims that the final check found to contradict each other."""
 
     claims: tuple[str, str]
-    """The claims."""
     sources: tuple[Source, Source]
-    """Who says so."""
+    """The source of each claim."""
 
     @property
     def newer(self) -> Source | None:
-        """The source of the later date; none if the dates are the same, or one is not known."""
+        """The source with the later date; none if the dates are the same, or one is unknown."""
         one, other = self.sources
         if not one.date or not other.date or one.date == other.date:
             return None
@@ -209,7 +205,7 @@ class ConfirmedPair(NamedTuple):
 def confirmed_contradictions(
     memory: Iterable[Observation], learnings: Mapping[str, Learning], sources: Mapping[str, Source], question_id: str
 ) -> list[ConfirmedPair]:
-    """The contradictions of this question that the final check has confirmed and that both have a source."""
+    """Return the contradictions of this question that the final check confirmed, where both claims have a source."""
     confirmed = [one for one in memory if one.step == FINAL_CHECK and one.question_id == question_id]
     pairs = [[learnings[key] for key in found.learnings] for found in contradictions(confirmed)]
     return [
@@ -220,7 +216,7 @@ def confirmed_contradictions(
 
 
 def comparison_table(pairs: Sequence[ConfirmedPair], labels: Labels, numbers: Mapping[str, int]) -> str:
-    """A Markdown table with a row a pair, empty without any; `numbers` of the report by the keys of its sources."""
+    """Return a Markdown table of the pairs; `numbers` are those of the report, by the keys of its sources."""
     if not pairs:
         return ""
     head = (labels.claim, labels.other_claim, labels.sources, labels.dates, labels.newer)
@@ -230,7 +226,7 @@ def comparison_table(pairs: Sequence[ConfirmedPair], labels: Labels, numbers: Ma
 
 
 def contradiction_line(pair: ConfirmedPair) -> str:
-    """The pair in one line, for a model: by numbers, since titles may hold anything."""
+    """Return the pair in one line for a model, with the numbers of its sources, since titles may contain anything."""
     named = [f"{claim} [{source.number}] ({source.date or 'undated'})" for claim, source in zip(*pair, strict=True)]
     newer = f"; [{pair.newer.number}] is newer" if pair.newer else ""
     return f"- {named[0]} – but: {named[1]}{newer}"

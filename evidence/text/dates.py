@@ -1,4 +1,4 @@
-"""Dates as people and programs write them, in a few languages, to ISO 8601: a day, a month or a year."""
+"""Parses dates as people and programs write them, in a few languages, to ISO 8601: a day, a month or a year."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _ANY_YEAR = re.compile(rf"(?={YEAR})")
 LONGEST = 40
 """Characters of a date before its year, at most."""
 _GAP = r"(?:[^\S\n]|[._-])*"
-"""A line that ends in a number is no day of a month that the next one begins with."""
+"""A date does not span lines."""
 _ORDINAL = r"(?:st|nd|rd|th|er|º|ª|\.)?"
 _OF = r"(?:(?:de|del|of|di)\s+)?"
 _WORD_END = r"(?![^\W_])"
 
 
 class WrittenDate(NamedTuple):
-    """A date, and where its words stand."""
+    """A date and its place in the text."""
 
     iso: str
     """A year, a month or a day: 2024, 2024-05, 2024-05-03."""
@@ -41,9 +41,9 @@ def date_at(words: str, place: int) -> WrittenDate | None:
 
 
 def dates_in(words: str) -> Iterator[WrittenDate]:
-    """All dates from left to right, none inside a longer one, number or word."""
+    """Yield the dates from left to right, none inside a longer date, number or word."""
     place = 0
-    # Only near a year is there a date.
+    # There is no date without a year.
     for year in _ANY_YEAR.finditer(words):
         place = max(place, year.start() - LONGEST)
         while place <= year.start():
@@ -54,7 +54,7 @@ def dates_in(words: str) -> Iterator[WrittenDate]:
 
 
 def _may_begin(words: str, place: int) -> bool:
-    """Whether a word begins here, or letters end and digits begin: IMG20240501."""
+    """Whether a word begins here, or digits after letters: IMG20240501."""
     if not words[place].isalnum():
         return False
     before = words[place - 1 : place]
@@ -83,12 +83,12 @@ def _month(parts: dict[str, str]) -> int:
 
 
 def _season(year: int, until: str) -> str:
-    """2026/27, and 2010-11, which may be a month: the year in which it begins is sure."""
+    """Return the year in which a season begins: 2026/27, or 2010-11, which may be a month."""
     return str(year) if (int(until) > year if len(until) > 2 else int(until) == (year + 1) % 100) else ""
 
 
 def _slashed(year: int, first: int, second: int) -> str:
-    """03/05/2024: what it means depends on the country, and only the year is sure."""
+    """Parse 03/05/2024; only the year is certain if both numbers can be a month."""
     if first > 12 or first == second:
         return _day(year, second, first)
     return _day(year, first, second) if second > 12 else str(year)

@@ -1,4 +1,4 @@
-"""A text cut into passages along its headings and paragraphs."""
+"""Splits a text into passages along its headings and paragraphs."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 PAGE_END = "\f"
-"""Stands before each page of a document but the first; texts without pages hold none."""
+"""Separates the pages of a document; texts without pages have none."""
 
 
 def page_of(text: str, start: int) -> int:
-    """Number of the page on which a passage begins, from 1; 0 where a text has no pages."""
+    """Return the page on which a passage begins, from 1; 0 if the text has no pages."""
     return text.count(PAGE_END, 0, start) + 1 if PAGE_END in text else 0
 
 
@@ -24,12 +24,12 @@ _MARKED_LINE = re.compile(r"#{1,6}[ \t].*(?=\n)")
 SENTENCE_ENDS = ".!?…。！？।။។"
 """What ends a sentence, in any script."""
 CLOSERS = "\"'”’»)]"
-"""What may stand behind it."""
+"""What may follow it."""
 _BREAKS = (re.compile(rf"[{SENTENCE_ENDS}][{re.escape(CLOSERS)}]*(?:\s+|(?<=[。！？]))"), re.compile(r"\s+"))
 
 
 class Span(NamedTuple):
-    """A passage: where it stands in the text, and the headings above it."""
+    """Where a passage stands in the text, and the headings above it."""
 
     start: int
     end: int
@@ -37,7 +37,7 @@ class Span(NamedTuple):
 
 
 def split_passages(text: str) -> list[Span]:
-    """Cover the text with passages of up to `MOST` characters that do not cross paragraphs if they can help it."""
+    """Split the text into passages of up to `MOST` characters, between paragraphs where possible."""
     passages: list[Span] = []
     headings: list[str] = []
     start = end = 0

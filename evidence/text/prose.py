@@ -1,4 +1,4 @@
-"""Cuts a report into sections and tells their prose from what is quoted, named or drawn up in them."""
+"""Splits Markdown into sections and paragraphs, and extracts the writer's own prose."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Section(NamedTuple):
     start: int
     """Where it begins in the text."""
     text: str
-    """As it was written, its heading included."""
+    """As written, with its heading."""
     heading: str
-    """Words of the heading that it stands under; empty before the first."""
+    """Words of its heading; empty before the first one."""
 
     @property
     def end(self) -> int:
@@ -36,7 +36,7 @@ class Section(NamedTuple):
 
 
 def sections_of(markdown: str) -> list[Section]:
-    """The parts from heading to heading; put together they are the text."""
+    """Return the parts from heading to heading; joined, they are the text."""
     sections, place = [Section(0, "", "")], 0
     for line, is_code in zip(_lines(markdown), code_lines(settle_fences(markdown).split("\n")), strict=True):
         heading = None if is_code else _HEADING.match(line)
@@ -49,22 +49,22 @@ def sections_of(markdown: str) -> list[Section]:
 
 
 def paragraphs_of(section: Section) -> Iterator[Section]:
-    """Its paragraphs, as sections of their own; blank lines are what parts them."""
+    """Yield its paragraphs, separated by blank lines, as sections of their own."""
     for match in re.finditer(r"(?:[^\n]*\S[^\n]*(?:\n|$))+", section.text):
         yield Section(section.start + match.start(), match[0], section.heading)
 
 
 def prose_of(markdown: str) -> str:
-    """The writer's own words: no headings, code, tables, quotations, links, citations and lists of sources."""
+    """Return the text without headings, code, tables, quotations, links, citations and lists of sources."""
     lines = settle_fences(markdown).split("\n")
     own = (line for line, is_code in zip(lines, code_lines(lines), strict=True) if not is_code)
     return "\n".join(_own_words(line) for line in own if not _NO_PROSE.match(line)).strip()
 
 
 def without_names(prose: str) -> str:
-    """The text without words with figures or capitals in them: names come from any language.
+    """Return the text without words that contain figures or capitals, since names come from any language.
 
-    Words that begin a sentence stay; in a language that writes nouns with capitals its other words do.
+    Words that begin a sentence are kept.
     """
     return _INNER_WORD.sub(lambda word: "" if word[0][0].isupper() else word[0], _SYMBOL.sub("", prose))
 

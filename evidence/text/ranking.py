@@ -6,14 +6,14 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import chain, zip_longest
 
-from ...records.channels import Value
+from ...records.research import Value
 
 DAMPING = 60
-"""How little the first places differ: the constant of reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009)."""
+"""The constant of reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009)."""
 
 
 def distinct(values: Iterable[Value], key: Callable[[Value], object]) -> list[Value]:
-    """The values without those whose key came before."""
+    """Return the values without those whose key came before."""
     first: dict[object, Value] = {}
     for value in values:
         first.setdefault(key(value), value)
@@ -21,12 +21,12 @@ def distinct(values: Iterable[Value], key: Callable[[Value], object]) -> list[Va
 
 
 def interleave(lists: Iterable[Iterable[Value]]) -> list[Value]:
-    """The first of each list, then the second of each, and so on."""
+    """Return the first of each list, then the second of each, and so on."""
     return [value for value in chain.from_iterable(zip_longest(*lists)) if value is not None]
 
 
 def spread(values: Iterable[Value], key: Callable[[Value], Hashable], most: int) -> list[Value]:
-    """In their order so many values of each key at most, and behind these the others."""
+    """Return at most so many values of each key in their order, and then the others."""
     counts = Counter[Hashable]()
     first, behind = list[Value](), list[Value]()
     for value in values:
@@ -36,7 +36,7 @@ def spread(values: Iterable[Value], key: Callable[[Value], Hashable], most: int)
 
 
 def fuse_rankings(rankings: Sequence[Iterable[Value]], key: Callable[[Value], Hashable]) -> list[Value]:
-    """One ranking of several, by the first value of each key; what stands high in many of them comes first."""
+    """Fuse rankings by reciprocal rank; of values with the same key, the first is kept."""
     scores: dict[Hashable, float] = defaultdict(float)
     firsts = [distinct(ranking, key) for ranking in rankings]
     for ranking in firsts:

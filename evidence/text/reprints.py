@@ -1,4 +1,4 @@
-"""Texts that are the same as others, word for word: reprints of a source, repeated passages, repeated paragraphs."""
+"""Finds texts that repeat others word for word: reprints of a source, passages, sentences of a report."""
 
 from __future__ import annotations
 
@@ -13,20 +13,17 @@ from .similarity import Meaning, components, inner_names, is_same, meaning
 from .words import tokens
 
 SHINGLE = 5
-"""Words in a row by which texts are compared."""
+"""Words in a row (w-shingles) by which texts are compared."""
 REPRINT = 0.6
-"""Share of the shorter text's runs of words that the longer one must hold to count as the same text."""
+"""Share of the shorter text's shingles that the longer one must contain to count as the same text."""
 LONGEST = 50_000
-"""Characters of a text that are compared."""
+"""Characters of a text that are compared at most."""
 FEWEST = 20
-"""Runs of words below which texts are too short to be told apart from a quotation."""
+"""Shingles below which a text may be a mere quotation."""
 
 
 def reprints(texts: Mapping[str, str]) -> list[tuple[str, ...]]:
-    """Groups of sources (keys) whose texts are nearly the same; sources without such a fellow are left out.
-
-    Compared are runs of `SHINGLE` words (containment, Broder 1997). The order of the texts makes no difference.
-    """
+    """Return groups of sources (keys) whose texts are nearly the same, by containment of shingles (Broder 1997)."""
     if len(texts) < 2:
         return []
     runs = {key: runs_of(text) for key, text in texts.items()}
@@ -35,20 +32,20 @@ def reprints(texts: Mapping[str, str]) -> list[tuple[str, ...]]:
 
 
 def independent(sources: Iterable[str], groups: Iterable[Collection[str]]) -> int:
-    """How many of these sources remain if those of one group count once."""
+    """Count the sources, those of one group once."""
     named = {source: place for place, group in enumerate(groups) for source in group}
     return len({named.get(source, source) for source in sources})
 
 
 def runs_of(text: str) -> frozenset[int]:
-    """The runs of words of a text by their checksums, which take far less room."""
+    """Return the shingles of a text as checksums, which take less memory."""
     words = tokens(text[:LONGEST])
     runs = zip(*(words[start:] for start in range(SHINGLE)), strict=False)
     return frozenset(crc32(" ".join(run).encode("utf-8", "surrogatepass")) for run in runs)
 
 
 def overlap(one: frozenset[int], other: frozenset[int]) -> float:
-    """Share of the shorter text's runs that the longer one holds, from 0 to 1; 0 if one is too short to tell."""
+    """Return the share of the shorter text's shingles that the longer one contains; 0 if one is too short."""
     fewest = min(len(one), len(other))
     return len(one & other) / fewest if fewest >= FEWEST else 0.0
 
@@ -56,7 +53,7 @@ def overlap(one: frozenset[int], other: frozenset[int]) -> float:
 Item = TypeVar("Item")
 
 REPEATED = 0.8
-"""Share of a text's runs of words that another one must hold for it to be left out."""
+"""Share of a text's shingles that another one must contain for it to be left out."""
 _FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
 
 
@@ -64,22 +61,24 @@ class _Item:
     def __init__(self, text: str) -> None:
         self.words = tokens(text)
         self.runs = runs_of(text)
-        self.telling = {*_FIGURE.findall(text), *inner_names(text)}
+        self.specifics = {*_FIGURE.findall(text), *inner_names(text)}
 
-    def is_held_by(self, other: _Item) -> bool:
-        """Whether the other text says all of this one; another figure or name makes it another statement."""
+    def is_contained_in(self, other: _Item) -> bool:
+        """Whether the other text says all of this one, with the same figures and names."""
         if self.words == other.words:
             return True
         is_long = len(self.runs) >= FEWEST
-        return is_long and self.telling <= other.telling and len(self.runs & other.runs) >= REPEATED * len(self.runs)
+        return (
+            is_long and self.specifics <= other.specifics and len(self.runs & other.runs) >= REPEATED * len(self.runs)
+        )
 
 
 def without_repeated(items: Iterable[Item], text_of: Callable[[Item], str]) -> list[Item]:
-    """The items in order, without those whose text one before them holds nearly word for word."""
+    """Return the items without those whose text an earlier one contains nearly word for word."""
     kept: list[tuple[Item, _Item]] = []
     for item in items:
         text = _Item(text_of(item))
-        if not any(text.is_held_by(other) for _, other in kept):
+        if not any(text.is_contained_in(other) for _, other in kept):
             kept.append((item, text))
     return [item for item, _ in kept]
 
@@ -89,9 +88,9 @@ _EMPTY = re.compile(r"\s*(?:(?:[-*+•]|\d{1,3}[.)]|>)\s*)*")
 
 
 class RepetitionFilter:
-    """Passes a streamed section on line by line, without sentences that say the same by the same sources as one before.
+    """Filters a streamed section: sentences that say the same with the same citations as an earlier one are dropped.
 
-    A line is held until it ends. Sentences without a citation, headings and code stay.
+    Each line is passed on when it ends. Sentences without a citation, headings and code stay.
     """
 
     def __init__(self, before: str) -> None:
@@ -102,7 +101,7 @@ class RepetitionFilter:
             self._note(sentence)
 
     def feed(self, words: str) -> str:
-        """Take the next words; returns the lines that have ended."""
+        """Take the next words; returns the lines that they complete."""
         *lines, self._line = (self._line + words).split("\n")
         return "".join(self._kept(line, "\n") for line in lines)
 

@@ -12,7 +12,7 @@ from ..citations.scanner import scan
 from .words import ABBREVIATIONS, CLOSING_ABBREVIATIONS, STOP_WORDS
 
 _CLOSERS = r"[\"'”’»)\]」』*_]*"
-# In a line that is being cut, a NUL stands for each character of a marker: places stay what they are.
+# In a line that is split, a NUL stands for each character of a marker, so that places stay the same.
 _MARK = re.compile(rf"(?P<full_stop>\.)(?=[\s\0])|(?:[.!?…]{_CLOSERS}(?=[\s\0])|[。！？]{_CLOSERS})")
 _GAP = re.compile(r"[\s\0]*")
 _BEHIND_MARKER = re.compile(r"\0\s+(?=[^\W\d_])")
@@ -26,7 +26,7 @@ _ORDINAL = re.compile(
 """A German ordinal: am 3. März, im 19. Jahrhundert."""
 _OPENING = re.compile(r"[\"'“„«(¿¡「『*_]*[^\W_a-zß-öø-ÿ]|…")
 _NEAR = 60
-"""Characters around a full stop that tell what it is."""
+"""Characters around a full stop by which it is classified."""
 _DOTTED = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]")
 
 
@@ -34,7 +34,7 @@ class Sentence(NamedTuple):
     """A sentence, or a line without an end."""
 
     raw: str
-    """As it was written, with its markers."""
+    """As written, with its markers."""
     text: str
     """Its words, without markers and without the mark of a list; none if its line begins with a marker."""
     numbers: tuple[int, ...]
@@ -49,10 +49,10 @@ class Sentence(NamedTuple):
 
 
 def sentences_of(text: str) -> list[Sentence]:
-    """The sentences of a text in order; none goes beyond its line.
+    """Return the sentences of a text in order; each is within one line.
 
-    Markers belong to the sentence before them, so a line that begins with one is taken for an entry of a list of
-    sources and stays whole. Blocks of code are left out. Places are those of the text after `settle_fences`.
+    Markers belong to the sentence before them; a line that begins with one is an entry of a list of sources and stays
+    whole. Blocks of code are left out. Places are those of the text after `settle_fences`.
     """
     sentences, place, lines = list[Sentence](), 0, settle_fences(text).split("\n")
     for line, is_code in zip(lines, code_lines(lines), strict=True):
@@ -63,7 +63,7 @@ def sentences_of(text: str) -> list[Sentence]:
 
 
 def spans_of(text: str) -> list[tuple[int, int]]:
-    """Where the sentences of a text without markers begin and end, without the white space around them."""
+    """Return where the sentences of a text without markers begin and end, without surrounding white space."""
     spans, begin = list[tuple[int, int]](), 0
     for line in text.split("\n"):
         plain = line.replace("\0", " ")
@@ -77,7 +77,7 @@ def spans_of(text: str) -> list[tuple[int, int]]:
 
 
 def ends_sentence(before: str, following: str) -> bool:
-    """Whether a full stop between these two ends a sentence, and not an abbreviation or an initial."""
+    """Whether a full stop between these two ends a sentence, not an abbreviation, initial or ordinal."""
     if not _may_open(following) or _ORDINAL.search(before):
         return False
     last = (before.split()[-1:] or [""])[0].strip("(\"'“”‘’").lower()
@@ -122,7 +122,7 @@ def _may_open(following: str) -> bool:
 
 
 def cited_sentences(text: str, share: float) -> str:
-    """Return the first of the sentences that carry a marker, at least one: as many as this share of the text holds."""
+    """Return the first sentences with a citation, at least one, up to this share of the text."""
     room = share * len(text)
     kept: list[str] = []
     for sentence in sentences_of(text):

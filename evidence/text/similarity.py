@@ -12,17 +12,17 @@ from .words import NEGATIONS, NUMBER_WORDS, QUESTION_WORDS, STOP_WORDS, stem, st
 
 
 def rarity(total: int, count: int) -> float:
-    """Weight of a word that stands in `count` of `total` passages (the inverse document frequency of BM25)."""
+    """Return the inverse document frequency (of BM25) of a word that stands in `count` of `total` passages."""
     return math.log(1 + (total - count + 0.5) / (count + 0.5))
 
 
 Item = TypeVar("Item")
 
 NEAR = 0.8
-"""Likeness of their stems from which on two texts say the same, if no word turns one of them round."""
+"""Similarity of their stems from which on two texts say the same, if their decisive words are the same."""
 KEPT = 4096
-"""Texts whose meaning is kept: each is compared with many."""
-_TURNING = NEGATIONS | QUESTION_WORDS | (NUMBER_WORDS.keys() - {"one"})
+"""Texts whose meaning is cached: each is compared with many."""
+_DECISIVE = NEGATIONS | QUESTION_WORDS | (NUMBER_WORDS.keys() - {"one"})
 _WRITTEN_OUT = (
     (re.compile(r"\bcan(?:['’]t|not)\b", re.IGNORECASE), "can not"),
     (re.compile(r"\bwon['’]t\b", re.IGNORECASE), "will not"),
@@ -36,7 +36,7 @@ class Meaning(NamedTuple):
 
     stems: frozenset[str]
     """Stems of the words that carry meaning; of all words if none does."""
-    turning: frozenset[str]
+    decisive: frozenset[str]
     """Numbers, negations and question words: with another one of these it is another statement."""
     names: frozenset[str]
     """Stems of the names in it."""
@@ -44,51 +44,51 @@ class Meaning(NamedTuple):
 
 @lru_cache(maxsize=KEPT)
 def meaning(text: str) -> Meaning:
-    """What a text is compared by."""
-    turning = frozenset(token for token in tokens(expand_negations(text)) if is_decisive(token))
-    return Meaning(frozenset(normalised(text).split()) - NEGATIONS - QUESTION_WORDS, turning, inner_names(text))
+    """Return what a text is compared by."""
+    decisive = frozenset(token for token in tokens(expand_negations(text)) if is_decisive(token))
+    return Meaning(frozenset(normalised(text).split()) - NEGATIONS - QUESTION_WORDS, decisive, inner_names(text))
 
 
 def is_decisive(token: str) -> bool:
-    """Whether with another word in its place a statement is another statement."""
-    return token in _TURNING or any(character.isdigit() for character in token)
+    """Whether another word in its place would make another statement."""
+    return token in _DECISIVE or any(character.isdigit() for character in token)
 
 
 @lru_cache(maxsize=KEPT)
 def normalised(text: str) -> str:
-    """The words without case, endings and function words; two texts with the same ones are the same text."""
+    """Return the words without case, endings and function words; texts that share them count as the same."""
     words = tokens(expand_negations(text))
-    told = [word if word in _TURNING else stem(word) for word in words if word in _TURNING or word not in STOP_WORDS]
-    return " ".join(told or words) or " ".join(text.split())
+    kept = [word if word in _DECISIVE else stem(word) for word in words if word in _DECISIVE or word not in STOP_WORDS]
+    return " ".join(kept or words) or " ".join(text.split())
 
 
 def expand_negations(text: str) -> str:
-    """The text with `n't` written out."""
+    """Return the text with `n't` written out."""
     for short, whole in _WRITTEN_OUT:
         text = short.sub(whole, text)
     return text
 
 
 def inner_names(text: str) -> frozenset[str]:
-    """Stems of the capitalised words that do not begin a sentence."""
+    """Return the stems of the capitalised words that do not begin a sentence."""
     inner = (match.group(1) for match in _LATER_WORD.finditer(text))
     return frozenset(part for word in inner if word[0].isupper() for part in stems(word))
 
 
 def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
-    """What two sets have in common, as a share of what they hold together (Jaccard index), from 0 to 1."""
+    """Return the Jaccard index of two sets, from 0 to 1."""
     return len(one & other) / len(one | other) if one or other else 1.0
 
 
 def is_same(one: Meaning, other: Meaning) -> bool:
     """Whether two texts say nearly the same: of the same names, with the same numbers and negations."""
-    if one.turning != other.turning or (one.names - other.names and other.names - one.names):
+    if one.decisive != other.decisive or (one.names - other.names and other.names - one.names):
         return False
     return jaccard(one.stems, other.stems) >= NEAR
 
 
 def components(items: Iterable[Item], are_alike: Callable[[Item, Item], bool]) -> list[list[Item]]:
-    """Groups of items that a chain of likenesses joins; which groups these are does not depend on the order."""
+    """Return the connected components of a relation; the order of the items makes no difference to the groups."""
     left, groups = list(items), []
     while left:
         group, left = [left[0]], left[1:]

@@ -1,4 +1,4 @@
-"""Words as the index counts them: stems by the rules of their language, one way for texts and for questions."""
+"""Splits texts and questions into the words that the index uses: stems by the rules of their language."""
 
 from __future__ import annotations
 
@@ -49,50 +49,50 @@ ALGORITHMS = {
     "ta": "tamil",
     "tr": "turkish",
 }
-"""The languages with rules of their own; all others are taken for English, whose names and loans are everywhere."""
+"""Snowball algorithms by language; all others use the English one, as English names are everywhere."""
 OTHERWISE = "english"
 TAG = "_"
 """Stands between a language and a stem of it, so that words of two languages never count as one; in no word."""
 CACHED = 60_000
-"""Words of one language that are kept with what they are indexed by."""
+"""Words of one language whose stems are cached."""
 
 
 def tokens_of(text: str, language: str) -> list[str]:
-    """What a text in this language is indexed by."""
+    """Return what a text in this language is indexed by."""
     words, pieces = words_and_pieces(text)
     return [*map(_stems_of(language).__getitem__, words), *pieces]
 
 
 def forms_of(words: Iterable[str], languages: Sequence[str]) -> list[tuple[str, ...]]:
-    """For each of these words of a question, what it is indexed by in texts of these languages, English among them."""
+    """Return for each word of a question what it is indexed by in these languages and in English."""
     codes = ("", *languages)
-    # Who leaves out the accents means the same word, but its ending may not be known without them.
+    # A word without its accents means the same, but may have another stem.
     return [
         tuple(dict.fromkeys(index_term(one, code) for one in (word, bare(word)) for code in codes)) for word in words
     ]
 
 
 def index_term(word: str, language: str) -> str:
-    """What a word of a text in this language is indexed by."""
+    """Return what a word of a text in this language is indexed by."""
     return _stems_of(language)[word]
 
 
 def stemmer_version() -> int:
-    """A number that is another one if the same word may be indexed by something else than before."""
+    """Return a number that changes when the same word may get another stem."""
     import Stemmer
 
     return crc32(f"{Stemmer.version()} {unicodedata.unidata_version}".encode())
 
 
 class _Stems(dict[str, str]):
-    """What the words of one language are indexed by; a plain look-up for those that came before."""
+    """A cache of what the words of one language are indexed by."""
 
     def __init__(self, language: str) -> None:
         import Stemmer
 
         super().__init__()
         self._tag = f"{language}{TAG}" if language else ""
-        # Its own cache would only hold what this one does.
+        # Its own cache would duplicate this one.
         self._stemmer = Stemmer.Stemmer(ALGORITHMS.get(language, OTHERWISE), 0)
         self._lock = Lock()
 
@@ -130,7 +130,7 @@ _IN_BRACKETS = re.compile(r"\s*\([^()]*\)\s*$")
 
 
 def words_and_pieces(text: str) -> tuple[list[str], list[str]]:
-    """The words of a text in lower case; and of unspaced scripts each character, and each pair of neighbours."""
+    """Return the words of a text in lower case; and of unspaced scripts each character and each pair of neighbours."""
     plain = _plain(text)
     runs = [] if plain.isascii() else _run().findall(plain)
     if not runs:
@@ -140,30 +140,30 @@ def words_and_pieces(text: str) -> tuple[list[str], list[str]]:
 
 
 def sought_words(question: str) -> list[str]:
-    """The words of a question in order, in lower case; of unspaced scripts the pairs of neighbouring characters."""
+    """Return the words of a question in lower case; of unspaced scripts the pairs of neighbouring characters."""
     # Words of other scripts may stand beside unspaced ones without a space.
     return [*chain.from_iterable(map(_sought, _words(_run().sub(r" \g<0> ", _plain(question)))))]
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a question or a title in order, without accents."""
+    """Return the words of a question or title in order, without accents."""
     return [bare(word) for word in sought_words(text)]
 
 
 def bare(word: str) -> str:
-    """The word without accents and vowel points; those of unspaced scripts are kept, being parts of its letters."""
+    """Return the word without accents and vowel points; in unspaced scripts these are part of the letters."""
     if word.isascii() or is_unspaced(word):
         return word
     return unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", word)))
 
 
 def is_unspaced(word: str) -> bool:
-    """Whether it is of a script that puts no spaces between words."""
+    """Whether the word is in a script without spaces between words."""
     return not word.isascii() and _FIRST.match(word) is not None
 
 
 def title_key(title: str) -> str:
-    """What a question must contain to mention this title: its words, without a remark in brackets at the end."""
+    """Return the words of a title by which a question mentions it, without a remark in brackets at the end."""
     return " ".join(words_of(_IN_BRACKETS.sub("", title)) or words_of(title))
 
 
@@ -214,29 +214,29 @@ def _mark() -> re.Pattern[str]:
 
 @cache
 def _marks() -> str:
-    """The marks that belong to the letter before them, for use in a regular expression."""
+    """Return the combining marks, for use in a regular expression."""
     return "".join(mark for mark in map(chr, range(*_MARKED)) if unicodedata.category(mark) in ("Mn", "Mc"))
 
 
 class QuestionWords:
-    """The words of a question, to be found again in texts of any language."""
+    """The words of a question, to be recognised in texts of any language."""
 
     def __init__(self, words: Iterable[str]) -> None:
-        """Take the words as the question writes them; function words are left out."""
+        """Take the words of the question; function words are ignored."""
         self._words = tuple(dict.fromkeys(words))
         self._roots: dict[str, Mapping[str, str]] = {}
 
     def stems(self, text: str, language: str) -> frozenset[str]:
-        """The stems of a text's words that carry meaning; those of the question as the question's own words have."""
+        """Return the stems of a text's words; inflected words of the question have the stem of the question's form."""
         return frozenset((*stems(text), *self.counted(text, language)))
 
     def counted(self, text: str, language: str) -> Counter[str]:
-        """How often each word of the question stands in a text, by its stem as `evidence.words` tells it.
+        """Count each word of the question in a text, by its stem (see `words.stem`).
 
         Args:
             text: A text.
-            language: ISO 639-1 code of its language. In English, and where no rules are known, nothing is counted:
-                `evidence.words.stem` brings these forms together by itself.
+            language: ISO 639-1 code of its language. In English and languages without rules nothing is counted:
+                `words.stem` covers these forms.
         """
         if language not in ALGORITHMS:
             return Counter()

@@ -1,4 +1,4 @@
-"""How texts and questions mention a document: by its title, or by the name that the title begins with."""
+"""Finds documents that a question or text mentions, by their titles or the names in them."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from .words import STOP_WORDS, stem_run
 
 WHOLE_TITLE = 1.0
 SUBJECT_ONLY = 0.7
-"""What it counts if the question holds the title without its remark, as in "Velm" for "Velm (river)"."""
+"""For a question that contains the title without its remark: "Velm" for "Velm (river)"."""
 _REMARK = re.compile(r"\s*(?:\([^)]*\)|,.*)$")
 
 
 def subject_of(title: str) -> str:
-    """The title without a remark in brackets or after a comma: the name under which others mention the document."""
+    """Return the title without a remark in brackets or after a comma."""
     return _REMARK.sub("", title) or title
 
 
 def title_match(title: str, question: str, run: str) -> float:
-    """1 if the question holds the title, less if only its main part, else 0.
+    """Return how well a question mentions a title: 1 for all of it, less for its main part, else 0.
 
     Args:
         title: A document's title.
@@ -33,7 +33,7 @@ def title_match(title: str, question: str, run: str) -> float:
 
 
 def mentions(text: str, name: str) -> bool:
-    """Whether the text holds the name as whole words, capitals included."""
+    """Whether the text contains the name as whole words, with its capitals."""
     return len(name) > 2 and name in text and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
 
 

@@ -1,4 +1,4 @@
-"""The words and names of a text, and the word tables that reading rests on."""
+"""Splits text into words, stems and names, and loads the word tables."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from importlib import resources
 
 
 def without_accents(text: str) -> str:
-    """The text with all letters as if they bore no marks, and variants of a letter as the usual one."""
+    """Return the text without accents, with variants of a letter as the usual one."""
     return "".join(sign for sign in unicodedata.normalize("NFKD", text) if not unicodedata.combining(sign))
 
 
@@ -26,11 +26,11 @@ def word_tables(package: str) -> Mapping[str, str]:
 WORDS = word_tables(__package__)
 _LANGUAGES_OF_MONTHS = ("en", "de", "fr", "es", "it", "pt", "nl")
 AMBIGUOUS = frozenset({"ago", "out", "set"})
-"""Short names that are words of English: they tell a month only behind a day."""
+"""Short names that are also English words: they are a month only after a day."""
 
 
 def month_names(full: Iterable[str], short: Iterable[str] = ()) -> Mapping[str, int]:
-    """The numbers of the months by their names in some languages, in lower case, with accents and without.
+    """Return the numbers of the months by their names in some languages, in lower case, with accents and without.
 
     Args:
         full: ISO 639-1 codes of the languages whose whole names are wanted.
@@ -48,27 +48,27 @@ def month_names(full: Iterable[str], short: Iterable[str] = ()) -> Mapping[str, 
 
 @cache
 def sure_month_names() -> frozenset[str]:
-    """The names that tell a month wherever they stand."""
+    """Return the names that are a month wherever they stand."""
     return frozenset(all_month_names()) - AMBIGUOUS
 
 
 @cache
 def all_month_names() -> Mapping[str, int]:
-    """The numbers of the months by all names that are known."""
+    """Return the numbers of the months by all known names."""
     return month_names(_LANGUAGES_OF_MONTHS, _LANGUAGES_OF_MONTHS)
 
 
 EVERYDAY = 6000
-"""The commonest words of a language that name nothing in particular: behind them come ever more names."""
+"""The commonest words of a language, which name nothing in particular."""
 
 FUNCTION_WORDS = {code: frozenset(WORDS[f"function_{code}"].split()) for code in ("en", "de", "fr", "es")}
 """Function words of some languages, without accents, that are no content words of another of these."""
 STOP_WORDS = frozenset().union(*FUNCTION_WORDS.values())
 """All of them."""
 GENERIC_WORDS = frozenset(WORDS["generic"].split())
-"""Words with which something is asked for, but that name nothing."""
+"""Words of requests that name nothing."""
 FAMILIES = {member: line.split()[0] for line in WORDS["families"].strip().splitlines() for member in line.split()}
-"""Words that endings alone do not bring together, each with the one that stands for its family."""
+"""Words whose forms no ending connects, each with the one that stands for its family."""
 ABBREVIATIONS = frozenset(WORDS["abbreviations"].split())
 """Words whose full stop does not end a sentence."""
 CLOSING_ABBREVIATIONS = frozenset(WORDS["closing_abbreviations"].split())
@@ -91,11 +91,8 @@ MONTHS = frozenset(month_names(["en"]))
 
 @cache
 def everyday_words(language: str) -> frozenset[str]:
-    """The commonest words of a language, without accents; none of one whose words are not counted.
-
-    It takes up to a second where they were not asked for before.
-    """
-    # Reading its lists takes a moment, which no import should.
+    """Return the commonest words of a language, without accents; none without a list. The first call takes a second."""
+    # Loading its lists is too slow for an import.
     from spellchecker import SpellChecker
 
     try:
@@ -123,7 +120,7 @@ POSSESSIVE = re.compile(r"['’]s\b")
 
 
 def tokens(text: str) -> list[str]:
-    """The words in order, without case, accents and possessive endings; runs without spaces as pairs of characters."""
+    """Return the words without case, accents and possessive endings; of unspaced scripts the pairs of characters."""
     plain = unicodedata.normalize("NFKC", text).replace("’", "'").lower().replace("'s ", " ")
     if plain.isascii():
         return ASCII_TOKEN.findall(plain)
@@ -132,23 +129,23 @@ def tokens(text: str) -> list[str]:
 
 @lru_cache(maxsize=20_000)
 def run_of(name: str) -> str:
-    """The words of a name with spaces between them; names come up again and again."""
+    """Return the words of a name, separated by spaces."""
     return " ".join(tokens(name))
 
 
 def plain_run(text: str) -> str:
-    """The words of a text as they are, between spaces, so that a run of them can be looked for."""
+    """Return the words of a text between spaces, so that a phrase can be found in it."""
     return f" {' '.join(tokens(text))} "
 
 
 def stem_run(text: str) -> str:
-    """The words of a text in their stems, between spaces."""
+    """Return the stems of a text's words, between spaces."""
     return f" {' '.join(map(stem, tokens(text)))} "
 
 
 @lru_cache(maxsize=100_000)
 def stem(word: str) -> str:
-    """The word without its commonest English endings; words of one family share one stem."""
+    """Return the word without its commonest English endings; words of one family share one stem."""
     if word in FAMILIES:
         return FAMILIES[word]
     short = _without_ending(word)
@@ -156,28 +153,28 @@ def stem(word: str) -> str:
 
 
 def root(word: str) -> str:
-    """The word without its commonest English endings, apart from all others of its family."""
+    """Return the word without its commonest English endings, whatever its family."""
     return _without_e(_without_ending(word))
 
 
 def stems(text: str) -> list[str]:
-    """The stems of the words that carry meaning, in order."""
+    """Return the stems of the words that carry meaning, in order."""
     return [stem(token) for token in tokens(text) if token not in STOP_WORDS]
 
 
 def names(text: str) -> list[str]:
-    """Phrases in quotation marks and runs of capitalised words, in order, each once."""
+    """Return phrases in quotation marks and runs of capitalised words, in order, each once."""
     quoted = [match.group(1).strip(" ,.?!") for match in QUOTED.finditer(text)]
     matches = _name().finditer(POSSESSIVE.sub(" ; ", QUOTED.sub(" ; ", text)))
     runs = dict.fromkeys(_trimmed(match.group()) for match in matches)
-    telling = [name for name in runs if not UNTELLING.issuperset(run_of(name).split())]
-    found = [*(name for name in quoted if stems(name)), *telling]
+    specific = [name for name in runs if not UNTELLING.issuperset(run_of(name).split())]
+    found = [*(name for name in quoted if stems(name)), *specific]
     return list(dict.fromkeys(name for name in found if len(name) > 1))
 
 
 @cache
 def _name() -> re.Pattern[str]:
-    """A run of capitalised words; which letters are small ones Unicode knows, and Python's patterns do not."""
+    """Return the pattern of a run of capitalised words; Python's patterns have no class for lower-case letters."""
     small = "".join(letter for letter in map(chr, range(0x10000)) if letter.islower())
     word = rf"(?:[A-Z]\.(?=[\s,;])|[^\W\d_{small}][\w’'\-.]*\w|[A-Z])"
     joint = "(?:of|the|de|del|la|von|van|der|den|ibn|bin|al|du|da|di|y|in|at) "

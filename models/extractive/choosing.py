@@ -124,16 +124,8 @@ PLACE = 0.004
 PLACES = 10
 RANK, RANKS = 0.3, 8
 """What it counts that the search showed its document first, and the place from which on it counts nothing."""
-TITLED = 0.1
-"""What it counts that the request holds all words of its document's title."""
-HEADED = 0.15
-"""The same for the words of the heading that it stands below."""
 OLDER = -0.2
 """What it costs that a newer edition is at hand, or one of the time that is asked for."""
-RECENT = 0.06
-"""What the newest of all documents gains over those without a date, where a topic names no time."""
-EQUAL = 0.9
-"""Share of what the best unit is worth from which on the one of the newest document stands first."""
 NEAR = 0.75
 """Share of what the best unit is worth from which on another one answers as well."""
 OF_CHAIN = 1.5
@@ -190,11 +182,8 @@ class Chooser:
         kept.add(sorted(self._firm_chain, key=lambda one: -worth[one]))
         kept.limit(budget)
         kept.add(close[:near])
-        first = self._newest([one for one in kept.units if worth[one] >= EQUAL * worth[kept.units[0]]])
-        kept.units.sort(key=lambda one: one is not first)
-        section = self._section_of(first)
-        kept.add(section)
-        chosen = sorted(_by_document(kept.units), key=lambda one: one not in (first, *section))
+        first = kept.units[0]
+        chosen = sorted(_by_document(kept.units), key=lambda one: one is not first)
         for one in kept.units[:3]:
             kept.add(self._other_editions(one, kept.units))
         return [*chosen, *(one for one in kept.units if one not in chosen)]
@@ -263,22 +252,9 @@ class Chooser:
         least = KEEP * max(self._worths.values(), default=0.0)
         return [one for one in self.chain if self._worths[one] >= least or self._is_linked(one, self.chain)]
 
-    def _newest(self, units: Sequence[Sentence]) -> Sentence:
-        """The first unit, or the one of the newest document, unless a time is asked for or a document has no date."""
-        dates = [self.pool.documents[one.number].date for one in units]
-        return units[0] if self._times or "" in dates else units[dates.index(max(dates))]
-
-    def _section_of(self, first: Sentence) -> list[Sentence]:
-        """What stands with a unit below the heading that is asked for."""
-        if not self.pool.is_headed(first):
-            return []
-        own = (one for one in self.pool.sentences if one.number == first.number and not one.unit.cells)
-        return [one for one in own if one.unit.heading == first.unit.heading]
-
     def _weigh_editions(self, asked: str, *, is_topic: bool) -> None:
         editions = [_edition(one) for one in self.pool.documents.values()]
         asks_draft = not DRAFT.isdisjoint(tokens(asked))
-        dates = sorted({one.date for one in editions if one.date})
         for place, group in enumerate(series_of(editions)):
             meant = [one for one in group if any(_agree(one.date, time) for time in self._times)]
             if is_topic and self._times:
@@ -288,8 +264,6 @@ class Chooser:
                 self._series[number] = place
                 is_past = one not in meant if meant else one.precedes(group[-1])
                 self._shifts[number] = OLDER * (is_past + (one.is_draft and not asks_draft))
-                if is_topic and not self._times and one.date:
-                    self._shifts[number] += RECENT * dates.index(one.date) / len(dates)
 
     def _continuations(self, chain: Sequence[Sentence]) -> Iterator[tuple[Sentence, float]]:
         """The units that may go on a chain, with what each adds to its worth."""
@@ -302,8 +276,7 @@ class Chooser:
             has_to_do = told or (one.is_right and relation > 0) or is_of_subject
             is_stray = chain and relation <= 0 and one.number not in numbers and len(told) < 2
             if has_to_do and not is_stray and one not in chain:
-                worth = self._fit(one, known) + relation + self._standing(one)
-                yield one, worth + (0.0 if chain else TITLED * self.pool.subjects[one.number])
+                yield one, self._fit(one, known) + relation + self._standing(one)
 
     def _fit(self, one: Sentence, known: frozenset[int]) -> float:
         weight = self.pool.weight
@@ -313,12 +286,11 @@ class Chooser:
         return worth - COST - PLACE * min(one.place, PLACES) - POINTS_BACK * points_back(one.text)
 
     def _standing(self, one: Sentence) -> float:
-        return self._shifts[one.number] + self._ranks[one.number] + HEADED * self.pool.is_headed(one)
+        return self._shifts[one.number] + self._ranks[one.number]
 
     def _worth(self, one: Sentence) -> float:
         """What a unit is worth by itself."""
-        worth = self._fit(one, frozenset()) + self._standing(one) + RIGHT * one.is_right / 2
-        return worth + TITLED * self.pool.subjects[one.number]
+        return self._fit(one, frozenset()) + self._standing(one) + RIGHT * one.is_right / 2
 
     def _relation(self, one: Sentence, before: Sequence[Sentence]) -> float:
         pool = self.pool
@@ -418,7 +390,7 @@ class _Kept:
         before = len(self.units)
         for one in units:
             has_room = self._words + one.unit.words <= self._budget
-            if has_room and not any(_says_the_same(one.text, other.text) for other in self.units):
+            if has_room and not any(one.text == other.text for other in self.units):
                 self.units.append(one)
                 self._words += one.unit.words
         return len(self.units) > before
@@ -435,12 +407,6 @@ def _edition(one: Document) -> Edition:
 
 def _agree(date: str, time: str) -> bool:
     return bool(date) and (date.startswith(time) or time.startswith(date))
-
-
-def _says_the_same(one: str, other: str) -> bool:
-    first, second = set(tokens(one)), set(tokens(other))
-    is_alike = len(first & second) > 0.85 * min(len(first), len(second)) and abs(len(first) - len(second)) <= 3
-    return one == other or (is_alike and _figures(one) == _figures(other))
 
 
 def _telling(text: str) -> float:

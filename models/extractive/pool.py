@@ -90,8 +90,6 @@ FLAT = 0.75
 """How far all words of a request weigh the same; the rest of a word's weight is its rarity."""
 CONTEXT = 0.25
 """What a word counts that only tells what the request is about."""
-UNSEEN = 0.5
-"""What a word counts that no unit holds, and that is no name: the documents may word it otherwise."""
 ALIKE = 0.8
 """Likeness from which on a word is taken for a misspelt one."""
 FEWEST_LETTERS = 5
@@ -192,18 +190,6 @@ class Pool:
             for number, words in titles.items()
         }
 
-    @cache  # noqa: B019
-    def is_headed(self, sentence: Sentence) -> bool:
-        """Return whether the request holds all words of what names a unit: its heading, its key or its first cell."""
-        heading = sentence.unit.heading.rpartition(" › ")[2]
-        if heading.strip(" .") == self.documents[sentence.number].title.strip(" ."):
-            heading = ""
-        return any(self._is_asked(name, sentence.number) for name in (heading, sentence.unit.key))
-
-    def _is_asked(self, name: str, number: int) -> bool:
-        words = [one for one in content_words(name) if not one.isdigit()]
-        return bool(words) and len(self._held(" ".join(words), number)) >= len(words)
-
     @cached_property
     def named(self) -> frozenset[int]:
         """The documents whose titles the request names."""
@@ -279,12 +265,8 @@ class Pool:
             yield Sentence(number, place, unit, own, around - own, holds(self.kind, unit.text, self.asked), tells)
 
     def _weighed(self, total: int) -> list[float]:
-        in_names = {word for name in self.names for word in tokens(name)}
-        found = []
-        for place, word in enumerate(self.words):
-            count = self.counts[place]
-            rarity = math.log(1 + (total - count + 0.5) / (count + 0.5))
-            found.append(rarity if count or bare(word) in in_names else rarity * UNSEEN)
+        counts = [self.counts[place] for place in range(len(self.words))]
+        found = [math.log(1 + (total - count + 0.5) / (count + 0.5)) for count in counts]
         mean = sum(found) / len(found) if found else 0.0
         mixed = [FLAT * mean + (1 - FLAT) * one for one in found]
         if self.own_count > 1:

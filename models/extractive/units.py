@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
@@ -35,8 +35,6 @@ LONGEST = 600
 """Characters of a unit: what is longer is no sentence that a reader would want to see quoted."""
 FEWEST_WORDS = 2
 """Words of a sentence: what has fewer is the number of a section, or a heading."""
-LABEL_WORDS = 3
-"""Words up to which the first sentence of a paragraph is what the others are about, as in "Trading. Sales rose."."""
 TITLE_WORDS = 10
 """Words up to which a line that stands alone, without a full stop, is a heading."""
 Kind = Literal["sentence", "item", "row", "record"]
@@ -44,24 +42,19 @@ _HEADING = re.compile(r"^\s*(#{1,6})\s+(.*?)\s*#*\s*$")
 _ITEM = re.compile(r"^\s*(?:[-*+]|(?P<number>\d{1,3}(?:[.)]|\.\d{1,2}[.)]?))(?=\s))\s+")
 _BULLETS = re.compile(r"[ \t]*[•▪‣◦·\x7f\ue000-\uf8ff][ \t]+")
 """Signs that programs set before items, even in the middle of a line."""
-_FIGURE = re.compile(r"^\W*\d[\d.,\s]*\W*$")
 _RULE = re.compile(r"^\s*(?:={3,}|\*{5,})\s*$|^\s*\|?(?:\s*:?-{2,}:?\s*\|)*\s*:?-{2,}:?\s*\|?\s*$")
 _BAR = re.compile(r"(?<!\\)\|(?=(?:[^`]*`[^`]*`)*[^`]*$)")
 """A bar between two cells; one in code is none."""
 _FIELD = re.compile(r"^\s*[^\W_][^:|.]{0,40}:\s+\S")
 _QUOTED = re.compile(r"^(?:\s*>)+ ?")
-_PROMPT = re.compile(r"^\s*(?:>>>|\.\.\.)\s")
 _WORD = re.compile(r"[^\W\d_]{2,}|\d{2,}")
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
 _CLOSERS = r"[\"'”’»)\]」』]*"
 _BOUNDARY = re.compile(rf"[.!?]{_CLOSERS}(?=\s|\[\^?\d|$)|[。！？।]{_CLOSERS}")
 _REFERENCES = re.compile(r"\[\^?\d[\d,\s–-]*\]")
 _EMPHASIS = re.compile(r"\*\*|(?<![\w*])\*(?=[^\s*])|(?<=[^\s*])\*(?!\w)|`")
-_UNDERSCORED = re.compile(r"(?<!\w)(_{1,2})([^\s_][^_]* [^_]*[^\s_]|[^\s_])\1(?!\w)")
-"""Several words between underscores: a single one may be a name in a program."""
 _LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
 _DIGIT = re.compile(r"\d")
-_UNSPACED = re.compile(r"[。！？]\W*$")
 _DEBRIS = re.compile(r"::=|\{\{|-{5}|\}\}|</?[a-zA-Z]|�")
 _ENDS = re.compile(r"[.!?;:,。！？：；]\W*$")
 _CODE = re.compile(r"^\W*\d[\d.,:%/-]*\W*$")
@@ -75,7 +68,7 @@ class Unit(NamedTuple):
     heading: str = ""
     """The headings above it."""
     lead: str = ""
-    """What leads in its list, the question that it answers, or the label of its paragraph."""
+    """What leads in its list, or the question that it answers."""
     before: str = ""
     """The last sentence before it in its paragraph that speaks of nothing told before."""
     cells: tuple[str, ...] = ()
@@ -106,7 +99,7 @@ def units_of(text: str) -> tuple[Unit, ...]:
 def plain(text: str) -> str:
     """Return a text in one line without links, emphasis and its own references, which would pass for citations."""
     bare = _REFERENCES.sub("", _LINK.sub(r"\1", text))
-    return " ".join(_UNDERSCORED.sub(r"\2", _EMPHASIS.sub("", bare)).split())
+    return " ".join(_EMPHASIS.sub("", bare).split())
 
 
 def split_sentences(line: str) -> list[str]:
@@ -129,11 +122,10 @@ class _Reader:
         self._block: list[str] = []
         self._is_item = self._is_below_heading = False
         self._header: tuple[str, ...] | None = None
-        self._last_header: tuple[str, ...] = ()
 
     def read(self, text: str) -> Iterator[Unit]:
         text = _BULLETS.sub("\n- ", text)
-        lines = [_QUOTED.sub("", line) for line in text.splitlines() if not (_FENCE.match(line) or _PROMPT.match(line))]
+        lines = [_QUOTED.sub("", line) for line in text.splitlines() if not _FENCE.match(line)]
         for place, line in enumerate(lines):
             heading, cells = _HEADING.match(line), _cells(line)
             if heading:
@@ -148,9 +140,7 @@ class _Reader:
             elif cells:
                 yield from self._flush()
                 if self._header is None or _RULE.match("".join(lines[place + 1 : place + 2])):
-                    self._header = self._header_for(cells)
-                    if self._header != cells:
-                        yield self._row(cells)
+                    self._header = cells
                 else:
                     yield self._row(cells)
             elif line.strip():
@@ -159,11 +149,6 @@ class _Reader:
                 if item and item["number"] and self._block and not (self._is_item or _ENDS.search(self._block[-1])):
                     # A line that happens to begin with the number of its sentence.
                     item = None
-                if item and item["number"] and _stands_alone(lines, place) and _is_title(plain(line[item.end() :])):
-                    yield from self._flush()
-                    self._enter(2, line)
-                    self._lead = ""
-                    continue
                 if item:
                     yield from self._flush()
                     self._is_item = True
@@ -178,15 +163,6 @@ class _Reader:
     def _enter(self, level: int, heading: str) -> None:
         del self._headings[level - 1 :]
         self._headings.append(plain(heading))
-
-    def _header_for(self, cells: tuple[str, ...]) -> tuple[str, ...]:
-        """The header of the table that this row begins; if it is a row of figures, that of the table before."""
-        figures = sum(_FIGURE.match(cell) is not None for cell in cells)
-        if figures < max(1, len(cells) / 2 - 1):
-            self._last_header = cells
-        elif len(self._last_header) != len(cells):
-            self._last_header = tuple("" for _ in cells)
-        return self._last_header
 
     def _row(self, cells: tuple[str, ...]) -> Unit:
         assert self._header is not None
@@ -220,37 +196,18 @@ def _cells(line: str) -> tuple[str, ...]:
     return cells if len(cells) > 1 or line.strip().startswith("|") else ()
 
 
-def _stands_alone(lines: Sequence[str], place: int) -> bool:
-    """Whether empty lines stand around a line, and behind them no further item."""
-    before, behind = (
-        lines[place - 1 : place] if place else [""],
-        [line for line in lines[place + 1 :][:3] if line.strip()],
-    )
-    is_apart = not "".join(before).strip() and not "".join(lines[place + 1 : place + 2]).strip()
-    return is_apart and not (behind and _is_same_kind(behind[0], lines[place]))
-
-
-def _is_same_kind(line: str, other: str) -> bool:
-    """Whether two lines are items of one list: numbered alike."""
-    first, second = _ITEM.match(line), _ITEM.match(other)
-    if not (first and second and first["number"] and second["number"]):
-        return False
-    return first["number"].count(".") == second["number"].count(".")
-
-
 def _is_title(line: str) -> bool:
     is_short = len(line.split()) <= TITLE_WORDS
     return is_short and not (_ENDS.search(line) or _FIELD.match(line) or _CODE.match(line))
 
 
 def _sentences(line: str, like: Unit) -> Iterator[Unit]:
-    """The sentences of a block; a question, and a first sentence of few words, only lead in the others."""
+    """The sentences of a block; a question only leads in the others."""
     before = ""
     found = split_sentences(line)
-    for place, sentence in enumerate(found):
-        is_label = not place and len(sentence.split()) <= LABEL_WORDS and not _UNSPACED.search(sentence)
-        if len(found) > 1 and (is_label or sentence.endswith(("?", "？"))):
-            like = like._replace(lead=" ".join(filter(None, (like.lead if is_label else "", sentence))))
+    for sentence in found:
+        if len(found) > 1 and sentence.endswith(("?", "？")):
+            like = like._replace(lead=sentence)
         elif sentence.endswith((":", "：")) and like.kind == "sentence":
             pass
         elif len(_WORD.findall(sentence)) >= FEWEST_WORDS or not sentence.isascii():

@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage, InvalidToolCall, ToolCall
 from langchain_core.messages.tool import invalid_tool_call, tool_call
 
 from ...run.calls import was_cut_off
-from ...run.conversation import cleaned
+from ...run.conversation import clean_nested
 from .lenient import object_in
 from .offer import Offer, coerce
 from .thoughts import split
@@ -81,7 +81,7 @@ def _renamed(call: ToolCall, offer: Offer) -> ToolCall:
 
 def _valid(calls: list[Written]) -> list[ToolCall]:
     return [
-        tool_call(name=call.name, args=cleaned(call.arguments), id=f"call-{number}")
+        tool_call(name=call.name, args=clean_nested(call.arguments), id=f"call-{number}")
         for number, call in enumerate(calls, 1)
         if call.arguments is not None
     ]

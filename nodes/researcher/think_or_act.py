@@ -14,16 +14,16 @@ from ...prompts import render
 from ...records.research import Ending, Spent, Task
 from ...run import tool_names
 from ...run.branches import ResearcherState, ToolRequest
-from ...run.calls import answer, call_ids, in_order, read_calls
+from ...run.calls import call_ids, read_calls, results_for, results_in_order
 from ...run.clock import Watch
-from ...run.concurrency import Failed, tried
-from ...run.context import Context, bound
-from ...run.decisions import Step, choose, share_used_up
+from ...run.concurrency import Failed, attempt
+from ...run.context import Context, within_scope
+from ...run.decisions import NextAction, allowance_used_up, choose_action
 from ...run.events.build import researcher_failed
 from ...run.events.call import CallEvents
 from ...run.events.log import emitter
 from ...run.events.packets import Placement, ResearchAgentStart
-from ...run.ledger import booked
+from ...run.ledger import recorded
 from ...run.limits import Limits
 from ...run.spending import seconds_left
 from ...run.store.pages import Pages, pages_of
@@ -59,7 +59,7 @@ class ThinkOrActUpdate(TypedDict, total=False):
 async def think_or_act(state: ResearcherState, runtime: Runtime[Context]) -> ThinkOrActUpdate:
     """Ask the researcher's model for its next step, unless a limit ends the research."""
     task = state.task
-    context = bound(settings_of(runtime), task.scope)
+    context = within_scope(settings_of(runtime), task.scope)
     watch = Watch(context.clock, state.seconds)
     placement = Placement(turn_index=task.turn, tab_index=task.position)
     if not (state.step or state.notes or state.was_nudged):
@@ -76,9 +76,9 @@ async def think_or_act(state: ResearcherState, runtime: Runtime[Context]) -> Thi
         return {"ended": "done", "request": None}
     left, pages = seconds_left(context.limits, state.seconds), pages_of(runtime.store, task.question_id)
     events = CallEvents(emitter(task.question_id), placement.model_copy(update={"sub_turn_index": state.step}))
-    booking = booked(pages, task.question_id, events.bill, researcher=task.id)
+    booking = recorded(pages, task.question_id, events.bill, researcher=task.id)
     far, notes = await _in_view(state, context.limits, pages)
-    reply = await tried(_ask(state, notes, context, events), left, booking)
+    reply = await attempt(_ask(state, notes, context, events), left, booking)
     if isinstance(reply, Failed):
         if not reply.is_late:
             emitter(task.question_id).emit(researcher_failed(placement, reply.reason))
@@ -87,11 +87,11 @@ async def think_or_act(state: ResearcherState, runtime: Runtime[Context]) -> Thi
         return {**_spent(state, events, watch), **over}
     tools = {*offered, tool_names.GENERATE_REPORT, tool_names.THINK_TOOL}
     calls = read_calls(reply.message, tools, call_ids(state.notes))
-    step = choose(calls, state, context.limits)
+    step = choose_action(calls, state, context.limits)
     # A message without calls had no effect and is not shown again.
     has_effect = bool(step.answers or step.request)
     new: list[AnyMessage] = [withheld_result(call_id) for call_id in reply.refused]
-    new += [calls.message, *answer(calls.message, step.answers)] if has_effect else []
+    new += [calls.message, *results_for(calls.message, step.answers)] if has_effect else []
     return {**_update(state, step, new), **_spent(state, events, watch), "shrunk": far}
 
 
@@ -103,7 +103,7 @@ def _reading(task: Task) -> ThinkOrActUpdate:
 
 
 def _spent(state: ResearcherState, events: CallEvents, watch: Watch) -> ThinkOrActUpdate:
-    """What the call has cost and shown, also if it was cut off."""
+    """Return the update for what the call has cost, also if it was cut off."""
     return ThinkOrActUpdate(
         step=state.step + events.has_thought,
         seconds=watch.seconds,
@@ -111,7 +111,7 @@ def _spent(state: ResearcherState, events: CallEvents, watch: Watch) -> ThinkOrA
     )
 
 
-def _update(state: ResearcherState, step: Step, notes: list[AnyMessage]) -> ThinkOrActUpdate:
+def _update(state: ResearcherState, step: NextAction, notes: list[AnyMessage]) -> ThinkOrActUpdate:
     update = ThinkOrActUpdate(
         notes=[notes],
         request=step.request,
@@ -128,7 +128,7 @@ def _limit(state: ResearcherState, context: Context) -> str:
     task = state.task
     if state.seconds > task.seconds:
         return f"its time of {context.limits.researcher_seconds:g} s was over (researcher_seconds)"
-    if reason := share_used_up(task, state.spending):
+    if reason := allowance_used_up(task, state.spending):
         return reason
     if state.iteration >= context.limits.max_iterations:
         return f"its {state.iteration} rounds of tool use were over (max_iterations)"
@@ -136,8 +136,8 @@ def _limit(state: ResearcherState, context: Context) -> str:
 
 
 async def _in_view(state: ResearcherState, limits: Limits, pages: Pages) -> tuple[tuple[int, ...], list[AnyMessage]]:
-    """How far older results have shrunk by now, and the notes as the model sees them."""
-    notes, topic = await pages.fill_in(in_order(state.notes)), state.task.text
+    """Return how far older results have been shortened, and the notes as the model sees them."""
+    notes, topic = await pages.fill_in(results_in_order(state.notes)), state.task.text
     seen = shrunk(notes, max(state.shrunk, default=0), topic)
     newest = max((place for place, note in enumerate(notes) if _is_research(note)), default=0)
     may_shrink = newest > max(state.shrunk, default=0) and len(state.shrunk) < MOST_SHRINKS

@@ -11,17 +11,17 @@ from typing_extensions import TypedDict
 from ...evidence.memory.notes import unopened
 from ...models.resolve import settings_of
 from ...records.research import Action, Spent
-from ...records.sources import Source, with_judgement
+from ...records.sources import Source, with_standing
 from ...run import tool_names
 from ...run.branches import ResearcherState, ToolRequest
-from ...run.calls import in_order
+from ...run.calls import results_in_order
 from ...run.clock import Watch
-from ...run.context import Context, bound
+from ...run.context import Context, within_scope
 from ...run.events.build import tool_call_packets, tool_result_packet
 from ...run.events.log import emitter
 from ...run.events.packets import Placement, SectionEnd
-from ...run.ledger import Bill, booked
-from ...run.store.pages import Pages, pages_of, refer
+from ...run.ledger import Bill, recorded
+from ...run.store.pages import Pages, pages_of, reference_to
 from ...tools.results import Result, results_in, shrunk
 from ...tools.tool import Desk, Meter, Outcome
 from ...tools.use import found_in, keep, lasting_fault, meter_of, tool_time, use_tool
@@ -47,14 +47,14 @@ async def use_tools(state: ResearcherState, runtime: Runtime[Context]) -> UseToo
     """Run the requested tool; whatever happens becomes the result of the call."""
     request, task = state.request, state.task
     assert request is not None
-    context, pages = bound(settings_of(runtime), task.scope), pages_of(runtime.store, task.question_id)
+    context, pages = within_scope(settings_of(runtime), task.scope), pages_of(runtime.store, task.question_id)
     watch, meter, bill = Watch(context.clock, state.seconds), meter_of(task, state.spending), Bill()
     place = Placement(turn_index=task.turn, tab_index=task.position, sub_turn_index=state.step)
     emitter(task.question_id).emit(*tool_call_packets(place, request.tool, request.inputs, task.scope))
-    async with booked(pages, task.question_id, bill, researcher=task.id):
+    async with recorded(pages, task.question_id, bill, researcher=task.id):
         sources: dict[str, Source] = {}
         try:
-            notes = await pages.fill_in(in_order(state.notes))
+            notes = await pages.fill_in(results_in_order(state.notes))
             earlier = results_in(shrunk(notes, max(state.shrunk, default=0), task.text))
             outcome = _as_known(await _carry_out(state, request, context, pages, meter, earlier), state.sources)
             found = found_in(outcome)
@@ -85,14 +85,14 @@ async def _update(
     pages: Pages,
     earlier: Sequence[Result],
 ) -> UseToolsUpdate:
-    """Number what was found, and keep its texts."""
+    """Number the sources found, and store their texts."""
     task = state.task
     new = [key for key in sources if key not in state.numbered]
     numbers = {key: number for number, key in enumerate([*state.numbered, *new], 1)}
     is_shared = request.tool == tool_names.READ_DOCUMENTS
     reference = await keep(outcome, numbers, pages, task.question_id, earlier, is_shared=is_shared)
     return UseToolsUpdate(
-        notes=[[refer(request.id, reference)]],
+        notes=[[reference_to(request.id, reference)]],
         request=None,
         reason=lasting_fault(outcome, task, has_found=bool(state.numbered)),
         iteration=state.iteration + (request.tool != tool_names.READ_DOCUMENTS),
@@ -104,8 +104,8 @@ async def _update(
 
 
 def _as_known(outcome: Outcome, sources: Mapping[str, Source]) -> Outcome:
-    """The outcome with what earlier searches have told of the same documents, such as that one is a draft."""
-    hits = (hit._replace(source=with_judgement(hit.source, sources.get(hit.source.key))) for hit in outcome.hits)
+    """Return the outcome with what earlier searches said about the same documents, such as that one is a draft."""
+    hits = (hit._replace(source=with_standing(hit.source, sources.get(hit.source.key))) for hit in outcome.hits)
     return outcome._replace(hits=tuple(hits))
 
 

@@ -14,15 +14,15 @@ from ...models.resolve import settings_of
 from ...prompts import render
 from ...records.research import Finding, Spent
 from ...run.branches import ResearcherState, assignment_of
-from ...run.calls import broke_off, in_order, missing_in, was_cut_off
+from ...run.calls import broke_off, missing_in, results_in_order, was_cut_off
 from ...run.clock import Watch
-from ...run.concurrency import Failed, tried
-from ...run.context import Context, bound
+from ...run.concurrency import Failed, attempt
+from ...run.context import Context, within_scope
 from ...run.errors import ModelFailed, RunFailed
 from ...run.events.call import ProseEvents
 from ...run.events.log import Emitter, emitter
 from ...run.events.packets import FindingCitedDocuments, FindingDelta, FindingStart, Placement, SectionEnd, document
-from ...run.ledger import booked
+from ...run.ledger import recorded
 from ...run.store.pages import Pages, pages_of
 from ...run.transcripts import count_withheld
 from ...tools.excerpts import keep_excerpts
@@ -44,7 +44,7 @@ class WriteFindingUpdate(TypedDict):
 
 
 class FindingEvents(ProseEvents):
-    """Shows the finding; its words stand beside the researcher's steps, not among them."""
+    """Emits the finding; its words stand beside the researcher's iterations, not among them."""
 
     def __init__(self, emitter: Emitter, place: Placement, step: int) -> None:
         """Take the researcher's place and the number of its next step."""
@@ -76,14 +76,14 @@ async def write_finding(state: ResearcherState, runtime: Runtime[Context]) -> Wr
     """Have the finding written from the notes; if that fails, excerpts of them stand in for it."""
     task, context, pages = (
         state.task,
-        bound(settings_of(runtime), state.task.scope),
+        within_scope(settings_of(runtime), state.task.scope),
         pages_of(runtime.store, state.task.question_id),
     )
     place = Placement(turn_index=task.turn, tab_index=task.position)
     events, watch = FindingEvents(emitter(task.question_id), place, state.step), Watch(context.clock, state.seconds)
     left = context.limits.researcher_seconds_hard - state.seconds
-    booking = booked(pages, task.question_id, events.bill, researcher=task.id)
-    finding = await tried(_finding(state, context, pages, events, watch), left, booking)
+    booking = recorded(pages, task.question_id, events.bill, researcher=task.id)
+    finding = await attempt(_finding(state, context, pages, events, watch), left, booking)
     if isinstance(finding, Failed):
         finding = await keep_excerpts(state, pages, emitter(task.question_id), finding.reason, watch.seconds)
     return {"findings": {task.id: finding}, "spending": events.bill.costs}
@@ -115,14 +115,14 @@ async def _finding(
 
 
 def _declared(message: AIMessage) -> tuple[str, ...]:
-    """What is missing, where the finding itself says so by a call beside its text."""
+    """Return what the finding declares missing, by a call beside its text."""
     return next((missing_in(call["args"]) or () for call in message.tool_calls), ())
 
 
 async def _ask_twice(
     state: ResearcherState, context: Context, pages: Pages, events: FindingEvents
 ) -> tuple[Reply, tuple[str, ...]]:
-    """The finding, and what it declares to be missing; an empty one is asked for once more, as text alone."""
+    """Return the finding and what it declares missing; an empty one is requested once more, as text alone."""
     declared: tuple[str, ...] = ()
     for again in (False, True):
         reply = await _ask(state, context, pages, events, again)
@@ -133,9 +133,9 @@ async def _ask_twice(
 
 
 async def _ask(state: ResearcherState, context: Context, pages: Pages, events: FindingEvents, again: bool) -> Reply:
-    """One answer; one whose stream breaks is continued once."""
+    """Return one answer; one whose stream breaks is continued once."""
     task = state.task
-    notes = shrunk(await pages.fill_in(in_order(state.notes)), max(state.shrunk, default=0), task.text)
+    notes = shrunk(await pages.fill_in(results_in_order(state.notes)), max(state.shrunk, default=0), task.text)
     may_declare = not again and not offered_tools(context, has_read_all=task.scope.reads_all)
     reminder = render(
         "write_finding",

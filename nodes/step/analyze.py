@@ -13,7 +13,7 @@ from ...evidence.memory.learned import confidence, without_markers
 from ...models.resolve import is_extractive, settings_of
 from ...records.plan import Iteration, Learning, Observation
 from ...records.research import Ending, Spent
-from ...run.branches import Judgement, StepState, StepTask, why
+from ...run.branches import Judgement, StepState, StepTask, failure_reason
 from ...run.concurrency import Failed
 from ...run.context import Context
 from ...run.events.activities import activity
@@ -42,13 +42,13 @@ class AnalyzeUpdate(TypedDict, total=False):
 
 
 async def analyze(state: StepState, runtime: Runtime[Context]) -> AnalyzeUpdate:
-    """Have the step's thought written down: statements that are marked as analysis, and never become a source."""
+    """Have the analysis written: statements that are marked as analysis and never become a source."""
     task, context = state.task, settings_of(runtime)
     events = emitter(task.question_id)
     call = StepCall(state, context, runtime)
     events.emit(step_started(task.step, task.place), activity("analyze", task.question, call.place, task.step.title))
     said, knowledge = [HumanMessage(task.text)], knowledge_of(state, context.limits)
-    form = await call.tried(
+    form = await call.attempt(
         call.filler.ask_if_possible(
             RecordAnalysis,
             "orchestrator",
@@ -64,7 +64,7 @@ async def analyze(state: StepState, runtime: Runtime[Context]) -> AnalyzeUpdate:
         iteration=1, turn=state.turn + 1, is_over=True, failures=failures, seconds=call.seconds, spending=call.costs
     )
     if form is None or isinstance(form, Failed):
-        return {**update, "ended": "failed", "reason": why(form) if form else failures[-1]}
+        return {**update, "ended": "failed", "reason": failure_reason(form) if form else failures[-1]}
     learnings = {learning.id: learning for learning in _thoughts(form, task)}
     # What a thought is worth depends on what it rests on.
     rests_on = {source.key: source for source in task.rests_on}

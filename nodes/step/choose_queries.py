@@ -11,10 +11,10 @@ from typing_extensions import TypedDict
 from ...models.resolve import settings_of
 from ...records.research import Ending, Spent
 from ...run import tool_names
-from ...run.branches import TIME_OVER, StepState, why
+from ...run.branches import TIME_OVER, StepState, failure_reason
 from ...run.concurrency import Failed
-from ...run.context import Context, bound
-from ...run.decisions import share_used_up
+from ...run.context import Context, within_scope
+from ...run.decisions import allowance_used_up
 from ...run.events.activities import activity
 from ...run.events.build import step_started
 from ...run.events.log import emitter
@@ -42,14 +42,14 @@ class ChooseQueriesUpdate(TypedDict, total=False):
 
 async def choose_queries(state: StepState, runtime: Runtime[Context]) -> ChooseQueriesUpdate:
     """Ask for the first queries, and for others where the last round has named none; if that fails, take the title."""
-    task, context = state.task, bound(settings_of(runtime), state.task.scope)
+    task, context = state.task, within_scope(settings_of(runtime), state.task.scope)
     events, call = emitter(task.question_id), StepCall(state, context, runtime)
     if not state.iteration:
         events.emit(step_started(task.step, task.place))
     searches = [
         name for name in offered_tools(context, has_read_all=task.scope.reads_all) if name != tool_names.OPEN_URL
     ]
-    reason = TIME_OVER if state.seconds >= task.seconds else share_used_up(task, state.spending)
+    reason = TIME_OVER if state.seconds >= task.seconds else allowance_used_up(task, state.spending)
     reads_first = task.scope.reads_all and not state.iteration
     tool = tool_names.READ_DOCUMENTS if reads_first else searches[0]
     reason = reason or used_up(tool, meter_of(task, state.spending))
@@ -64,10 +64,10 @@ async def choose_queries(state: StepState, runtime: Runtime[Context]) -> ChooseQ
         message = asked(RecordRound(), CALL_ID)
         return {**update, "queries": (task.step.title,), "notes": [[message]]}
     # Nothing that was found is left to be read.
-    form = await call.tried(ask_round(replace(state, has_results=False), context, call.pages, call.filler))
+    form = await call.attempt(ask_round(replace(state, has_results=False), context, call.pages, call.filler))
     update |= {"failures": call.filler.failures, "seconds": call.seconds, "spending": call.costs}
     if isinstance(form, Failed):
-        return {**update, "is_over": True, "ended": "partial", "reason": why(form)}
+        return {**update, "is_over": True, "ended": "partial", "reason": failure_reason(form)}
     said = form or RecordRound(next_queries=[task.step.title])
     # What was found for the title may not have been read yet.
     queries = new_queries(said.next_queries, state, context.limits.max_queries) if form else (task.step.title,)

@@ -11,12 +11,12 @@ from typing_extensions import TypedDict
 from ...models.resolve import settings_of
 from ...records.plan import Observation, StepOutcome, Suggestion
 from ...records.research import Finding, Spent
-from ...run.branches import StepState, why
+from ...run.branches import StepState, failure_reason
 from ...run.concurrency import Failed
 from ...run.context import Context
 from ...run.events.build import step_failed
 from ...run.events.log import emitter
-from ...run.schedule import wanted_follow_up
+from ...run.schedule import needed_follow_up
 from ...writing.facts import facts_of_step
 from ...writing.fill_in import Filler
 from ...writing.forms import UpdateStep
@@ -37,15 +37,15 @@ class EvaluateUpdate(TypedDict):
 
 
 async def evaluate(state: StepState, runtime: Runtime[Context]) -> EvaluateUpdate:
-    """End the step with what it has, and with the further step that it needs."""
+    """End the step with what it has, and with the follow-up step that it needs."""
     task, context = state.task, settings_of(runtime)
     call = StepCall(state, context, runtime)
     judge, late = Judge(state, context, call.filler), list[str]()
     if state.learnings and state.seconds < task.seconds:
-        judged = await call.tried(judge.judge())
+        judged = await call.attempt(judge.judge())
         if isinstance(judged, Failed) and judged.is_late:
-            emitter(task.question_id).emit(step_failed(task.place, why(judged)))
-            late = [why(judged)]
+            emitter(task.question_id).emit(step_failed(task.place, failure_reason(judged)))
+            late = [failure_reason(judged)]
     finding = finding_of(state, [*state.failures, *call.filler.failures, *late], call.seconds)
     emit_end(emitter(task.question_id), finding, task)
     return EvaluateUpdate(
@@ -58,7 +58,7 @@ async def evaluate(state: StepState, runtime: Runtime[Context]) -> EvaluateUpdat
 
 
 class Judge:
-    """Has a step judged."""
+    """Has a step evaluated."""
 
     def __init__(self, state: StepState, context: Context, filler: Filler) -> None:
         self._state, self._context, self._filler = state, context, filler
@@ -66,12 +66,12 @@ class Judge:
         """What the step came to, with what is thought of it so far."""
 
     async def judge(self) -> None:
-        """Add what was thought of it, and the further step that it wants; one without words is worded first."""
+        """Add the evaluation and the follow-up step; a suggestion without words is worded first."""
         state, judged = self._state, self._state.judged
         if judged is None:
             return
         self._add(completeness=judged.completeness, quality=judged.quality)
-        wanted = wanted_follow_up(state.task.step, self.outcome, judged.suggestions)
+        wanted = needed_follow_up(state.task.step, self.outcome, judged.suggestions)
         if wanted and not (wanted.title and wanted.task):
             named = await self._ask(wanted)
             wanted = _named(wanted, named) if named else None
@@ -93,7 +93,7 @@ class Judge:
 
 
 def _named(wanted: Suggestion, named: UpdateStep) -> Suggestion | None:
-    """The suggestion with the words that it lacked; none if it still has no task."""
+    """Return the suggestion with its missing words filled in; none if it still has no task."""
     task = wanted.task or named.task.strip()
     if not named.is_needed or not task:
         return None

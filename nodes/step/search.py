@@ -13,21 +13,20 @@ from typing_extensions import TypedDict
 from ...evidence.memory.notes import unopened
 from ...evidence.text.ranking import distinct, interleave
 from ...models.resolve import settings_of
-from ...records.base import short_hash
 from ...records.research import Action, Ending, Spent
-from ...records.sources import Source
+from ...records.sources import Source, short_hash
 from ...run import tool_names
 from ...run.branches import StepState
 from ...run.clock import Watch
-from ...run.concurrency import together
-from ...run.context import Context, bound
+from ...run.concurrency import gather_or_cancel
+from ...run.context import Context, within_scope
 from ...run.errors import failure_of
 from ...run.events.build import step_failed, tool_call_packets, tool_result_packet
 from ...run.events.log import Emitter, emitter
 from ...run.events.packets import SectionEnd
-from ...run.ledger import Bill, booked
+from ...run.ledger import Bill, recorded
 from ...run.limits import Limits
-from ...run.store.pages import Pages, pages_of, refer
+from ...run.store.pages import Pages, pages_of, reference_to
 from ...tools.addresses import Addresses
 from ...tools.offer import offered_tools
 from ...tools.read_documents import CALL_ID
@@ -60,11 +59,11 @@ class SearchUpdate(TypedDict, total=False):
 
 
 async def search(state: StepState, runtime: Runtime[Context]) -> SearchUpdate:
-    """Ask every tool that searches, for each query; what fails becomes a problem of its call and no more."""
-    task, context = state.task, bound(settings_of(runtime), state.task.scope)
+    """Search with every tool for each query; a failure becomes a problem of its call and no more."""
+    task, context = state.task, within_scope(settings_of(runtime), state.task.scope)
     pages, bill, watch = pages_of(runtime.store, task.question_id), Bill(), Watch(context.clock, state.seconds)
     work = Work(state, context, pages, bill, emitter(task.question_id), watch)
-    async with booked(pages, task.question_id, bill, researcher=task.id):
+    async with recorded(pages, task.question_id, bill, researcher=task.id):
         broken = await work.do()
         fault = "" if broken else work.lasting_fault()
     update = SearchUpdate(
@@ -88,7 +87,7 @@ async def search(state: StepState, runtime: Runtime[Context]) -> SearchUpdate:
 
 
 class Work:
-    """The tool calls of one iteration, as they are made and told."""
+    """Makes the tool calls of one iteration and emits their packets."""
 
     def __init__(
         self, state: StepState, context: Context, pages: Pages, bill: Bill, emitter: Emitter, watch: Watch
@@ -108,12 +107,12 @@ class Work:
 
     @property
     def new(self) -> list[str]:
-        """The sources that the step did not know, by key."""
+        """Return the sources that the step did not know, by key."""
         found = (key for _, _, outcome in self.outcomes for key in found_in(outcome))
         return [key for key in dict.fromkeys(found) if key not in self.state.keys]
 
     async def do(self) -> str:
-        """Search, read and keep what comes; returns what broke it, empty if nothing did.
+        """Search, read and store the results; returns the failure, empty if there was none.
 
         What was told until then is known all the same. Raises what stops the whole run.
         """
@@ -134,23 +133,23 @@ class Work:
         return ""
 
     def lasting_fault(self) -> str:
-        """Why nothing can be searched any more, empty if something can; raises `SearchFailed` where the run ends."""
+        """Return why no tool can search any more, empty if one can; raises `SearchFailed` where the run ends."""
         has_found = bool(self.state.keys or self.new)
         faults = [lasting_fault(outcome, self.task, has_found=has_found) for _, _, outcome in self.outcomes]
         return faults[0] if faults and all(faults) and not self.has_results else ""
 
     async def _keep(self) -> None:
-        """Keep all results as one list, as the result of the call that asked for them."""
+        """Store all results as one list: the result of the call that asked for them."""
         numbers = {key: number for number, key in enumerate([*self.state.keys, *self.new], 1)}
         earlier = results_in(await self.pages.fill_in(self.state.notes))
-        fused = _fused([outcome for _, _, outcome in self.outcomes], self.context.limits)
+        fused = _merged_outcomes([outcome for _, _, outcome in self.outcomes], self.context.limits)
         self.has_results = bool(fused.hits)
         is_shared = self.task.scope.reads_all and self.state.iteration == 1
         text_hash = await keep(fused, numbers, self.pages, self.task.question_id, earlier, is_shared=is_shared)
-        self.notes.append(refer(CALL_ID if is_shared else self.state.call_id, text_hash))
+        self.notes.append(reference_to(CALL_ID if is_shared else self.state.call_id, text_hash))
 
     async def search(self, name: str) -> list[tuple[str, Outcome]]:
-        """Ask one tool all queries at once."""
+        """Send all queries to one tool at once."""
         meter = meter_of(self.task, {**self.state.spending, **self.bill.costs})
         left = [most for most in (meter.most_searches, meter.most_calls) if most is not None]
         most = min([*left, len(self.state.queries)])
@@ -214,13 +213,13 @@ class Work:
         calls: Sequence[Coroutine[Any, Any, Outcome]],
         meters: Sequence[Meter],
     ) -> list[Outcome]:
-        """What the calls bring, told as one use of the tool, and what they cost."""
+        """Return the outcome of the calls, emitted as one use of the tool, with their cost."""
         turn, self.turn = self.turn, self.turn + 1
         place = self.task.place.model_copy(update={"sub_turn_index": turn})
         self.emitter.emit(*tool_call_packets(place, name, inputs, self.task.scope))
         outcomes: list[Outcome] = []
         try:
-            outcomes = await together(calls)
+            outcomes = await gather_or_cancel(calls)
         finally:
             for meter in meters:
                 self.bill.add(meter.spent(name))
@@ -247,8 +246,8 @@ class Work:
         )
 
 
-def _fused(outcomes: Sequence[Outcome], limits: Limits) -> Outcome:
-    """What was found, the best of each query first, each passage once, as much as one search brings; all problems."""
+def _merged_outcomes(outcomes: Sequence[Outcome], limits: Limits) -> Outcome:
+    """Merge outcomes: the best hits of each query first, each passage once, as many as one search returns."""
     hits = distinct(interleave(outcome.hits for outcome in outcomes), lambda hit: (hit.source.key, hit.excerpt))
     excerpts = [hit for hit in hits if hit.source.kind == "web" and not hit.text]
     passages = [hit for hit in hits if hit.source.kind == "document" and hit.excerpt != hit.text]
@@ -259,7 +258,7 @@ def _fused(outcomes: Sequence[Outcome], limits: Limits) -> Outcome:
 
 
 def _part(meter: Meter, calls: int) -> Meter:
-    """What one of so many calls at the same time may use up."""
+    """Return the allowance of one of so many parallel calls."""
 
     def part(most: int | None) -> int | None:
         return None if most is None else most // calls

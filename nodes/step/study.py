@@ -10,9 +10,9 @@ from ...evidence.memory.learned import confidence
 from ...models.resolve import is_extractive, settings_of
 from ...records.plan import Iteration, Learning, Observation, Verdict
 from ...records.research import Ending, Spent
-from ...run.branches import Judgement, StepState, why
+from ...run.branches import Judgement, StepState, failure_reason
 from ...run.concurrency import Failed
-from ...run.context import Context, bound
+from ...run.context import Context, within_scope
 from ...run.events.build import iteration_packets
 from ...run.events.log import emitter
 from ...tools.offer import offered_tools
@@ -47,10 +47,10 @@ class StudyUpdate(TypedDict, total=False):
 
 
 async def study(state: StepState, runtime: Runtime[Context]) -> StudyUpdate:
-    """Have the results read by one form; where nothing was found, nobody is asked."""
-    task, context = state.task, bound(settings_of(runtime), state.task.scope)
+    """Have a model read the results and fill in one form; without results no model is asked."""
+    task, context = state.task, within_scope(settings_of(runtime), state.task.scope)
     call = StepCall(state, context, runtime)
-    form = await call.tried(ask_round(state, context, call.pages, call.filler)) if state.has_results else None
+    form = await call.attempt(ask_round(state, context, call.pages, call.filler)) if state.has_results else None
     broken = form if isinstance(form, Failed) else None
     said = form if isinstance(form, RecordRound) else None
     shown = {one["document"] for one in results_in(await call.pages.fill_in(state.notes))} if said else set[int]()
@@ -94,7 +94,7 @@ async def study(state: StepState, runtime: Runtime[Context]) -> StudyUpdate:
         update["judged"] = judged_by(said)
         update["memory"] = {**learned.memory, **observed(said, state, learned.learnings, sure)}
     if broken:
-        return {**update, "is_over": True, "ended": "partial", "reason": why(broken)}
+        return {**update, "is_over": True, "ended": "partial", "reason": failure_reason(broken)}
     return update
 
 

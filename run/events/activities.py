@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ...records.base import short_hash
+from ...records.sources import short_hash
 from .packets import Activity, Icon, Placement
 
 ActivityKind = Literal[

@@ -194,7 +194,7 @@ def _continued(last: Data, packet: Data) -> bool:
 async def _parts(pages: Pages, question_id: str) -> list[list[Data]]:
     parts = list[list[Data]]()
     for first in count(0, READ_AT_ONCE):
-        notes = await pages.all_noted([_name(question_id, first + one) for one in range(READ_AT_ONCE)])
+        notes = await pages.read_notes([_name(question_id, first + one) for one in range(READ_AT_ONCE)])
         parts += [note["packets"] for note in notes if note]
         if not all(notes):
             break

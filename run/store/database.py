@@ -27,7 +27,7 @@ LAYOUT = len(MIGRATIONS)
 
 
 class Database(NamedTuple):
-    """A file of runs, open."""
+    """An open file of runs."""
 
     saver: RunSaver
     store: PageStore
@@ -50,7 +50,7 @@ async def open_database(path: Path) -> AsyncIterator[Database]:
                 try:
                     yield Database(saver, store)
                 finally:
-                    await saver.unbroken.end()
+                    await saver.shielded.end()
             finally:
                 store.close()
     except sqlite3.Error as error:

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import aiosqlite
 
-from ..concurrency import Unbroken
+from ..concurrency import ShieldedTasks
 from ..errors import ThreadBusy
 
 RENEWAL_SECONDS = 5.0
@@ -71,7 +71,7 @@ class Process(NamedTuple):
 
 
 class Holder(NamedTuple):
-    """Who holds a lease."""
+    """The holder of a lease."""
 
     owner: str
     """Of which no two are the same."""
@@ -110,14 +110,14 @@ class Lease:
         return {"configurable": {"thread_id": self.thread_id, TOKEN: self.owner}}
 
     def lose(self) -> None:
-        """Stop the run, which could only pay for what is not kept any more."""
+        """Stop the run: what it would pay for could not be kept."""
         if not self.is_lost and self._reader:
             self._cancelled = self._reader
             self._cancelled.cancel()
         self.is_lost = True
 
     async def guard(self, parts: AsyncIterator[Any]) -> AsyncGenerator[Any, None]:
-        """What the run streams; raises `ThreadBusy` once the lease is lost."""
+        """Pass on the run's stream; raises `ThreadBusy` once the lease is lost."""
         try:
             while not self.is_lost:
                 self._reader = asyncio.current_task()
@@ -146,7 +146,7 @@ class Lease:
 class Leases:
     """The leases in a file of runs, as one connection to it takes them."""
 
-    def __init__(self, connection: aiosqlite.Connection, lock: asyncio.Lock, unbroken: Unbroken) -> None:
+    def __init__(self, connection: aiosqlite.Connection, lock: asyncio.Lock, unbroken: ShieldedTasks) -> None:
         self._connection, self._lock, self._unbroken = connection, lock, unbroken
         self._held: dict[str, Lease] = {}
 
@@ -186,13 +186,13 @@ class Leases:
                 _at_work.discard(lease.owner)
 
     async def other(self, thread_id: str) -> Holder | None:
-        """Who is at work on a thread, other than this connection."""
+        """Return who else is at work on a thread."""
         holder = await self._holder(thread_id)
         is_ours = holder and thread_id in self._held and self._held[thread_id].owner == holder.owner
         return holder if holder and not is_ours and await asyncio.to_thread(holder.is_alive) else None
 
     def lose(self, thread_id: str) -> None:
-        """Take note that another run has the lease now."""
+        """Record that another run has the lease now."""
         if lease := self._held.get(thread_id):
             lease.lose()
 
@@ -262,7 +262,7 @@ def _this_process() -> Process:
 
 
 def _birth(pid: int) -> str:
-    """When a process began; empty if there is none, or it has only not been cleared away yet."""
+    """Return when a process started; empty if there is none, or only a zombie."""
     try:
         # The name of its program, in brackets, may hold anything.
         fields = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()

@@ -22,8 +22,8 @@ from langgraph.checkpoint.base import (
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.checkpoint.sqlite.utils import search_where
 
-from ...records.channels import Value
-from ..concurrency import Unbroken, unbroken
+from ...records.research import Value
+from ..concurrency import ShieldedTasks, shielded
 from ..errors import NewerVersion, NotSaved, StateUnreadable, StopsTheRun
 from .lease import FENCED, Leases
 from .pages import page_namespace
@@ -101,9 +101,9 @@ class RunSaver(AsyncSqliteSaver):
 
     def __init__(self, connection: aiosqlite.Connection) -> None:
         super().__init__(connection, serde=StrictSerializer(has_checksums=True))
-        self.unbroken = Unbroken()
+        self.shielded = ShieldedTasks()
         """What is being written."""
-        self.leases = Leases(connection, self.lock, self.unbroken)
+        self.leases = Leases(connection, self.lock, self.shielded)
         """Who may write to which thread."""
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
@@ -165,7 +165,7 @@ class RunSaver(AsyncSqliteSaver):
             if found := await self.aget_tuple(_config(place)):
                 yield found
 
-    @unbroken
+    @shielded
     async def aput(
         self,
         config: RunnableConfig,
@@ -177,7 +177,7 @@ class RunSaver(AsyncSqliteSaver):
         async with self._saving(config):
             return await super().aput(config, checkpoint, metadata, new_versions)
 
-    @unbroken
+    @shielded
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
@@ -205,7 +205,7 @@ class RunSaver(AsyncSqliteSaver):
             kind = BranchNotSaved if place.get("checkpoint_ns") else NotSaved
             raise kind(f"The run could not be saved: {error} (setting data_dir).") from error
 
-    @unbroken
+    @shielded
     async def adelete_thread(self, thread_id: str) -> None:
         """Delete a thread: checkpoints, pending writes and page texts."""
         await super().adelete_thread(thread_id)
@@ -213,7 +213,7 @@ class RunSaver(AsyncSqliteSaver):
             await self.conn.execute("DELETE FROM store WHERE prefix = ?", (_prefix(thread_id),))
             await self.conn.commit()
 
-    @unbroken
+    @shielded
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Copy a thread: checkpoints, pending writes and page texts."""
         await self.setup()
@@ -235,7 +235,7 @@ class RunSaver(AsyncSqliteSaver):
             )
             await self.conn.commit()
 
-    @unbroken
+    @shielded
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Delete what these runs of the server stored, except for what later checkpoints are built upon.
 
@@ -244,7 +244,7 @@ class RunSaver(AsyncSqliteSaver):
         await self.setup()
         await self._drop(await self._places(_OF_RUNS, json.dumps([str(run_id) for run_id in run_ids])))
 
-    @unbroken
+    @shielded
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Delete whole threads, or all but the latest checkpoints and those that their channels are rebuilt from."""
         await self.setup()
@@ -257,7 +257,7 @@ class RunSaver(AsyncSqliteSaver):
             else:
                 raise ValueError(f"Unknown strategy {strategy!r}; there are 'keep_latest' and 'delete'.")
 
-    @unbroken
+    @shielded
     async def adrop_unreadable(self, thread_id: str) -> int:
         """Delete the checkpoints that cannot be read and what was built upon them; returns how many.
 
@@ -274,7 +274,7 @@ class RunSaver(AsyncSqliteSaver):
         return len(lost | {Place(*task[:3]) for task in tasks})
 
     async def _unreadable(self, thread: str) -> tuple[set[Place], set[tuple[str, str, str, str]]]:
-        """The checkpoints of a thread that cannot be had, and the tasks whose writes cannot be read."""
+        """Return the unreadable checkpoints of a thread, and the tasks whose writes are unreadable."""
         lost, tasks = set[Place](), set[tuple[str, str, str, str]]()
         async with self.lock, self.conn.execute(_WRITES, (thread,)) as writes:
             async for namespace, checkpoint_id, task, kind, value in writes:
@@ -328,7 +328,7 @@ class RunSaver(AsyncSqliteSaver):
             await self.conn.commit()
 
     async def thread_ids(self) -> list[str]:
-        """All threads, the latest first."""
+        """Return all threads, the latest first."""
         await self.setup()
         query = "SELECT thread_id FROM checkpoints GROUP BY thread_id ORDER BY max(rowid) DESC"
         async with self.lock, self.conn.execute(query) as rows:
@@ -336,7 +336,7 @@ class RunSaver(AsyncSqliteSaver):
 
 
 async def _readable(thread: str, reading: Awaitable[Value]) -> Value:
-    """What is read, or an error that names the run."""
+    """Return what is read; raises an error that names the run."""
     try:
         return await reading
     except NewerVersion as error:

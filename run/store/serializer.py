@@ -21,8 +21,8 @@ from langgraph.checkpoint.serde.types import _DeltaSnapshot
 from langgraph.types import Send
 from pydantic import ValidationError
 
-from ...records.base import Record
 from ...records.research import Run
+from ...records.sources import Record
 from ..errors import NewerVersion, StateUnreadable, failure_of
 
 
@@ -33,7 +33,7 @@ def code_version() -> str:
 
 
 def is_newer(other: str) -> bool:
-    """Whether a version differs from this code's by more than mended faults, and comes after it."""
+    """Whether a version is newer than this code's by more than bug fixes."""
     return _parts(other) > _parts(code_version())
 
 
@@ -67,13 +67,13 @@ class StrictSerializer(JsonPlusSerializer):
     """
 
     def __init__(self, *, has_checksums: bool = False) -> None:
-        """`has_checksums`: what is written can be read by this serializer alone, and damage to it is noticed."""
+        """`has_checksums`: values are written with a checksum, which only this serializer reads."""
         super().__init__(pickle_fallback=False, allowed_msgpack_modules=record_types())
         self._has_checksums = has_checksums
         self._records = {record.__name__: record for record in record_types()}
 
     def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
-        """Write a value; of an error, why it happened: LangGraph would write what it quotes, a key perhaps."""
+        """Serialize a value; of an error only its reason: its text may quote a key."""
         kind, data = super().dumps_typed(failure_of(obj) if isinstance(obj, BaseException) else obj)
         is_checked = self._has_checksums and kind == "msgpack"
         return (f"{_CHECKED}{zlib.crc32(data):08x}" if is_checked else kind), data
@@ -159,7 +159,7 @@ def _record(make: Any, given: dict[str, Any]) -> Any:
 
 
 def _without_gone(name: str, given: dict[str, Any], error: ValidationError) -> bool:
-    """Remove the fields that do not fit, if all of them are `GONE`; whether they are."""
+    """Remove the fields that do not fit, if all of them are `GONE`; returns whether they are."""
     places = [fault["loc"] for fault in error.errors()]
     named = {".".join([name, *(str(one) for one in place if isinstance(one, str))]) for place in places}
     if not named <= GONE:
@@ -195,7 +195,7 @@ def with_strict_serializer(saver: BaseCheckpointSaver[Any]) -> BaseCheckpointSav
 
 
 def record_types() -> list[type]:
-    """All records of a run."""
+    """Return all record types."""
     types, new = list[type](), [*Record.__subclasses__()]
     while new:
         types += new

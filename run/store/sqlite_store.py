@@ -38,7 +38,7 @@ _HASH = re.compile("[0-9a-f]{64}")
 
 
 class PageStore(SqliteStore):
-    """LangGraph's SQLite store: each batch is one piece of work for a thread, and what only reads waits for no writer.
+    """LangGraph's SQLite store, with one thread task for each batch; reads do not wait for writers.
 
     A batch that was begun is carried out, though whoever asked for it is cancelled meanwhile.
     """
@@ -52,7 +52,7 @@ class PageStore(SqliteStore):
         self._readers, self._writers = Threads("read texts", 1), Threads("write texts", 1)
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Carry out the operations, as one; raises `DatabaseUnusable`."""
+        """Carry out the operations in one transaction; raises `DatabaseUnusable`."""
         every = [_packed(op) if isinstance(op, PutOp) else op for op in ops]
         try:
             gets = [op for op in every if isinstance(op, GetOp)]
@@ -62,7 +62,7 @@ class PageStore(SqliteStore):
             raise unusable(self._path, error) from error
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """See `batch`; texts that were used a short while ago are not read anew."""
+        """As `batch`; texts in the cache are not read again."""
         every = list(ops)
         results: list[Result] = [self._recent.get(op) if isinstance(op, GetOp) else None for op in every]
         left = [place for place, known in enumerate(results) if known is None]
@@ -107,7 +107,7 @@ class PageStore(SqliteStore):
 
 
 class _Recent:
-    """The texts used last: what each call of a researcher shows again need not be read anew.
+    """A cache of the texts used last, which each call of a researcher shows again.
 
     A text stands under its hash, so that nobody can have changed it meanwhile.
     """
@@ -117,14 +117,14 @@ class _Recent:
         self._characters = 0
 
     def get(self, op: GetOp) -> Item | None:
-        """The text that is to be read, if it is known."""
+        """Return the cached text, if there is one."""
         name = (op.namespace, op.key)
         if name in self._items:
             self._items.move_to_end(name)
         return self._items.get(name)
 
     def add(self, op: Op, result: Result) -> None:
-        """Take what was read or written."""
+        """Cache what was read or written."""
         if not isinstance(op, GetOp | PutOp) or not _HASH.fullmatch(op.key):
             return
         # Several may have read it at the same time.
@@ -160,7 +160,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def _packed(op: PutOp) -> PutOp:
-    """The same with its text compressed, if that is long: most of what a run keeps is the text of pages."""
+    """Return the operation with its text compressed, if that is long."""
     text = (op.value or {}).get(TEXT)
     if op.value is None or not isinstance(text, str) or len(text) < PACKED_CHARACTERS:
         return op
@@ -169,7 +169,7 @@ def _packed(op: PutOp) -> PutOp:
 
 
 def _value(stored: Any) -> dict[str, Any]:
-    """A stored value; one mark for all that cannot be read, which would fail whatever is asked for with them."""
+    """Decode a stored value; an unreadable one becomes a mark, so that it does not fail the whole batch."""
     try:
         value = json.loads(stored)
         if PACKED in value:
@@ -182,5 +182,5 @@ def _value(stored: Any) -> dict[str, Any]:
 
 
 def unusable(path: Path, error: sqlite3.Error) -> DatabaseUnusable:
-    """What to tell the user of a database error."""
+    """Return the error that tells the user of a database error."""
     return DatabaseUnusable(f"The database {str(path)!r} cannot be used: {error} (setting data_dir).")

@@ -85,7 +85,7 @@ async def search(engine: SearchEngine, query: str, context: Context, desk: Desk)
     """
     name = _name(engine, query, context, desk.question_id)
     async with desk.pages.alone(name):
-        if noted := await desk.pages.noted(name):
+        if noted := await desk.pages.read_note(name):
             return [Found(**found) for found in noted["found"]]
         limits = context.limits
         found = await ask(engine, query, limits.max_web_results, limits.search_seconds, desk.meter)

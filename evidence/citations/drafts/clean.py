@@ -10,11 +10,9 @@ from typing import NamedTuple
 from ....records.sources import Source
 from ..citing import UNKNOWN
 from ..markers import Marker
-from .addresses import page_key
-from .citations import read_citations
-from .entries import Entry
-from .lists import SourceList, read_draft
-from .resolving import Numbering, labels_of
+from .entries import Entry, page_key
+from .lists import Numbering, SourceList, read_draft
+from .reading import read_citations
 
 _LAST_RULE = re.compile(r"\n\s*(?:-{3,}|\*{3,}|_{3,})$")
 
@@ -38,7 +36,7 @@ def clean_draft(text: str, sources: Mapping[int, Source]) -> Cleaned:
     known = _Known(sources)
     read = read_draft(text, lambda entry: known.number(entry) != UNKNOWN or bool(entry.address))
     known.take_numbering(read.lists)
-    reading = read_citations(read.body, labels_of(read.lists), known)
+    reading = read_citations(read.body, read.labels(), known)
     cleaned = "".join(part if isinstance(part, str) else _bare(part) for part in reading.parts)
     return Cleaned(_without_rule(cleaned), reading.removed)
 
@@ -87,14 +85,14 @@ class _Known:
             numbers = self._titles.get(_words(entry.text), [UNKNOWN])
         return entry.number if entry.number in numbers else numbers[0]
 
-    def named(self, number: int, place: int) -> int:
+    def source_of(self, number: int, place: int) -> int:
         """Our number of the source that a number of the draft means."""
         entry = self._numbering.entry(number, place)
         if number in self._sources and not self._is_own:
             return number
         return self.number(entry) if entry else UNKNOWN
 
-    def linked(self, address: str, words: str) -> int:  # noqa: ARG002 - the words of a link do not say which it is
+    def source_at(self, address: str, words: str) -> int:  # noqa: ARG002 - the words of a link do not say which it is
         """Our number of the source at an address."""
         return self._pages.get(page_key(address), [UNKNOWN])[0]
 

@@ -1,9 +1,9 @@
-"""Puts the citations of a draft that somebody else wrote in order; leaves it alone if they are."""
+"""Puts the citations of a draft that somebody else wrote in order."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Sequence
 from typing import NamedTuple
 
 from ...language import detect_language
@@ -11,85 +11,10 @@ from ..citing import UNKNOWN
 from ..labels import labels
 from ..markers import Marker, fence_after
 from ..stream import CitationStream, Cited
-from .addresses import page_key
-from .citations import Reading, read_citations
-from .entries import Entry, make_entry, numbered_entry
-from .lists import Kind, SourceList, heading_level, list_named, read_draft, text_lines
-from .resolving import Pages, labels_of
+from .entries import Entry, address_in, host_of, is_page, page_key
+from .lists import Kind, Numbering, SourceList, heading_level, read_draft
+from .reading import Reading, read_citations
 
-_ENTRY = re.compile(r"- \[([1-9]\d*)\] (\S.*)")
-_HEADING_LINES = 6
-
-
-class Ordered(NamedTuple):
-    """What a draft in order consists of."""
-
-    sources: tuple[str, ...]
-    further: tuple[str, ...]
-    citations: int
-
-
-def in_order(draft: str) -> Ordered | None:
-    """What a draft consists of if its citations are in order, as `fix_citations` leaves them; else nothing.
-
-    It ends with one list `- [n] …` below its heading, perhaps with further reading below that; its markers are `[n]`,
-    from 1 in order of first use, one number a page; and there are no links and addresses in its text.
-    """
-    *rest, last = draft.removesuffix("\n").split("\n\n")
-    further: list[str] = []
-    if len(rest) > 1 and list_named(rest[-1]) == "further":
-        further = last.split("\n")
-        *rest, last, _ = rest
-    entries = _entries(last.split("\n"))
-    body = "\n\n".join(rest)
-    if not entries or not all(line.startswith("- ") and not numbered_entry(line) for line in further):
-        return None
-    count = _citations(body, entries) if _has_heading(body) and end_of_fences(body) == "" else 0
-    sources, texts = tuple(entry.text for entry in entries), tuple(line.removeprefix("- ") for line in further)
-    return Ordered(sources, texts, count) if count else None
-
-
-def end_of_fences(text: str) -> str:
-    """The code fence that is open at the end of a text."""
-    fence = ""
-    for line in text.split("\n"):
-        fence = fence_after(fence, line)
-    return fence
-
-
-def _entries(lines: Sequence[str]) -> list[Entry]:
-    """The entries of a list in order: numbers from 1, each with a page of its own."""
-    entries: list[Entry] = []
-    for number, line in enumerate(lines, 1):
-        found = _ENTRY.fullmatch(line)
-        entry = make_entry(number, found[2]) if found and int(found[1]) == number else None
-        if not found or not entry or entry.text != found[2]:
-            return []
-        entries.append(entry)
-    keys = {page_key(entry.address) if entry.address else entry.text for entry in entries}
-    return entries if len(keys) == len(entries) else []
-
-
-def _has_heading(body: str) -> bool:
-    last = [line for line in body.split("\n") if line.strip()][-_HEADING_LINES:]
-    return any(list_named(line) == "sources" for line in last)
-
-
-def _citations(body: str, entries: Sequence[Entry]) -> int:
-    """The number of citations in a text that cites all entries in their order, and in no other form; else 0."""
-    pages = Pages([SourceList(len(body), "sources", "", tuple(entries))])
-    reading = read_citations(text_lines(body), {}, pages)
-    stream = CitationStream({number: str(number) for number in range(1, len(entries) + 1)})
-    pieces = stream.take(reading.parts) + stream.finish()
-    cited = [piece.number for piece in pieces if isinstance(piece, Cited)]
-    text = "".join(f"[{piece.number}]" if isinstance(piece, Cited) else piece.text for piece in pieces)
-    is_whole = (
-        text == body and not reading.links and [int(key) for key in stream.cited] == [*range(1, len(entries) + 1)]
-    )
-    return len(cited) if is_whole else 0
-
-
-_BOLD = 7
 _MOST_ROUNDS = 5
 
 
@@ -98,16 +23,10 @@ class Counts(NamedTuple):
 
     merged: int
     """Entries of lists that name a page which was listed before."""
-    renumbered: int
-    """Entries whose number is another now."""
     removed: int
     """Numbers in the text that named no source."""
-    expanded: int
-    """Ranges that were written out."""
     linked: int
-    """Links and addresses in the text for which there is a marker now."""
-    doubled: int
-    """Citations of a page that is cited in the same place already."""
+    """Links and addresses in the text that became markers."""
     uncited: int
     """Entries that nothing cites, now below the list."""
     before: int
@@ -137,41 +56,37 @@ def fix_citations(draft: str) -> Fixed:
     all count as sources. Code stays as it is. Fixing a fixed draft changes nothing.
     """
     first = fixed = _fix(draft)
-    for _ in range(_MOST_ROUNDS if first.text != draft else 0):
+    for _ in range(_MOST_ROUNDS):
         # What is taken out can bring together what then reads like a citation or a list.
         again = _fix(fixed.text)
         if again.text == fixed.text:
             break
-        fixed = again._replace(counts=again.counts._replace(before=first.counts.before))
+        fixed = again
     counts = first.counts._replace(after=fixed.counts.after, uncited=fixed.counts.uncited)
     return fixed._replace(counts=counts)
 
 
 def _fix(draft: str) -> Fixed:
-    if ordered := in_order(draft):
-        counts = _nothing(ordered.citations)._replace(uncited=len(ordered.further))
-        return Fixed(draft, ordered.sources, ordered.further, counts)
     read = read_draft(draft, lambda entry: bool(entry.address))
-    pages = Pages(read.lists)
-    reading = read_citations(read.body, labels_of(read.lists), pages)
+    pages = _Pages(read.lists)
+    reading = read_citations(read.body, read.labels(), pages)
     if not any(isinstance(part, Marker) for part in reading.parts) and _is_unnumbered(read.lists):
         # What is listed is cited in other ways, as by author and year.
-        return Fixed(draft, (), (), _nothing(0))
+        return Fixed(draft, (), (), Counts(0, 0, 0, 0, 0, 0))
     stream = CitationStream({number: str(number) for number in pages.entries})
     pieces = stream.take(reading.parts) + stream.finish()
-    order = {int(key): number for number, key in enumerate(stream.cited, 1)}
+    order = [int(key) for key in stream.cited]
     body = "".join(f"[{piece.number}]" if isinstance(piece, Cited) else piece.text for piece in pieces)
     sources, further = tuple(pages.entries[page] for page in order), pages.uncited(order)
-    return Fixed(
-        text=_document(body, read.lists, sources, further),
-        sources=sources,
-        further=further,
-        counts=_counts(reading, pages, order, sum(isinstance(piece, Cited) for piece in pieces)),
+    counts = Counts(
+        merged=pages.merged,
+        removed=reading.removed,
+        linked=reading.links,
+        uncited=len(further),
+        before=_citations(reading),
+        after=sum(isinstance(piece, Cited) for piece in pieces),
     )
-
-
-def _nothing(citations: int) -> Counts:
-    return Counts(0, 0, 0, 0, 0, 0, 0, before=citations, after=citations)
+    return Fixed(_document(body, read.lists, sources, further), sources, further, counts)
 
 
 def _is_unnumbered(lists: Sequence[SourceList]) -> bool:
@@ -179,50 +94,24 @@ def _is_unnumbered(lists: Sequence[SourceList]) -> bool:
     return bool(entries) and not any(entry.number for entry in entries) and all(f.kind == "sources" for f in lists)
 
 
-def _counts(reading: Reading, pages: Pages, order: Mapping[int, int], after: int) -> Counts:
-    places = [part.numbers for part in reading.parts if isinstance(part, Marker)]
-    known = [[page for page in pages_there if page != UNKNOWN] for pages_there in places]
-    before = sum(len(set(numbers)) for numbers in known)
-    return Counts(
-        merged=pages.merged,
-        renumbered=sum(order.get(page, number) != number for page, number in pages.numbers.items()),
-        removed=reading.removed,
-        expanded=reading.ranges,
-        linked=reading.links,
-        doubled=sum(map(len, known)) - before,
-        uncited=len(pages.uncited(order)),
-        before=before,
-        after=after,
-    )
+def _citations(reading: Reading) -> int:
+    return sum(len({*part.numbers} - {UNKNOWN}) for part in reading.parts if isinstance(part, Marker))
 
 
 def _document(body: str, lists: Sequence[SourceList], sources: Sequence[str], further: Sequence[str]) -> str:
     if not sources and not further:
         return body
     words = labels(detect_language(body))
-    body, left = _without_empty_headings(body.rstrip())
-    heading = _heading(lists, "sources") or left.get("sources", "")
-    parts = [_closed(body)] if body else []
+    parts = [_closed(body.rstrip())] if body.strip() else []
+    heading = _heading(lists, "sources")
     if sources:
-        entries = [f"- [{number}] {text}" for number, text in enumerate(sources, 1)]
-        parts += [heading or f"## {words.sources}", "\n".join(entries)]
+        parts += [heading or f"## {words.sources}"]
+        parts += ["\n".join(f"- [{number}] {text}" for number, text in enumerate(sources, 1))]
     if further:
         level = heading_level(heading.rpartition("\n")[2])
-        below = _heading(lists, "further") or left.get("further", "")
-        parts += [below or f"{'#' * (level if 0 < level < _BOLD else 2)} {words.further}"]
+        parts += [_heading(lists, "further") or f"{'#' * (level if 1 <= level <= 6 else 2)} {words.further}"]
         parts += ["\n".join(f"- {text}" for text in further)]
     return "\n\n".join(parts) + "\n"
-
-
-def _without_empty_headings(body: str) -> tuple[str, dict[Kind, str]]:
-    """A text without the headings of lists at its end, below which nothing is left; and these headings."""
-    headings: dict[Kind, str] = {}
-    lines = [] if end_of_fences(body) else body.split("\n")
-    while lines and (not lines[-1].strip() or list_named(lines[-1])):
-        last = lines.pop()
-        if kind := list_named(last):
-            headings[kind] = last
-    return ("\n".join(lines), headings) if headings else (body, headings)
 
 
 def _heading(lists: Sequence[SourceList], kind: Kind) -> str:
@@ -233,5 +122,67 @@ def _heading(lists: Sequence[SourceList], kind: Kind) -> str:
 
 def _closed(body: str) -> str:
     """The text with a code fence closed that would take in what follows."""
-    fence = end_of_fences(body)
+    fence = ""
+    for line in body.split("\n"):
+        fence = fence_after(fence, line)
     return f"{body}\n{fence}" if fence else body
+
+
+_NO_TITLE = re.compile(r"[\W\d_]*|.*://.*", re.DOTALL)
+_MARKER = re.compile(r"(?<!\\)[\[【［](\^?\d[^\[\]【】［］]*)[\]】］]")
+_NUMBER_FIRST = re.compile(r"^((?:\*\*)?\d{0,3})(?=[.):、．：]|[(（]\d)")
+
+
+class _Pages:
+    """Counts the pages of a draft from 1 in the order in which they are met: those of lists, then those of links."""
+
+    keeps_unknown = True
+
+    def __init__(self, lists: Sequence[SourceList]) -> None:
+        self.entries: dict[int, str] = {}
+        """How each page is listed."""
+        self.merged = 0
+        self._pages: dict[str, int] = {}
+        self._numbering = Numbering(lists)
+        self._without_address: dict[str, None] = {}
+        entries = [entry for found in lists for entry in found.entries]
+        self._has_addresses = any(entry.address for entry in entries)
+        for entry in entries:
+            if key := self._key(entry):
+                self.merged += key in self._pages
+                self._page(key, entry.text)
+            else:
+                self._without_address[_without_marker(entry.text)] = None
+
+    def _key(self, entry: Entry) -> str:
+        """What tells the page of an entry from others; empty if it is no source, since others say where they are."""
+        if entry.address:
+            return page_key(entry.address)
+        return "" if self._has_addresses else entry.text
+
+    def _page(self, key: str, text: str) -> int:
+        page = self._pages.setdefault(key, len(self._pages) + 1)
+        self.entries.setdefault(page, text)
+        return page
+
+    def source_of(self, number: int, place: int) -> int:
+        """Return the page that a number names in this line of the draft."""
+        entry = self._numbering.entry(number, place)
+        return self._pages.get(self._key(entry), UNKNOWN) if entry else UNKNOWN
+
+    def source_at(self, address: str, words: str) -> int:
+        """Return the page at a web address, or in a file that a number is linked to."""
+        if not (is_page(address) or (not words and address_in(address))):
+            return UNKNOWN
+        title = host_of(address) if _NO_TITLE.fullmatch(words) else " ".join(words.split())
+        return self._page(page_key(address), f"{_without_marker(title)} — <{address}>")
+
+    def uncited(self, cited: Container[int]) -> tuple[str, ...]:
+        """Return the entries of pages that are not among the cited, and those without an address."""
+        pages = {_without_marker(text): None for page, text in self.entries.items() if page not in cited}
+        return tuple(pages | self._without_address)
+
+
+def _without_marker(text: str) -> str:
+    """The text of an entry in such a form that nothing in it reads like a number of a source."""
+    return _NUMBER_FIRST.sub(r"\1\\", _MARKER.sub(r"\\[\1\\]", text))

@@ -1,100 +1,99 @@
-"""Finds the lists of sources in a draft, by their headings in many languages, and takes them out of its text."""
+"""Finds the lists of sources in a draft and takes them out of its text."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from typing import Literal, NamedTuple
 
 from ..labels import all_labels
 from ..markers import code_lines
-from .addresses import WEB_ADDRESS
-from .entries import Entry, bullet_text, definition, is_address_alone, make_entry, numbered_entry
+from .entries import MARKER, Entry, bullet_text, is_page, make_entry, read_entry
 
 Kind = Literal["sources", "further"]
 
-_SOURCES = """
-sources, source, references, reference, bibliography, citations, works cited, source list, reference list,
-sources cited, sources used, sources consulted, references cited, list of sources, list of references, footnotes,
-endnotes, source links, reference links, links, web sources, cited sources, urls
-quellen, quelle, quellenverzeichnis, quellenangaben, quellenliste, quellennachweise, einzelnachweise, nachweise, belege,
-literatur, literaturverzeichnis, referenzen, fußnoten
-références, bibliographie, sources citées, ouvrages cités, liste des sources, sources consultées, notes et références
-fuentes, referencias, bibliografía, fuentes consultadas, obras citadas, referencias bibliográficas
-fonti, riferimenti, bibliografia, riferimenti bibliografici, fontes, referências, referências bibliográficas
-bronnen, referenties, bronvermelding, bronnenlijst, literatuurlijst, literatuur
-källor, referenser, källförteckning, kilder, referanser, referencer, kildeliste, lähteet, viitteet
-źródła, przypisy, zdroje, použité zdroje, zdroje a literatura, kaynaklar, kaynakça, források
-источники, список источников, литература, список литературы, ссылки, джерела
-المصادر, المراجع, المصادر والمراجع, स्रोत, संदर्भ
-参考文献, 参考资料, 参考来源, 资料来源, 信息来源, 数据来源, 来源, 引用来源, 引用文献, 引用, 引文, 文献来源,
-来源列表, 参考链接, 文献列表, 参考书目, 参考, 出处, 参考文献列表, 參考文獻, 參考資料, 資料來源, 參考來源, 來源
-出典, 引用元, 参照, 情報源, 参考資料, 参考文献一覧, 出典一覧, 参考リンク
-출처, 참고문헌, 참고 문헌, 참고자료, 참고 자료
-"""
-_FURTHER = """
-further reading, additional reading, additional sources, uncited sources, weiterführende quellen, weitere quellen,
-weiterführende links, lectures complémentaires, otras fuentes, 扩展阅读, 更多阅读, 其他来源, 延伸閱讀
-"""
-_QUALIFIERS = """
-selected key main primary all full cited numbered complete important core wichtige verwendete alle principales
-principali 主要 全部 核心 中文 英文 重要
-"""
-
-
-def _names(lists: str) -> frozenset[str]:
-    return frozenset(" ".join(name.split()) for name in lists.replace("\n", ",").split(",") if name.strip())
-
-
-_NAMES: dict[Kind, frozenset[str]] = {
-    "sources": _names(_SOURCES),
-    "further": _names(_FURTHER) | {words.further.lower() for words in all_labels().values()},
+_WORDS: Mapping[str, str] = {
+    "sources": """
+sources source references reference bibliography citations cited consulted footnotes endnotes links urls reading
+quellen quelle quellenverzeichnis quellenangaben quellenliste quellennachweise einzelnachweise nachweise belege
+literatur literaturverzeichnis referenzen fußnoten références bibliographie cités fuentes referencias citadas
+bibliografía fonti riferimenti bibliografia fontes referências bronnen referenties bronvermelding bronnenlijst
+literatuurlijst literatuur källor referenser källförteckning kilder referanser referencer źródła przypisy zdroje
+kaynaklar kaynakça источники литература литературы источников المصادر المراجع 참고 참고문헌 참고자료 출처
+参考 參考 引用 引文 来源 來源 出处 出典 参照 情報源 文献 文獻 阅读 閱讀
+""",
+    "further": "further additional uncited weiterführende weitere complémentaires otras 扩展 更多 其他 延伸",
+    "beside": """
+selected key main primary all full numbered complete important core used works web list of and notes
+wichtige verwendete alle und ouvrages citées consultées liste des et obras consultadas bibliográficas y
+principales principali bibliografici e en och og i список использованных и
+主要 全部 核心 中文 英文 重要 资料 資料 信息 数据 链接 书目 列表 一覧 元 リンク 与 和 及
+""",
 }
-_NAME_BEGIN = tuple(_QUALIFIERS.split())
-_LONGEST = 80
+"""What a heading says that announces a list of sources and nothing else: such words alone, one of the first among them.
+With one of the second, it is of what is not cited."""
+_WIDE = "\u2e80"
+"""Characters from here on are written without spaces between words."""
+_LONGEST_HEADING = 80
 _MARKUP = re.compile(r"^\s{0,3}(?:(?P<level>#{1,6})\s+|(?P<bold>\*\*|__)(?=\S))?(?P<words>.*?)[\s#*_]*$")
 _NUMBERING = re.compile(
-    r"^(?:[（(]?(?:\d{1,2}(?:\.\d{1,2})*|[一二三四五六七八九十]{1,3}|[ivx]{1,5})[）)]?(?:[.、．:：]\s*|\s+))",
+    r"^\W*(?:[（(]?(?:\d{1,2}(?:\.\d{1,2})*|[一二三四五六七八九十]{1,3}|[ivx]{1,5})[）)]?(?:[.、．:：]\s*|\s+))?",
     re.IGNORECASE,
 )
-_REMARK = re.compile(r"\s*[（(][^（）()]*[）)]$")
-_AND = re.compile(r"\s*&\s*|\s+(?:and|und|et|y|e|en|och|og|i|и)\s+|[与和及]")
+_REMARK = re.compile(r"\s*(?:[（(][^（）()]*[）)])?[\s:：*_]*$")
+_BOLD = 7
+_PLAIN = 6
 
 
 def heading_level(line: str) -> int:
-    """How deep a heading is, from 1 to 6; 7 for a line in bold; 0 for any other line."""
-    found = _MARKUP.match(line) if len(line) <= _LONGEST else None
+    """Return how deep a heading is, from 1 to 6; 7 for a line in bold; 0 for any other line."""
+    found = _MARKUP.match(line) if len(line) <= _LONGEST_HEADING else None
     if not found or not found["words"]:
         return 0
     if found["level"]:
         return len(found["level"])
-    return 7 if found["bold"] and line.strip().rstrip(":：").endswith(found["bold"]) else 0
+    return _BOLD if found["bold"] and line.strip().rstrip(":：").endswith(found["bold"]) else 0
 
 
 def list_named(line: str) -> Kind | None:
-    """What kind of list a line announces, if it names one and nothing else; it may be a heading, in bold or plain."""
-    found = _MARKUP.match(line) if len(line) <= _LONGEST else None
+    """Return what kind of list a line announces if it does nothing else; it may be a heading, bold or plain."""
+    found = _MARKUP.match(line) if len(line) <= _LONGEST_HEADING else None
     if not found or not found["words"]:
         return None
-    words = _NUMBERING.sub("", re.sub(r"^\W+(?=\w)", "", found["words"]))
-    words = _REMARK.sub("", re.sub(r"[\s:：*_]+$", "", words)).casefold()
-    for kind, names in _NAMES.items():
-        if _is_name(words, names) or all(_is_name(part, names) for part in _AND.split(words)):
-            return kind
-    return None
+    name = _REMARK.sub("", _NUMBERING.sub("", found["words"])).casefold()
+    if name in _own_headings():
+        return _own_headings()[name]
+    said = {kind for word in re.findall(r"[^\W\d_]+|[^\s&/]", name) for kind in _kinds(word)}
+    if "" in said or "sources" not in said:
+        return None
+    return "further" if "further" in said else "sources"
 
 
-def _is_name(words: str, names: frozenset[str]) -> bool:
-    words = " ".join(words.split())
-    begin = next((begin for begin in _NAME_BEGIN if words.startswith(begin)), "")
-    return words in names or (bool(begin) and words.removeprefix(begin).strip() in names)
+@cache
+def _own_headings() -> Mapping[str, Kind]:
+    headings: dict[str, Kind] = {own.sources.casefold(): "sources" for own in all_labels().values()}
+    return headings | {own.further.casefold(): "further" for own in all_labels().values()}
+
+
+def _kinds(word: str) -> list[str]:
+    """What a word says; that of a script without spaces may consist of several."""
+    known, wide = _vocabulary()
+    parts = wide.findall(word) if word[0] >= _WIDE else [word]
+    return [known.get(part, "") for part in parts] if "".join(parts) == word else [""]
+
+
+@cache
+def _vocabulary() -> tuple[Mapping[str, str], re.Pattern[str]]:
+    known = {word: kind for kind, words in _WORDS.items() for word in words.split()}
+    return known, re.compile("|".join(sorted((word for word in known if word[0] >= _WIDE), key=len, reverse=True)))
 
 
 _RULE = re.compile(r"\s{0,3}(?:(?:-\s*){3,}|(?:\*\s*){3,}|(?:_\s*){3,}|={3,}\s*)$")
-_MARKER = re.compile(r"(?<!\\)[\[【［]\^?\d{1,3}[^\]】］\n]{0,40}[\]】］]")
-_TARGET = re.compile(r"<[^<>]+>")
-"""An entry that is an address alone."""
-_WORD = re.compile(r"[^\W\d_]")
+_ADDRESS_LINE = re.compile(r"\s*(?:\w{1,9}\s*[:：]\s*)?<?(?:https?://|www\.|doi:)", re.IGNORECASE)
+_LETTER = re.compile(r"[^\W\d_]")
 _LONGEST_INTRODUCTION = 200
 _FARTHEST = 12
 """Lines from the heading of a list within which its first entry stands."""
@@ -106,7 +105,7 @@ class Line(NamedTuple):
     """A line of a draft that belongs to its text."""
 
     place: int
-    """Where it stands in the draft, from 0."""
+    """Its number in the draft, from 0."""
     text: str
     is_code: bool
 
@@ -118,7 +117,7 @@ class SourceList(NamedTuple):
     """The line where it begins."""
     kind: Kind
     heading: str
-    """The heading as it stands there, with what introduces the list; empty if there is none."""
+    """The heading as it was written, with what introduces the list; empty if there is none."""
     entries: tuple[Entry, ...]
 
 
@@ -128,11 +127,10 @@ class Draft(NamedTuple):
     body: tuple[Line, ...]
     lists: tuple[SourceList, ...]
 
-
-class _Found(NamedTuple):
-    entries: list[Entry]
-    end: int
-    """The line behind the last entry."""
+    def labels(self) -> Mapping[str, str]:
+        """Return the addresses of links that are defined elsewhere, by their names in lower case."""
+        entries = [entry for found in self.lists for entry in found.entries]
+        return {one.label.casefold(): one.address for one in entries if one.label and is_page(one.address)}
 
 
 def read_draft(text: str, is_known: Callable[[Entry], bool]) -> Draft:
@@ -141,21 +139,28 @@ def read_draft(text: str, is_known: Callable[[Entry], bool]) -> Draft:
     `is_known` says whether an entry leads to a source; a list in which none does is one only if it is numbered and the
     text has markers.
     """
-    return _Reader(text, is_known).read()
+    return _DraftReader(text, is_known).read()
 
 
-class _Reader:
+class _Item(NamedTuple):
+    """An entry and the line behind it."""
+
+    entry: Entry
+    end: int
+
+
+class _DraftReader:
     def __init__(self, text: str, is_known: Callable[[Entry], bool]) -> None:
         self._lines = text.split("\n")
         self._is_code = code_lines(self._lines)
         self._is_known = is_known
-        self._has_markers = any(
-            _MARKER.search(line) and not numbered_entry(line)
-            for line, is_code in zip(self._lines, self._is_code, strict=True)
-            if not is_code
-        )
-        self._last = max((place for place, line in enumerate(self._lines) if _is_filled(line)), default=-1)
-        self._tail = self._start_of_tail()
+        self._items = {place: item for place in range(len(self._lines)) if (item := self._item(place))}
+        plain = (place for place, is_code in enumerate(self._is_code) if not is_code and self._number(place) is None)
+        self._has_markers = any(MARKER.search(self._lines[place]) for place in plain)
+        filled = (place for place, line in enumerate(self._lines) if line.strip() and not _RULE.match(line))
+        self._last = max(filled, default=-1)
+        self._searched = 0
+        """The line up to which no list without a heading begins."""
 
     def read(self) -> Draft:
         """Go through the lines once."""
@@ -163,9 +168,8 @@ class _Reader:
         lists: list[SourceList] = []
         place = 0
         while place < len(self._lines):
-            found = (
-                None if self._is_code[place] or not self._lines[place] else self._section(place) or self._block(place)
-            )
+            is_open = not self._is_code[place] and bool(self._lines[place])
+            found = (self._titled(place) or self._untitled(place)) if is_open else None
             if found:
                 lists.append(found[0])
                 place = _close_gap(body, self._lines, found[1])
@@ -174,168 +178,118 @@ class _Reader:
                 place += 1
         return Draft(tuple(body), tuple(lists))
 
-    def _section(self, place: int) -> tuple[SourceList, int] | None:
-        """The list whose heading stands on this line, and the line behind it."""
+    def _item(self, place: int) -> _Item | None:
+        if self._is_code[place] or heading_level(self._lines[place]) in range(1, _BOLD):
+            return None
+        line, end = self._lines[place], place + 1
+        while end < min(place + _MOST_LINES, len(self._lines)) and not self._is_code[end]:
+            following = self._lines[end]
+            is_deeper = bool(following.strip()) and _indent(following) > _indent(line) + 1
+            if not is_deeper and not _ADDRESS_LINE.match(following):
+                break
+            end += 1
+        entry = read_entry(line, " ".join(bullet_text(one) or one for one in self._lines[place + 1 : end]))
+        return _Item(entry, end) if entry else None
+
+    def _number(self, place: int) -> int | None:
+        item = self._items.get(place)
+        return item.entry.number if item else None
+
+    def _titled(self, place: int) -> tuple[SourceList, int] | None:
+        """The list whose heading is on this line, and the line behind it."""
         kind = list_named(self._lines[place])
         if not kind:
             return None
         first = self._behind_headings(place, kind)
-        found = self._entries(first, heading_level(self._lines[place]) or 6) if first is not None else None
-        if not found or first is None or not self._is_list(found.entries, kind):
+        entries, end = self._below(first, heading_level(self._lines[place]) or _PLAIN)
+        if not self._is_list(entries, kind):
             return None
         heading = "\n".join(self._lines[place:first]).strip("\n")
-        return SourceList(place, kind, heading.rstrip(), tuple(found.entries)), found.end
+        return SourceList(place, kind, heading.rstrip(), tuple(entries)), end
 
-    def _behind_headings(self, place: int, kind: Kind) -> int | None:
-        """The line of the first entry below a heading, a heading within it and a line that introduces the list."""
+    def _behind_headings(self, place: int, kind: Kind) -> int:
+        """The line behind a heading, a heading within it and a line that introduces the list."""
         has_introduction = False
         for here in range(place + 1, min(place + _FARTHEST, len(self._lines))):
             line = self._lines[here]
-            if self._is_code[here]:
-                return None
-            if self._entry(line):
+            if self._is_code[here] or here in self._items:
                 return here
             if not line.strip() or list_named(line) == kind or (here == place + 1 and _RULE.match(line)):
                 continue
-            is_prose = not heading_level(line) and len(line) <= _LONGEST_INTRODUCTION and not _MARKER.search(line)
-            if has_introduction or not is_prose or "://" in line:
-                return here if heading_level(line) else None
+            is_prose = not heading_level(line) and len(line) <= _LONGEST_INTRODUCTION and not MARKER.search(line)
+            if has_introduction or not is_prose:
+                return here
             has_introduction = True
-        return None
+        return place + 1
 
-    def _entries(self, first: int, level: int) -> _Found:
-        """The entries from a line on, up to what is none; headings of groups within the list are passed over."""
+    def _below(self, first: int, level: int) -> tuple[list[Entry], int]:
+        """The entries from a line on, and the line behind them; headings of groups within the list are passed over."""
         entries: list[Entry] = []
         end = place = first
         while place < len(self._lines) and not self._is_code[place]:
-            line = self._lines[place]
-            if entry := self._entry(line):
-                following, text = self._whole(place, entry[1])
-                made = make_entry(entry[0], text)
-                if made.number is None and not made.address and any(other.number is not None for other in entries):
+            if item := self._items.get(place):
+                is_text = item.entry.number is None and not item.entry.address
+                if is_text and any(other.number is not None for other in entries):
                     break
-                entries.append(made)
-                end = place = following
-            elif not line.strip() or self._names_group(place, level):
+                entries.append(item.entry)
+                end = place = item.end
+            elif not self._lines[place].strip() or self._names_group(place, level):
                 place += 1
             else:
                 break
-        named = [entry for entry in entries if entry.address or _WORD.search(entry.text)]
-        return _Found(_with_targets(named), end)
+        return _with_targets([one for one in entries if one.address or _LETTER.search(one.text)]), end
 
     def _names_group(self, place: int, level: int) -> bool:
         line = self._lines[place]
-        if heading_level(line) <= level or list_named(line):
-            return False
-        following = next((line for line in self._lines[place + 1 : place + 4] if line.strip()), "")
-        return bool(self._entry(following))
-
-    def _whole(self, place: int, text: str) -> tuple[int, str]:
-        """The line behind the entry on this line, which may go on over several, and all its words."""
-        parts, indent = [text], _indent(self._lines[place])
-        here = place + 1
-        while here < min(place + _MOST_LINES, len(self._lines)) and not self._is_code[here]:
-            line = self._lines[here]
-            is_deeper = bool(line.strip()) and _indent(line) > indent + 1
-            if not is_deeper and not is_address_alone(line):
-                break
-            parts.append(bullet_text(line) or line)
-            here += 1
-        return here, " ".join(parts)
-
-    def _entry(self, line: str) -> tuple[int | None, str] | None:
-        if numbered := numbered_entry(line):
-            return numbered[:2]
-        text = bullet_text(line)
-        if not text and WEB_ADDRESS.search(line) and not heading_level(line) and not _MARKER.search(line):
-            text = line
-        return (None, text) if text else None
+        following = (here for here in range(place + 1, place + 4) if self._lines[here : here + 1] not in ([], [""]))
+        return heading_level(line) > level and not list_named(line) and next(following, -1) in self._items
 
     def _is_list(self, entries: Sequence[Entry], kind: Kind) -> bool:
-        if not entries or any(
-            entry.number is None and not entry.address and _MARKER.search(entry.text) for entry in entries
-        ):
+        unnumbered = [entry for entry in entries if entry.number is None]
+        if not entries or any(not entry.address and MARKER.search(entry.text) for entry in unnumbered):
             return False
-        is_numbered = self._has_markers and all(entry.number is not None for entry in entries)
-        return kind == "further" or is_numbered or any(map(self._is_known, entries))
+        return kind == "further" or (self._has_markers and not unnumbered) or any(map(self._is_known, entries))
 
-    def _block(self, place: int) -> tuple[SourceList, int] | None:
-        """The list without a heading that begins on this line, and the line behind it."""
+    def _untitled(self, place: int) -> tuple[SourceList, int] | None:
+        """The list without a heading that begins on this line, and the line behind it.
+
+        Its entries are marked as such; or it ends the draft, with numbers in order and an address for each.
+        """
+        if place not in self._items or place < self._searched:
+            return None
+        are_marked = self._items[place].entry.is_marked
         entries: list[Entry] = []
         end = here = place
         while here < len(self._lines) and not self._is_code[here]:
-            if not self._lines[here].strip() and entries:
+            item = self._items.get(here)
+            if item and (item.entry.is_marked if are_marked else item.entry.number is not None and item.entry.address):
+                entries.append(item.entry)
+                end = here = item.end
+            elif not self._lines[here].strip() or (not are_marked and _RULE.match(self._lines[here])):
                 here += 1
-                continue
-            found = self._bare_entry(here)
-            if not found:
+            else:
                 break
-            entries.append(found[0])
-            end = here = found[1]
-        is_alone = len(entries) == 1 and end <= self._last and not definition(self._lines[place])
-        if not entries or is_alone:
-            return None
-        return SourceList(place, "sources", "", tuple(entries)), end
-
-    def _bare_entry(self, place: int) -> tuple[Entry, int] | None:
-        """The entry on this line if it is one even without a heading, and the line behind it."""
-        line = self._lines[place]
-        numbered = numbered_entry(line)
-        if numbered and (numbered[2] != "." or place >= self._tail):
-            end, text = self._whole(place, numbered[1])
-            entry = make_entry(numbered[0], text, str(numbered[0]) if _is_link(text) else "")
-        elif (named := definition(line)) and (named[0].startswith("^") or _is_link(named[1])):
-            end, text = self._whole(place, named[1])
-            entry = make_entry(None, text, named[0])
+        numbers = [entry.number or 0 for entry in entries]
+        if are_marked:
+            is_list = len(entries) > 1 or end > self._last or bool(entries[0].label)
         else:
-            return None
-        return (entry, end) if entry.address or (numbered and numbered[2] == ":" and entry.text) else None
-
-    def _start_of_tail(self) -> int:
-        """The line from which on there are only numbered entries with addresses, two or more; or the end."""
-        start, numbers = len(self._lines), list[int]()
-        for place in range(len(self._lines) - 1, -1, -1):
-            line = self._lines[place]
-            if not line.strip() or _RULE.match(line) or is_address_alone(line) or _indent(line) > 1:
-                continue
-            numbered = None if self._is_code[place] else numbered_entry(line)
-            if not numbered or not make_entry(None, self._whole(place, numbered[1])[1]).address:
-                break
-            if numbers and numbered[0] >= numbers[-1]:
-                break
-            start = place
-            numbers.append(numbered[0])
-        return start if len(numbers) > 1 and self._has_markers else len(self._lines)
+            is_list = self._has_markers and end > self._last and len(entries) > 1 and numbers == sorted({*numbers})
+        self._searched = end
+        return (SourceList(place, "sources", "", tuple(entries)), end) if is_list else None
 
 
 def _with_targets(entries: Sequence[Entry]) -> list[Entry]:
     """The entries, each with the address that a definition of its number gives below them."""
-    whole, places = list[Entry](), dict[int | None, int]()
+    whole: list[Entry] = []
+    places: dict[int | None, int] = {}
     for entry in entries:
-        place = places.get(entry.number) if _TARGET.fullmatch(entry.text) else None
+        place = places.get(entry.number) if entry.text == f"<{entry.address}>" else None
         if place is None:
-            if entry.number is not None:
-                places.setdefault(entry.number, len(whole))
+            places.setdefault(entry.number, len(whole))
             whole.append(entry)
         elif entry.address not in whole[place].text:
             whole[place] = make_entry(entry.number, f"{whole[place].text} — {entry.text}")
     return whole
-
-
-def text_lines(text: str) -> list[Line]:
-    """The lines of a text without lists."""
-    lines = text.split("\n")
-    return [Line(place, *pair) for place, pair in enumerate(zip(lines, code_lines(lines), strict=True))]
-
-
-def _is_link(text: str) -> bool:
-    """Whether the words behind a label make it the name of a link."""
-    return bool(re.match(r"\s*<?https?://", text, re.IGNORECASE))
-
-
-def _is_filled(line: str) -> bool:
-    """Whether there is anything on a line but a rule."""
-    return bool(line.strip()) and not _RULE.match(line)
 
 
 def _indent(line: str) -> int:
@@ -352,3 +306,30 @@ def _close_gap(body: list[Line], lines: Sequence[str], place: int) -> int:
     if body:
         body.append(Line(place - 1, "", False))
     return place
+
+
+class Numbering:
+    """The numbers that a draft's lists give, each in the part of the draft that its list is for.
+
+    A number means the entry of the next list that has it, or else of the last one before it. Of two entries with one
+    number in a list, the first is meant. Lists without any number are counted through.
+    """
+
+    def __init__(self, lists: Iterable[SourceList]) -> None:
+        self._entries: dict[int, list[tuple[int, Entry]]] = defaultdict(list)
+        lists = list(lists)
+        has_numbers = any(entry.number is not None for found in lists for entry in found.entries)
+        for found in lists:
+            for count, entry in enumerate(found.entries, 1):
+                is_counted = not has_numbers and found.kind == "sources" and not entry.label
+                number = count if is_counted else entry.number
+                if number is not None:
+                    self._entries[number].append((found.place, entry))
+
+    def entry(self, number: int, place: int) -> Entry | None:
+        """Return the entry that a number means in a line of the draft; none if no list has it."""
+        known = self._entries.get(number)
+        if not known:
+            return None
+        following = bisect_left(known, place, key=lambda pair: pair[0])
+        return known[min(following, len(known) - 1)][1]
