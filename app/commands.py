@@ -18,7 +18,7 @@ from .live_view import progress_view
 from .output import end_lines, report_text
 from .progress import PacketLines, Progress
 from .run_name import RunName, whole_name
-from .runs import RunBook, Standing, check_not_empty, open_runs
+from .runs import RunBook, StoredRun, check_not_empty, open_runs
 from .settings import data_folder, read_context, settings_from_options
 from .stored import read_packets
 from .terminal import Output, ask, can_ask, check_output, deliver, is_terminal, put_out, say
@@ -30,7 +30,7 @@ QUESTION = (
 )
 """What `demo` asks."""
 
-Step = Callable[[RunBook, Progress], Awaitable[Standing]]
+Step = Callable[[RunBook, Progress], Awaitable[StoredRun]]
 Outlet = Output | PacketLines
 """Where a report goes, with progress beside it; or the packets in place of both."""
 
@@ -64,7 +64,7 @@ def resume_run(
         folder = data_folder(data_dir)
         resume = _resumption(name.thread, clean(answer), settings_from_options(**options))
 
-        async def step(book: RunBook, view: Progress) -> Standing:
+        async def step(book: RunBook, view: Progress) -> StoredRun:
             if from_last_good:
                 dropped = await book.database.saver.adrop_unreadable(thread_id(name.thread))
                 say(f"{dropped} stored states of this run could not be read and were dropped.")
@@ -108,7 +108,7 @@ def _new_name(thread: str | None, data_dir: Path | None) -> RunName:
 
 
 def _start(name: RunName, question: str, given: dict[str, Any], outlet: Outlet, strategy: Strategy | None) -> int:
-    async def step(book: RunBook, view: Progress) -> Standing:
+    async def step(book: RunBook, view: Progress) -> StoredRun:
         return await book.ask(name.thread, question, given, view, strategy)
 
     # What is wrong in the settings is said before a database is made.
@@ -116,7 +116,7 @@ def _start(name: RunName, question: str, given: dict[str, Any], outlet: Outlet, 
 
 
 def _resumption(thread: str, answer: str, given: Mapping[str, Any]) -> Step:
-    async def step(book: RunBook, view: Progress) -> Standing:
+    async def step(book: RunBook, view: Progress) -> StoredRun:
         view.recall((await book.read(thread)).state)
         return await book.resume(thread, answer, given, view)
 
@@ -128,28 +128,28 @@ def _research(name: RunName, data_dir: Path, outlet: Outlet, step: Step) -> int:
     if not name.thread:
         raise UnknownSetting("The name of the run is an empty text (--thread); is a variable not set?")
     if isinstance(outlet, PacketLines):
-        standing = _carry_out(name, data_dir, step, outlet)
+        stored = _carry_out(name, data_dir, step, outlet)
         # A run that was not resumed because it is finished, or waits, has emitted nothing yet.
         if not outlet.has_stopped:
             for packet in read_packets(name.thread, data_dir):
                 outlet(packet)
-        return _wait(name, standing.asks) if standing.asks else DONE
+        return _wait(name, stored.asks) if stored.asks else DONE
     # What cannot be written is said before the run is paid for.
     check_format(chosen_format(outlet.format, outlet.path))
     check_output(outlet.path)
-    standing = _carry_out(name, data_dir, step)
-    while standing.asks and can_ask() and (answer := ask(standing.asks)):
-        standing = _carry_out(name, data_dir, _resumption(name.thread, answer, {}))
-    if not standing.asks:
-        return _deliver(standing, outlet, name)
+    stored = _carry_out(name, data_dir, step)
+    while stored.asks and can_ask() and (answer := ask(stored.asks)):
+        stored = _carry_out(name, data_dir, _resumption(name.thread, answer, {}))
+    if not stored.asks:
+        return _deliver(stored, outlet, name)
     if outlet.format == "json":
-        put_out(report_text(standing, "json"))
-    return _wait(name, "" if can_ask() else standing.asks)
+        put_out(report_text(stored, "json"))
+    return _wait(name, "" if can_ask() else stored.asks)
 
 
-def _deliver(standing: Standing, output: Output, name: RunName) -> int:
-    content = answer_content(standing, output.format, output.path, name)
-    lines = "\n".join(end_lines(standing))
+def _deliver(stored: StoredRun, output: Output, name: RunName) -> int:
+    content = answer_content(stored, output.format, output.path, name)
+    lines = "\n".join(end_lines(stored))
     if output.path:
         say(lines)
     is_delivered = deliver(content, output.path)
@@ -166,8 +166,8 @@ def _wait(name: RunName, question: str) -> int:
     return WAITING
 
 
-def _carry_out(name: RunName, data_dir: Path, step: Step, lines: PacketLines | None = None) -> Standing:
-    async def work() -> Standing:
+def _carry_out(name: RunName, data_dir: Path, step: Step, lines: PacketLines | None = None) -> StoredRun:
+    async def work() -> StoredRun:
         async with open_runs(data_dir) as book:
             with lines or progress_view(f"Run {name.thread}", is_terminal(sys.stderr)) as view:
                 return await step(book, view)

@@ -36,9 +36,8 @@ from ..writing.decide_language import check_language
 from .embed import ResearchGraph, build_graph, thread_config, thread_id
 from .endings import KEPT
 from .progress import Progress
-from .replay import replay
 from .settings import read_context
-from .stream import apackets
+from .stream import apackets, replay
 from .words import Strategy, default_strategy, strategy_of
 
 KEY = "settings"
@@ -88,7 +87,7 @@ def _known(kept: Mapping[str, Any], settings: type[BaseModel]) -> dict[str, Any]
     return {name: value for name, value in kept.items() if name in settings.model_fields}
 
 
-class Standing(NamedTuple):
+class StoredRun(NamedTuple):
     """A stored run and how it stands."""
 
     thread: str
@@ -137,7 +136,7 @@ class RunBook(NamedTuple):
 
     async def ask(
         self, thread: str, words: str, given: Mapping[str, Any], view: Progress, strategy: Strategy | None = None
-    ) -> Standing:
+    ) -> StoredRun:
         """Put a question, a follow-up, an answer or a hint to a thread; raises `ThreadBusy`.
 
         The thread's earlier settings hold where none is given, but for `clarify`, which is of one question. A new
@@ -175,34 +174,34 @@ class RunBook(NamedTuple):
                     await self.database.saver.adelete_thread(thread_id(thread))
                 raise
 
-    async def packets(self, standing: Standing) -> list[AnyPacket]:
+    async def packets(self, stored: StoredRun) -> list[AnyPacket]:
         """Return the packets of a run's latest question, as they were emitted."""
-        return await replay(self.database.store, thread_id(standing.thread), standing.state)
+        return await replay(self.database.store, thread_id(stored.thread), stored.state)
 
-    async def resume(self, thread: str, answer: str, given: Mapping[str, Any], view: Progress) -> Standing:
+    async def resume(self, thread: str, answer: str, given: Mapping[str, Any], view: Progress) -> StoredRun:
         """Resume a run that was stopped, or answer one that waits; a finished one is only read.
 
         What is given holds from now on; else the thread's earlier settings do. Raises `ThreadBusy`.
         """
         async with self.database.saver.leases.hold(thread_id(thread)) as lease:
-            standing = await self.read(thread)
+            stored = await self.read(thread)
             choices = await self._notes(thread).choices(given)
             context = self._context(choices)
             # Where nothing is given, they were shown when the run began.
             notices = check_models(ROLES, context) if given else ()
-            if answer and not standing.asks:
+            if answer and not stored.asks:
                 raise UnknownSetting(f"The run {thread!r} asks nothing: leave out --answer.")
             if answer:
                 check_question([HumanMessage(answer)], context.limits.question_characters)
             if given:
                 await self._notes(thread).remember(choices, context)
-            if not answer and (standing.asks or not standing.is_unfinished):
-                return standing
+            if not answer and (stored.asks or not stored.is_unfinished):
+                return stored
             view.begin(notices)
-            graph = self.graph(standing.strategy)
+            graph = self.graph(stored.strategy)
             return await self._run(graph, lease, thread, Command(resume=answer) if answer else None, context, view)
 
-    async def read(self, thread: str) -> Standing:
+    async def read(self, thread: str) -> StoredRun:
         """Return a stored run; raises `UnknownThread` if there is none of this name."""
         strategy = await self._begun_by(thread)
         if strategy is None:
@@ -212,7 +211,7 @@ class RunBook(NamedTuple):
             raise unknown_thread(thread)
         waiting = snapshot.interrupts[0].value if snapshot.interrupts else {}
         kept = await self._notes(thread).read()
-        return Standing(
+        return StoredRun(
             thread=thread_id(thread),
             name=kept.get("name", ""),
             strategy=strategy,
@@ -224,10 +223,10 @@ class RunBook(NamedTuple):
             runner=str(await self.database.saver.leases.other(thread_id(thread)) or ""),
         )
 
-    async def texts(self, standing: Standing, report: Report) -> dict[str, list[SourceText]]:
+    async def texts(self, stored: StoredRun, report: Report) -> dict[str, list[SourceText]]:
         """Return the texts that are kept of the sources of a run's report."""
-        pages = Pages(self.database.store, standing.thread)
-        return await source_texts(standing.state.sources, report.sources, pages)
+        pages = Pages(self.database.store, stored.thread)
+        return await source_texts(stored.state.sources, report.sources, pages)
 
     async def ids(self) -> list[str]:
         """Return the ids of all threads, the latest first."""
@@ -240,7 +239,7 @@ class RunBook(NamedTuple):
 
     async def _run(
         self, graph: ResearchGraph, lease: Lease, thread: str, message: Any, context: Context, view: Progress
-    ) -> Standing:
+    ) -> StoredRun:
         # A kill then repeats nothing but the calls under way; else it may repeat the step before them too.
         packets = apackets(graph, message, lease.config, context=context, durability="sync")
         try:

@@ -14,7 +14,7 @@ from .export import chosen_format, export_content
 from .output import run_json, run_line, run_page
 from .progress import PacketLines
 from .run_name import RunName, whole_name
-from .runs import RunBook, Standing, has_runs, open_runs, unknown_thread
+from .runs import RunBook, StoredRun, has_runs, open_runs, unknown_thread
 from .settings import data_folder
 from .terminal import check_output, deliver, put_out, say
 from .words import DONE, FAILED, ExportFormat, Format
@@ -39,8 +39,8 @@ def list_runs(data_dir: Path | None) -> int:
 @reports_errors
 def show_run(thread: str, output_format: Format, data_dir: Path | None) -> int:
     """Print a run."""
-    standing = run_interruptibly(_read(RunName(thread, data_dir)))
-    put_out(run_json(standing) if output_format == "json" else run_page(standing, RunName(thread, data_dir)))
+    stored = run_interruptibly(_read(RunName(thread, data_dir)))
+    put_out(run_json(stored) if output_format == "json" else run_page(stored, RunName(thread, data_dir)))
     return DONE
 
 
@@ -61,8 +61,8 @@ def export_run(thread: str, data_dir: Path | None, path: Path | None, wanted: Ex
     export_format = chosen_format(wanted, path)
     check_output(path)
     name = RunName(clean(thread), data_dir)
-    standing, is_as_checked = run_interruptibly(_to_export(name))
-    content = export_content(standing, export_format, name)
+    stored, is_as_checked = run_interruptibly(_to_export(name))
+    content = export_content(stored, export_format, name)
     if not is_as_checked:
         which = name.command("audit")
         say(f"Warning: a text behind this report is gone or has changed since it was checked: {which}")
@@ -70,7 +70,7 @@ def export_run(thread: str, data_dir: Path | None, path: Path | None, wanted: Ex
 
 
 @asynccontextmanager
-async def kept_run(name: RunName) -> AsyncIterator[tuple[RunBook, Standing]]:
+async def kept_run(name: RunName) -> AsyncIterator[tuple[RunBook, StoredRun]]:
     """Open a run of this name, or whose id begins so, with the book that it stands in; raises `UnknownThread`."""
     folder = data_folder(name.data_dir)
     if not has_runs(folder):
@@ -79,26 +79,26 @@ async def kept_run(name: RunName) -> AsyncIterator[tuple[RunBook, Standing]]:
         yield book, await book.read(whole_name(clean(name.thread), name.data_dir))
 
 
-async def _read(name: RunName) -> Standing:
-    async with kept_run(name) as (_, standing):
-        return standing
+async def _read(name: RunName) -> StoredRun:
+    async with kept_run(name) as (_, stored):
+        return stored
 
 
 def read_packets(thread: str, data_dir: Path | None) -> list[AnyPacket]:
     """Return the packets of a stored run's latest question."""
 
     async def packets() -> list[AnyPacket]:
-        async with kept_run(RunName(thread, data_dir)) as (book, standing):
-            return await book.packets(standing)
+        async with kept_run(RunName(thread, data_dir)) as (book, stored):
+            return await book.packets(stored)
 
     return run_interruptibly(packets())
 
 
-async def _to_export(name: RunName) -> tuple[Standing, bool]:
+async def _to_export(name: RunName) -> tuple[StoredRun, bool]:
     """Return a run, and whether the texts behind its report are those that it was checked against."""
-    async with kept_run(name) as (book, standing):
-        report = standing.state.report
-        return standing, report is None or not faults_of(report, await book.texts(standing, report))
+    async with kept_run(name) as (book, stored):
+        report = stored.state.report
+        return stored, report is None or not faults_of(report, await book.texts(stored, report))
 
 
 async def _line(book: RunBook, thread: str) -> str:
