@@ -9,8 +9,7 @@ if TYPE_CHECKING:
     from .app.as_tool import deep_research_tool
     from .app.check_report import SourceDocument, check_report
     from .app.embed import Answer, ResearchGraph, aresearch, build_graph, research, thread_id
-    from .app.replay import areplay_thread, replay_thread
-    from .app.stream import apackets, packets
+    from .app.stream import apackets, areplay_thread, packets, replay_thread
     from .evidence.checking.score import check_claim, score_support
     from .library.library import Library
     from .models.scripted import ScriptedChatModel
@@ -53,13 +52,13 @@ _PLACES = {
     "SourceDocument": "app.check_report",
     "apackets": "app.stream",
     "aresearch": "app.embed",
-    "areplay_thread": "app.replay",
+    "areplay_thread": "app.stream",
     "build_graph": "app.embed",
     "check_claim": "evidence.checking.score",
     "check_report": "app.check_report",
     "deep_research_tool": "app.as_tool",
     "packets": "app.stream",
-    "replay_thread": "app.replay",
+    "replay_thread": "app.stream",
     "research": "app.embed",
     "score_support": "evidence.checking.score",
     "thread_id": "app.embed",

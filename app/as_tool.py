@@ -23,7 +23,9 @@ from ..run.errors import DeepResearchError
 from ..run.events.packets import AnyPacket, CallFinished, OverallStop, StopReason
 from ..run.limits import Limits
 from ..run.spending import total
-from .embed import ResearchGraph, build_graph, read_context, wait_for
+from .embed import ResearchGraph, build_graph
+from .loops import wait_for
+from .settings import read_context
 from .stream import apackets
 from .words import Strategy
 

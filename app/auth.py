@@ -1,4 +1,4 @@
-"""What a user may do on the server: all with what is theirs, and nothing else."""
+"""What a user may do on the server: anything with what is theirs, and nothing else."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from ..run.context import Context
 from ..run.errors import UserMistake
 from ..run.store.database import FILE_NAME
 from ..run.user_settings import UserSettings
-from .embed import RECURSION_LIMIT, read_settings
+from .embed import RECURSION_LIMIT
+from .settings import read_settings
 from .users import LOCAL_USER, server_settings, token_in, user_of
 
 auth = Auth()
@@ -118,7 +119,7 @@ async def _check_unclaimed(user: str, value: Mapping[str, Any]) -> None:
 
 
 def _owner_of_checkpoints(thread_id: str) -> str | None:
-    """The user for whom a thread's checkpoints were written; none if there are no checkpoints."""
+    """Return the user for whom a thread's checkpoints were written; none if there are no checkpoints."""
     query = (
         "SELECT json_extract(CAST(metadata AS TEXT), '$.langgraph_auth_user_id') FROM checkpoints WHERE thread_id = ?"
     )

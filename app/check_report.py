@@ -24,13 +24,15 @@ from ..run.conversation import clean
 from ..run.store.pages import Pages, text_hash
 from ..run.store.serializer import StrictSerializer
 from ..writing.language import named_language
-from .embed import build_graph, read_context, thread_config
+from .embed import build_graph, thread_config
 from .endings import reports_errors, run_interruptibly
 from .export import no_report_yet
 from .output import calls_line
-from .runs import Standing
+from .run_name import RunName
+from .runs import StoredRun
+from .settings import read_context
 from .stored import kept_run
-from .terminal import RunName, put_out, say
+from .terminal import put_out, say
 from .words import DONE, FAILED, counted
 
 _QUESTION = "What do the sources say?"
@@ -118,38 +120,38 @@ def _source(number: int, source: SourceDocument) -> Source:
 @reports_errors
 def audit_run(thread: str, model: str | None, data_dir: Path | None) -> int:
     """Check the report of a run, by this model if one is given, and print what that found."""
-    standing, found, cost = run_interruptibly(_audited(RunName(clean(thread), data_dir), model))
-    put_out("\n".join(_page(standing, found, cost)))
+    stored, found, cost = run_interruptibly(_audited(RunName(clean(thread), data_dir), model))
+    put_out("\n".join(_page(stored, found, cost)))
     return FAILED if found.unmarked or found.faults else DONE
 
 
-async def _audited(name: RunName, model: str | None) -> tuple[Standing, Reaudit, list[str]]:
-    async with kept_run(name) as (book, standing):
-        report = standing.state.report
+async def _audited(name: RunName, model: str | None) -> tuple[StoredRun, Reaudit, list[str]]:
+    async with kept_run(name) as (book, stored):
+        report = stored.state.report
         if report is None:
-            raise no_report_yet(standing, name)
-        texts = await book.texts(standing, report)
+            raise no_report_yet(stored, name)
+        texts = await book.texts(stored, report)
     if model is None:
-        return standing, await asyncio.to_thread(reaudit, report, texts), []
+        return stored, await asyncio.to_thread(reaudit, report, texts), []
     context = read_context({"models": model, "verify": "check"})
     for notice in check_models(("verifier",), context):
         say(f"Note: {notice}")
     say(f"Checking by {profile_of('verifier', context).name} …")
     kept = [one.text for some in texts.values() for one in some]
-    assert standing.state.run
+    assert stored.state.run
     # Whatever ended the research, this check has a budget of its own.
-    run = standing.state.run.model_copy(update={"stop_reason": ""})
-    again = await _checked(without_marks(report.text), report.sources, standing.state.sources, kept, run, context)
+    run = stored.state.run.model_copy(update={"stop_reason": ""})
+    again = await _checked(without_marks(report.text), report.sources, stored.state.sources, kept, run, context)
     assert again.audit
     cost = [f"Cost      {calls_line(again.audit)}", *(f"Failed    {one}" for one in again.audit.failures)]
-    return standing, compare_checks(report, again, texts), cost
+    return stored, compare_checks(report, again, texts), cost
 
 
-def _page(standing: Standing, found: Reaudit, cost: Iterable[str]) -> Iterator[str]:
+def _page(stored: StoredRun, found: Reaudit, cost: Iterable[str]) -> Iterator[str]:
     cited = [one for one in found.claims if one.check.passages]
     counts = Counter(one.check.verdict for one in cited)
-    yield f"Run       {standing.thread}"
-    yield f"Question  {standing.question}"
+    yield f"Run       {stored.thread}"
+    yield f"Question  {stored.question}"
     yield (
         f"Checked   {counted(len(cited), 'cited part')}: {counts['supported']} supported, {counts['unsupported']} not, "
         f"{counts['unchecked']} not checked by a model"
@@ -160,16 +162,16 @@ def _page(standing: Standing, found: Reaudit, cost: Iterable[str]) -> Iterator[s
     yield from (f"Fault     {fault}" for fault in found.faults)
     for one in found.claims:
         if one.check.verdict == "unsupported" or one.is_new:
-            yield from _lines(standing, one)
+            yield from _lines(stored, one)
 
 
-def _lines(standing: Standing, one: Rechecked) -> Iterator[str]:
+def _lines(stored: StoredRun, one: Rechecked) -> Iterator[str]:
     """Yield a part that is not supported, or whose verdict has changed, with what its sources say."""
     yield ""
     before = f" (before: {one.before})" if one.is_new else ""
     mark = ", marked" if one.is_marked else ", not marked" if one.check.verdict == "unsupported" else ""
     yield f"{one.check.verdict}{mark}{before}: {clean(one.words)}"
     for passage in one.check.passages:
-        title = standing.state.sources[passage.source].title
+        title = stored.state.sources[passage.source].title
         yield f"  {clean(title)}: {' '.join(clean(passage.quote).split()) or 'no text'}"
         yield from (f"    {clean(reason)}" for reason in passage.reasons)

@@ -185,21 +185,16 @@ def runs(data_dir: Path | None) -> int:
 @cli.command()
 @click.argument("thread")
 @FORMAT
-@click.option("--replay", is_flag=True, help="Tell it again as it was told while it worked.")
-@click.option("--json", "as_json", is_flag=True, help="With --replay: print its packets as JSON lines.")
+@click.option("--json", "as_json", is_flag=True, help="Print its packets as JSON lines, as they were emitted.")
 @DATA_DIR
-def show(thread: str, output_format: Format, replay: bool, as_json: bool, data_dir: Path | None) -> int:
+def show(thread: str, output_format: Format, as_json: bool, data_dir: Path | None) -> int:
     """Show a run: plan, research, report."""
-    if as_json and not replay:
-        raise click.UsageError("--json goes with --replay; the run as data is --format json.")
-    if replay and output_format == "json":
-        raise click.UsageError("--replay has no --format; its packets as JSON lines are --replay --json.")
+    if as_json and output_format == "json":
+        raise click.UsageError("--json prints packets alone; leave out --format, or --json for the run as data.")
     from .progress import PacketLines
-    from .stored import replay_run, show_run
+    from .stored import print_packets, show_run
 
-    if replay:
-        return replay_run(thread, data_dir, PacketLines() if as_json else None)
-    return show_run(thread, output_format, data_dir)
+    return print_packets(thread, data_dir, PacketLines()) if as_json else show_run(thread, output_format, data_dir)
 
 
 @cli.command()

@@ -1,45 +1,36 @@
-"""What the commands that research do, each from its options to its exit code."""
+"""The commands that research, `ask`, `resume` and `demo`, each from its options to its exit code."""
 
 from __future__ import annotations
 
 import sys
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
-from functools import partial
 from pathlib import Path
 from pydoc_data.topics import topics
 from typing import Any
 
 from ..run.conversation import clean
 from ..run.errors import UnknownSetting
-from .begun import whole_name
-from .embed import read_context, thread_id
-from .endings import reported, run_interruptibly, stopped
+from .embed import thread_id
+from .endings import reported, run_interruptibly
 from .export import answer_content, check_format, chosen_format
 from .live_view import progress_view
-from .options import data_folder, settings_of
 from .output import end_lines, report_text
 from .progress import PacketLines, Progress
-from .runs import RunBook, Standing, check_not_empty, open_runs
+from .run_name import RunName, whole_name
+from .runs import RunBook, StoredRun, check_not_empty, open_runs
+from .settings import data_folder, read_context, settings_from_options
 from .stored import read_packets
-from .terminal import Output, RunName, ask, can_ask, check_output, deliver, is_terminal, put_out, say
+from .terminal import Output, ask, can_ask, check_output, deliver, is_terminal, put_out, say
 from .words import DONE, FAILED, WAITING, Strategy
 
 QUESTION = (
     "When is a default parameter value evaluated, what does the global statement do, and how are class variables "
     "shared by instances?"
 )
+"""What `demo` asks."""
 
-
-def write_documents(folder: Path) -> int:
-    """Write each topic of the reference as a text file; returns how many there are."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, text in topics.items():
-        (folder / f"{name}.txt").write_text(text, encoding="utf-8")
-    return len(topics)
-
-
-Step = Callable[[RunBook, Progress], Awaitable[Standing]]
+Step = Callable[[RunBook, Progress], Awaitable[StoredRun]]
 Outlet = Output | PacketLines
 """Where a report goes, with progress beside it; or the packets in place of both."""
 
@@ -54,73 +45,80 @@ def ask_question(
     **options: Any,
 ) -> int:
     """Put a question and print the report."""
-    name = _named(thread, data_dir)
+    name = _new_name(thread, data_dir)
 
     def work() -> int:
-        given = settings_of(**options) | ({"data_dir": data_dir} if data_dir else {})
+        given = settings_from_options(**options) | ({"data_dir": data_dir} if data_dir else {})
         return _start(name, clean(question), given, outlet, strategy)
 
-    return reported(name, work, _lines(outlet))
+    return reported(work, name, _lines(outlet))
 
 
 def resume_run(
     thread: str, *, answer: str, from_last_good: bool, data_dir: Path | None, outlet: Outlet, **options: Any
 ) -> int:
-    """Go on with a run and print the report."""
-    name = _named(whole_name(clean(thread), data_dir), data_dir)
+    """Resume a run and print the report."""
+    name = _new_name(whole_name(clean(thread), data_dir), data_dir)
 
     def work() -> int:
         folder = data_folder(data_dir)
-        go_on = _going_on(name.thread, clean(answer), settings_of(**options))
+        resume = _resumption(name.thread, clean(answer), settings_from_options(**options))
 
-        async def step(book: RunBook, view: Progress) -> Standing:
+        async def step(book: RunBook, view: Progress) -> StoredRun:
             if from_last_good:
                 dropped = await book.database.saver.adrop_unreadable(thread_id(name.thread))
                 say(f"{dropped} stored states of this run could not be read and were dropped.")
-            return await go_on(book, view)
+            return await resume(book, view)
 
         check_not_empty(folder)
         return _research(name, folder, outlet, step)
 
-    return reported(name, work, _lines(outlet))
+    return reported(work, name, _lines(outlet))
 
 
 def run_demo(data_dir: Path | None, output: Output) -> int:
     """Answer a question over the language reference, which is kept so that the citations can be opened."""
-    name = _named(None, data_dir)
+    name = _new_name(None, data_dir)
 
     def work() -> int:
         folder = data_folder(data_dir)
         documents = folder / "demo" / "python-reference"
-        count = write_documents(documents)
-        say(f"Question: {QUESTION}\nDocuments: {count} topics of the Python language reference in {documents}")
+        write_documents(documents)
+        say(f"Question: {QUESTION}\nDocuments: {len(topics)} topics of the Python language reference in {documents}")
         given = {"data_dir": folder, "docs": (documents,), "models": "extractive", "clarify": "off", "engines": ()}
         return _start(name, QUESTION, given, output, "orchestrated")
 
-    return reported(name, work)
+    return reported(work, name)
+
+
+def write_documents(folder: Path) -> None:
+    """Write each topic of the language reference as a text file."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for topic, text in topics.items():
+        (folder / f"{topic}.txt").write_text(text, encoding="utf-8")
 
 
 def _lines(outlet: Outlet) -> PacketLines | None:
     return outlet if isinstance(outlet, PacketLines) else None
 
 
-def _named(thread: str | None, data_dir: Path | None) -> RunName:
+def _new_name(thread: str | None, data_dir: Path | None) -> RunName:
     # An argument that is no valid text holds characters that no database takes.
     return RunName(str(uuid.uuid4()) if thread is None else clean(thread).strip(), data_dir)
 
 
 def _start(name: RunName, question: str, given: dict[str, Any], outlet: Outlet, strategy: Strategy | None) -> int:
-    async def step(book: RunBook, view: Progress) -> Standing:
+    async def step(book: RunBook, view: Progress) -> StoredRun:
         return await book.ask(name.thread, question, given, view, strategy)
 
     # What is wrong in the settings is said before a database is made.
     return _research(name, read_context(given).data_dir, outlet, step)
 
 
-def _going_on(thread: str, answer: str, given: Mapping[str, Any] | None = None) -> Step:
-    async def step(book: RunBook, view: Progress) -> Standing:
+def _resumption(thread: str, answer: str, given: Mapping[str, Any]) -> Step:
+    async def step(book: RunBook, view: Progress) -> StoredRun:
         view.recall((await book.read(thread)).state)
-        return await book.resume(thread, answer, given or {}, view)
+        return await book.resume(thread, answer, given, view)
 
     return step
 
@@ -130,31 +128,35 @@ def _research(name: RunName, data_dir: Path, outlet: Outlet, step: Step) -> int:
     if not name.thread:
         raise UnknownSetting("The name of the run is an empty text (--thread); is a variable not set?")
     if isinstance(outlet, PacketLines):
-        standing = _carry_out(name, data_dir, step, outlet)
-        # A run that was not resumed because it is finished, or waits, has told nothing yet.
+        stored = _carry_out(name, data_dir, step, outlet)
+        # A run that was not resumed because it is finished, or waits, has emitted nothing yet.
         if not outlet.has_stopped:
-            for packet in read_packets(name.thread, data_dir)[1]:
+            for packet in read_packets(name.thread, data_dir):
                 outlet(packet)
-        return _wait(name, standing.asks) if standing.asks else DONE
+        return _wait(name, stored.asks) if stored.asks else DONE
     # What cannot be written is said before the run is paid for.
     check_format(chosen_format(outlet.format, outlet.path))
     check_output(outlet.path)
-    standing = _carry_out(name, data_dir, step)
-    while standing.asks and can_ask() and (answer := ask(standing.asks)):
-        standing = _carry_out(name, data_dir, _going_on(name.thread, answer))
-    if not standing.asks:
-        content = answer_content(standing, outlet.format, outlet.path, name)
-        lines = "\n".join(end_lines(standing))
-        if outlet.path:
-            say(lines)
-        is_delivered = deliver(content, outlet.path)
-        if not outlet.path:
-            # Below a long report, where it is seen.
-            say(lines)
-        return DONE if is_delivered else FAILED
+    stored = _carry_out(name, data_dir, step)
+    while stored.asks and can_ask() and (answer := ask(stored.asks)):
+        stored = _carry_out(name, data_dir, _resumption(name.thread, answer, {}))
+    if not stored.asks:
+        return _deliver(stored, outlet, name)
     if outlet.format == "json":
-        put_out(report_text(standing, "json"))
-    return _wait(name, "" if can_ask() else standing.asks)
+        put_out(report_text(stored, "json"))
+    return _wait(name, "" if can_ask() else stored.asks)
+
+
+def _deliver(stored: StoredRun, output: Output, name: RunName) -> int:
+    content = answer_content(stored, output.format, output.path, name)
+    lines = "\n".join(end_lines(stored))
+    if output.path:
+        say(lines)
+    is_delivered = deliver(content, output.path)
+    if not output.path:
+        # Below a long report, where it is seen.
+        say(lines)
+    return DONE if is_delivered else FAILED
 
 
 def _wait(name: RunName, question: str) -> int:
@@ -164,10 +166,10 @@ def _wait(name: RunName, question: str) -> int:
     return WAITING
 
 
-def _carry_out(name: RunName, data_dir: Path, step: Step, lines: PacketLines | None = None) -> Standing:
-    async def work() -> Standing:
+def _carry_out(name: RunName, data_dir: Path, step: Step, lines: PacketLines | None = None) -> StoredRun:
+    async def work() -> StoredRun:
         async with open_runs(data_dir) as book:
             with lines or progress_view(f"Run {name.thread}", is_terminal(sys.stderr)) as view:
                 return await step(book, view)
 
-    return run_interruptibly(work(), partial(stopped, name))
+    return run_interruptibly(work(), name)

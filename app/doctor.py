@@ -33,11 +33,10 @@ from ..tools.engines.engine import EngineFailed
 from ..tools.engines.tavily import Tavily
 from ..tools.offer import check_tools
 from ..writing.language import check_language
-from .embed import read_context
 from .endings import reports_errors, run_interruptibly
-from .options import settings_of
 from .progress import describe
 from .runs import has_runs
+from .settings import read_context, settings_from_options
 from .stream import read_packet
 from .terminal import put_out, say
 from .words import DONE, REFUSED, counted
@@ -78,7 +77,7 @@ EVERY, MOST_LINES = 100, 100
 @reports_errors
 def examine(*, is_trial: bool, **options: Any) -> int:
     """Print what was found; returns the exit code."""
-    context = read_context(settings_of(**options))
+    context = read_context(settings_from_options(**options))
     found = diagnose(context)
     if is_trial and not any(one.stops_runs for one in found):
         say("trying it out ...")

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import atexit
-import contextvars
-import os
-import queue
-import re
-import threading
 import uuid
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Generator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Generator, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, nullcontext
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, cast
 
 from langchain_core.messages import HumanMessage
 from langchain_core.runnables.config import RunnableConfig, merge_configs
@@ -23,123 +18,25 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
-from pydantic import BaseModel, ValidationError
-from pydantic_core import ErrorDetails
-from pydantic_settings import SettingsError
+from pydantic import BaseModel
 from typing_extensions import Unpack
 
 from ..graph.orchestrated import build_orchestrated_graph
 from ..graph.planned import build_planned_graph
 from ..records.report import Report
 from ..records.sources import Source
-from ..run.context import ROLES, Context, Settings
-from ..run.errors import SyncOnlySaver, UnknownSetting
+from ..run.context import Settings
+from ..run.errors import SyncOnlySaver
 from ..run.events.log import flush
-from ..run.limits import ENVIRONMENT_PREFIX, Limits
 from ..run.store.database import Database, open_database
 from ..run.store.lease import TOKEN, Lease
 from ..run.store.serializer import code_version, with_strict_serializer
-from .words import GRAPHS, MARK, Strategy, check_strategy, nearest
+from .loops import aiterate, background_loop, hand_over, iterate, wait_for
+from .settings import read_context
+from .words import GRAPHS, MARK, Strategy, check_strategy
 
-Value = TypeVar("Value")
-Put = Callable[[tuple[Any, BaseException | None, bool]], object]
-
-CANCEL_SECONDS = 2.0
-"""Seconds to wait for a run to stop when its stream is left early."""
-
-
-@cache
-def background_loop() -> asyncio.AbstractEventLoop:
-    """The loop, which runs; started when it is first needed."""
-    loop, is_running = asyncio.new_event_loop(), threading.Event()
-    loop.call_soon(is_running.set)
-    threading.Thread(target=loop.run_forever, name="deep-research", daemon=True).start()
-    # A loop whose thread has not had its turn yet looks like one that has ended.
-    is_running.wait()
-    return loop
-
-
-def wait_for(coroutine: Coroutine[Any, Any, Value], loop: asyncio.AbstractEventLoop) -> Value:
-    """Run a coroutine on another thread's loop and wait for its result; an interruption cancels it."""
-    future = asyncio.run_coroutine_threadsafe(coroutine, loop)
-    try:
-        return future.result()
-    except BaseException:  # Ctrl-C as well has to stop what runs on the other thread
-        future.cancel()
-        raise
-
-
-async def hand_over(coroutine: Coroutine[Any, Any, Value], loop: asyncio.AbstractEventLoop) -> Value:
-    """Await a coroutine that has to run on another thread's loop."""
-    return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(coroutine, loop))
-
-
-def iterate(make: Callable[[], AsyncIterator[Value]], loop: asyncio.AbstractEventLoop) -> Iterator[Value]:
-    """Iterate over what another thread's loop produces; leaving early cancels it."""
-    items: queue.SimpleQueue[tuple[Any, BaseException | None, bool]] = queue.SimpleQueue()
-    stop = _start(make, items.put, loop)
-    try:
-        while True:
-            value, error, is_last = items.get()
-            if error:
-                raise error
-            if is_last:
-                return
-            yield value
-    finally:
-        stop()
-
-
-async def aiterate(make: Callable[[], AsyncIterator[Value]], loop: asyncio.AbstractEventLoop) -> AsyncIterator[Value]:
-    """Iterate asynchronously over what another thread's loop produces; leaving early cancels it."""
-    items: asyncio.Queue[tuple[Any, BaseException | None, bool]] = asyncio.Queue()
-    here = asyncio.get_running_loop()
-    stop = _start(make, lambda item: here.call_soon_threadsafe(items.put_nowait, item), loop)
-    try:
-        while True:
-            value, error, is_last = await items.get()
-            if error:
-                raise error
-            if is_last:
-                return
-            yield value
-    finally:
-        await asyncio.to_thread(stop)
-
-
-def _start(make: Callable[[], AsyncIterator[Value]], put: Put, loop: asyncio.AbstractEventLoop) -> Callable[[], object]:
-    ended = threading.Event()
-    tasks: list[asyncio.Task[None]] = []
-    context = contextvars.copy_context()
-
-    async def pump() -> None:
-        try:
-            async for value in make():
-                put((value, None, False))
-            put((None, None, True))
-        except BaseException as error:  # noqa: BLE001 - whatever ends the stream is raised where it is read
-            put((None, error, True))
-        finally:
-            ended.set()
-
-    loop.call_soon_threadsafe(lambda: tasks.append(loop.create_task(pump(), context=context)))
-
-    def stop() -> object:
-        loop.call_soon_threadsafe(lambda: [task.cancel() for task in tasks])
-        return ended.wait(CANCEL_SECONDS)
-
-    return stop
-
-
-Kind = TypeVar("Kind", bound=BaseModel)
 RECURSION_LIMIT = 500
 """Supersteps of a run; several times what the default limits allow."""
-
-EXAMPLES = {
-    "limits": '{"max_cycles": 4}',
-    "prices": '{"NAME": [0.25, 2.0]}',
-}
-"""How the settings look in the environment that are JSON there."""
 
 
 class LeasedGraph(CompiledStateGraph[Any, Any, Any, Any]):
@@ -164,7 +61,7 @@ class LeasedGraph(CompiledStateGraph[Any, Any, Any, Any]):
             return await super().abulk_update_state(config, *args, **settings)
 
     def get_context_jsonschema(self) -> dict[str, Any] | None:
-        """The JSON schema of the settings, made once: the server asks for it at each run."""
+        """Return the JSON schema of the settings, made once: the server asks for it at each run."""
         kind = self.context_schema
         return _json_schema(kind) if kind else None  # type: ignore[arg-type]  # mypy doubts that classes can be hashed
 
@@ -212,20 +109,20 @@ class ResearchGraph(LeasedGraph):
         return await self._at_home(super().ainvoke(*args, **_checked(settings)))
 
     def get_state(self, *args: Any, **settings: Any) -> Any:
-        """The state of a thread, as LangGraph's `get_state`."""
+        """Return the state of a thread, as LangGraph's `get_state`."""
         loop = self._loop()
         return wait_for(super().aget_state(*args, **settings), loop)
 
     async def aget_state(self, *args: Any, **settings: Any) -> Any:
-        """The state of a thread, as LangGraph's `aget_state`."""
+        """Return the state of a thread, as LangGraph's `aget_state`."""
         return await self._at_home(super().aget_state(*args, **settings))
 
     def get_state_history(self, *args: Any, **settings: Any) -> Iterator[Any]:
-        """The states of a thread, the latest first, as LangGraph's `get_state_history`."""
+        """Yield the states of a thread, the latest first, as LangGraph's `get_state_history`."""
         yield from iterate(lambda: super(ResearchGraph, self).aget_state_history(*args, **settings), self._loop())
 
     async def aget_state_history(self, *args: Any, **settings: Any) -> AsyncGenerator[Any, None]:
-        """The states of a thread, the latest first, as LangGraph's `aget_state_history`."""
+        """Yield the states of a thread, the latest first, as LangGraph's `aget_state_history`."""
         home = self._home()
         states = (
             super().aget_state_history(*args, **settings)
@@ -254,7 +151,7 @@ class ResearchGraph(LeasedGraph):
         return await self._at_home(super().aupdate_state(*args, **settings))
 
     def _home(self) -> asyncio.AbstractEventLoop | None:
-        """The loop that a call has to be handed over to; none if it can stay where it is."""
+        """Return the loop that a call has to be handed over to; none if it can stay where it is."""
         loop = getattr(self.checkpointer, "loop", None)
         return None if loop is None or loop is asyncio.get_running_loop() else loop
 
@@ -278,7 +175,7 @@ def build_graph(
     checkpointer: BaseCheckpointSaver[Any] | str | Path | None = None,
     store: BaseStore | None = None,
 ) -> ResearchGraph:
-    """The compiled research graph of a strategy.
+    """Return the compiled research graph of a strategy.
 
     `checkpointer` is an async LangGraph saver, or the path of an SQLite file, which is made if it is missing and keeps
     checkpoints and page texts. Without one a run cannot pause to ask; it states its assumptions instead. Without
@@ -301,7 +198,7 @@ def build_graph(
 
 
 def compile_graph(strategy: Strategy, **settings: Any) -> CompiledStateGraph[Any, Any, Any, Any]:
-    """The graph of a strategy under its name, whose checkpoints say by which strategy they were made.
+    """Return the graph of a strategy under its name, whose checkpoints say by which strategy they were made.
 
     `settings` are those of LangGraph's `compile`.
     """
@@ -318,12 +215,12 @@ def _json_schema(settings: type[BaseModel]) -> dict[str, Any]:
 
 
 def thread_config(name: str) -> dict[str, Any]:
-    """The config that names a thread; a name that is no UUID becomes one."""
+    """Return the config that names a thread; a name that is no UUID becomes one."""
     return {"configurable": {"thread_id": thread_id(name)}}
 
 
 def thread_id(name: str) -> str:
-    """The id of the thread with this name: the same for the same name."""
+    """Return the id of the thread with this name: the same for the same name."""
     try:
         return str(uuid.UUID(name))
     except ValueError:
@@ -339,7 +236,7 @@ def _running_loop() -> asyncio.AbstractEventLoop | None:
 
 @cache
 def _opened(path: Path) -> Database:
-    """The file, opened once a process and closed at its end: a graph has no end of its own."""
+    """Return the database of a file, opened once a process and closed at its end: a graph has no end of its own."""
     resources, loop = AsyncExitStack(), background_loop()
     database = wait_for(resources.enter_async_context(open_database(path)), loop)
     atexit.register(lambda: wait_for(resources.aclose(), loop))
@@ -360,51 +257,6 @@ def _checked(settings: dict[str, Any]) -> dict[str, Any]:
     if isinstance(given, dict):
         return {**settings, "context": read_context(given)}
     return settings
-
-
-def read_context(given: Mapping[str, Any]) -> Context:
-    """The settings from a dict; raises `UnknownSetting` in one line for a name or value that is not known."""
-    return read_settings(Context, given)
-
-
-def read_settings(kind: type[Kind], given: Mapping[str, Any]) -> Kind:
-    """Settings of this kind from a dict; raises `UnknownSetting` in one line for a name or value that is not known."""
-    try:
-        return kind(**given)
-    except ValidationError as error:
-        # The branches of a union each complain.
-        faults = dict.fromkeys(map(_in_words, error.errors()))
-        raise UnknownSetting(f"Wrong settings: {'; '.join(faults)}.") from error
-    except SettingsError as error:
-        # Its message is the only place that names the field.
-        field = str(error).split('"')[1]
-        raise UnknownSetting(
-            f"Wrong settings: {_variable(field)}: this is no JSON, as {EXAMPLES[field]} is."
-        ) from error
-
-
-def _in_words(fault: ErrorDetails) -> str:
-    """One fault of the settings, without pydantic's layout; a value from the environment is named by its variable."""
-    *above, name = map(str, fault["loc"])
-    is_limit = above == ["limits"]
-    if fault["type"] == "extra_forbidden":
-        if is_limit:
-            return (
-                f"{name}: there is no such limit{nearest(name, Limits.model_fields)}; `deep-research limits` lists all"
-            )
-        return f"{name}: there is no such setting"
-    if fault["loc"][0] == "models":
-        return f"models: give a name such as 'openai:NAME', or by role, of {', '.join(ROLES)}"
-    # A fault of one of several words bears the place of the word.
-    field = above[0] if above and not is_limit else name
-    value = os.environ.get(_variable(field), "")
-    is_from_environment = bool(value) and fault["input"] in (value, *re.split(r"[\s,]+", value))
-    place = _variable(field) if is_from_environment else f"limit {name}" if is_limit else ".".join([*above, name])
-    return f"{place}: {fault['msg'].removeprefix('Value error, ')} (given: {fault['input']!r})"
-
-
-def _variable(name: str) -> str:
-    return f"{ENVIRONMENT_PREFIX}{name.upper()}"
 
 
 class Answer(NamedTuple):

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar
 from ..run.context import Context
 from ..run.errors import DeepResearchError, StateUnreadable, ThreadBusy, UserMistake
 from ..run.limits import ENVIRONMENT_PREFIX, Limits
-from .terminal import ReaderGone, RunName, complain, is_terminal, say
+from .run_name import RunName
+from .terminal import ReaderGone, complain, is_terminal, say
 from .users import ServerSettings
 from .words import BUSY, FAILED, INTERRUPTED, NOTHING_BEGAN, REFUSED, VARIABLE, nearest
 
@@ -34,12 +35,12 @@ def reports_errors(command: Callable[Parameters, int]) -> Callable[Parameters, i
 
     @wraps(command)
     def carried_out(*arguments: Parameters.args, **options: Parameters.kwargs) -> int:
-        return reported(NO_RUN, lambda: command(*arguments, **options))
+        return reported(lambda: command(*arguments, **options))
 
     return carried_out
 
 
-def reported(name: RunName, work: Callable[[], int], lines: PacketLines | None = None) -> int:
+def reported(work: Callable[[], int], name: RunName = NO_RUN, lines: PacketLines | None = None) -> int:
     """Carry out a command; what stops it becomes one line and an exit code, and the last of the packets."""
     if unknown := _unknown_variables():
         say(f"Warning: {unknown}.")
@@ -48,7 +49,7 @@ def reported(name: RunName, work: Callable[[], int], lines: PacketLines | None =
     except ReaderGone:
         return INTERRUPTED
     except KeyboardInterrupt:
-        code, words = INTERRUPTED, stopped(name)
+        code, words = INTERRUPTED, _last_words(name)
     except UserMistake as error:
         is_kept = KEPT in getattr(error, "__notes__", ())
         code, words = (FAILED, f"{error}{_go_on(name)}") if is_kept else (REFUSED, str(error))
@@ -70,19 +71,14 @@ def reported(name: RunName, work: Callable[[], int], lines: PacketLines | None =
     return code
 
 
-def stopped(name: RunName) -> str:
+def _last_words(name: RunName) -> str:
     """Return the last words of a command that the user stopped."""
     way_on = _go_on(name)
     return f"Stopped.{way_on}" if way_on or not name.thread else NOTHING_BEGAN
 
 
 def _go_on(name: RunName) -> str:
-    if not name.thread:
-        return ""
-    # A command that is about no run needs nothing of what runs need.
-    from .begun import has_begun
-
-    return f" The run is kept; go on: {name.command('resume')}" if has_begun(name) else ""
+    return f" The run is kept; go on: {name.command('resume')}" if name.thread and name.is_stored() else ""
 
 
 def _unknown_variables() -> str:
@@ -106,14 +102,14 @@ STOPPING = (signal.SIGINT, signal.SIGTERM)
 SHOW_CURSOR = "\x1b[?25h"
 
 
-def run_interruptibly(work: Coroutine[Any, Any, Value], last_words: Callable[[], str] = lambda: NOTHING_BEGAN) -> Value:
+def run_interruptibly(work: Coroutine[Any, Any, Value], name: RunName = NO_RUN) -> Value:
     """Run a coroutine on a loop of its own; Ctrl-C or SIGTERM cancels it and raises `KeyboardInterrupt`.
 
     What does not stop by itself, such as a parser at work in a thread, is given up after `STOP_SECONDS` or a second
-    signal: the process ends with `last_words`, which are asked for then.
+    signal: the process ends then, and says how the run of this name is resumed.
     """
     before, is_stopped = {each: signal.getsignal(each) for each in STOPPING}, threading.Event()
-    clock = threading.Timer(STOP_SECONDS, _end, (last_words,))
+    clock = threading.Timer(STOP_SECONDS, _end, (name,))
     clock.daemon = True
 
     async def main() -> Value:
@@ -122,7 +118,7 @@ def run_interruptibly(work: Coroutine[Any, Any, Value], last_words: Callable[[],
 
         def stop(*_: object) -> None:
             if is_stopped.is_set():
-                _end(last_words)
+                _end(name)
             is_stopped.set()
             clock.start()
             loop.call_soon_threadsafe(task.cancel)
@@ -144,10 +140,10 @@ def run_interruptibly(work: Coroutine[Any, Any, Value], last_words: Callable[[],
             signal.signal(each, before[each])
 
 
-def _end(last_words: Callable[[], str]) -> NoReturn:
+def _end(name: RunName) -> NoReturn:
     # Neither streams nor locks can be relied on here: the main thread may be in the middle of using them.
     cursor = SHOW_CURSOR if is_terminal(sys.stderr) else ""
     try:
-        os.write(2, f"{cursor}\n{last_words()}\n".encode(errors="replace"))
+        os.write(2, f"{cursor}\n{_last_words(name)}\n".encode(errors="replace"))
     finally:
         os._exit(INTERRUPTED)

@@ -8,8 +8,9 @@ from ..run.errors import UserMistake
 from .exports.bibliography import bibtex, csl_json
 from .exports.finished import finished_report
 from .output import report_text, run_json
-from .runs import Standing
-from .terminal import OutputUnusable, RunName
+from .run_name import RunName
+from .runs import StoredRun
+from .terminal import OutputUnusable
 from .words import ExportFormat, Format, counted
 
 _SUFFIXES: dict[str, ExportFormat] = {
@@ -55,52 +56,52 @@ def check_format(export_format: ExportFormat) -> None:
         check_pdf()
 
 
-def export_content(standing: Standing, export_format: ExportFormat, name: RunName) -> str | bytes:
+def export_content(stored: StoredRun, export_format: ExportFormat, name: RunName) -> str | bytes:
     """Return the report in a format, or the whole run as JSON; raises `NoReportYet`, or `ExtraMissing`."""
-    if standing.state.report is None:
-        raise no_report_yet(standing, name)
+    if stored.state.report is None:
+        raise no_report_yet(stored, name)
     # What writes a page or a document takes long to import, and other formats do without it.
     match export_format:
         case "md":
-            return report_text(standing, "md")
+            return report_text(stored, "md")
         case "json":
-            return run_json(standing)
+            return run_json(stored)
         case "bibtex":
-            return bibtex(finished_report(standing).cited)
+            return bibtex(finished_report(stored).cited)
         case "csl-json":
-            return csl_json(finished_report(standing).cited)
+            return csl_json(finished_report(stored).cited)
         case "docx":
             from .exports.word import report_docx
 
-            return report_docx(finished_report(standing))
+            return report_docx(finished_report(stored))
         case "pdf":
             from .exports.page import report_pdf
 
-            return report_pdf(finished_report(standing))
+            return report_pdf(finished_report(stored))
         case "html":
             from .exports.page import report_page
 
-            return report_page(finished_report(standing))
+            return report_page(finished_report(stored))
 
 
-def answer_content(standing: Standing, wanted: Format | None, path: Path | None, name: RunName) -> str | bytes:
+def answer_content(stored: StoredRun, wanted: Format | None, path: Path | None, name: RunName) -> str | bytes:
     """Return the report for who has asked: in the wanted format, else as `export` would write the file."""
     if wanted or path is None:
-        return report_text(standing, wanted or "md")
-    return export_content(standing, chosen_format(None, path), name)
+        return report_text(stored, wanted or "md")
+    return export_content(stored, chosen_format(None, path), name)
 
 
-def no_report_yet(standing: Standing, name: RunName) -> NoReportYet:
+def no_report_yet(stored: StoredRun, name: RunName) -> NoReportYet:
     """Return the error for a run without a report, with how far it is and how it is resumed."""
-    answer = " --answer TEXT" if standing.asks else ""
+    answer = " --answer TEXT" if stored.asks else ""
     return NoReportYet(
-        f"The run {name.thread!r} has no report yet: {_how_far(standing)}. Go on: {name.command('resume')}{answer}"
+        f"The run {name.thread!r} has no report yet: {_how_far(stored)}. Go on: {name.command('resume')}{answer}"
     )
 
 
-def _how_far(standing: Standing) -> str:
-    state = standing.state
-    if standing.asks:
+def _how_far(stored: StoredRun) -> str:
+    state = stored.state
+    if stored.asks:
         return "it waits for an answer"
     if state.steps:
         return f"it was stopped after its plan, with {counted(sum(step.is_over for step in state.steps), 'step')} done"

@@ -40,7 +40,7 @@ class Guard:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or answer it by the reason why not."""
+        """Pass a request on, or refuse it with the reason."""
         # The server's own calls come by a path that no request can have.
         if scope["type"] not in ("http", "websocket") or scope.get("root_path", "").startswith("/noauth"):
             return await self._app(scope, receive, send)
@@ -58,7 +58,7 @@ class Guard:
 
 
 def _refused(scope: Scope, headers: Headers) -> tuple[int, str] | None:
-    """The status and the reason with which a request is refused for its head; none if it is not."""
+    """Return status and reason if a request is refused for its head; else none."""
     settings, host, origin = server_settings(), headers.get("host", ""), headers.get("origin")
     name = urlsplit(f"//{host}").hostname or ""
     if name not in LOOPBACK and name not in settings.hosts and host not in settings.hosts:
@@ -105,7 +105,7 @@ def _names(body: bytes, key: str) -> bool:
 
 
 async def _body(receive: Receive) -> bytes | None:
-    """The body of a request; none if it is too long."""
+    """Return the body of a request; none if it is too long."""
     parts, length = list[bytes](), 0
     while True:
         message = await receive()
@@ -119,7 +119,7 @@ async def _body(receive: Receive) -> bytes | None:
 
 
 def _once(body: bytes, receive: Receive) -> Receive:
-    """Hand the body on in one piece, and then what the connection says."""
+    """Return what receives the body in one piece, and then what the connection sends."""
     is_sent = False
 
     async def replay() -> Message:

@@ -21,24 +21,24 @@ from ..records.sources import Source
 from ..run.conversation import clean, clean_nested
 from ..run.spending import dollars, total
 from ..state import ResearchState
-from .runs import Standing
-from .terminal import RunName
+from .run_name import RunName
+from .runs import StoredRun
 from .words import Format, counted, in_words
 
 _NOT_BEGUN = StepOutcome(step="")
 """What a step came to that has not begun."""
 
 
-def report_text(standing: Standing, output_format: Format) -> str:
+def report_text(stored: StoredRun, output_format: Format) -> str:
     """Return the report as it was given to the user, or as data."""
     if output_format == "json":
-        return _json(_report_data(standing))
-    return clean(standing.state.messages[-1].text) if standing.state.report else ""
+        return _json(_report_data(stored))
+    return clean(stored.state.messages[-1].text) if stored.state.report else ""
 
 
-def run_json(standing: Standing) -> str:
+def run_json(stored: StoredRun) -> str:
     """Return one run as data: that of the report, with the plan, its steps, and what each researcher did."""
-    state = standing.state
+    state = stored.state
     research = [
         {
             **finding.model_dump(include={"cycle", "position", "task", "ended", "reason", "seconds"}),
@@ -50,30 +50,30 @@ def run_json(standing: Standing) -> str:
     ]
     observed = _observed(state)
     planned = {
-        "strategy": standing.strategy,
+        "strategy": stored.strategy,
         "plan": list(state.plan.steps) if state.plan else [],
         "steps": [_step_data(step, state.outcomes.get(step.id, _NOT_BEGUN)) for step in state.steps],
         "gaps": [{"question": gap.text, "relevance": gap.score, "step": gap.step} for gap in open_gaps(observed)],
         "contradictions": _contradictions(state, observed),
     }
     return _json(
-        {**_report_data(standing), **clean_nested(planned), "research": research, **clean_nested(_audit_data(state))}
+        {**_report_data(stored), **clean_nested(planned), "research": research, **clean_nested(_audit_data(state))}
     )
 
 
-def run_line(standing: Standing) -> str:
+def run_line(stored: StoredRun) -> str:
     """Return one run in one line."""
-    name = f"[{standing.name}] " if standing.name else ""
-    words = " ".join(clean(name + standing.question).split())
-    status = "running in another process" if standing.runner else standing.status
-    changed = datetime.fromisoformat(standing.changed).astimezone() if standing.changed else None
-    return f"{standing.thread}  {f'{changed:%Y-%m-%d %H:%M}' if changed else ' ' * 16}  {status:20} {words[:80]}"
+    name = f"[{stored.name}] " if stored.name else ""
+    words = " ".join(clean(name + stored.question).split())
+    status = "running in another process" if stored.runner else stored.status
+    changed = datetime.fromisoformat(stored.changed).astimezone() if stored.changed else None
+    return f"{stored.thread}  {f'{changed:%Y-%m-%d %H:%M}' if changed else ' ' * 16}  {status:20} {words[:80]}"
 
 
-def run_page(standing: Standing, name: RunName) -> str:
+def run_page(stored: StoredRun, name: RunName) -> str:
     """Return one run with its plan, its research and its report; `name` is how it is resumed."""
-    state = standing.state
-    lines = _head(standing, name)
+    state = stored.state
+    lines = _head(stored, name)
     # Typed steps are the plan, and say more.
     if state.plan and not state.steps:
         lines += ["", "Plan", *(f"  {number}. {step}" for number, step in enumerate(state.plan.steps, 1))]
@@ -85,14 +85,14 @@ def run_page(standing: Standing, name: RunName) -> str:
         lines += ["", "Research", *(line for finding in findings for line in _finding_lines(state, finding))]
     if state.report and state.report.audit:
         lines += ["", "Audit", *(f"  {line}" for line in _audit_lines(state.report.audit))]
-    if standing.asks:
-        lines += ["", "It asks", *(f"  {line}" for line in standing.asks.splitlines())]
-    return clean("\n".join([*lines, "", report_text(standing, "md")]).rstrip())
+    if stored.asks:
+        lines += ["", "It asks", *(f"  {line}" for line in stored.asks.splitlines())]
+    return clean("\n".join([*lines, "", report_text(stored, "md")]).rstrip())
 
 
-def end_lines(standing: Standing) -> list[str]:
+def end_lines(stored: StoredRun) -> list[str]:
     """Return what a finished run came to: its sources, marks and gaps, and what all of it took."""
-    state, run, report = standing.state, standing.state.run, standing.state.report
+    state, run, report = stored.state, stored.state.run, stored.state.report
     if run is None or report is None:
         return []
     read = sum(bool(source.content_hash) for source in state.sources.values())
@@ -115,18 +115,18 @@ def _json(data: dict[str, Any]) -> str:
     return json.dumps(data, ensure_ascii=False, indent=2)
 
 
-def _report_data(standing: Standing) -> dict[str, Any]:
+def _report_data(stored: StoredRun) -> dict[str, Any]:
     """Return the report, its sources, and how the run stands."""
-    state = standing.state
+    state = stored.state
     run, report = state.run, state.report
     sources = [state.sources[key] for key in report.sources] if report else []
     return {
-        "thread": standing.thread,
-        "name": standing.name,
-        "question": clean(standing.question),
-        "status": standing.status,
-        "failure": standing.failure,
-        "asks": clean(standing.asks),
+        "thread": stored.thread,
+        "name": stored.name,
+        "question": clean(stored.question),
+        "status": stored.status,
+        "failure": stored.failure,
+        "asks": clean(stored.asks),
         "report": clean(report.text) if report else "",
         "sources": [{"n": number, **_source_data(source)} for number, source in enumerate(sources, 1)],
         "assumptions": run.assumptions if run else (),
@@ -193,18 +193,18 @@ def _audit_data(state: ResearchState) -> dict[str, Any]:
     return {"audit": report.audit.model_dump(mode="json"), "claims": claims}
 
 
-def _head(standing: Standing, name: RunName) -> list[str]:
+def _head(stored: StoredRun, name: RunName) -> list[str]:
     """Return how the run stands."""
-    state, run = standing.state, standing.state.run
-    reason = f"in {standing.runner}" if standing.runner else standing.failure or (run.stop_reason if run else "")
+    state, run = stored.state, stored.state.run
+    reason = f"in {stored.runner}" if stored.runner else stored.failure or (run.stop_reason if run else "")
     lines = [
-        f"Run       {standing.thread}" + (f" [{standing.name}]" if standing.name else ""),
-        *([] if standing.strategy == "orchestrated" else [f"Strategy  {standing.strategy}"]),
-        f"Question  {standing.question}",
-        f"Status    {standing.status}" + (f": {reason}" if reason else ""),
+        f"Run       {stored.thread}" + (f" [{stored.name}]" if stored.name else ""),
+        *([] if stored.strategy == "orchestrated" else [f"Strategy  {stored.strategy}"]),
+        f"Question  {stored.question}",
+        f"Status    {stored.status}" + (f": {reason}" if reason else ""),
     ]
-    if standing.asks or (standing.is_unfinished and not standing.runner):
-        lines.append(f"Go on     {name.command('resume')}{' --answer TEXT' if standing.asks else ''}")
+    if stored.asks or (stored.is_unfinished and not stored.runner):
+        lines.append(f"Go on     {name.command('resume')}{' --answer TEXT' if stored.asks else ''}")
     if run:
         lines.append(f"Time      {run.active_seconds:.1f} s at work, started {run.date}, version {run.version}")
     return [*lines, f"Spent     {_spent(state)}"]

@@ -33,29 +33,29 @@ from ..state import ResearchState
 from ..tools.offer import check_tools
 from ..writing.basis import source_texts
 from ..writing.language import check_language
-from .embed import ResearchGraph, build_graph, read_context, thread_config, thread_id
+from .embed import ResearchGraph, build_graph, thread_config, thread_id
 from .endings import KEPT
 from .progress import Progress
-from .replay import replay
-from .stream import apackets
+from .settings import read_context
+from .stream import apackets, replay
 from .words import Strategy, default_strategy, strategy_of
 
 KEY = "settings"
 """Key in the store, beside the page texts of the thread."""
 
 
-class Kept(NamedTuple):
-    """Notes on one thread; they are deleted and copied with it."""
+class Notes(NamedTuple):
+    """Notes on one thread in the store; they are deleted and copied with it."""
 
     store: BaseStore
     thread: str
 
     async def read(self) -> dict[str, str]:
-        """The notes: `name`, `json` (the settings) and `failure`, as far as there are any."""
+        """Return the notes: `name`, `json` (the settings) and `failure`, as far as there are any."""
         return note_value(await self.store.aget(page_namespace(thread_id(self.thread)), KEY)) or {}
 
     async def choices(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """What is given, and where nothing is, what was given for the thread before, if it is a setting still."""
+        """Return what is given, and for the rest what was given for the thread before, if it is a setting still."""
         kept = _known(json.loads((await self.read()).get("json", "{}")), Context)
         limits = _known(kept.get("limits", {}), Limits)
         return {**kept, **given, "limits": {**limits, **given.get("limits", {})}}
@@ -87,8 +87,8 @@ def _known(kept: Mapping[str, Any], settings: type[BaseModel]) -> dict[str, Any]
     return {name: value for name, value in kept.items() if name in settings.model_fields}
 
 
-class Standing(NamedTuple):
-    """How a run stands."""
+class StoredRun(NamedTuple):
+    """A stored run and how it stands."""
 
     thread: str
     """Its id."""
@@ -110,7 +110,7 @@ class Standing(NamedTuple):
 
     @property
     def status(self) -> str:
-        """Where the run stands, in a word; one that is unfinished, asks nothing and has not failed was stopped."""
+        """How the run stands, in a word; one that is unfinished, asks nothing and has not failed was stopped."""
         if self.runner:
             return "running"
         if self.asks:
@@ -121,7 +121,7 @@ class Standing(NamedTuple):
 
     @property
     def question(self) -> str:
-        """The question, also of a run that was stopped before it began; empty if it was before it was taken in."""
+        """The question, also of a run that was stopped before it began; empty if not even that was stored."""
         run, messages = self.state.run, self.state.messages
         return run.question if run else "".join(message.text for message in messages[-1:])
 
@@ -136,14 +136,14 @@ class RunBook(NamedTuple):
 
     async def ask(
         self, thread: str, words: str, given: Mapping[str, Any], view: Progress, strategy: Strategy | None = None
-    ) -> Standing:
-        """Put a question, a follow-up, an answer or a word on the way to a thread; raises `ThreadBusy`.
+    ) -> StoredRun:
+        """Put a question, a follow-up, an answer or a hint to a thread; raises `ThreadBusy`.
 
         The thread's earlier settings hold where none is given, but for `clarify`, which is of one question. A new
         thread begins by the strategy, if none is given by that of the environment; a known one goes on by its own, and
         is not asked by another. A call that is refused leaves no trace of a new thread.
         """
-        # What words mean depends on how the thread stands, which nobody may change once it was read.
+        # What a text means depends on how the thread stands, which nobody may change once it was read.
         async with self.database.saver.leases.hold(thread_id(thread)) as lease:
             begun_by = await self._begun_by(thread)
             if begun_by and strategy not in (None, begun_by):
@@ -153,7 +153,7 @@ class RunBook(NamedTuple):
                 )
             graph = self.graph(begun_by or strategy or default_strategy())
             snapshot = await _snapshot(graph, thread)
-            choices = await self._kept(thread).choices(given)
+            choices = await self._notes(thread).choices(given)
             if "clarify" not in given and not _is_unfinished(snapshot):
                 # Who did not want to be asked about one question may want to about the next.
                 choices.pop("clarify", None)
@@ -163,7 +163,7 @@ class RunBook(NamedTuple):
             if not snapshot.values:
                 await asyncio.to_thread(list, open_roots(context))
             notices = (*check_models(ROLES, context), *await asyncio.to_thread(check_language, context.language))
-            await self._kept(thread).remember(choices, context)
+            await self._notes(thread).remember(choices, context)
             # In a thread, for it may wait a moment and has a loop of its own.
             context = context.model_copy(update={"notices": await asyncio.to_thread(local_offers, context)})
             view.begin((*notices, *context.notices))
@@ -174,35 +174,35 @@ class RunBook(NamedTuple):
                     await self.database.saver.adelete_thread(thread_id(thread))
                 raise
 
-    async def packets(self, standing: Standing) -> list[AnyPacket]:
-        """The packets of a run's latest question, as they were emitted."""
-        return await replay(self.database.store, thread_id(standing.thread), standing.state)
+    async def packets(self, stored: StoredRun) -> list[AnyPacket]:
+        """Return the packets of a run's latest question, as they were emitted."""
+        return await replay(self.database.store, thread_id(stored.thread), stored.state)
 
-    async def resume(self, thread: str, answer: str, given: Mapping[str, Any], view: Progress) -> Standing:
-        """Go on with a run that was stopped, or answer one that waits; a finished one is only read.
+    async def resume(self, thread: str, answer: str, given: Mapping[str, Any], view: Progress) -> StoredRun:
+        """Resume a run that was stopped, or answer one that waits; a finished one is only read.
 
         What is given holds from now on; else the thread's earlier settings do. Raises `ThreadBusy`.
         """
         async with self.database.saver.leases.hold(thread_id(thread)) as lease:
-            standing = await self.read(thread)
-            choices = await self._kept(thread).choices(given)
+            stored = await self.read(thread)
+            choices = await self._notes(thread).choices(given)
             context = self._context(choices)
-            # Where nothing is given, they were told when the run began.
+            # Where nothing is given, they were shown when the run began.
             notices = check_models(ROLES, context) if given else ()
-            if answer and not standing.asks:
+            if answer and not stored.asks:
                 raise UnknownSetting(f"The run {thread!r} asks nothing: leave out --answer.")
             if answer:
                 check_question([HumanMessage(answer)], context.limits.question_characters)
             if given:
-                await self._kept(thread).remember(choices, context)
-            if not answer and (standing.asks or not standing.is_unfinished):
-                return standing
+                await self._notes(thread).remember(choices, context)
+            if not answer and (stored.asks or not stored.is_unfinished):
+                return stored
             view.begin(notices)
-            graph = self.graph(standing.strategy)
+            graph = self.graph(stored.strategy)
             return await self._run(graph, lease, thread, Command(resume=answer) if answer else None, context, view)
 
-    async def read(self, thread: str) -> Standing:
-        """How a thread stands; raises `UnknownThread` if there is none of this name."""
+    async def read(self, thread: str) -> StoredRun:
+        """Return a stored run; raises `UnknownThread` if there is none of this name."""
         strategy = await self._begun_by(thread)
         if strategy is None:
             raise unknown_thread(thread)
@@ -210,8 +210,8 @@ class RunBook(NamedTuple):
         if not snapshot.values:
             raise unknown_thread(thread)
         waiting = snapshot.interrupts[0].value if snapshot.interrupts else {}
-        kept = await self._kept(thread).read()
-        return Standing(
+        kept = await self._notes(thread).read()
+        return StoredRun(
             thread=thread_id(thread),
             name=kept.get("name", ""),
             strategy=strategy,
@@ -223,40 +223,40 @@ class RunBook(NamedTuple):
             runner=str(await self.database.saver.leases.other(thread_id(thread)) or ""),
         )
 
-    async def texts(self, standing: Standing, report: Report) -> dict[str, list[SourceText]]:
-        """The texts that are kept of the sources of a run's report."""
-        pages = Pages(self.database.store, standing.thread)
-        return await source_texts(standing.state.sources, report.sources, pages)
+    async def texts(self, stored: StoredRun, report: Report) -> dict[str, list[SourceText]]:
+        """Return the texts that are kept of the sources of a run's report."""
+        pages = Pages(self.database.store, stored.thread)
+        return await source_texts(stored.state.sources, report.sources, pages)
 
     async def ids(self) -> list[str]:
-        """Ids of all threads, the latest first."""
+        """Return the ids of all threads, the latest first."""
         return await self.database.saver.thread_ids()
 
     async def _begun_by(self, thread: str) -> Strategy | None:
-        """The strategy of a thread; none if there is no such thread."""
+        """Return the strategy of a thread; none if there is no such thread."""
         found = await self.database.saver.aget_tuple({"configurable": {"thread_id": thread_id(thread)}})
         return strategy_of(found.metadata) if found else None
 
     async def _run(
         self, graph: ResearchGraph, lease: Lease, thread: str, message: Any, context: Context, view: Progress
-    ) -> Standing:
+    ) -> StoredRun:
         # A kill then repeats nothing but the calls under way; else it may repeat the step before them too.
-        told = apackets(graph, message, lease.config, context=context, durability="sync")
+        packets = apackets(graph, message, lease.config, context=context, durability="sync")
         try:
-            async with aclosing(told):
-                async for packet in told:
+            async with aclosing(packets):
+                async for packet in packets:
                     view(packet)
-                    # Of a run that another process has taken over, that process tells.
+                    # Why a run stopped that another process has taken over is that process's to note.
                     if isinstance(packet, OverallStop) and not lease.is_lost:
-                        await self._kept(thread).note_stop(packet)
+                        await self._notes(thread).note_stop(packet)
         except UserMistake as error:
             if await _has_begun(graph, thread):
                 error.add_note(KEPT)
             raise
         return await self.read(thread)
 
-    def _kept(self, thread: str) -> Kept:
-        return Kept(self.database.store, thread)
+    def _notes(self, thread: str) -> Notes:
+        return Notes(self.database.store, thread)
 
     def _context(self, choices: Mapping[str, Any]) -> Context:
         return read_context({**choices, "data_dir": self.data_dir})
@@ -286,13 +286,13 @@ def check_not_empty(data_dir: Path, sleep: Callable[[float], object] = time.slee
 
 
 def unknown_thread(thread: str) -> UnknownThread:
-    """The error where there is no run of this name."""
+    """Return the error for a name that no run has."""
     return UnknownThread(f"There is no run {thread!r}; `deep-research runs` lists all.")
 
 
 @asynccontextmanager
 async def open_runs(data_dir: Path) -> AsyncIterator[RunBook]:
-    """The runs of a data folder."""
+    """Open the runs of a data folder."""
     async with open_database(data_dir / FILE_NAME) as database:
         yield RunBook(
             cache(partial(build_graph, checkpointer=database.saver, store=database.store)), database, data_dir
@@ -305,13 +305,13 @@ async def _snapshot(graph: ResearchGraph, thread: str) -> StateSnapshot:
 
 
 async def _has_begun(graph: ResearchGraph, thread: str) -> bool:
-    """Whether there is something to go on with: a call that was refused before has left none."""
+    """Whether there is something to resume: a call that was refused before has left nothing."""
     snapshot = await _snapshot(graph, thread)
     return _is_unfinished(snapshot) and snapshot.values.get("run") is not None
 
 
 def _message(snapshot: StateSnapshot, words: str) -> Any:
-    """How words enter a thread: as an answer, as a word to a run on its way, or as a question."""
+    """Return how a text enters a thread: as an answer, as a hint to a run under way, or as a question."""
     if snapshot.interrupts:
         return Command(resume=words)
     if not _is_unfinished(snapshot):

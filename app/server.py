@@ -20,13 +20,13 @@ with frozen_imports():
 
 @asynccontextmanager
 async def open_saver() -> AsyncIterator[RunSaver]:
-    """The saver on the data folder's file."""
+    """Open the saver on the data folder's file."""
     async with open_database(Context().data_dir / FILE_NAME) as database:
         yield database.saver
 
 
 @asynccontextmanager
 async def open_store() -> AsyncIterator[PageStore]:
-    """The store on the same file."""
+    """Open the store on the same file."""
     async with open_database(Context().data_dir / FILE_NAME) as database:
         yield database.store

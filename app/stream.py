@@ -1,4 +1,4 @@
-"""A run as a stream of typed packets, of which the last says how it ended."""
+"""A run as a stream of typed packets, live or from its log; the last is `stop` and says how the run ended."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from functools import cache
 from typing import Any
 
 from langchain_core.messages import HumanMessage
+from langgraph.store.base import BaseStore
 from langgraph.types import Command
 from pydantic import TypeAdapter
 
 from ..records.research import Run
 from ..run.clock import Clock, SystemClock
 from ..run.context import Context
-from ..run.errors import DeepResearchError, UserMistake
+from ..run.errors import DeepResearchError, UnknownThread, UserMistake
+from ..run.events.log import read_log
 from ..run.events.packets import (
     AnyPacket,
     CallContinued,
@@ -28,7 +30,11 @@ from ..run.events.packets import (
     Placement,
     StopReason,
 )
-from .embed import CANCEL_SECONDS, ResearchGraph, iterate, read_context, thread_config
+from ..run.store.pages import Pages
+from ..state import ResearchState
+from .embed import ResearchGraph, thread_config
+from .loops import CANCEL_SECONDS, iterate
+from .settings import read_context
 from .words import GRAPHS
 
 ELAPSED_SECONDS = 1.0
@@ -51,16 +57,16 @@ class Stopwatch:
 
     def __init__(self, clock: Clock) -> None:
         self._clock, self._start = clock, clock.seconds()
-        self._told = 0
+        self._marks = 0
 
     def elapsed(self) -> float:
-        """Seconds since the start, to the millisecond."""
+        """Return seconds since the start, to the millisecond."""
         return round(self._clock.seconds() - self._start, 3)
 
     def passed(self) -> list[float]:
-        """The marks at every `ELAPSED_SECONDS` that have been passed and were not given before: each comes once."""
-        before, self._told = self._told, int(self.elapsed() / ELAPSED_SECONDS)
-        return [mark * ELAPSED_SECONDS for mark in range(before + 1, self._told + 1)]
+        """Return the marks at every `ELAPSED_SECONDS` that have passed since the last call."""
+        before, self._marks = self._marks, int(self.elapsed() / ELAPSED_SECONDS)
+        return [mark * ELAPSED_SECONDS for mark in range(before + 1, self._marks + 1)]
 
     async def wait(self) -> None:
         """Wait for the next mark."""
@@ -70,7 +76,7 @@ class Stopwatch:
 async def with_beats(
     stream: AsyncIterator[Any], silence_seconds: float, watch: Stopwatch | None
 ) -> AsyncGenerator[Any, None]:
-    """What the stream brings, and a `Beat` for each silence of so many seconds, and for each mark of a watch.
+    """Yield the parts of a stream, a `Beat` for each silence of so many seconds, and one for each mark of a watch.
 
     A mark does not break a silence. Closing this ends the stream.
     """
@@ -134,7 +140,7 @@ async def apackets(
     context: Context | Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> AsyncGenerator[AnyPacket, None]:
-    """Run the graph and give its packets as they come; `settings` go to LangGraph's `astream`.
+    """Run the graph and yield its packets as they come; `settings` go to LangGraph's `astream`.
 
     While the run is silent, a heartbeat comes every `Limits.heartbeat_seconds`; while the planned strategy is at work,
     the time comes every second, whatever else does. The last packet is `stop`, once, with its reason. After it an error
@@ -145,24 +151,24 @@ async def apackets(
     try:
         given = context if isinstance(context, Context) else read_context(context or {})
     except Exception as error:
-        yield Listener(Stopwatch(SystemClock()), is_kept=is_kept).failure(error)
+        yield PacketReader(Stopwatch(SystemClock()), is_kept=is_kept).failure(error)
         raise
     watch = Stopwatch(given.clock)
-    listener = Listener(watch, is_kept=is_kept, tells_time=graph.name == GRAPHS["planned"])
+    reader = PacketReader(watch, is_kept=is_kept, has_time=graph.name == GRAPHS["planned"])
     try:
         parts = _parts(graph, message, thread, context=given, **settings)
-        told = with_beats(parts, given.limits.heartbeat_seconds, watch if listener.tells_time else None)
-        async with aclosing(told):
-            async for part in told:
-                for packet in listener.hear(part):
+        beating = with_beats(parts, given.limits.heartbeat_seconds, watch if reader.has_time else None)
+        async with aclosing(beating):
+            async for part in beating:
+                for packet in reader.packets(part):
                     yield packet
     except asyncio.CancelledError as cancellation:
-        with _put_off(cancellation):
-            yield listener.stop("user_cancelled")
+        with _postponed(cancellation):
+            yield reader.stop("user_cancelled")
     except Exception as error:
-        yield listener.failure(error)
+        yield reader.failure(error)
         raise
-    yield listener.end()
+    yield reader.end()
 
 
 def packets(
@@ -173,12 +179,12 @@ def packets(
     context: Context | Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> Generator[AnyPacket, None, None]:
-    """As `apackets`, for callers without an event loop; leaving the loop early stops the run."""
+    """Do as `apackets`, for callers without an event loop; leaving the loop early stops the run."""
     yield from iterate(lambda: apackets(graph, message, thread, context=context, **settings), graph._loop())
 
 
 def read_packet(data: Mapping[str, Any]) -> AnyPacket:
-    """The packet that this data is, as it comes from a server or a file; raises `ValueError` if it is none."""
+    """Parse a packet from a server or a file; raises `ValueError` if it is none."""
     return _adapter().validate_python(data)
 
 
@@ -188,7 +194,7 @@ def _adapter() -> TypeAdapter[AnyPacket]:
 
 
 def _parts(graph: ResearchGraph, message: Message, thread: Thread, **settings: Any) -> AsyncGenerator[Any, None]:
-    """All that the graph tells, and how its run stands."""
+    """Return the stream of the graph: its packets, and how its run stands."""
     return graph.astream(
         {"messages": [HumanMessage(message)]} if isinstance(message, str) else message,
         thread_config(thread) if isinstance(thread, str) else thread,
@@ -201,22 +207,22 @@ def _parts(graph: ResearchGraph, message: Message, thread: Thread, **settings: A
     )
 
 
-class Listener:
-    """Hears the parts of a graph's stream and knows what to say when it ends."""
+class PacketReader:
+    """Turns the parts of a graph's stream into packets, and its end into a stop."""
 
-    def __init__(self, watch: Stopwatch, *, is_kept: bool, tells_time: bool = False) -> None:
-        """`is_kept`: a checkpointer holds the thread; `tells_time`: the marks of the watch are told."""
-        self.tells_time = tells_time
+    def __init__(self, watch: Stopwatch, *, is_kept: bool, has_time: bool = False) -> None:
+        """`is_kept`: a checkpointer holds the thread; `has_time`: the marks of the watch become packets."""
+        self.has_time = has_time
         self._watch = watch
         self._is_kept = is_kept
         self._turn = 0
         self._run: Run | None = None
         self._is_waiting = False
 
-    def hear(self, part: dict[str, Any] | Beat) -> Iterator[AnyPacket]:
-        """What is told of this part, after the time that passed before it."""
+    def packets(self, part: dict[str, Any] | Beat) -> Iterator[AnyPacket]:
+        """Yield the packets of this part, after those of the time that passed before it."""
         place = Placement(turn_index=0)
-        for seconds in self._watch.passed() if self.tells_time else ():
+        for seconds in self._watch.passed() if self.has_time else ():
             yield ElapsedTime(placement=place, elapsed_seconds=seconds)
         if part is Beat.SILENCE:
             yield ChatHeartbeat(placement=place, elapsed_seconds=self._watch.elapsed())
@@ -224,7 +230,7 @@ class Listener:
             yield packet
 
     def _take(self, part: dict[str, Any]) -> AnyPacket | None:
-        """The packet of this part; none if the part is for the listener alone."""
+        """Return the packet of this part; none if it is for the reader alone."""
         if part["type"] == "values":
             if not part["ns"]:
                 self._run = (part["data"] or {}).get("run")
@@ -232,7 +238,7 @@ class Listener:
             return None
         packet = read_packet(part["data"])
         if isinstance(packet, OverallStop):
-            # This listener knows more: how long it took, and what went wrong.
+            # This reader knows more: how long it took, and what went wrong.
             return None
         if packet.placement.sub_turn_index is None and not isinstance(
             packet, CallContinued | CallDelayed | CallFinished | ChatHeartbeat
@@ -241,22 +247,22 @@ class Listener:
         return packet
 
     def end(self) -> OverallStop:
-        """The stop of a run that came to its end or to a pause."""
+        """Return the stop of a run that came to its end or to a pause."""
         if self._run is None or self._is_waiting or self._run.status in ("waiting", "running"):
             return self.stop("waiting_for_user")
         reason: StopReason = "completed" if self._run.status == "completed" else "completed_with_gaps"
         return self.stop(reason, self._run.stop_reason, is_resumable=False)
 
     def failure(self, error: Exception) -> OverallStop:
-        """The stop of a run that an error ended."""
-        # Only the kind of a foreign error is told: its text may hold addresses, keys or page text.
+        """Return the stop of a run that an error ended."""
+        # Only the kind of a foreign error is named: its text may hold addresses, keys or page text.
         kind = f"An error stopped the run ({type(error).__name__})."
         message = " ".join(str(error).split()) if isinstance(error, DeepResearchError) else kind
         was_refused = isinstance(error, UserMistake) and self._run is None
         return self.stop("failed", message, is_resumable=not was_refused)
 
     def stop(self, reason: StopReason, message: str = "", *, is_resumable: bool = True) -> OverallStop:
-        """The last packet."""
+        """Return the last packet."""
         return OverallStop(
             placement=Placement(turn_index=self._turn),
             stop_reason=reason,
@@ -267,7 +273,7 @@ class Listener:
 
 
 @contextmanager
-def _put_off(cancellation: asyncio.CancelledError) -> Iterator[None]:
+def _postponed(cancellation: asyncio.CancelledError) -> Iterator[None]:
     """Raise the cancellation once the caller comes back, if only to close the stream, or else where it waits next."""
     task, is_back = asyncio.current_task(), False
     assert task is not None
@@ -284,3 +290,43 @@ def _put_off(cancellation: asyncio.CancelledError) -> Iterator[None]:
     finally:
         is_back = True
         raise cancellation
+
+
+UNFINISHED = "The run was stopped before its end."
+
+
+def replay_thread(graph: ResearchGraph, thread: str) -> Generator[AnyPacket, None, None]:
+    """Yield the packets of a thread's latest question, as they were emitted; raises `UnknownThread`."""
+    yield from iterate(lambda: areplay_thread(graph, thread), graph._loop())
+
+
+async def areplay_thread(graph: ResearchGraph, thread: str) -> AsyncGenerator[AnyPacket, None]:
+    """Do as `replay_thread`, for callers inside an event loop."""
+    config = thread_config(thread)
+    values = (await graph.aget_state(config)).values
+    if not values:
+        raise UnknownThread(f"There is no run {thread!r}.")
+    for packet in await replay(graph.store, config["configurable"]["thread_id"], ResearchState(**values)):
+        yield packet
+
+
+async def replay(store: BaseStore | None, thread_id: str, state: ResearchState) -> list[AnyPacket]:
+    """Return the packets of the latest question of a thread, in their places, the text of one place in one packet.
+
+    What calls cost and how long a client waited is left out. The last packet is `stop`, also for a run that has
+    not ended.
+    """
+    run = state.run
+    logged = await read_log(Pages(store, thread_id), run.id) if run and store else []
+    packets = [*map(read_packet, logged)]
+    if packets and packets[-1].type == "stop":
+        return packets
+    turns = [one.placement.turn_index for one in packets if one.placement.sub_turn_index is None]
+    stop = OverallStop(
+        placement=Placement(turn_index=turns[-1] if turns else 0),
+        stop_reason="failed",
+        message=UNFINISHED,
+        is_resumable=True,
+        elapsed_seconds=run.active_seconds if run else 0.0,
+    )
+    return [*packets, stop]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 from pathlib import Path
 from typing import NamedTuple, TextIO
@@ -21,19 +20,6 @@ class Unprintable(DeepResearchError):
 
 class ReaderGone(DeepResearchError):
     """Nobody reads the packets any more."""
-
-
-class RunName(NamedTuple):
-    """A run as the user names it on the command line."""
-
-    thread: str
-    data_dir: Path | None
-    """The data folder, where it was given as an option."""
-
-    def command(self, verb: str) -> str:
-        """The command line that does this with the run."""
-        words = ["deep-research", verb, self.thread]
-        return shlex.join([*words, "--data-dir", str(self.data_dir)] if self.data_dir else words)
 
 
 def put_out(text: str) -> bool:

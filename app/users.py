@@ -50,13 +50,13 @@ class ServerSettings(BaseSettings):
 
 @cache
 def server_settings() -> ServerSettings:
-    """The settings of this process's server."""
+    """Return the settings of this process's server."""
     return ServerSettings()
 
 
 @cache
 def users() -> dict[str, str]:
-    """Users by their tokens; where none are set, one whose token is made at the first start and kept."""
+    """Return users by their tokens; where none are set, one whose token is made at the first start and kept."""
     settings = server_settings()
     try:
         filed = settings.tokens_file.read_text("utf-8").split() if settings.tokens_file else []
@@ -71,7 +71,7 @@ def users() -> dict[str, str]:
 
 
 def user_of(token: str, client: str) -> str | None:
-    """The user of a token, none if there is none; the token that was made here opens to this machine alone."""
+    """Return the user of a token, none if there is none; a token that was made here is good on this machine alone."""
     for known, user in users().items():
         if hmac.compare_digest(known.encode(), token.encode()):
             return user if user != LOCAL_USER or client in ("127.0.0.1", "::1") else None
@@ -79,7 +79,7 @@ def user_of(token: str, client: str) -> str | None:
 
 
 def token_in(headers: dict[str, str]) -> str:
-    """The token of a request: `Authorization: Bearer TOKEN`, or `X-Api-Key: TOKEN` as LangGraph's clients send it."""
+    """Return the token of a request: `Authorization: Bearer TOKEN`, or `X-Api-Key: TOKEN` as LangGraph's clients do."""
     scheme, _, token = headers.get("authorization", "").partition(" ")
     return token.strip() if scheme.lower() == "bearer" else headers.get("x-api-key", "")
 

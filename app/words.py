@@ -1,4 +1,4 @@
-"""The names that the ways in share: exit codes, formats, strategies; numbers and names in words."""
+"""What the ways in share: exit codes, formats, strategies, and counts and times in words."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ ExportFormat = Literal["md", "json", "html", "docx", "pdf", "bibtex", "csl-json"
 
 
 def counted(count: int, noun: str) -> str:
-    """So many of a thing."""
+    """Return a number with its noun, in the plural if need be."""
     ending = "" if count == 1 else "es" if noun.endswith("ch") else "s"
     return f"{count} {noun}{ending}"
 
 
 def in_words(seconds: float) -> str:
-    """A time in minutes and seconds."""
+    """Return a time in minutes and seconds."""
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
 def nearest(name: str, known: Iterable[str], before: str = "") -> str:
-    """The known name that is most like this one, in brackets, with what comes `before` it; empty if none is like it."""
+    """Return the known name most like this one as a hint in brackets; empty if none is like it."""
     found = get_close_matches(name, list(known), n=1)
     return f" (did you mean {before}{found[0]}?)" if found else ""
 
@@ -56,7 +56,7 @@ MARK = "research_strategy"
 
 
 def check_strategy(name: str, place: str = "strategy") -> Strategy:
-    """The strategy of this name; raises `UnknownSetting`, which names the place that the name comes from."""
+    """Return the strategy of this name; raises `UnknownSetting`, which names the place that it comes from."""
     for known in STRATEGIES:
         if name == known:
             return known
@@ -68,10 +68,10 @@ def check_strategy(name: str, place: str = "strategy") -> Strategy:
 
 
 def default_strategy() -> Strategy:
-    """By which strategy the command line begins a run where none is named; raises `UnknownSetting`."""
+    """Return the strategy of new runs on the command line; raises `UnknownSetting`."""
     return check_strategy(os.environ.get(VARIABLE) or STRATEGIES[0], VARIABLE)
 
 
 def strategy_of(metadata: Mapping[str, Any]) -> Strategy:
-    """By which strategy a checkpoint with this metadata was made; one that says nothing is older than the choice."""
+    """Return the strategy by which a checkpoint was made; one that says nothing is older than the choice."""
     return "planned" if metadata.get(MARK) == "planned" else "orchestrated"

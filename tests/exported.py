@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from deep_research.app.exports.finished import Finished
-from deep_research.app.runs import Standing
+from deep_research.app.runs import StoredRun
 from deep_research.evidence.memory.observations import ConfirmedPair
 from deep_research.records.report import (
     Audit,
@@ -143,7 +143,7 @@ def finished(**fields: Any) -> Finished:
     return whole._replace(**fields)
 
 
-def standing(report: Report | None = REPORT, known: Sequence[Source] = SOURCES) -> Standing:
+def standing(report: Report | None = REPORT, known: Sequence[Source] = SOURCES) -> StoredRun:
     """How the run of this report stands, which knows these sources."""
     run = Run(id="q", question=QUESTION, date="4 March 2026", language="English", is_resumable=True, version="1")
     sources = {source.key: source for source in known}
@@ -153,7 +153,7 @@ def standing(report: Report | None = REPORT, known: Sequence[Source] = SOURCES) 
         report=report,
         sources=sources,
     )
-    return Standing("0", "light", "orchestrated", state, "", is_unfinished=False, changed="", failure="")
+    return StoredRun("0", "light", "orchestrated", state, "", is_unfinished=False, changed="", failure="")
 
 
 def written(text: str, **fields: Any) -> Finished:

@@ -19,7 +19,7 @@ from packet_check import READER, Books, faults_before_stop
 from typing_extensions import override
 
 from deep_research.app.embed import ResearchGraph, build_graph, thread_config, thread_id
-from deep_research.app.replay import replay
+from deep_research.app.stream import replay
 from deep_research.models.scripted import Call, ScriptedChatModel, call, calls
 from deep_research.records.research import Finding
 from deep_research.run.context import Context, Role

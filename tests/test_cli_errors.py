@@ -191,7 +191,7 @@ def test_a_data_folder_that_cannot_be_written_is_named(desk: Desk) -> None:
         assert "(setting data_dir)" in line
 
 
-@pytest.mark.parametrize("command", [["runs"], ["show", "light"], ["show", "light", "--replay"], ["export", "light"]])
+@pytest.mark.parametrize("command", [["runs"], ["show", "light"], ["export", "light"]])
 def test_looking_for_runs_makes_no_folder(desk: Desk, command: list[str]) -> None:
     ended = desk.call(*command)
     if command == ["runs"]:

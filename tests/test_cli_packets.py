@@ -1,4 +1,4 @@
-"""Packets on the command line: printed for programs, told again, and a run exported."""
+"""Packets on the command line: printed for programs, printed again, and a run exported."""
 
 from __future__ import annotations
 
@@ -44,6 +44,7 @@ def stop_of(out: str) -> dict[str, Any]:
     return packets_of(out)[-1].model_dump(include={"stop_reason", "message", "is_resumable"})
 
 
+@pytest.mark.behaviour("O-88")
 def test_packets_take_the_place_of_progress_and_report(desk: Desk) -> None:
     ended = desk.call("ask", QUESTION, "--docs", str(desk.docs), "--thread", "light", "--json")
     assert (ended.code, ended.err) == (0, QUOTING)
@@ -51,8 +52,9 @@ def test_packets_take_the_place_of_progress_and_report(desk: Desk) -> None:
     assert faults(packets) == []
     assert [packet.type for packet in packets[:2]] == ["chat_heartbeat", "documents_indexed"]
     assert stop_of(ended.out) == {"stop_reason": "completed", "message": "", "is_resumable": False}
-    again = packets_of(desk.call("resume", "light", "--json").out)
-    assert merged(again) == merged(packets), "a finished run is told as it is stored"
+    for command in ("resume", "show"):
+        again = packets_of(desk.call(command, "light", "--json").out)
+        assert merged(again) == merged(packets), "the packets of a finished run are printed again"
 
 
 def test_a_question_back_ends_the_packets_and_the_answer_goes_on(desk: Desk) -> None:
@@ -60,9 +62,9 @@ def test_a_question_back_ends_the_packets_and_the_answer_goes_on(desk: Desk) -> 
     assert asked.code == 3
     assert asked.err.endswith("\nWaiting for your answer: deep-research resume pair --answer TEXT\n")
     assert stop_of(asked.out) == {"stop_reason": "waiting_for_user", "message": "", "is_resumable": True}
-    waits = desk.call("resume", "pair", "--json")
-    assert waits.code == 3
-    assert merged(packets_of(waits.out)) == merged(packets_of(asked.out))
+    for command, code in (("resume", 3), ("show", 0)):
+        waits = desk.call(command, "pair", "--json")
+        assert (waits.code, merged(packets_of(waits.out))) == (code, merged(packets_of(asked.out)))
     answered = desk.call("resume", "pair", "--answer", "The Skerry Light and Port Anlow", "--json")
     assert answered.code == 0
     assert stop_of(answered.out)["stop_reason"] == "completed"
@@ -75,7 +77,7 @@ def test_a_question_back_ends_the_packets_and_the_answer_goes_on(desk: Desk) -> 
         (["ask", QUESTION, "--docs", "nowhere"], "nowhere: there is no such folder"),
         (["ask", QUESTION, "--docs", "docs", "--limit", "max_cycles"], "--limit takes NAME=VALUE"),
         (["resume", "nobody"], "There is no run 'nobody'"),
-        (["show", "nobody", "--replay"], "There is no run 'nobody'"),
+        (["show", "nobody"], "There is no run 'nobody'"),
     ],
 )
 def test_a_wrong_call_ends_in_a_stop_too(
@@ -122,32 +124,13 @@ def test_packets_that_nobody_reads_stop_the_run_at_once_and_in_silence(tmp_path:
         (["ask", QUESTION, "--json", "--out", "report.md"], "deep-research export THREAD --out FILE"),
         (["ask", QUESTION, "--json", "--format", "json"], "--json prints packets alone"),
         (["ask", QUESTION, "--yes", "--review-plan"], "--yes and --review-plan exclude each other"),
-        (["show", "light", "--json"], "the run as data is --format json"),
-        (["show", "light", "--replay", "--format", "json"], "--replay --json"),
+        (["show", "light", "--json", "--format", "json"], "--json prints packets alone"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(library: Desk, arguments: list[str], words: str) -> None:
     ended = library.run(*arguments)
     assert (ended.code, ended.out) == (2, "")
     assert words in ended.err
-
-
-@pytest.mark.behaviour("O-88")
-def test_a_stored_run_is_played_again_as_it_was_shown(desk: Desk) -> None:
-    asked = desk.call("ask", QUESTION, "--docs", str(desk.docs), "--thread", "light")
-    played = desk.call("show", "light", "--replay")
-    assert (played.code, played.out) == (0, asked.out)
-    passing = ("Note", "documents indexed", "spent", "Report: ", "Took ")
-    # Researchers of one round speak in turn where they spoke at once.
-    assert sorted(line for line in played.err.splitlines() if not line.startswith(passing)) == sorted(
-        line for line in asked.err.splitlines() if not line.startswith(passing)
-    )
-
-
-def test_a_run_that_waits_is_played_up_to_its_question(library: Desk) -> None:
-    played = library.call("show", "pair", "--replay")
-    assert (played.code, played.err) == (0, "Run pair\n")
-    assert "Which subject" in played.out
 
 
 def test_a_run_is_exported_with_its_sources_or_as_data(library: Desk) -> None:

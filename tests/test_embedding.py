@@ -18,7 +18,9 @@ from langgraph.types import Command
 from typing_extensions import override
 
 import deep_research
-from deep_research.app.embed import background_loop, build_graph, read_context, thread_config
+from deep_research.app.embed import build_graph, thread_config
+from deep_research.app.loops import background_loop
+from deep_research.app.settings import read_context
 from deep_research.run.errors import SyncOnlySaver, UnknownModel, UnknownSetting
 
 HANGS_AFTER = 60.0

@@ -49,7 +49,7 @@ def test_the_lines_of_the_command_line_hold_the_whole_run(tmp_path: Path) -> Non
         assert [len(step["documents"]) for step in agent["steps"]] == [len(a["found"]) for a in entry["actions"]]
         assert agent["cited"] == [source["title"] for source in entry["sources"]]
         assert len(re.findall(r"\[\d", agent["finding"])) == len(re.findall(r"\[\d", entry["finding"]))
-    again = desk.call("show", "light", "--replay", "--json")
+    again = desk.call("show", "light", "--json")
     assert rebuilt(again.out) == run
 
 

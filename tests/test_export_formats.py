@@ -12,7 +12,8 @@ from lab import QUESTION
 from deep_research.app.export import NoReportYet, chosen_format, export_content
 from deep_research.app.exports.finished import finished_report
 from deep_research.app.output import run_json, run_page
-from deep_research.app.terminal import OutputUnusable, RunName
+from deep_research.app.run_name import RunName
+from deep_research.app.terminal import OutputUnusable
 from deep_research.app.words import ExportFormat
 
 NAME = RunName("light", None)

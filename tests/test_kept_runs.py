@@ -18,7 +18,7 @@ from wire_desk import wire_desk
 
 from deep_research.app.embed import build_graph, thread_id
 from deep_research.app.progress import PlainLines
-from deep_research.app.runs import KEY, Kept, open_runs
+from deep_research.app.runs import KEY, Notes, open_runs
 from deep_research.app.stream import packets
 from deep_research.run.errors import KeyRefused
 from deep_research.run.events.packets import AnyPacket
@@ -137,7 +137,7 @@ async def test_a_run_goes_on_whose_settings_hold_one_that_there_is_no_more() -> 
     store = InMemoryStore()
     kept = {"embeddings": True, "language": "de", "limits": {"gone": 1, "max_cycles": 3}}
     await store.aput(page_namespace(thread_id("light")), KEY, {"json": json.dumps(kept)}, index=False)
-    assert await Kept(store, "light").choices({"window": "9000"}) == {
+    assert await Notes(store, "light").choices({"window": "9000"}) == {
         "language": "de",
         "window": "9000",
         "limits": {"max_cycles": 3},

@@ -13,7 +13,7 @@ from langchain_core.language_models import ModelProfile
 from langchain_core.messages import BaseMessage
 from wire import wire_lab
 
-from deep_research.app.replay import areplay_thread
+from deep_research.app.stream import areplay_thread
 from deep_research.models.scripted import calls
 
 LINK = re.compile(r"(\[\d+\])\([^)]*\)")

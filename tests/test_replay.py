@@ -14,8 +14,7 @@ from packet_check import Place, faults, merged, place_of
 from random_runs import Script, reasoned, scripts
 
 from deep_research.app.embed import build_graph
-from deep_research.app.replay import areplay_thread, replay, replay_thread
-from deep_research.app.stream import apackets, packets
+from deep_research.app.stream import apackets, areplay_thread, packets, replay, replay_thread
 from deep_research.run.errors import UnknownThread
 from deep_research.run.events import packets as p
 from deep_research.run.events.log import PASSING

@@ -17,7 +17,7 @@ from lab import lab
 from page_check import faults
 
 from deep_research.app.export import export_content
-from deep_research.app.terminal import RunName
+from deep_research.app.run_name import RunName
 from deep_research.evidence.citations.document import write_document
 from deep_research.evidence.citations.labels import labels
 from deep_research.evidence.citations.rendering import plain_citations, safe_link

@@ -10,8 +10,8 @@ import pytest
 
 from deep_research.app.export import NoReportYet, export_content
 from deep_research.app.output import run_json, run_page
-from deep_research.app.runs import Standing
-from deep_research.app.terminal import RunName
+from deep_research.app.run_name import RunName
+from deep_research.app.runs import StoredRun
 from deep_research.records.plan import FINAL_CHECK, Iteration, Learning, Observation, PlanStep, StepOutcome, Verdict
 from deep_research.records.research import Run
 from deep_research.records.sources import Source
@@ -61,8 +61,8 @@ def gap(text: str, *, is_open: bool = True, question_id: str = "q", number: int 
     )
 
 
-def standing(state: ResearchState, **fields: Any) -> Standing:
-    return Standing(
+def standing(state: ResearchState, **fields: Any) -> StoredRun:
+    return StoredRun(
         **{
             "thread": "0",
             "name": "light",

@@ -85,7 +85,7 @@ def test_a_planned_run_is_asked_for_listed_shown_and_told_again(library: Desk) -
     assert shown["steps"][0]["iterations"][0]["confidence"] > 0
     assert {step["status"] for step in shown["steps"]} <= {"completed", "failed", "skipped"}
     assert json.loads(library.call("export", "planned", "--format", "json").out) == shown
-    replayed = [json.loads(line) for line in library.call("show", "planned", "--replay", "--json").out.splitlines()]
+    replayed = [json.loads(line) for line in library.call("show", "planned", "--json").out.splitlines()]
     assert "step_started" in {packet["type"] for packet in replayed}
 
 

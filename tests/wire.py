@@ -22,8 +22,7 @@ from search_api import Answer, SearchApi, found, search_api
 from web import Web, hostile_web
 
 from deep_research.app.embed import ResearchGraph, build_graph, thread_config, thread_id
-from deep_research.app.replay import replay
-from deep_research.app.stream import apackets
+from deep_research.app.stream import apackets, replay
 from deep_research.records.research import Finding
 from deep_research.run.context import Role
 from deep_research.run.events.packets import AnyPacket

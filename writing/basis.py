@@ -100,7 +100,7 @@ def intent_of(state: ResearchState) -> str:
 
 
 def framing_packets(state: ResearchState, place: Placement) -> list[ReportFraming | Sources]:
-    """Return packets with the report's main message, unless nothing was learned, and with all sources that it may cite."""
+    """Return packets of the main message, unless nothing was learned, and of all sources that may be cited."""
     ordered = sorted(state.sources.values(), key=lambda source: (not source.number, source.number, source.key))
     documents = [final_document(source) for source in ordered]
     cited = [source.key for source in ordered if source.number]

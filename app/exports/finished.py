@@ -21,7 +21,7 @@ from ...records.report import Audit, CitedPassage, ClaimCheck, ClaimVerdict, Rep
 from ...records.sources import Source
 from ...run.spending import dollars
 from ...writing.basis import disagreement_of
-from ..runs import Standing
+from ..runs import StoredRun
 
 
 class Finished(NamedTuple):
@@ -44,9 +44,9 @@ class Finished(NamedTuple):
     """Whether any source was found at all."""
 
 
-def finished_report(standing: Standing) -> Finished:
+def finished_report(stored: StoredRun) -> Finished:
     """Return the report of a run that has one."""
-    state = standing.state
+    state = stored.state
     run, report = state.run, state.report
     assert run is not None and report is not None
     gaps = {f"Not found: {gap}" for gap in report.audit.open_gaps} if report.audit else set()
