@@ -8,18 +8,13 @@ import lxml.html
 
 TEXT = {"p", "br", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "pre", "code", "em", "strong", "s"}
 BLOCKS = {"ul", "ol", "li", "table", "thead", "tbody", "tr", "th", "td"}
-SVG = {"svg", "title", "desc", "defs", "pattern", "rect", "text"}
-LAYOUT = {"html", "head", "meta", "style", "body", "header", "nav", "main", "article", "section", "aside", "figure"}
-PARTS = {"a", "figcaption", "div", "span", "bdi", "button", "dl", "dt", "dd"}
-TAGS = TEXT | BLOCKS | SVG | LAYOUT | PARTS
+LAYOUT = {"html", "head", "meta", "style", "body", "header", "nav", "main", "article", "section", "aside", "title"}
+PARTS = {"a", "div", "span", "bdi", "button", "dl", "dt", "dd"}
+TAGS = TEXT | BLOCKS | LAYOUT | PARTS
 OURS = {"aria-label", "aria-labelledby", "class", "dir", "id", "lang", "role", "scope", "tabindex", "type"}
 OPENING = {"autofocus", "popover", "popovertarget", "popovertargetaction"}
 HEAD = {"charset", "content", "http-equiv", "name"}
-DRAWING = {
-    "direction", "fill", "font-family", "font-size", "height", "patterntransform", "patternunits", "stroke",
-    "viewbox", "width", "x", "y",
-}  # fmt: skip
-ATTRIBUTES = OURS | OPENING | HEAD | DRAWING | {"href", "rel", "start", "target"}
+ATTRIBUTES = OURS | OPENING | HEAD | {"href", "rel", "start", "target"}
 
 
 def faults(page: str) -> Iterator[str]:

@@ -12,8 +12,8 @@ from exported import AUDIT, QUESTION, QUOTE, REPORT, SOURCES, TEXT, UNCHECKED, c
 from shown_page import at, tree, words
 
 from deep_research.app.exports.body import MARK, mark_report
-from deep_research.app.exports.finished import Quote, figures_of, quotes_of
-from deep_research.app.exports.page import MOST_BARS, WIDTH, bars_of, report_page
+from deep_research.app.exports.finished import figures_of
+from deep_research.app.exports.page import report_page
 from deep_research.evidence.citations.labels import all_labels, labels
 from deep_research.records.report import Report
 
@@ -108,7 +108,7 @@ def test_without_a_check_citations_lead_to_the_list_of_sources() -> None:
     page = tree(finished(report=UNCHECKED))
     links = [(one.text, one.get("href")) for one in page.xpath("//article//a")]
     assert links == [(n, f"#source-{n}") for n in ("1", "1", "2", "3", "1")]
-    assert not page.xpath("//button | //aside | //svg | //*[@id='evidence' or @id='audit']")
+    assert not page.xpath("//button | //aside | //*[@id='evidence' or @id='audit']")
     assert at(page, "//section/h2") == ["Contradictions", "Notes", "Sources"]
 
 
@@ -192,26 +192,6 @@ def test_the_policy_names_the_one_style_and_nothing_else() -> None:
     (policy,) = lxml.html.document_fromstring(page).xpath("//meta[@http-equiv='Content-Security-Policy']/@content")
     assert policy == f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
     assert "style=" not in page and "<script" not in page
-
-
-def test_the_picture_has_a_bar_for_each_source_within_its_width() -> None:
-    bars = bars_of(quotes_of(finished()))
-    assert [(bar.number, bar.total) for bar in bars] == [(1, 3), (2, 1), (3, 1)]
-    verdicts = [[part.verdict for part in bar.segments] for bar in bars]
-    assert verdicts == [["supported", "unchecked"], ["unchecked"], ["unsupported"]]
-    assert all(part.start + part.width < WIDTH for bar in bars for part in bar.segments)
-    (described,) = at(tree(finished()), "//svg/desc")
-    assert described.startswith("1 Skerry Light – Register: supported 2, not checked by a model 1; 2 The keeper")
-
-
-def test_the_picture_shows_the_sources_that_are_cited_most() -> None:
-    found = passage(1, "supported", "x")
-    quotes = [
-        Quote(0, "", number, f"Source {number}", "", "", "supported", found)
-        for number in range(1, MOST_BARS + 11)
-        for _ in range(number)
-    ]
-    assert [bar.number for bar in bars_of(quotes)] == list(range(11, MOST_BARS + 11))
 
 
 def test_marks_stand_around_sentences_and_not_around_their_layout() -> None:

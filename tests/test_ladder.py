@@ -233,21 +233,15 @@ AS_TEXT = [json.dumps(step) for step in STEPS]
 NESTED = {
     "name and arguments": json.dumps({"name": "make_plan", "arguments": {"steps": STEPS}}),
     "arguments alone": f"```json\n{OF_STEPS}\n```",
-    "arguments as text": json.dumps({"name": "make_plan", "arguments": OF_STEPS}),
     "list as text": json.dumps({"name": "make_plan", "arguments": {"steps": json.dumps(STEPS)}}),
     "list as broken text": json.dumps({"name": "make_plan", "arguments": {"steps": str(STEPS)}}),
-    "list in a fence": json.dumps({"name": "make_plan", "arguments": {"steps": f"```json\n{json.dumps(STEPS)}\n```"}}),
-    "entries as text": json.dumps({"name": "make_plan", "arguments": {"steps": AS_TEXT}}),
     "values as text": json.dumps({"make_plan": {"steps": STEPS}}).replace("true", '"true"').replace("[1]", '"[1]"'),
     "nulls": json.dumps(
         {"make_plan": {"steps": [{**STEPS[0], "depends_on": None}, {**STEPS[1], "description": None}]}}
     ),
     "broken": f"{{'name': 'make_plan', 'arguments': {{'steps': {STEPS!r},}},}}",
-    "tagged": f'<tool name="make_plan">{OF_STEPS}</tool>',
     "qwen coder": f"<function=make_plan><parameter=steps>\n{json.dumps(STEPS, indent=1)}\n</parameter></function>",
     "python": IN_PYTHON,
-    "python with constants of JSON": IN_PYTHON.replace("True", "true").replace("False", "false"),
-    "steps": f"Action: make_plan\nAction Input: {OF_STEPS}",
 }
 
 

@@ -122,7 +122,7 @@ class Body(NamedTuple):
     headings: Sequence[Heading]
 
 
-class _Teller:
+class _MarkRenderer:
     """Puts elements in the place of marks, in the order of the text."""
 
     def __init__(
@@ -146,7 +146,7 @@ class _Teller:
         pieces = self._words(words)
         for kind, number, words in zip(*(iter(rest),) * 3, strict=True):
             if kind == "c":
-                _hold_on(pieces)
+                _glue(pieces)
             pieces += [*self._element(kind, int(number)), *self._words(words)]
         return pieces
 
@@ -178,21 +178,21 @@ class _Teller:
         return shown
 
     def _flag(self, claim: ClaimCheck) -> list[Piece]:
-        """What is said behind a sentence, where the text does not say it itself."""
-        behind = self._text[claim.start : claim.end + _NEAR]
-        if claim.is_marked and f"({self._labels.not_verified})" in behind:
+        """The mark behind a sentence that is not verified, where the text has none."""
+        words = self._labels.not_verified
+        if not claim.is_marked or f"({words})" in self._text[claim.start : claim.end + _NEAR]:
             return []
-        return [" ", builder.SPAN(self._labels.not_verified, builder.CLASS("flag"))] if claim.is_marked else []
+        return [" ", builder.SPAN(words, builder.CLASS("flag"))]
 
 
 def _let_scroll(table: lxml.html.HtmlElement) -> None:
-    """Put a table that may be wider than the page into a box that scrolls, also by the keyboard."""
+    """Put a table that may be wider than the page into a box that scrolls, by the keyboard too."""
     box = builder.DIV(builder.CLASS("wide"), tabindex="0")
     table.getparent().replace(table, box)
     box.append(table)
 
 
-def _hold_on(pieces: list[Piece]) -> None:
+def _glue(pieces: list[Piece]) -> None:
     """Let no line end between the last piece and the citation that follows."""
     last = pieces[-1]
     if isinstance(last, str) and last.endswith(" "):
@@ -200,29 +200,29 @@ def _hold_on(pieces: list[Piece]) -> None:
 
 
 def report_body(finished: Finished, quotes: Sequence[Quote], *, is_on_paper: bool) -> Body:
-    """The text of a report whose citations open their places in `quotes`, or lead to its list of sources without one.
+    """Render the text of a report; its citations open their quotes, or lead to the list of sources without one.
 
-    On paper nothing opens: there they lead to the same place in the table of evidence.
+    On paper nothing opens: there they lead to the same quote in the table of evidence.
     """
     marked = mark_report(finished.report)
     tree = safe_tree(marked.text)
     headings = _headings(tree)
-    _fill(tree, _Teller(finished, quotes, marked.citations, is_on_paper))
+    _fill(tree, _MarkRenderer(finished, quotes, marked.citations, is_on_paper))
     for table in list(tree.iter("table")):
         _let_scroll(table)
     return Body(tree, headings)
 
 
-def _fill(element: lxml.html.HtmlElement, events: _Teller) -> None:
+def _fill(element: lxml.html.HtmlElement, renderer: _MarkRenderer) -> None:
     children, text = list(element), element.text or ""
     element.text = None
     if element.tag in _LINES:
-        events.begin_line()
-    _insert(element, 0, events.pieces(text))
+        renderer.begin_line()
+    _insert(element, 0, renderer.pieces(text))
     for child in children:
         tail, child.tail = child.tail or "", None
-        _fill(child, events)
-        _insert(element, element.index(child) + 1, events.pieces(tail))
+        _fill(child, renderer)
+        _insert(element, element.index(child) + 1, renderer.pieces(tail))
 
 
 def _insert(parent: lxml.html.HtmlElement, place: int, pieces: Sequence[Piece]) -> None:

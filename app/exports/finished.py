@@ -23,6 +23,45 @@ from ...run.spending import dollars
 from ...writing.basis import disagreement_of
 from ..runs import StoredRun
 
+
+class Finished(NamedTuple):
+    """A report with all that belongs to it."""
+
+    question: str
+    """The question as asked."""
+    date: str
+    """When it was asked, in words."""
+    language_code: str
+    """Language of the report (ISO 639-1)."""
+    report: Report
+    cited: Sequence[Source]
+    """Its sources in the order of their numbers."""
+    notes: Sequence[str]
+    """What a reader should know about the run, apart from what the audit lists."""
+    contradictions: Sequence[ConfirmedPair]
+    """Claims of its sources that cannot both hold."""
+    was_researched: bool
+    """Whether any source was found at all."""
+
+
+def finished_report(stored: StoredRun) -> Finished:
+    """Return the report of a run that has one."""
+    state = stored.state
+    run, report = state.run, state.report
+    assert run is not None and report is not None
+    gaps = {f"Not found: {gap}" for gap in report.audit.open_gaps} if report.audit else set()
+    return Finished(
+        question=run.question,
+        date=run.date,
+        language_code=run.language_code,
+        report=report,
+        cited=[state.sources[key] for key in report.sources],
+        notes=[note for note in notes_of(state) if note not in gaps],
+        contradictions=disagreement_of(state, report),
+        was_researched=bool(state.sources),
+    )
+
+
 _UNREADABLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\ufffe\uffff\ud800-\udfff\U000e0000-\U000e0fff]"
@@ -30,12 +69,12 @@ _UNREADABLE = re.compile(
 
 
 def readable(text: str) -> str:
-    """The text without control characters and without those that turn its direction or that nobody sees."""
+    """Return the text without control characters, and without those that turn its direction or are invisible."""
     return _UNREADABLE.sub("", text)
 
 
 def safe_tree(markdown: str) -> lxml.html.HtmlElement:
-    """The text as a tree of harmless elements under one `div`: raw HTML is text, of links and images the words stay."""
+    """Parse a text into harmless elements below one `div`: raw HTML is text, of links and images the words stay."""
     html = _markdown().render(sanitized(readable(markdown)))
     # Once more, for what was written as an entity.
     tree = lxml.html.fragment_fromstring(readable(html), create_parent="div")
@@ -46,7 +85,7 @@ def safe_tree(markdown: str) -> lxml.html.HtmlElement:
 
 
 def plain_words(markdown: str) -> str:
-    """The words of a piece of a line, without its markup."""
+    """Return the words of a piece of a line, without its markup."""
     tokens = [child for token in _markdown().parseInline(markdown) for child in token.children or ()]
     return " ".join(readable(_words(tokens)).split())
 
@@ -70,7 +109,7 @@ class Figure(NamedTuple):
 
 
 def figures_of(audit: Audit, labels: Labels) -> list[Figure]:
-    """The figures of an audit; calls and tokens only where a model was at work, money only where some was spent."""
+    """Return the figures of an audit; those of models and money only where there are any."""
     counts = [
         (labels.sentences, audit.sentences),
         (labels.cited, audit.cited),
@@ -142,7 +181,7 @@ class Quote(NamedTuple):
 
 
 def quotes_of(finished: Finished) -> list[Quote]:
-    """All sentences that were checked with their passages, in the order of the report."""
+    """Return all checked sentences with their passages, in the order of the report."""
     report = finished.report
     numbers = {key: number for number, key in enumerate(report.sources, 1)}
     quotes: list[Quote] = []
@@ -158,55 +197,16 @@ def quotes_of(finished: Finished) -> list[Quote]:
 
 
 def sentence_words(markdown: str) -> str:
-    """The words of a sentence of the report, also of a row of a table: no markers, no markup."""
+    """Return the words of a sentence, or of a row of a table, without markers and markup."""
     words = " ".join(plain_words(sentence.text) for sentence in sentences_of(markdown))
     return " · ".join(cell.strip() for cell in words.split("|") if cell.strip())
 
 
 def places_of(quotes: Sequence[Quote]) -> Mapping[tuple[int, int], int]:
-    """Where the quote of a source (its number) for a sentence (its number) stands among the quotes."""
+    """Return the places of the quotes by the numbers of their source and their sentence."""
     return {(quote.number, quote.claim): place for place, quote in enumerate(quotes)}
 
 
 def _quote(place: int, words: str, number: int, source: Source, claim: ClaimCheck, passage: CitedPassage) -> Quote:
     link = link_to(source, passage.quote, passage.page)
     return Quote(place, words, number, shown_title(source), link, source.read_at[:10], claim.verdict, passage)
-
-
-class Finished(NamedTuple):
-    """A report with all that belongs to it."""
-
-    question: str
-    """The question as asked."""
-    date: str
-    """When it was asked, in words."""
-    language_code: str
-    """Language of the report (ISO 639-1)."""
-    report: Report
-    cited: Sequence[Source]
-    """Its sources in the order of their numbers."""
-    notes: Sequence[str]
-    """What a reader should know about the run, apart from what the audit lists."""
-    contradictions: Sequence[ConfirmedPair]
-    """Claims of its sources that cannot both hold."""
-    was_researched: bool
-    """Whether any source was found at all."""
-
-
-def finished_report(standing: StoredRun) -> Finished:
-    """The report of a run that has one."""
-    state = standing.state
-    run, report = state.run, state.report
-    assert run is not None and report is not None
-    gaps = {f"Not found: {gap}" for gap in report.audit.open_gaps} if report.audit else set()
-    notes = notes_of(state)
-    return Finished(
-        question=run.question,
-        date=run.date,
-        language_code=run.language_code,
-        report=report,
-        cited=[state.sources[key] for key in report.sources],
-        notes=[note for note in notes if note not in gaps],
-        contradictions=disagreement_of(state, report),
-        was_researched=bool(state.sources),
-    )

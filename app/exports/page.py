@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections import Counter
-from collections.abc import Sequence
 from functools import cache
 from importlib import resources
-from typing import NamedTuple
 
 import lxml.html
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -19,80 +16,14 @@ from ...evidence.citations.labels import is_right_to_left, labels
 from ...evidence.citations.rendering import link_to, shown_title, source_place
 from ...run.errors import ExtraMissing
 from .body import report_body
-from .finished import Finished, Quote, figures_of, quotes_of, readable
-
-WIDTH = 400
-"""Width of the picture in its own units; it grows and shrinks with the page."""
-ROW = 30
-"""Height of a row in the same units."""
-MOST_BARS = 20
-"""Bars at most: the sources that are cited most."""
-_LONGEST = 360
-_TITLE_CHARACTERS = 56
-_PAINTS = {"supported": ("#1d6b45", "none"), "unchecked": ("url(#hatched)", "none"), "unsupported": ("none", "#a01b14")}
-"""Fill and stroke by verdict, for what does not read the page's style in a picture: each can be told without colour."""
-
-
-class Segment(NamedTuple):
-    """The passages of one verdict in a bar."""
-
-    verdict: str
-    passages: int
-    start: float
-    width: float
-    fill: str
-    stroke: str
-
-
-class Bar(NamedTuple):
-    """The passages of one source."""
-
-    number: int
-    title: str
-    total: int
-    top: int
-    segments: Sequence[Segment]
-
-
-def bars_of(quotes: Sequence[Quote]) -> list[Bar]:
-    """The bars in the order of the sources' numbers, the longest as wide as there is room; empty without passages."""
-    cited = [quote for quote in quotes if quote.number]
-    totals = Counter(quote.number for quote in cited)
-    shown = sorted(number for number, _ in totals.most_common(MOST_BARS))
-    titles = {quote.number: quote.title for quote in cited}
-    unit = _LONGEST / max(totals.values(), default=1)
-    counts = Counter[tuple[int, str]]((quote.number, quote.verdict) for quote in cited)
-    return [
-        Bar(
-            number,
-            _short(titles[number]),
-            totals[number],
-            place * ROW,
-            _segments([counts[number, verdict] for verdict in _PAINTS], unit),
-        )
-        for place, number in enumerate(shown)
-    ]
-
-
-def _segments(counts: Sequence[int], unit: float) -> list[Segment]:
-    segments, start = list[Segment](), 0.0
-    for (verdict, paint), count in zip(_PAINTS.items(), counts, strict=True):
-        if count:
-            segments.append(Segment(verdict, count, round(start, 2), round(count * unit, 2), *paint))
-        start += count * unit
-    return segments
-
-
-def _short(title: str) -> str:
-    return title if len(title) <= _TITLE_CHARACTERS else title[: _TITLE_CHARACTERS - 1].rstrip() + "…"
-
+from .finished import Finished, figures_of, quotes_of, readable
 
 _DEEPEST = 3
 """Level of the report's headings down to which the contents list them."""
 
 
 def report_page(finished: Finished, *, is_on_paper: bool = False) -> str:
-    """The page; `is_on_paper`: for a printer, with links in place of what would open."""
+    """Return the report as one HTML page; with `is_on_paper`, links take the place of what would open."""
     words, style = labels(finished.language_code), _style()
     quotes = quotes_of(finished)
     body = report_body(finished, quotes, is_on_paper=is_on_paper)
@@ -114,9 +45,6 @@ def report_page(finished: Finished, *, is_on_paper: bool = False) -> str:
             quotes=quotes,
             verdicts={claim.verdict for claim in finished.report.claims},
             judges=sorted({quote.judge for quote in quotes if quote.judge}),
-            bars=bars_of(quotes),
-            row=ROW,
-            width=WIDTH,
             audit=audit,
             figures=figures_of(audit, words) if audit else [],
             reprints=[[numbers[key] for key in group if key in numbers] for group in audit.reprints] if audit else [],
@@ -169,7 +97,7 @@ def check_pdf() -> None:
 
 
 def report_pdf(finished: Finished) -> bytes:
-    """The PDF, tagged for screen readers; raises `ExtraMissing` as `check_pdf` does."""
+    """Return the report as a PDF tagged for screen readers; raises `ExtraMissing` as `check_pdf` does."""
     check_pdf()
     import weasyprint
     from weasyprint.urls import URLFetcher

@@ -36,7 +36,7 @@ _TITLE_CHARACTERS = 255
 
 
 class WordParts:
-    """A document under way."""
+    """Adds paragraphs, tables, lists and links to a document."""
 
     def __init__(self, document: WordDocument, language_code: str) -> None:
         self._document = document
@@ -48,26 +48,26 @@ class WordParts:
             normal.element.get_or_add_pPr().append(_element("w:bidi"))
 
     def title(self, words: str, date: str) -> None:
-        """The title with the date below it."""
+        """Add the title with the date below it."""
         self._document.core_properties.title = readable(words)[:_TITLE_CHARACTERS]
         self._document.core_properties.author = ""
         self._document.add_heading(readable(words), 0)
         self.paragraph(date)
 
     def heading(self, words: str, level: int) -> None:
-        """A heading of the document's outline."""
+        """Add a heading of the document's outline."""
         self._document.add_heading(words, level)
 
     def paragraph(self, words: str, style: str | None = None) -> Any:
-        """A paragraph."""
+        """Add a paragraph."""
         return self._document.add_paragraph(readable(words), style)
 
     def add(self, paragraph: Any, words: str) -> Any:
-        """Words added to a paragraph, for which their format may be set."""
+        """Add words to a paragraph, and return their run for its format."""
         return paragraph.add_run(readable(words))
 
     def table(self, shares: Sequence[int], head: Sequence[str]) -> Any:
-        """A table whose columns have these shares of the width; its head, if it has one, is repeated on each page."""
+        """Add a table whose columns have these shares of the width; its head, if any, is repeated on each page."""
         table = self._document.add_table(0, len(shares), "Table Grid")
         table.autofit = False
         for column, share in zip(table.columns, shares, strict=True):
@@ -80,7 +80,7 @@ class WordParts:
         return table
 
     def row(self, table: Any) -> Sequence[Any]:
-        """The cells of a further row, which no page break divides."""
+        """Add a row that no page break divides, and return its cells."""
         row = table.add_row()
         row._tr.get_or_add_trPr().append(_element("w:cantSplit"))
         cells: Sequence[Any] = row.cells
@@ -93,13 +93,13 @@ class WordParts:
                 self.add(cell.paragraphs[0], words)
 
     def bookmark(self, paragraph: Any, name: str) -> None:
-        """A place that links in the document lead to."""
+        """Add a place that links in the document lead to."""
         number = str(next(self._bookmarks))
         paragraph._p.append(_element("w:bookmarkStart", id=number, name=_bookmark(name)))
         paragraph._p.append(_element("w:bookmarkEnd", id=number))
 
     def link(self, paragraph: Any, words: str, target: str) -> None:
-        """Words that lead to an address, or by `#name` to a bookmark; plain words without a target."""
+        """Add words that lead to an address, or by `#name` to a bookmark; plain words without a target."""
         run = self.add(paragraph, words)
         if not target:
             return
@@ -113,7 +113,7 @@ class WordParts:
         paragraph._p.append(link)
 
     def tree(self, root: lxml.html.HtmlElement, style: str | None = None, depth: int = 0) -> None:
-        """The blocks below an element of a report's text, see `exports.body`."""
+        """Add the blocks below an element of a report's text, see `exports.body`."""
         for block in root:
             if block.tag in ("ul", "ol"):
                 self._list(block, depth + 1)
@@ -214,7 +214,7 @@ _LONGEST_TITLE = 600
 
 
 def report_docx(finished: Finished) -> bytes:
-    """The document."""
+    """Return the report as a Word document."""
     document = Document()
     _Writer(WordParts(document, finished.language_code), finished).write()
     file = BytesIO()
@@ -223,7 +223,7 @@ def report_docx(finished: Finished) -> bytes:
 
 
 class _Writer:
-    """Writes the sections one after the other."""
+    """Writes the sections of a report in their order."""
 
     def __init__(self, parts: WordParts, finished: Finished) -> None:
         self._parts, self._finished = parts, finished
@@ -231,7 +231,7 @@ class _Writer:
         self._quotes = quotes_of(finished)
 
     def write(self) -> None:
-        """Write them all."""
+        """Write the document."""
         finished, words, audit = self._finished, self._words, self._finished.report.audit
         self._parts.title(finished.question[:_LONGEST_TITLE], finished.date)
         if line := said_above(finished.report, words, was_researched=finished.was_researched):

@@ -51,8 +51,6 @@ class Labels(NamedTuple):
     """Heading of the table of sentences and the passages behind them."""
     audit: str
     """Heading of the account of the run in figures."""
-    origin: str
-    """Heading of the picture: passages by source."""
     reprints: str
     """Said of sources whose texts are nearly the same, before their numbers."""
     not_read: str

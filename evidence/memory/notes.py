@@ -54,11 +54,11 @@ def notes_of(state: ResearchState) -> list[str]:
     unasked = "Nobody could be asked, so the question was taken as it stands. What stayed open:"
     notes = [f"{unasked} {assumption}" for assumption in run.assumptions]
     if run.stop_reason:
-        notes.append(f"Research ended early: {run.stop_reason}.")
+        notes.append(_note("Research ended early", run.stop_reason))
     if state.plan and state.plan.remark:
         notes.append(state.plan.remark)
     notes += gaps_of(run, findings)
-    notes += [f"Not done: {step.title.rstrip('.')}: {step.reason}." for step in state.steps if step.status == "skipped"]
+    notes += [_note("Not done", step.title, step.reason) for step in state.steps if step.status == "skipped"]
     notes += [f"Not found: {gap}" for gap in missing_of(run, findings, state.memory.values())]
     if state.report and state.report.audit and state.report.audit.marked:
         marked = state.report.audit.marked
@@ -94,15 +94,11 @@ def gaps_of(run: Run, findings: Collection[Finding]) -> list[str]:
     faults = {action.fault for finding in own for action in finding.actions if action.fault}
     withheld = [finding for finding in findings if finding.is_withheld]
     return [
-        *(f"Not researched to the end: {finding.task.rstrip('.')}: {finding.reason}." for finding in unfinished),
-        *(f"Found, but left out: {finding.task.rstrip('.')}: {WITHHELD}." for finding in withheld),
+        *(_note("Not researched to the end", finding.task, finding.reason) for finding in unfinished),
+        *(_note("Found, but left out", finding.task, WITHHELD) for finding in withheld),
+        *(_note(f"Left out for {finding.task}", _results(finding.withheld)) for finding in own if finding.withheld),
         *(
-            f"Left out for {finding.task.rstrip('.')}: {_results(finding.withheld)}"
-            for finding in own
-            if finding.withheld
-        ),
-        *(
-            f"Something failed on the way for {finding.task.rstrip('.')}: {'; '.join(dict.fromkeys(finding.failures))}."
+            _note(f"Something failed on the way for {finding.task}", "; ".join(dict.fromkeys(finding.failures)))
             for finding in own
             if finding.ended == "done" and finding.failures
         ),
@@ -116,4 +112,11 @@ def _has_reason(finding: Finding) -> bool:
 
 def _results(count: int) -> str:
     what = "a result; " if count == 1 else f"{count} results; "
-    return f"{what}{WITHHELD}."
+    return f"{what}{WITHHELD}"
+
+
+def _note(*parts: str) -> str:
+    """Return a note of these parts, with one sign between two of them and one at its end, whatever theirs are."""
+    words = [part.rstrip(" .:") for part in parts]
+    text = "".join(word + (" " if word.endswith(("?", "!")) else ": ") for word in words[:-1]) + words[-1]
+    return text if text.endswith(("?", "!")) else f"{text}."

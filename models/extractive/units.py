@@ -18,7 +18,7 @@ _ANYWHERE = re.compile("(?<!其)[他她它]|彼")
 
 
 def points_back(sentence: str) -> bool:
-    """Whether a sentence begins with a pronoun, so that alone it does not say of whom or what it speaks."""
+    """Return whether a sentence begins with a pronoun, so that alone it does not say of whom or what it speaks."""
     first = tokens(sentence)[:1]
     # What is a pronoun in French is an article in Italian.
     if first == ["il"] and language_by_words(sought_words(sentence), IN_QUESTION) == "it":
@@ -27,7 +27,7 @@ def points_back(sentence: str) -> bool:
 
 
 def has_pronoun(text: str) -> bool:
-    """Whether somebody or something in a text is told by a pronoun."""
+    """Return whether a text holds a pronoun of the third person."""
     return not THIRD_PERSONS.isdisjoint(tokens(text)) or _ANYWHERE.search(text) is not None
 
 
@@ -70,7 +70,7 @@ class Unit(NamedTuple):
     lead: str = ""
     """What leads in its list, or the question that it answers."""
     before: str = ""
-    """The last sentence before it in its paragraph that speaks of nothing told before."""
+    """The last sentence before it in its paragraph that does not begin with a pronoun."""
     cells: tuple[str, ...] = ()
     """Of a row: its cells; `header` names them."""
     header: tuple[str, ...] = ()
@@ -96,7 +96,7 @@ def units_of(text: str) -> tuple[Unit, ...]:
     return tuple(one for one in found if one.text.strip() and len(one.text) <= LONGEST and not _DEBRIS.search(one.text))
 
 
-def plain(text: str) -> str:
+def strip_markup(text: str) -> str:
     """Return a text in one line without links, emphasis and its own references, which would pass for citations."""
     bare = _REFERENCES.sub("", _LINK.sub(r"\1", text))
     return " ".join(_EMPHASIS.sub("", bare).split())
@@ -162,7 +162,7 @@ class _Reader:
 
     def _enter(self, level: int, heading: str) -> None:
         del self._headings[level - 1 :]
-        self._headings.append(plain(heading))
+        self._headings.append(strip_markup(heading))
 
     def _row(self, cells: tuple[str, ...]) -> Unit:
         assert self._header is not None
@@ -176,11 +176,11 @@ class _Reader:
         if not lines:
             return
         is_below_heading, self._is_below_heading = self._is_below_heading, False
-        heading, line = " › ".join(self._headings), plain(" ".join(lines))
+        heading, line = " › ".join(self._headings), strip_markup(" ".join(lines))
         if is_item:
             yield from _sentences(line, Unit("", "item", heading, self._lead))
         elif len(lines) > 1 and all(map(_FIELD.match, lines)):
-            yield from (Unit(plain(one), "record", heading, self._lead) for one in lines)
+            yield from (Unit(strip_markup(one), "record", heading, self._lead) for one in lines)
         elif len(lines) == 1 and _is_title(line) and not (is_below_heading and _DIGIT.search(line)):
             self._enter(2, line)
             self._lead = ""
@@ -192,7 +192,7 @@ class _Reader:
 def _cells(line: str) -> tuple[str, ...]:
     """The cells of a line of a table; none if it is no such line."""
     inner = line.strip().removeprefix("|").removesuffix("|")
-    cells = tuple(map(plain, _BAR.split(inner)))
+    cells = tuple(map(strip_markup, _BAR.split(inner)))
     return cells if len(cells) > 1 or line.strip().startswith("|") else ()
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol
 
 from ..citing import UNKNOWN
-from ..markers import CLOSERS, OPENERS, Marker, Part
+from ..markers import CLOSERS, OPENERS, Marker, Part, fence_after
 from .entries import WEB_ADDRESS, is_page, trimmed
 from .lists import Line
 
@@ -145,7 +145,11 @@ class _LineReader:
                 self._words(piece.words)
             else:
                 self._parts.append(piece.text)
-        return _by_place(self._parts)
+        parts = _by_place(self._parts)
+        if fence_after("", "".join(part for part in parts if isinstance(part, str))):
+            # What was behind a citation at the beginning of the line opens no code.
+            parts = [part if isinstance(part, Marker) else re.sub("(?=[`~]{3})", r"\\", part) for part in parts]
+        return parts
 
     def _marker(self, raw: str) -> None:
         numbers = _numbers(raw)
