@@ -25,7 +25,7 @@ def test_a_run_goes_on_where_it_was_though_the_clock_was_set_back(tmp_path: Path
         return desk.run(*arguments, env=desk.environment | clock)
 
     given = ("--docs", str(desk.docs), "--model", "extractive", "--thread", "light")
-    asked = run(0, "ask", QUESTION, *given, "--strategy", strategy, "--review-plan")
+    asked = desk.call("ask", QUESTION, *given, "--strategy", strategy, "--review-plan")
     assert asked.code == 3, asked.err
     answered = run(-1, "resume", "light", "--answer", "yes")
     assert (answered.code, "1844" in answered.out) == (0, True), answered
@@ -37,5 +37,5 @@ def test_a_run_goes_on_where_it_was_though_the_clock_was_set_back(tmp_path: Path
     assert "38 metres" in shown["report"]
     other = run(-4, "ask", "Where is the harbour?", *given[:-1], "harbour", "--yes")
     assert other.code == 0
-    listed = run(0, "runs").out.splitlines()
+    listed = desk.call("runs").out.splitlines()
     assert ["harbour" in line for line in listed] == [True, False], "the latest run stands first"

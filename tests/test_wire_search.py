@@ -143,9 +143,9 @@ async def test_slow_busy_and_repetitive_answers_cost_no_more_than_themselves(
             return searched(request)
         return search_for("light", "the dark")
 
-    with wire_lab(tmp_path, monkeypatch, {"researcher": patient}, limits={"search_seconds": 0.5}) as wire:
+    with wire_lab(tmp_path, monkeypatch, {"researcher": patient}, limits={"search_seconds": 1}) as wire:
         page = found(wire.web.url("/keeper"), "Keeper", FACTS["keeper"])
-        wire.engine.on("the dark", Answer(delay=5))
+        wire.engine.on("the dark", Answer(delay=60))
         wire.engine.on("keeper", Answer([{**page, "url": f"{page['url']}{end}"} for end in ("", "#top", "?utm_id=1")]))
         harbour = Answer([found(wire.web.url("/harbour"), "Harbour", FACTS["harbour"])])
         wire.engine.on("harbour", refused(429, Retry_After="0"), harbour)
