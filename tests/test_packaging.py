@@ -40,7 +40,6 @@ def wanted_files() -> set[str]:
         for name in (
             "__init__.py",
             "records/report.py",
-            "records/channels.py",
             "records/plan.py",
             "state.py",
             "py.typed",

@@ -194,7 +194,8 @@ async def test_a_copy_of_a_waiting_thread_reads_for_itself(server: Server, talk:
     values = await copy.ask(None, command={"resume": QUESTION})
     assert "1844. [" in values["report"]["text"]
     assert pages(server, copy.thread)
-    assert pages(server, talk.thread) == {"what the user says"}
+    texts = {key for key in pages(server, talk.thread) if not key.startswith("packets-")}
+    assert texts == {"what the user says"}
     assert (await talk.client.threads.get(talk.thread))["status"] == "interrupted"
 
 
