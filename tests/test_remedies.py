@@ -49,7 +49,7 @@ async def test_an_older_result_that_is_refused_stays_out_of_the_finding_too(tmp_
     assert [is_out for _, is_out in told(last)] == [True, False, False], "the last one is that the end was noted"
     assert [type(message).__name__ for message in last[2:6]] == ["AIMessage", "ToolMessage"] * 2
     assert in_order(state)[0].withheld == 1
-    assert "Left out for When was the Skerry Light lit? a result; the provider" in state.messages[-1].text
+    assert "Left out: When was the Skerry Light lit? A result; the provider" in state.messages[-1].text
 
 
 async def test_a_result_that_is_refused_when_the_finding_is_written_is_told_of(tmp_path: Path) -> None:

@@ -143,7 +143,7 @@ async def test_a_result_that_a_filter_stops_at_is_left_out_from_then_on(tmp_path
         assert sum(POISON in request.prompt for request in wire.requests()) == 1
     assert state.report and state.report.text == REPORT
     assert state.run and state.run.status == "completed_with_gaps"
-    assert "Left out for keeper: a result; the provider of the model refuses" in state.messages[-1].text
+    assert "Left out: keeper: a result; the provider of the model refuses" in state.messages[-1].text
 
 
 def poisoned(script: Script) -> Script:

@@ -96,9 +96,9 @@ def gaps_of(run: Run, findings: Collection[Finding]) -> list[str]:
     return [
         *(_note("Not researched to the end", finding.task, finding.reason) for finding in unfinished),
         *(_note("Found, but left out", finding.task, WITHHELD) for finding in withheld),
-        *(_note(f"Left out for {finding.task}", _results(finding.withheld)) for finding in own if finding.withheld),
+        *(_note("Left out", finding.task, _results(finding.withheld)) for finding in own if finding.withheld),
         *(
-            _note(f"Something failed on the way for {finding.task}", "; ".join(dict.fromkeys(finding.failures)))
+            _note("Something failed on the way", finding.task, "; ".join(dict.fromkeys(finding.failures)))
             for finding in own
             if finding.ended == "done" and finding.failures
         ),
@@ -117,6 +117,9 @@ def _results(count: int) -> str:
 
 def _note(*parts: str) -> str:
     """Return a note of these parts, with one sign between two of them and one at its end, whatever theirs are."""
-    words = [part.rstrip(" .:") for part in parts]
-    text = "".join(word + (" " if word.endswith(("?", "!")) else ": ") for word in words[:-1]) + words[-1]
+    text = ""
+    for part in (part.rstrip(" .:") for part in parts):
+        is_after_question = text.endswith(("?", "!"))
+        joint = ": " if text and not is_after_question else " " if text else ""
+        text += joint + (part[:1].upper() + part[1:] if is_after_question else part)
     return text if text.endswith(("?", "!")) else f"{text}."
