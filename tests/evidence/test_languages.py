@@ -20,7 +20,7 @@ from deep_research.records.research import Run
 from deep_research.run.errors import UnknownSetting
 from deep_research.writing.language import named_language
 
-QUESTIONS = Path(__file__).parents[2] / "shared" / "data" / "multihop" / "questions.jsonl"
+QUESTIONS = Path(__file__).parents[3] / "shared" / "data" / "multihop" / "questions.jsonl"
 ASKED = {
     "de": "Wie hoch ist der Eiffelturm?",
     "fr": "Comment fonctionne PyTorch ?",

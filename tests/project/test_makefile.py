@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 NAMES = ["python3.14", "python3.13", "python3.12", "python3.11", "python3"]
 WITHOUT_VENV = "raise ModuleNotFoundError('ensurepip')\n"
 TOO_OLD = "import sys\nsys.version_info = (3, 10, 9)\n"

@@ -23,7 +23,7 @@ from deep_research.run.events.packets import Placement
 from deep_research.run.limits import Limits
 from deep_research.writing.language import rewrite_section
 
-DATA = Path(__file__).parents[2] / "shared" / "data" / "multihop" / "docs.jsonl"
+DATA = Path(__file__).parents[3] / "shared" / "data" / "multihop" / "docs.jsonl"
 GERMAN = (
     "## Der Turm\n\nDer Leuchtturm wurde 1844 zum ersten Mal angezündet und ist 38 Meter hoch. [1] Er steht auf dem "
     "äußersten Felsen der Insel und ist von Westen her weit zu sehen. [2]\n\n"

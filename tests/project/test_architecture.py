@@ -13,7 +13,7 @@ import architecture
 import pytest
 from architecture import LEVELS, PACKAGE, Module, read_package
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 MODULES = read_package(ROOT)
 NODES = architecture.node_names(MODULES)
 Check = Callable[[Module], list[str]]

@@ -15,7 +15,7 @@ from random_runs import reasoned
 
 from deep_research.app.stream import apackets
 
-CLIENT = Path(__file__).resolve().parents[1] / "docs" / "example_client.py"
+CLIENT = Path(__file__).resolve().parents[2] / "docs" / "example_client.py"
 LINK = re.compile(r"\[(\d+)\]\([^)]*\)")
 
 

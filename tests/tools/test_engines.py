@@ -28,7 +28,7 @@ from deep_research.tools.engines.remembered import ask
 from deep_research.tools.engines.wikipedia import Wikipedia
 from deep_research.tools.tool import Meter
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 async def failure(engine: SearchEngine, query: str = "q") -> EngineFailed:

@@ -23,7 +23,7 @@ from deep_research.library.index_file import PAGE_BYTES
 from deep_research.library.library import Library
 from deep_research.run.errors import DatabaseUnusable
 
-CORPUS = Path(__file__).resolve().parents[2] / "shared" / "data" / "multihop"
+CORPUS = Path(__file__).resolve().parents[3] / "shared" / "data" / "multihop"
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from textwrap import indent
 import pytest
 from lab import write_documents
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 SCRIPTS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 SEARCHES = [script for script in SCRIPTS if "Library(" in script]
