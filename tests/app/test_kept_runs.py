@@ -113,7 +113,7 @@ def test_a_run_that_was_stopped_at_its_very_first_step_can_be_looked_at_and_gone
     connection.close()
     assert " stopped " in desk.call("runs").out
     assert "Status    stopped" in desk.call("show", "light").out
-    assert "Go on: deep-research resume light" in desk.call("show", "light", "--replay").err
+    assert "Go on     deep-research resume light" in desk.call("show", "light").out
     assert "1844" in desk.call("resume", "light").out
 
 
