@@ -1,6 +1,6 @@
 """Which units answer a part of a request: for a question few that lead to one another, for a topic what tells most.
 
-`docs/decisions/quoting.md` says what each rule gains.
+What each constant gains is told in `docs/decisions/quoting.md`.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from ...evidence.text.dates import dates_in
 from ...evidence.text.stems import sought_words
 from ...evidence.text.words import names, stem, tokens
 from ..request import Document
-from .pool import Pool, Sentence, counted_noun
+from .pool import Pool, Sentence, counted_in
 from .units import points_back
 
 FEWEST = 2
-"""Words of a question, beside the names in it, from which on their absence says something."""
+"""Words of a question, beside the names in it, from which on it can be told that they are not there."""
 LITTLE = 0.34
 """Share of them up to which a unit has nothing to do with the question."""
 ABSENT = 0.45
@@ -34,7 +34,7 @@ CAPITALS = frozenset({"de"})
 """Languages in which capitals do not tell names."""
 
 
-def find_missing(pool: Pool, chosen: Sequence[Sentence]) -> list[str]:
+def missing_in(pool: Pool, chosen: Sequence[Sentence]) -> list[str]:
     """Return the names in a question of which the documents hold nothing; or else the question, if nothing answers it.
 
     An empty list means that what was chosen may well be the answer.
@@ -52,20 +52,20 @@ def find_missing(pool: Pool, chosen: Sequence[Sentence]) -> list[str]:
     if absent:
         return absent
     in_names = {word for name in named for word in tokens(name)}
-    plain = [place for place, word in enumerate(pool.words[: pool.own_count]) if not in_names.issuperset(tokens(word))]
-    if plain and pool.context and pool.kind == "number" and not any(one.held & {*plain} for one in chosen):
-        # The documents may word it otherwise, but an amount without a word for it is one of something else.
+    told = [place for place, word in enumerate(pool.words[: pool.own_count]) if not in_names.issuperset(tokens(word))]
+    if told and pool.context and pool.kind == "number" and not any(one.held & {*told} for one in chosen):
+        # Something may be told in other words, but an amount without a word for it is one of something else.
         return [pool.asked]
-    if len(plain) < FEWEST:
+    if len(told) < FEWEST:
         return []
-    best = max(len(one.held & {*plain}) for one in chosen) / len(plain)
-    is_about = any(" " in name and any(_holds_name(pool, one, name) for one in chosen) for name in named)
+    best = max(len(one.held & {*told}) for one in chosen) / len(told)
+    is_about = any(" " in name and any(_holds(pool, one, name) for one in chosen) for name in named)
     if best and is_about:
         # What is said of the name itself may be worded otherwise.
         return []
-    unseen = [place for place in plain if not pool.counts[place]]
-    is_uncounted = any(pool.words[place] == counted_noun(pool.asked) for place in unseen)
-    is_missing = best <= LITTLE and len(unseen) >= ABSENT * len(plain)
+    unseen = [place for place in told if not pool.counts[place]]
+    is_uncounted = any(pool.words[place] == counted_in(pool.asked) for place in unseen)
+    is_missing = best <= LITTLE and len(unseen) >= ABSENT * len(told)
     return [pool.asked] if is_missing or is_uncounted else []
 
 
@@ -80,8 +80,8 @@ def _names(pool: Pool, language: str) -> Iterator[str]:
 
 def _places(pool: Pool, name: str) -> list[int]:
     """The places of its words that tell it from others: those with capitals or figures."""
-    telling_words = {word for part in name.split() if not part.islower() for word in tokens(part)}
-    return [place for place, word in enumerate(pool.words) if not telling_words.isdisjoint(tokens(word))]
+    telling = {word for part in name.split() if not part.islower() for word in tokens(part)}
+    return [place for place, word in enumerate(pool.words) if not telling.isdisjoint(tokens(word))]
 
 
 def _is_absent(pool: Pool, name: str) -> bool:
@@ -91,7 +91,7 @@ def _is_absent(pool: Pool, name: str) -> bool:
     return bool(places) and not any(len(places & one.held) >= least for one in pool.sentences)
 
 
-def _holds_name(pool: Pool, one: Sentence, name: str) -> bool:
+def _holds(pool: Pool, one: Sentence, name: str) -> bool:
     return one.held.issuperset(_places(pool, name))
 
 
@@ -124,8 +124,16 @@ PLACE = 0.004
 PLACES = 10
 RANK, RANKS = 0.3, 8
 """What it counts that the search showed its document first, and the place from which on it counts nothing."""
+TITLED = 0.1
+"""What it counts that the request holds all words of its document's title."""
+HEADED = 0.15
+"""The same for the words of the heading that it stands below."""
 OLDER = -0.2
 """What it costs that a newer edition is at hand, or one of the time that is asked for."""
+RECENT = 0.06
+"""What the newest of all documents gains over those without a date, where a topic names no time."""
+EQUAL = 0.9
+"""Share of what the best unit is worth from which on the one of the newest document stands first."""
 NEAR = 0.75
 """Share of what the best unit is worth from which on another one answers as well."""
 OF_CHAIN = 1.5
@@ -155,7 +163,7 @@ ABOUT = 0.6
 OF_SHARE = 1.25
 """How many times its share of the words a unit may have where each document is quoted once."""
 LEAST_SHARE, LEAST = 0.1, 0.05
-"""Worth of a unit, compared with the first one and by itself, below which nothing more is said of a topic."""
+"""Worth of a unit, compared with the first one and by itself, below which a topic has been told."""
 
 
 class Chooser:
@@ -182,8 +190,11 @@ class Chooser:
         kept.add(sorted(self._firm_chain, key=lambda one: -worth[one]))
         kept.limit(budget)
         kept.add(close[:near])
-        first = kept.units[0]
-        chosen = sorted(_by_document(kept.units), key=lambda one: one is not first)
+        first = self._newest([one for one in kept.units if worth[one] >= EQUAL * worth[kept.units[0]]])
+        kept.units.sort(key=lambda one: one is not first)
+        section = self._section_of(first)
+        kept.add(section)
+        chosen = sorted(_by_document(kept.units), key=lambda one: one not in (first, *section))
         for one in kept.units[:3]:
             kept.add(self._other_editions(one, kept.units))
         return [*chosen, *(one for one in kept.units if one not in chosen)]
@@ -207,8 +218,8 @@ class Chooser:
             longer = [
                 (worth + value, (*chain, one)) for worth, chain in beam for one, value in self._continuations(chain)
             ]
-            beam = sorted(longer, key=lambda pair: -_final_worth(pair))[:WIDTH]
-            best = max([best, *((_final_worth(pair), pair[1]) for pair in beam[:1])], key=lambda pair: pair[0])
+            beam = sorted(longer, key=lambda pair: -_ended(pair))[:WIDTH]
+            best = max([best, *((_ended(pair), pair[1]) for pair in beam[:1])], key=lambda pair: pair[0])
         return [*best[1]]
 
     def topic(self, budget: int, *, is_alone: bool) -> list[Sentence]:
@@ -216,18 +227,18 @@ class Chooser:
 
         If it `is_alone`, nothing else is asked for, so that it may ask for a document by its title.
         """
-        used = Counter[int]()
+        told = Counter[int]()
         kept, first = _Kept(budget), 0.0
         left = self._speaking(is_alone=is_alone)
         while left:
-            best = max(left, key=lambda one: self._worth_of_topic(one, used))
-            worth = self._worth_of_topic(best, used)
+            best = max(left, key=lambda one: self._worth_of_topic(one, told))
+            worth = self._worth_of_topic(best, told)
             first = first or worth
             if worth <= max(LEAST, LEAST_SHARE * first) or kept.is_full:
                 break
             left.remove(best)
             if kept.add([best]):
-                used.update((*best.tells, *self._above(best)))
+                told.update((*best.tells, *self._above(best)))
                 if self._times:
                     kept.add(self._other_editions(best, ()))
         return _by_document(kept.units)
@@ -252,11 +263,24 @@ class Chooser:
         least = KEEP * max(self._worths.values(), default=0.0)
         return [one for one in self.chain if self._worths[one] >= least or self._is_linked(one, self.chain)]
 
+    def _newest(self, units: Sequence[Sentence]) -> Sentence:
+        """The first unit, or the one of the newest document, unless a time is asked for or a document has no date."""
+        dates = [self.pool.documents[one.number].date for one in units]
+        return units[0] if self._times or "" in dates else units[dates.index(max(dates))]
+
+    def _section_of(self, first: Sentence) -> list[Sentence]:
+        """What stands with a unit below the heading that is asked for."""
+        if not self.pool.is_headed(first):
+            return []
+        own = (one for one in self.pool.sentences if one.number == first.number and not one.unit.cells)
+        return [one for one in own if one.unit.heading == first.unit.heading]
+
     def _weigh_editions(self, asked: str, *, is_topic: bool) -> None:
         editions = [_edition(one) for one in self.pool.documents.values()]
         asks_draft = not DRAFT.isdisjoint(tokens(asked))
+        dates = sorted({one.date for one in editions if one.date})
         for place, group in enumerate(series_of(editions)):
-            meant = [one for one in group if any(_dates_agree(one.date, time) for time in self._times)]
+            meant = [one for one in group if any(_agree(one.date, time) for time in self._times)]
             if is_topic and self._times:
                 meant += [one for one in group if one.date[:4] >= min(self._times)[:4]]
             for one in group:
@@ -264,6 +288,8 @@ class Chooser:
                 self._series[number] = place
                 is_past = one not in meant if meant else one.precedes(group[-1])
                 self._shifts[number] = OLDER * (is_past + (one.is_draft and not asks_draft))
+                if is_topic and not self._times and one.date:
+                    self._shifts[number] += RECENT * dates.index(one.date) / len(dates)
 
     def _continuations(self, chain: Sequence[Sentence]) -> Iterator[tuple[Sentence, float]]:
         """The units that may go on a chain, with what each adds to its worth."""
@@ -271,12 +297,13 @@ class Chooser:
         numbers = {one.number for one in chain}
         for one in self.pool.sentences:
             relation = self._relation(one, chain)
-            new = one.held - self.pool.titled(one.number)
+            told = one.held - self.pool.titled(one.number)
             is_of_subject = not chain and one.own and self.pool.subjects[one.number] >= SUBJECT
-            has_to_do = new or (one.is_right and relation > 0) or is_of_subject
-            is_stray = chain and relation <= 0 and one.number not in numbers and len(new) < 2
+            has_to_do = told or (one.is_right and relation > 0) or is_of_subject
+            is_stray = chain and relation <= 0 and one.number not in numbers and len(told) < 2
             if has_to_do and not is_stray and one not in chain:
-                yield one, self._fit(one, known) + relation + self._standing(one)
+                worth = self._fit(one, known) + relation + self._standing(one)
+                yield one, worth + (0.0 if chain else TITLED * self.pool.subjects[one.number])
 
     def _fit(self, one: Sentence, known: frozenset[int]) -> float:
         weight = self.pool.weight
@@ -286,11 +313,12 @@ class Chooser:
         return worth - COST - PLACE * min(one.place, PLACES) - POINTS_BACK * points_back(one.text)
 
     def _standing(self, one: Sentence) -> float:
-        return self._shifts[one.number] + self._ranks[one.number]
+        return self._shifts[one.number] + self._ranks[one.number] + HEADED * self.pool.is_headed(one)
 
     def _worth(self, one: Sentence) -> float:
         """What a unit is worth by itself."""
-        return self._fit(one, frozenset()) + self._standing(one) + RIGHT * one.is_right / 2
+        worth = self._fit(one, frozenset()) + self._standing(one) + RIGHT * one.is_right / 2
+        return worth + TITLED * self.pool.subjects[one.number]
 
     def _relation(self, one: Sentence, before: Sequence[Sentence]) -> float:
         pool = self.pool
@@ -351,13 +379,11 @@ class Chooser:
         named = {number for number in numbers if self._named(number) > OF_CONTEXT}
         return [one for one in pool.sentences if one.number in numbers and (one.held or one.number in named)]
 
-    def _worth_of_topic(self, one: Sentence, used: Counter[int]) -> float:
+    def _worth_of_topic(self, one: Sentence, told: Counter[int]) -> float:
         weights = self.pool.weights
-        own = sum(weights[place] * FADING ** used[place] for place in one.own)
-        above = sum(weights[place] * FADING ** used[place] for place in self._above(one))
-        worth = (own + ABOVE * above) * self.pool.shares[one.number] + self._named(one.number) * _informativeness(
-            one.text
-        )
+        own = sum(weights[place] * FADING ** told[place] for place in one.own)
+        above = sum(weights[place] * FADING ** told[place] for place in self._above(one))
+        worth = (own + ABOVE * above) * self.pool.shares[one.number] + self._named(one.number) * _telling(one.text)
         return worth + self._shifts[one.number] / 2 - PLACE * min(one.place, 2 * PLACES)
 
     def _above(self, one: Sentence) -> frozenset[int]:
@@ -392,13 +418,13 @@ class _Kept:
         before = len(self.units)
         for one in units:
             has_room = self._words + one.unit.words <= self._budget
-            if has_room and not any(one.text == other.text for other in self.units):
+            if has_room and not any(_says_the_same(one.text, other.text) for other in self.units):
                 self.units.append(one)
                 self._words += one.unit.words
         return len(self.units) > before
 
 
-def _final_worth(chain: tuple[float, tuple[Sentence, ...]]) -> float:
+def _ended(chain: tuple[float, tuple[Sentence, ...]]) -> float:
     """What a chain is worth if nothing follows."""
     return chain[0] + RIGHT * chain[1][-1].is_right
 
@@ -407,11 +433,17 @@ def _edition(one: Document) -> Edition:
     return Edition(str(one.number), one.title, one.address, one.date, one.is_draft or bool(one.in_force_from))
 
 
-def _dates_agree(date: str, time: str) -> bool:
+def _agree(date: str, time: str) -> bool:
     return bool(date) and (date.startswith(time) or time.startswith(date))
 
 
-def _informativeness(text: str) -> float:
+def _says_the_same(one: str, other: str) -> bool:
+    first, second = set(tokens(one)), set(tokens(other))
+    is_alike = len(first & second) > 0.85 * min(len(first), len(second)) and abs(len(first) - len(second)) <= 3
+    return one == other or (is_alike and _figures(one) == _figures(other))
+
+
+def _telling(text: str) -> float:
     """How much a unit tells, from 0 to 1: figures, and names that do not only begin it."""
     has_name = any(" " in name or not text.startswith(name) for name in names(text))
     return OF_FIGURE * bool(_figures(text)) + (1 - OF_FIGURE) * has_name

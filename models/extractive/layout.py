@@ -30,7 +30,7 @@ class Quoted(NamedTuple):
     is_item: bool = False
 
 
-def quote(chosen: Sequence[Sentence]) -> list[Quoted]:
+def quoted(chosen: Sequence[Sentence]) -> list[Quoted]:
     """Return the units with what is needed to understand them."""
     found: list[Quoted] = []
     shown: set[tuple[int, str]] = set()
@@ -61,12 +61,12 @@ def quote(chosen: Sequence[Sentence]) -> list[Quoted]:
     return list(dict.fromkeys(found))
 
 
-def render(units: Sequence[Quoted], source: str) -> str:
+def laid_out(units: Sequence[Quoted], source: str) -> str:
     """Return Markdown with a marker behind each unit; `source` heads the column of the markers in a table."""
     return "\n\n".join(_blocks(units, source))
 
 
-def parse_finding(finding: str) -> tuple[str, list[tuple[str, list[Quoted]]]]:
+def read(finding: str) -> tuple[str, list[tuple[str, list[Quoted]]]]:
     """Return what a finding says before it quotes anything, and what it quotes, section by section."""
     said = ""
     sections: list[tuple[str, list[Quoted]]] = [("", [])]
@@ -75,9 +75,9 @@ def parse_finding(finding: str) -> tuple[str, list[tuple[str, list[Quoted]]]]:
         if heading := _LAYOUT_HEADING.match(block):
             sections.append((heading[1], []))
         elif len(lines) > 2 and all(map(_ROW.match, lines)):
-            sections[-1][1].extend(_parse_rows(lines))
+            sections[-1][1].extend(_rows(lines))
         else:
-            found = [one for line in lines for one in _parse_line(line)]
+            found = [one for line in lines for one in _quoted_sentences(line)]
             sections[-1][1].extend(found)
             said = said or ("" if found else block.strip())
     return said, sections
@@ -110,7 +110,7 @@ def _blocks(units: Sequence[Quoted], source: str) -> Iterator[str]:
             yield " ".join(f"{one.text} [{one.number}]" for one in part)
 
 
-def _parse_rows(lines: Sequence[str]) -> Iterator[Quoted]:
+def _rows(lines: Sequence[str]) -> Iterator[Quoted]:
     header = lines[0].strip("| ").rpartition(" | ")[0]
     for line in lines[2:]:
         marker = _MARKER.search(line, line.rstrip("| ").rfind("["))
@@ -119,7 +119,7 @@ def _parse_rows(lines: Sequence[str]) -> Iterator[Quoted]:
             yield Quoted(text, int(marker[1]), header)
 
 
-def _parse_line(line: str) -> Iterator[Quoted]:
+def _quoted_sentences(line: str) -> Iterator[Quoted]:
     start, is_item = 0, line.startswith("- ")
     for marker in _MARKER.finditer(line):
         text = line[start : marker.start()].strip().removeprefix("- ").strip()

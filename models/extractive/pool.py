@@ -48,13 +48,13 @@ _QUANTITY = re.compile(
 )
 
 
-def is_question(text: str) -> bool:
+def asks(text: str) -> bool:
     """Return whether a sentence is worded as a question."""
     is_marked = text.rstrip("\"'”’») ").endswith(("?", "？"))
     return bool(_QUESTION_WORD.search(text if is_marked else text[:EARLY]) or _UNSPACED.search(text))
 
 
-def kind_asked(question: str) -> Kind:
+def kind_of(question: str) -> Kind:
     """Return the kind of thing that a question wants; the word that stands first decides."""
     found = [(match.start(), kind) for kind, cue in _KINDS if (match := cue.search(question))]
     other = _QUESTION_WORD.search(question)
@@ -62,13 +62,13 @@ def kind_asked(question: str) -> Kind:
     return first[1] if first and (other is None or first[0] <= other.start()) else "any"
 
 
-def counted_noun(question: str) -> str:
+def counted_in(question: str) -> str:
     """Return the word for what a question wants counted, as in "how many people"; empty if it counts nothing."""
     found = _COUNTED.search(question)
     return found[1].lower() if found else ""
 
 
-def holds_kind(kind: Kind, text: str, question: str) -> bool:
+def holds(kind: Kind, text: str, question: str) -> bool:
     """Return whether a text holds a thing of this kind that the question does not name itself."""
     if kind == "number":
         return _QUANTITY.search(text) is not None
@@ -90,6 +90,8 @@ FLAT = 0.75
 """How far all words of a request weigh the same; the rest of a word's weight is its rarity."""
 CONTEXT = 0.25
 """What a word counts that only tells what the request is about."""
+UNSEEN = 0.5
+"""What a word counts that no unit holds, and that is no name: the documents may word it otherwise."""
 ALIKE = 0.8
 """Likeness from which on a word is taken for a misspelt one."""
 FEWEST_LETTERS = 5
@@ -98,7 +100,7 @@ _GROUPED = re.compile(r"(?<=\d)[.,'’\u00a0\u202f ](?=\d{3}(?!\d))")
 _APART = re.compile(r"[/_\-.]+")
 
 
-def name_words(document: Document) -> str:
+def name_of(document: Document) -> str:
     """Return the title and the path of a document, in words; a web address says little in words."""
     path = document.address.partition(":")[2].rpartition(".")[0] if "://" not in document.address else ""
     return f"{document.title} {_APART.sub(' ', path)}"
@@ -139,20 +141,20 @@ class Pool:
         """Weigh the units by the words that are `asked` for, and by those that tell what it is about."""
         self.documents = {document.number: document for document in documents}
         self.asked, self.context = asked, context
-        self.kind = kind_asked(asked)
+        self.kind = kind_of(asked)
         self.names = names(asked)
-        self.words, self.own_count = _request_words(asked, context)
+        self.words, self.own_count = _words(asked, context)
         self._languages = {one.number: _language(one) for one in documents}
-        self._units = {one.number: _distinct_units(one) for one in documents}
+        self._units = {one.number: _each_once(one) for one in documents}
         self._index = self._indexed()
-        self._titled = {one.number: self._held(name_words(one), one.number) for one in documents}
+        self._titled = {one.number: self._held(name_of(one), one.number) for one in documents}
         self.sentences = [one for number in self.documents for one in self._sentences(number)]
         first = {one.text: one for one in reversed(self.sentences)}
         self.counts = Counter(place for one in first.values() for place in one.held)
         self.weights = self._weighed(len(first) + 1)
 
     def language_of(self, number: int) -> str:
-        """Return the language of a document (ISO 639-1); empty where it is not evident."""
+        """Return the language of a document (ISO 639-1); empty where it is not language_by_words."""
         return self._languages[number]
 
     def weight(self, places: Iterable[int]) -> float:
@@ -190,6 +192,18 @@ class Pool:
             for number, words in titles.items()
         }
 
+    @cache  # noqa: B019
+    def is_headed(self, sentence: Sentence) -> bool:
+        """Return whether the request holds all words of what names a unit: its heading, its key or its first cell."""
+        heading = sentence.unit.heading.rpartition(" › ")[2]
+        if heading.strip(" .") == self.documents[sentence.number].title.strip(" ."):
+            heading = ""
+        return any(self._is_asked(name, sentence.number) for name in (heading, sentence.unit.key))
+
+    def _is_asked(self, name: str, number: int) -> bool:
+        words = [one for one in content_words(name) if not one.isdigit()]
+        return bool(words) and len(self._held(" ".join(words), number)) >= len(words)
+
     @cached_property
     def named(self) -> frozenset[int]:
         """The documents whose titles the request names."""
@@ -206,12 +220,12 @@ class Pool:
     def names_in(self, sentence: Sentence) -> frozenset[str]:
         """Return the names in a sentence, and the subject of its document, that the request does not hold."""
         known = frozenset(tokens(self.asked))
-        found = (
+        told = (
             tuple(tokens(name)) for name in (*names(sentence.text), subject_of(self.documents[sentence.number].title))
         )
         return frozenset(
             " ".join(words)
-            for words in found
+            for words in told
             if words and not known.issuperset(words) and not all(map(str.isdigit, words))
         )
 
@@ -262,11 +276,15 @@ class Pool:
             meant = unit.before if points_back(unit.text) else ""
             around = self._held(f"{unit.heading} {unit.lead} {meant}", number) | self._titled[number]
             tells = self._held(" ".join(unit.cells), number) if unit.cells else own
-            yield Sentence(number, place, unit, own, around - own, holds_kind(self.kind, unit.text, self.asked), tells)
+            yield Sentence(number, place, unit, own, around - own, holds(self.kind, unit.text, self.asked), tells)
 
     def _weighed(self, total: int) -> list[float]:
-        counts = [self.counts[place] for place in range(len(self.words))]
-        found = [math.log(1 + (total - count + 0.5) / (count + 0.5)) for count in counts]
+        in_names = {word for name in self.names for word in tokens(name)}
+        found = []
+        for place, word in enumerate(self.words):
+            count = self.counts[place]
+            rarity = math.log(1 + (total - count + 0.5) / (count + 0.5))
+            found.append(rarity if count or bare(word) in in_names else rarity * UNSEEN)
         mean = sum(found) / len(found) if found else 0.0
         mixed = [FLAT * mean + (1 - FLAT) * one for one in found]
         if self.own_count > 1:
@@ -294,7 +312,7 @@ def content_words(text: str) -> list[str]:
     return list(found.values())
 
 
-def _request_words(asked: str, context: str) -> tuple[list[str], int]:
+def _words(asked: str, context: str) -> tuple[list[str], int]:
     """The words that are asked for, and how many of them there are; behind them those of the context."""
     own = content_words(asked)
     known = {stem(bare(word)) for word in own}
@@ -304,7 +322,7 @@ def _request_words(asked: str, context: str) -> tuple[list[str], int]:
     return [*own, *further], len(own)
 
 
-def _distinct_units(document: Document) -> list[Unit]:
+def _each_once(document: Document) -> list[Unit]:
     found: dict[tuple[str, str], Unit] = {}
     for text in document.texts:
         for unit in units_of(text):

@@ -1,7 +1,7 @@
 """Takes a request apart: what is asked, part by part, and what only says how it is to be answered.
 
-Marks tell the two apart: questions, numbered points, bullets, what stands behind a colon or in a row. Without any, the
-sentence of which the documents hold most is asked for.
+No words tell the two apart, but marks do: questions, numbered points, bullets, what is listed behind a colon or in a
+row. Whatever is left is asked for only if the documents hold it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ...evidence.text.words import GENERIC_WORDS, STOP_WORDS, names, tokens
 from ..request import Document
-from .pool import QUESTION_WORDS, Pool, is_question
+from .pool import QUESTION_WORDS, Pool, Sentence, asks
 from .units import split_sentences
 
 Look = Callable[[str], Sequence[Document]]
@@ -22,14 +22,16 @@ PASTED = 100
 """Words from which on a request without numbered points is a text to go by, and no longer taken apart."""
 MARKED = 0.5
 """Share of the words of a request that marked points must make up to be what it asks for."""
-LONGEST_ITEM, LONGEST_IN_ROW = 16, 9
+LONGEST_ITEM, LONGEST_ENUMERATED = 16, 9
 """Words of an item behind a colon, and of one in a row without any."""
-FEWEST_IN_ROW = 4
+FEWEST_ENUMERATED = 4
 """Items of a row that is no list of things, but of subjects."""
 SPEAKS = 0.34
 """Share of the words of an item that some unit must hold."""
 MOSTLY = 0.6
 """Share of the items behind a colon of which this must hold for all of them to be subjects."""
+SURELY, SURE_WORDS = 0.6, 3
+"""The same, and their number, of a sentence that says something beside a question or a list."""
 _AND = r"(?:and|or|und|oder|et|ou|y|e|as well as|sowie)"
 _MARK = re.compile(
     r"(?:(?<=\s)|^)(?:\(?(?P<inner>\d{1,2}|[a-h])\)|(?P<point>\d{1,2})\.)\s+(?=\S)|^\s*[-*•–]\s+", re.MULTILINE
@@ -58,12 +60,12 @@ class Part(NamedTuple):
     """Whether it wants an answer; a topic wants all that tells of it."""
 
 
-def split_request(request: str, look: Look | None = None) -> list[Part]:
+def take_apart(request: str, look: Look | None = None) -> list[Part]:
     """Return what a request asks for, in its order; one part at least."""
     request = request.strip()
     marks = [*_MARK.finditer(request)]
     if len(marks) > 1 and _are_in_sequence(marks):
-        parts = _split_marked(request, marks)
+        parts = _marked(request, marks)
         if sum(len(part.text.split()) for part in parts) > MARKED * len(request.split()):
             return parts
     lines = [" ".join(line.split()) for line in request.splitlines()]
@@ -72,23 +74,24 @@ def split_request(request: str, look: Look | None = None) -> list[Part]:
         return [Part(" ".join(request.split()), is_question=False)]
     asked = [one for one in said if _IS_QUESTION.search(one)]
     others = [one for one in said if one not in asked]
-    listed = [part for one in others for part in _split_list(one, look) or _split_row(one, look)]
+    listed = [part for one in others for part in (_listed(one, look) or _enumerated(one, look))]
     if listed:
-        return _with_names(listed, others)
+        return _about(listed, others)
     if asked:
-        parts = [part for one in asked for part in _split_question(one, said, asked, look)]
+        parts = [part for one in asked for part in _of_question(one, said, asked, look)]
     else:
-        main = _best_known(others, look)
-        parts = _split_sentence(main)
+        main = _most_telling(others, look)
+        parts = _questions(main)
         others = [one for one in others if one != main]
-    return _with_names(parts, others)
+    parts += [_part(one) for one in others if _is_surely_asked(one, look)]
+    return _about(parts, others)
 
 
 def _part(text: str, context: str = "") -> Part:
-    return Part((text.strip(_ENDS) if not is_question(text) else "") or text.strip(), context, is_question(text))
+    return Part((text.strip(_ENDS) if not asks(text) else "") or text.strip(), context, asks(text))
 
 
-def _with_names(parts: Sequence[Part], others: Sequence[str]) -> list[Part]:
+def _about(parts: Sequence[Part], others: Sequence[str]) -> list[Part]:
     """The parts, with the names of what stands around them."""
     subject = " ".join(name for one in others for name in _inner_names(one))
     return [part._replace(context=f"{part.context} {subject}".strip()) for part in parts]
@@ -99,8 +102,8 @@ def _inner_names(sentence: str) -> Iterator[str]:
     return (name for name in names(sentence) if " " in name or not sentence.lstrip("\"'“„(¿¡").startswith(name))
 
 
-def _split_question(one: str, said: Sequence[str], asked: Sequence[str], look: Look | None) -> list[Part]:
-    parts = _split_list(one, look) or _split_sentence(one)
+def _of_question(one: str, said: Sequence[str], asked: Sequence[str], look: Look | None) -> list[Part]:
+    parts = _listed(one, look) or _questions(one)
     # "What is that?" asks about what was said before.
     before = next((other for other in reversed(said[: said.index(one)]) if other not in asked), "")
     return [
@@ -108,13 +111,13 @@ def _split_question(one: str, said: Sequence[str], asked: Sequence[str], look: L
     ]
 
 
-def _split_sentence(sentence: str) -> list[Part]:
-    if not is_question(sentence):
+def _questions(sentence: str) -> list[Part]:
+    if not asks(sentence):
         return [_part(sentence)]
     joint = _NEXT_OR_COMMA if _NEXT.search(sentence) else _NEXT
     pieces = [bare for piece in joint.split(sentence) if (bare := piece.strip(" ,;"))]
-    pieces = [piece for piece in pieces if _content(piece) or is_question(piece)]
-    if len(pieces) < 2 or not is_question(pieces[0]):
+    pieces = [piece for piece in pieces if _content(piece) or asks(piece)]
+    if len(pieces) < 2 or not asks(pieces[0]):
         return [Part(pieces[0] if len(pieces) == 1 else sentence)]
     return [Part(piece, sentence) for piece in pieces]
 
@@ -128,7 +131,7 @@ def _are_in_sequence(marks: Sequence[re.Match[str]]) -> bool:
     return not numbers or (numbers[0] in ("1", "a") and len(numbers) > 1)
 
 
-def _split_marked(request: str, marks: Sequence[re.Match[str]]) -> list[Part]:
+def _marked(request: str, marks: Sequence[re.Match[str]]) -> list[Part]:
     context = " ".join(_inner_names(request[: marks[0].start()]))
     ends = [*(mark.start() for mark in marks[1:]), None]
     bodies = [" ".join(request[mark.end() : end].split()) for mark, end in zip(marks, ends, strict=True)]
@@ -137,33 +140,33 @@ def _split_marked(request: str, marks: Sequence[re.Match[str]]) -> list[Part]:
     return [_part(body, context) for one in bodies if (body := _TRAILING.sub("", one))]
 
 
-def _split_list(sentence: str, look: Look | None) -> list[Part]:
+def _listed(sentence: str, look: Look | None) -> list[Part]:
     """What stands behind a colon."""
     head, _, tail = sentence.partition(":")
     items = _items(tail) if tail.strip() else []
-    if (
-        len(items) < 2
-        or max(len(item.split()) for item in items) > LONGEST_ITEM
-        or (is_question(tail) and len(items) < 3)
-    ):
+    if len(items) < 2 or max(len(item.split()) for item in items) > LONGEST_ITEM or (asks(tail) and len(items) < 3):
         return []
-    spoken = [item for item in items if is_question(item) or look is None or _best(item, look).share >= SPEAKS]
+    spoken = [item for item in items if asks(item) or look is None or _share(item, look) >= SPEAKS]
     # Where the documents speak of most items, the others are asked for, too, and missing.
     return [_part(item, head) for item in (items if len(spoken) >= MOSTLY * len(items) else spoken)]
 
 
-def _split_row(sentence: str, look: Look | None) -> list[Part]:
+def _enumerated(sentence: str, look: Look | None) -> list[Part]:
     """What stands in a row without a colon, if different documents speak of it."""
     items = _items(sentence.strip(_ENDS))
-    if look is None or len(items) < FEWEST_IN_ROW or max(len(item.split()) for item in items[1:]) > LONGEST_IN_ROW:
+    if (
+        look is None
+        or len(items) < FEWEST_ENUMERATED
+        or max(len(item.split()) for item in items[1:]) > LONGEST_ENUMERATED
+    ):
         return []
-    addresses = {_best(item, look).address for item in items} - {""}
+    addresses = {address for item in items if (address := _best_address(item, look))}
     if len(addresses) * 2 <= len(items):
         return []
     words = items[0].split()
     last = max((place for place, word in enumerate(words) if STOP_WORDS.issuperset(tokens(word))), default=-1)
     items[0] = " ".join(words[last + 1 :]) or items[0]
-    return [Part(item, sentence, False) for item in items if _best(item, look).share >= SPEAKS]
+    return [Part(item, sentence, False) for item in items if _share(item, look) >= SPEAKS]
 
 
 def _items(text: str) -> list[str]:
@@ -189,25 +192,33 @@ def _split(text: str, marks: str) -> list[str]:
     return [piece for piece in pieces if piece.strip()]
 
 
-def _best_known(sentences: Sequence[str], look: Look | None) -> str:
+def _most_telling(sentences: Sequence[str], look: Look | None) -> str:
     """The sentence of which the documents hold most words; without documents the first."""
     if look is None or len(sentences) < 2:
         return sentences[0]
-    return max(sentences, key=lambda one: (_best(one, look).words, -sentences.index(one)))
+    return max(sentences, key=lambda one: (_held(one, look), -sentences.index(one)))
 
 
-class _Hit(NamedTuple):
-    """The unit that holds most of a text."""
-
-    address: str = ""
-    """Address of its document."""
-    share: float = 0.0
-    """Share of the text's words that it holds, by their weight."""
-    words: int = 0
-    """How many of them."""
+def _is_surely_asked(sentence: str, look: Look | None) -> bool:
+    return look is not None and _share(sentence, look) >= SURELY and _held(sentence, look) >= SURE_WORDS
 
 
-def _best(text: str, look: Look) -> _Hit:
-    pool = Pool(look(text), text)
-    best = max(pool.sentences, key=lambda one: pool.weight(one.held), default=None)
-    return _Hit(pool.documents[best.number].address, pool.weight(best.held), len(best.held)) if best else _Hit()
+def _best(text: str, look: Look) -> tuple[Pool | None, Sentence | None]:
+    documents = look(text)
+    pool = Pool(documents, text) if documents else None
+    return pool, max(pool.sentences, key=lambda one: pool.weight(one.held), default=None) if pool else None
+
+
+def _best_address(text: str, look: Look) -> str:
+    pool, best = _best(text, look)
+    return pool.documents[best.number].address if pool and best else ""
+
+
+def _share(text: str, look: Look) -> float:
+    pool, best = _best(text, look)
+    return pool.weight(best.held) if pool and best else 0.0
+
+
+def _held(text: str, look: Look) -> int:
+    _, best = _best(text, look)
+    return len(best.held) if best else 0

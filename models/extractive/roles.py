@@ -15,10 +15,10 @@ from ...evidence.citations.labels import Labels, labels_of_named
 from ...evidence.text.words import GENERIC_WORDS, STOP_WORDS, names, sure_month_names, tokens
 from ...run import tool_names
 from ..request import Document, Facts, Found
-from .choosing import Chooser, find_missing
-from .layout import Quoted, parse_finding, quote, render
-from .pool import Pool, Sentence, is_question
-from .request import PASTED, Part, split_request
+from .choosing import Chooser, missing_in
+from .layout import Quoted, laid_out, quoted, read
+from .pool import Pool, Sentence, asks
+from .request import PASTED, Part, take_apart
 from .units import has_pronoun
 
 MOST_READ = 12
@@ -33,7 +33,7 @@ SHORTEST = 4
 """Characters of the shortest name that is followed."""
 
 
-def follow_up_queries(pool: Pool, asked: Sequence[str], count: int) -> list[str]:
+def leads(pool: Pool, asked: Sequence[str], count: int) -> list[str]:
     """Return queries: a name that the question does not hold, and the words that its unit leaves open."""
     chain = set(Chooser(pool).chain)
     best: dict[str, tuple[float, str]] = {}
@@ -65,10 +65,10 @@ class Task(NamedTuple):
     @property
     def is_topic(self) -> bool:
         """Whether all that tells of it is wanted: it asks nothing, or is one of the topics of a brief."""
-        return not self.part.is_question or (self.total > 1 and not is_question(self.part.context))
+        return not self.part.is_question or (self.total > 1 and not asks(self.part.context))
 
 
-def render_task(part: Part, place: int, count: int) -> str:
+def task_for(part: Part, place: int, count: int) -> str:
     """Return the words of a task: those of the part, and what it is a part of."""
     context = " ".join(part.context.split())
     if count == 1 and not context:
@@ -76,11 +76,11 @@ def render_task(part: Part, place: int, count: int) -> str:
     return f"{part.text} ({place}/{count}{f': {context}' if context else ''})"
 
 
-def parse_task(words: str) -> Task:
+def read_task(words: str) -> Task:
     """Return the part that a task is for; words of anybody else are a request of their own."""
     found = _TASK.match(words)
     text = found["text"] if found else words
-    part = Part(" ".join(text.split()), (found["context"] or "") if found else "", is_question(text))
+    part = Part(" ".join(text.split()), (found["context"] or "") if found else "", asks(text))
     return Task(part, int(found["place"]), int(found["count"])) if found else Task(part)
 
 
@@ -139,7 +139,7 @@ def steps_of(facts: Facts) -> list[str]:
 
 def parts_of(facts: Facts) -> list[Part]:
     """Return the parts of the request, with the question before it where it is not understood without."""
-    parts = split_request(facts.request, cache(facts.look) if facts.look else None)
+    parts = take_apart(facts.request, cache(facts.look) if facts.look else None)
     if facts.earlier and _needs_earlier(facts.request):
         parts = [part._replace(context=f"{part.context} {facts.earlier}".strip()) for part in parts]
     return parts
@@ -157,28 +157,24 @@ def _tasks(facts: Facts) -> list[str]:
     parts = parts_of(facts)
     if [*facts.steps] != steps_of(facts) and facts.steps:
         # The user has edited the plan.
-        parts = [parse_task(step).part for step in facts.steps]
-    return [render_task(part, place, len(parts)) for place, part in enumerate(parts, 1)]
+        parts = [read_task(step).part for step in facts.steps]
+    return [task_for(part, place, len(parts)) for place, part in enumerate(parts, 1)]
 
 
 def next_round(facts: Facts, tools: Collection[str]) -> list[Call]:
     """Search with every search tool once, open what was cut off, follow names on the web; then write the finding."""
     searches = [name for name in SEARCHES if name in tools]
     used = [name for name, _ in facts.used if name in (*SEARCHES, tool_names.OPEN_URL)]
-    task = parse_task(facts.task)
+    task = read_task(facts.task)
     if searches and len(used) < MOST_CALLS:
-        if (
-            tool_names.OPEN_URL in tools
-            and used[-1:] != [tool_names.OPEN_URL]
-            and (cut := _truncated_pages(facts, task))
-        ):
+        if tool_names.OPEN_URL in tools and used[-1:] != [tool_names.OPEN_URL] and (cut := _cut_off(facts, task)):
             return [Call(tool_names.OPEN_URL, {"urls": cut})]
         if unused := [name for name in searches if name not in used]:
             return [Call(unused[0], {"queries": queries_for(task)})]
         followed = sum(name in SEARCHES for name in used) - len(searches)
         if tool_names.WEB_SEARCH in searches and followed < MOST_FOLLOWED:
             asked = [query for name, inputs in facts.used if name in SEARCHES for query in inputs]
-            if queries := follow_up_queries(_pool_for(facts.documents, task), asked, MOST_QUERIES):
+            if queries := leads(_pool(facts.documents, task), asked, MOST_QUERIES):
                 return [Call(tool_names.WEB_SEARCH, {"queries": queries})]
     return [Call(tool_names.GENERATE_REPORT, {})]
 
@@ -191,37 +187,20 @@ def queries_for(task: Task) -> list[str]:
     return list(dict.fromkeys(" ".join(text.split())[:QUERY_CHARACTERS] for text in texts))
 
 
-class Answer(NamedTuple):
-    """What documents say to a task."""
-
-    units: list[Sentence]
-    """The units that answer it, or come nearest."""
-    further: list[Sentence]
-    """Those that lead to the answer."""
-    missing: list[str]
-    """What the documents do not hold; if there is any, the units are no answer."""
-
-
-def answer_task(facts: Facts) -> Answer:
-    """Choose from the documents what answers the task of a researcher or a step."""
-    task = parse_task(facts.task)
-    chooser = Chooser(_pool_for(facts.documents, task), is_topic=task.is_topic)
-    units, further = choose_units(chooser, task)
-    return Answer(units, further, [] if task.is_topic and units else find_missing(chooser.pool, units))
-
-
 def write_finding(facts: Facts) -> str:
     """Quote what answers the task; or say that nothing does, and quote what comes nearest."""
-    labels, answer = labels_of_named(facts.language), answer_task(facts)
-    if answer.missing:
-        blocks = [_nothing_on(answer.missing, labels), *_section(labels.nearest, answer.units[:NEAREST], labels)]
-    else:
-        blocks = [render(quote(answer.units), labels.source), *_section(labels.related, answer.further, labels)]
-    return "\n\n".join(blocks)
+    labels, task = labels_of_named(facts.language), read_task(facts.task)
+    chooser = Chooser(_pool(facts.documents, task), is_topic=task.is_topic)
+    answer, further = choose(chooser, task)
+    if absent := ([] if task.is_topic and answer else missing_in(chooser.pool, answer)):
+        blocks = [_nothing_on(absent, labels)]
+        return "\n\n".join([*blocks, *_section(labels.nearest, answer[:NEAREST], labels)])
+    blocks = [laid_out(quoted(answer), labels.source)]
+    return "\n\n".join([*blocks, *_section(labels.related, further, labels)])
 
 
-def choose_units(chooser: Chooser, task: Task) -> tuple[list[Sentence], list[Sentence]]:
-    """Return the units that answer a task, and those that lead to the answer."""
+def choose(chooser: Chooser, task: Task) -> tuple[list[Sentence], list[Sentence]]:
+    """Return what answers a task, and what else leads to it."""
     if len(task.part.text.split()) > PASTED:
         return chooser.one_of_each(OF_BRIEF), []
     if task.is_topic:
@@ -235,11 +214,11 @@ def choose_units(chooser: Chooser, task: Task) -> tuple[list[Sentence], list[Sen
 def write_report(facts: Facts) -> str:
     """Put the findings together: part by part, each thing once, and what was not found named at its place."""
     labels = labels_of_named(facts.language)
-    found = [(parse_task(one.task), *parse_finding(one.text)) for one in _in_order(facts.findings)]
+    found = [(read_task(one.task), *read(one.text)) for one in _in_order(facts.findings)]
     if not any(units for _, said, sections in found if not said for _, units in sections):
         return _no_answer(facts, [said for _, said, _ in found if said], [s for _, _, s in found], labels)
     has_headings = len(found) > 1 and any(task.is_topic for task, _, _ in found)
-    seen: set[str] = set()
+    told: set[str] = set()
     blocks: list[str] = []
     for task, said, sections in found:
         text = task.part.text
@@ -249,10 +228,10 @@ def write_report(facts: Facts) -> str:
             blocks.append(said)
             continue
         for heading, units in sections:
-            new = [one for one in units if one.text not in seen]
-            seen.update(one.text for one in new)
+            new = [one for one in units if one.text not in told]
+            told.update(one.text for one in new)
             if new:
-                blocks += [*([f"## {heading}"] if heading else []), render(new, labels.source)]
+                blocks += [*([f"## {heading}"] if heading else []), laid_out(new, labels.source)]
     return "\n\n".join(_without_empty_sections(blocks))
 
 
@@ -262,7 +241,7 @@ def _no_answer(
     nearest = [one for sections in found for _, units in sections for one in units][:NEAREST]
     sought = said or [_nothing_on([facts.request], labels)]
     blocks = [f"{labels.unanswered} {' '.join(dict.fromkeys(sought))}"]
-    return "\n\n".join([*blocks, *([f"## {labels.nearest}", render(nearest, labels.source)] if nearest else [])])
+    return "\n\n".join([*blocks, *([f"## {labels.nearest}", laid_out(nearest, labels.source)] if nearest else [])])
 
 
 def _without_empty_sections(blocks: Sequence[str]) -> list[str]:
@@ -275,7 +254,7 @@ def _without_empty_sections(blocks: Sequence[str]) -> list[str]:
 
 
 def _section(heading: str, units: Sequence[Sentence], labels: Labels) -> list[str]:
-    return [f"## {heading}", render(quote(units), labels.source)] if units else []
+    return [f"## {heading}", laid_out(quoted(units), labels.source)] if units else []
 
 
 def _nothing_on(names: Sequence[str], labels: Labels) -> str:
@@ -285,19 +264,19 @@ def _nothing_on(names: Sequence[str], labels: Labels) -> str:
 
 def _in_order(findings: Sequence[Found]) -> list[Found]:
     """By the place of their parts in the request."""
-    return sorted((one for one in findings if one.text), key=lambda one: parse_task(one.task).place)
+    return sorted((one for one in findings if one.text), key=lambda one: read_task(one.task).place)
 
 
-def _pool_for(documents: Sequence[Document], task: Task) -> Pool:
+def _pool(documents: Sequence[Document], task: Task) -> Pool:
     return Pool(documents, task.part.text, task.part.context)
 
 
-def _truncated_pages(facts: Facts, task: Task) -> list[str]:
+def _cut_off(facts: Facts, task: Task) -> list[str]:
     """The pages that say most, as far as only a part of them was shown."""
     opened = {address for name, addresses in facts.used if name == tool_names.OPEN_URL for address in addresses}
     cut = [one for one in facts.documents if not one.is_whole and "://" in one.address and one.address not in opened]
     cut = [one for one in cut if all(_CUT.search(text) for text in one.texts)]
-    shares = _pool_for(cut, task).shares if cut else {}
+    shares = _pool(cut, task).shares if cut else {}
     return [one.address for one in sorted(cut, key=lambda one: -shares[one.number])][:MOST_OPENED]
 
 

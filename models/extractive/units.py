@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
@@ -18,7 +18,7 @@ _ANYWHERE = re.compile("(?<!其)[他她它]|彼")
 
 
 def points_back(sentence: str) -> bool:
-    """Return whether a sentence begins with a pronoun, so that alone it does not say of whom or what it speaks."""
+    """Whether a sentence begins with a pronoun, so that alone it does not say of whom or what it speaks."""
     first = tokens(sentence)[:1]
     # What is a pronoun in French is an article in Italian.
     if first == ["il"] and language_by_words(sought_words(sentence), IN_QUESTION) == "it":
@@ -27,7 +27,7 @@ def points_back(sentence: str) -> bool:
 
 
 def has_pronoun(text: str) -> bool:
-    """Return whether a text holds a pronoun of the third person."""
+    """Whether somebody or something in a text is told by a pronoun."""
     return not THIRD_PERSONS.isdisjoint(tokens(text)) or _ANYWHERE.search(text) is not None
 
 
@@ -35,6 +35,8 @@ LONGEST = 600
 """Characters of a unit: what is longer is no sentence that a reader would want to see quoted."""
 FEWEST_WORDS = 2
 """Words of a sentence: what has fewer is the number of a section, or a heading."""
+LABEL_WORDS = 3
+"""Words up to which the first sentence of a paragraph is what the others are about, as in "Trading. Sales rose."."""
 TITLE_WORDS = 10
 """Words up to which a line that stands alone, without a full stop, is a heading."""
 Kind = Literal["sentence", "item", "row", "record"]
@@ -42,19 +44,24 @@ _HEADING = re.compile(r"^\s*(#{1,6})\s+(.*?)\s*#*\s*$")
 _ITEM = re.compile(r"^\s*(?:[-*+]|(?P<number>\d{1,3}(?:[.)]|\.\d{1,2}[.)]?))(?=\s))\s+")
 _BULLETS = re.compile(r"[ \t]*[•▪‣◦·\x7f\ue000-\uf8ff][ \t]+")
 """Signs that programs set before items, even in the middle of a line."""
+_FIGURE = re.compile(r"^\W*\d[\d.,\s]*\W*$")
 _RULE = re.compile(r"^\s*(?:={3,}|\*{5,})\s*$|^\s*\|?(?:\s*:?-{2,}:?\s*\|)*\s*:?-{2,}:?\s*\|?\s*$")
 _BAR = re.compile(r"(?<!\\)\|(?=(?:[^`]*`[^`]*`)*[^`]*$)")
 """A bar between two cells; one in code is none."""
 _FIELD = re.compile(r"^\s*[^\W_][^:|.]{0,40}:\s+\S")
 _QUOTED = re.compile(r"^(?:\s*>)+ ?")
+_PROMPT = re.compile(r"^\s*(?:>>>|\.\.\.)\s")
 _WORD = re.compile(r"[^\W\d_]{2,}|\d{2,}")
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
 _CLOSERS = r"[\"'”’»)\]」』]*"
 _BOUNDARY = re.compile(rf"[.!?]{_CLOSERS}(?=\s|\[\^?\d|$)|[。！？।]{_CLOSERS}")
 _REFERENCES = re.compile(r"\[\^?\d[\d,\s–-]*\]")
 _EMPHASIS = re.compile(r"\*\*|(?<![\w*])\*(?=[^\s*])|(?<=[^\s*])\*(?!\w)|`")
+_UNDERSCORED = re.compile(r"(?<!\w)(_{1,2})([^\s_][^_]* [^_]*[^\s_]|[^\s_])\1(?!\w)")
+"""Several words between underscores: a single one may be a name in a program."""
 _LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
 _DIGIT = re.compile(r"\d")
+_UNSPACED = re.compile(r"[。！？]\W*$")
 _DEBRIS = re.compile(r"::=|\{\{|-{5}|\}\}|</?[a-zA-Z]|�")
 _ENDS = re.compile(r"[.!?;:,。！？：；]\W*$")
 _CODE = re.compile(r"^\W*\d[\d.,:%/-]*\W*$")
@@ -68,9 +75,9 @@ class Unit(NamedTuple):
     heading: str = ""
     """The headings above it."""
     lead: str = ""
-    """What leads in its list, or the question that it answers."""
+    """What leads in its list, the question that it answers, or the label of its paragraph."""
     before: str = ""
-    """The last sentence before it in its paragraph that does not begin with a pronoun."""
+    """The last sentence before it in its paragraph that speaks of nothing told before."""
     cells: tuple[str, ...] = ()
     """Of a row: its cells; `header` names them."""
     header: tuple[str, ...] = ()
@@ -96,10 +103,10 @@ def units_of(text: str) -> tuple[Unit, ...]:
     return tuple(one for one in found if one.text.strip() and len(one.text) <= LONGEST and not _DEBRIS.search(one.text))
 
 
-def strip_markup(text: str) -> str:
+def plain(text: str) -> str:
     """Return a text in one line without links, emphasis and its own references, which would pass for citations."""
     bare = _REFERENCES.sub("", _LINK.sub(r"\1", text))
-    return " ".join(_EMPHASIS.sub("", bare).split())
+    return " ".join(_UNDERSCORED.sub(r"\2", _EMPHASIS.sub("", bare)).split())
 
 
 def split_sentences(line: str) -> list[str]:
@@ -122,10 +129,11 @@ class _Reader:
         self._block: list[str] = []
         self._is_item = self._is_below_heading = False
         self._header: tuple[str, ...] | None = None
+        self._last_header: tuple[str, ...] = ()
 
     def read(self, text: str) -> Iterator[Unit]:
         text = _BULLETS.sub("\n- ", text)
-        lines = [_QUOTED.sub("", line) for line in text.splitlines() if not _FENCE.match(line)]
+        lines = [_QUOTED.sub("", line) for line in text.splitlines() if not (_FENCE.match(line) or _PROMPT.match(line))]
         for place, line in enumerate(lines):
             heading, cells = _HEADING.match(line), _cells(line)
             if heading:
@@ -140,7 +148,9 @@ class _Reader:
             elif cells:
                 yield from self._flush()
                 if self._header is None or _RULE.match("".join(lines[place + 1 : place + 2])):
-                    self._header = cells
+                    self._header = self._header_for(cells)
+                    if self._header != cells:
+                        yield self._row(cells)
                 else:
                     yield self._row(cells)
             elif line.strip():
@@ -149,6 +159,11 @@ class _Reader:
                 if item and item["number"] and self._block and not (self._is_item or _ENDS.search(self._block[-1])):
                     # A line that happens to begin with the number of its sentence.
                     item = None
+                if item and item["number"] and _stands_alone(lines, place) and _is_title(plain(line[item.end() :])):
+                    yield from self._flush()
+                    self._enter(2, line)
+                    self._lead = ""
+                    continue
                 if item:
                     yield from self._flush()
                     self._is_item = True
@@ -162,7 +177,16 @@ class _Reader:
 
     def _enter(self, level: int, heading: str) -> None:
         del self._headings[level - 1 :]
-        self._headings.append(strip_markup(heading))
+        self._headings.append(plain(heading))
+
+    def _header_for(self, cells: tuple[str, ...]) -> tuple[str, ...]:
+        """The header of the table that this row begins; if it is a row of figures, that of the table before."""
+        figures = sum(_FIGURE.match(cell) is not None for cell in cells)
+        if figures < max(1, len(cells) / 2 - 1):
+            self._last_header = cells
+        elif len(self._last_header) != len(cells):
+            self._last_header = tuple("" for _ in cells)
+        return self._last_header
 
     def _row(self, cells: tuple[str, ...]) -> Unit:
         assert self._header is not None
@@ -176,11 +200,11 @@ class _Reader:
         if not lines:
             return
         is_below_heading, self._is_below_heading = self._is_below_heading, False
-        heading, line = " › ".join(self._headings), strip_markup(" ".join(lines))
+        heading, line = " › ".join(self._headings), plain(" ".join(lines))
         if is_item:
             yield from _sentences(line, Unit("", "item", heading, self._lead))
         elif len(lines) > 1 and all(map(_FIELD.match, lines)):
-            yield from (Unit(strip_markup(one), "record", heading, self._lead) for one in lines)
+            yield from (Unit(plain(one), "record", heading, self._lead) for one in lines)
         elif len(lines) == 1 and _is_title(line) and not (is_below_heading and _DIGIT.search(line)):
             self._enter(2, line)
             self._lead = ""
@@ -192,8 +216,26 @@ class _Reader:
 def _cells(line: str) -> tuple[str, ...]:
     """The cells of a line of a table; none if it is no such line."""
     inner = line.strip().removeprefix("|").removesuffix("|")
-    cells = tuple(map(strip_markup, _BAR.split(inner)))
+    cells = tuple(map(plain, _BAR.split(inner)))
     return cells if len(cells) > 1 or line.strip().startswith("|") else ()
+
+
+def _stands_alone(lines: Sequence[str], place: int) -> bool:
+    """Whether empty lines stand around a line, and behind them no further item."""
+    before, behind = (
+        lines[place - 1 : place] if place else [""],
+        [line for line in lines[place + 1 :][:3] if line.strip()],
+    )
+    is_apart = not "".join(before).strip() and not "".join(lines[place + 1 : place + 2]).strip()
+    return is_apart and not (behind and _is_same_kind(behind[0], lines[place]))
+
+
+def _is_same_kind(line: str, other: str) -> bool:
+    """Whether two lines are items of one list: numbered alike."""
+    first, second = _ITEM.match(line), _ITEM.match(other)
+    if not (first and second and first["number"] and second["number"]):
+        return False
+    return first["number"].count(".") == second["number"].count(".")
 
 
 def _is_title(line: str) -> bool:
@@ -202,12 +244,13 @@ def _is_title(line: str) -> bool:
 
 
 def _sentences(line: str, like: Unit) -> Iterator[Unit]:
-    """The sentences of a block; a question only leads in the others."""
+    """The sentences of a block; a question, and a first sentence of few words, only lead in the others."""
     before = ""
     found = split_sentences(line)
-    for sentence in found:
-        if len(found) > 1 and sentence.endswith(("?", "？")):
-            like = like._replace(lead=sentence)
+    for place, sentence in enumerate(found):
+        is_label = not place and len(sentence.split()) <= LABEL_WORDS and not _UNSPACED.search(sentence)
+        if len(found) > 1 and (is_label or sentence.endswith(("?", "？"))):
+            like = like._replace(lead=" ".join(filter(None, (like.lead if is_label else "", sentence))))
         elif sentence.endswith((":", "：")) and like.kind == "sentence":
             pass
         elif len(_WORD.findall(sentence)) >= FEWEST_WORDS or not sentence.isascii():

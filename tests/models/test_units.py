@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from deep_research.models.extractive.layout import Quoted, parse_finding, render
+from deep_research.models.extractive.layout import Quoted, laid_out, read
 from deep_research.models.extractive.units import Unit, units_of
 
 WORDS = st.lists(st.sampled_from(("kiln", "river", "Osk", "salt", "42", "oven", "Brandt")), min_size=2, max_size=6)
@@ -81,13 +81,15 @@ ROW = st.builds(
 
 @given(st.lists(PROSE | ITEM | ROW, min_size=2, max_size=8))
 def test_what_a_finding_quotes_is_read_back_from_it(units: list[Quoted]) -> None:
-    assert parse_finding(render(units, "Source")) == ("", [("", units)])
+    assert read(laid_out(units, "Source")) == ("", [("", units)])
 
 
 @given(st.lists(PROSE | ROW, min_size=1, max_size=4), st.lists(PROSE | ROW, min_size=1, max_size=4))
 def test_what_a_finding_says_and_its_sections_are_read_back_from_it(first: list[Quoted], second: list[Quoted]) -> None:
-    finding = f"Nothing was found.\n\n{render(first, 'Source')}\n\n## Related passages\n\n{render(second, 'Source')}"
-    assert parse_finding(finding) == ("Nothing was found.", [("", first), ("Related passages", second)])
+    finding = (
+        f"Nothing was found.\n\n{laid_out(first, 'Source')}\n\n## Related passages\n\n{laid_out(second, 'Source')}"
+    )
+    assert read(finding) == ("Nothing was found.", [("", first), ("Related passages", second)])
 
 
 @pytest.mark.parametrize(

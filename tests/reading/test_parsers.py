@@ -73,7 +73,7 @@ def test_children_that_nobody_needs_end_and_others_are_started_when_they_are_nee
             (worker,) = parser._workers
             assert worker._process is not None
             assert worker._process.wait(60) == 0
-    assert children() == before
+    assert children() <= before
 
 
 async def test_a_reader_that_closes_leaves_the_others_reading(web: Web) -> None:
