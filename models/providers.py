@@ -142,8 +142,8 @@ def _of_other_provider(provider: str, model: str, role: Role) -> BaseChatModel:
     except ImportError as error:
         raise UnknownModel(
             f"The {role}'s model {name!r} (setting models): the provider {provider!r} is looked up by LangChain, which "
-            f'is not installed: pip install "deep-research[providers]"; a server with OpenAI\'s API goes by '
-            f"'openai:{name}'."
+            'is not installed: pip install ".[providers]" in the checkout of deep_research; a server with OpenAI\'s '
+            f"API goes by 'openai:{name}'."
         ) from error
     try:
         return _of_one_try(init_chat_model, provider, model)

@@ -87,7 +87,9 @@ def check_pdf() -> None:
         import weasyprint  # noqa: F401
         from weasyprint.urls import URLFetcher  # noqa: F401
     except ImportError:
-        raise ExtraMissing('--format pdf needs WeasyPrint: pip install "deep-research[pdf]"') from None
+        raise ExtraMissing(
+            '--format pdf needs WeasyPrint: pip install ".[pdf]" in the checkout of deep_research.'
+        ) from None
     except OSError:
         raise ExtraMissing(
             "--format pdf needs the library Pango 1.44 or newer (Debian, Ubuntu: apt install libpango-1.0-0 "

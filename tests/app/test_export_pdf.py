@@ -52,7 +52,7 @@ def test_nothing_is_asked_for_from_outside(caplog: pytest.LogCaptureFixture) -> 
 @pytest.mark.parametrize(
     ("error", "said"),
     [
-        (ImportError("no"), 'pip install "deep-research[pdf]"'),
+        (ImportError("no"), 'pip install ".[pdf]"'),
         (OSError("cannot load library 'libpango'"), "needs the library Pango"),
     ],
 )

@@ -145,7 +145,7 @@ def test_a_name_that_leads_nowhere_shows_the_forms_that_do(name: str, hints: lis
 def test_other_providers_need_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "langchain", None)
     monkeypatch.setitem(sys.modules, "langchain.chat_models", None)
-    with pytest.raises(UnknownModel, match=r'pip install "deep-research\[providers\]"') as caught:
+    with pytest.raises(UnknownModel, match=r'pip install "\.\[providers\]"') as caught:
         check_models(("planner",), Context(models="nosuch:x"))
     assert "'nosuch' is looked up by LangChain, which is not installed" in str(caught.value)
 

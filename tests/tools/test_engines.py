@@ -214,7 +214,7 @@ async def test_failures_of_libraries_are_told_in_our_words(engine: type[Wikipedi
 async def test_a_missing_package_is_named_with_the_way_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "arxiv", None)
     failed = await failure(Arxiv(Context()))
-    assert 'pip install "deep-research[arxiv]"' in failed.words
+    assert 'pip install ".[arxiv]"' in failed.words
     assert failed.is_lasting
 
 

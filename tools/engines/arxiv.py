@@ -39,7 +39,10 @@ class Arxiv:
             import arxiv
             import requests
         except ImportError:
-            words = 'Searching arXiv needs a package that is not installed: pip install "deep-research[arxiv]".'
+            words = (
+                "Searching arXiv needs a package that is not installed: "
+                'pip install ".[arxiv]" in the checkout of deep_research.'
+            )
             raise EngineFailed(words, is_lasting=True) from None
         with without_notice():
             from langchain_community.utilities.arxiv import ArxivAPIWrapper
