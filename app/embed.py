@@ -21,6 +21,7 @@ from langgraph.store.memory import InMemoryStore
 from pydantic import BaseModel
 from typing_extensions import Unpack
 
+from ..graph.drawable import DrawableGraph, compile_drawable
 from ..graph.orchestrated import build_orchestrated_graph
 from ..graph.planned import build_planned_graph
 from ..records.report import Report
@@ -39,7 +40,7 @@ RECURSION_LIMIT = 500
 """Supersteps of a run; several times what the default limits allow."""
 
 
-class LeasedGraph(CompiledStateGraph[Any, Any, Any, Any]):
+class LeasedGraph(DrawableGraph):
     """A compiled graph that writes to a thread of ours only while no other run does; see `run/lease.py`."""
 
     async def astream(
@@ -203,8 +204,7 @@ def compile_graph(strategy: Strategy, **settings: Any) -> CompiledStateGraph[Any
     `settings` are those of LangGraph's `compile`.
     """
     graph = build_planned_graph() if strategy == "planned" else build_orchestrated_graph()
-    compiled: CompiledStateGraph[Any, Any, Any, Any] = graph.compile(name=GRAPHS[strategy], **settings)
-    # Compiling always yields LangGraph's own class; a subclass without state of its own can take its place.
+    compiled: CompiledStateGraph[Any, Any, Any, Any] = compile_drawable(graph, name=GRAPHS[strategy], **settings)
     compiled.__class__ = LeasedGraph
     return compiled.with_config({"recursion_limit": RECURSION_LIMIT, "metadata": {MARK: strategy}})
 

@@ -17,6 +17,7 @@ from ..nodes.verify_report import verify_report
 from ..nodes.write_report import write_report
 from ..run.context import Context
 from ..state import ResearchState
+from .drawable import compile_drawable
 from .handlers import hand_over_unchecked, record_failure
 from .researcher import build_researcher_graph
 from .routing import dispatch_tasks, route_after_begin, route_after_clarify, route_after_plan, route_after_review_plan
@@ -33,7 +34,7 @@ def build_orchestrated_graph() -> StateGraph[ResearchState, Context, ResearchInp
     graph.add_node("plan", plan)
     graph.add_node("review_plan", review_plan)
     graph.add_node("orchestrate", orchestrate)
-    graph.add_node("researcher", build_researcher_graph().compile(), error_handler=record_failure)
+    graph.add_node("researcher", compile_drawable(build_researcher_graph()), error_handler=record_failure)
     graph.add_node("collect", collect)
     graph.add_node("write_report", write_report)
     graph.add_node("verify_report", verify_report, error_handler=hand_over_unchecked)

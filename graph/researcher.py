@@ -14,7 +14,7 @@ from .routing import route_after_think_or_act
 
 
 def build_researcher_graph() -> StateGraph[ResearcherState, Context, ResearcherInput, ResearcherOutput]:
-    """Return the compiled subgraph that carries out one task."""
+    """Return the uncompiled subgraph that carries out one task."""
     graph = StateGraph(
         ResearcherState, context_schema=Context, input_schema=ResearcherInput, output_schema=ResearcherOutput
     )

@@ -18,12 +18,13 @@ from ..run.branches import StepInput, StepOutput, StepState, StepTask
 from ..run.clock import Watch
 from ..run.concurrency import slot
 from ..run.context import Context
+from .drawable import compile_drawable
 from .handlers import end_step, judge_what_there_is
 from .routing import route_after_choose_queries, route_after_search, route_after_study, route_into_step
 
 
 def build_step_graph() -> StateGraph[StepState, Context, StepInput, StepOutput]:
-    """Return the compiled subgraph that carries out one step."""
+    """Return the uncompiled subgraph that carries out one step."""
     graph = StateGraph(StepState, context_schema=Context, input_schema=StepInput, output_schema=StepOutput)
     graph.add_node("choose_queries", choose_queries, error_handler=judge_what_there_is)
     graph.add_node("search", search, error_handler=judge_what_there_is)
@@ -42,7 +43,7 @@ def build_step_graph() -> StateGraph[StepState, Context, StepInput, StepOutput]:
 
 def step_in_its_slot() -> Any:
     """Carry out one step as soon as a slot of its round is free; the step's time runs while it waits."""
-    graph = build_step_graph().compile()
+    graph = compile_drawable(build_step_graph())
 
     async def step(state: dict[str, StepTask], config: RunnableConfig, runtime: Runtime[Context]) -> Any:
         task, waited = state["task"], Watch(settings_of(runtime).clock, 0.0)

@@ -5,25 +5,20 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from deep_research.graph.drawable import compile_drawable
 from deep_research.graph.orchestrated import build_orchestrated_graph
 from deep_research.graph.planned import build_planned_graph
 from deep_research.graph.researcher import build_researcher_graph
 from deep_research.graph.step import build_step_graph
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "architecture.md"
-HANDLER = re.compile(r"^.*__error_handler__.*\n", re.MULTILINE)
 FRONT_MATTER = re.compile(r"^---\n.*?---\n", re.DOTALL)
 
 
 def drawings() -> list[str]:
-    """The graphs as Mermaid, without the nodes that LangGraph adds for error handlers."""
-    compiled = (
-        build_orchestrated_graph().compile(),
-        build_researcher_graph().compile(),
-        build_planned_graph().compile(),
-        build_step_graph().compile(),
-    )
-    drawn = (HANDLER.sub("", FRONT_MATTER.sub("", graph.get_graph().draw_mermaid())) for graph in compiled)
+    """Return the graphs as Mermaid."""
+    graphs = (build_orchestrated_graph(), build_researcher_graph(), build_planned_graph(), build_step_graph())
+    drawn = (FRONT_MATTER.sub("", compile_drawable(graph).get_graph().draw_mermaid()) for graph in graphs)
     return [f"```mermaid\n{drawing.strip()}\n```" for drawing in drawn]
 
 

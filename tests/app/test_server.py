@@ -211,6 +211,15 @@ def test_the_script_of_the_readme_prints_a_cited_report(server: Server) -> None:
     assert "1844. [1]" in done.stdout
 
 
+async def test_studio_is_sent_the_nodes_inside_each_branch(client: LangGraphClient) -> None:
+    for name, inside in (("deep_research", "researcher:use_tools"), ("planned_research", "step:analyze")):
+        [assistant] = await client.assistants.search(graph_id=name)
+        drawing = await client.assistants.get_graph(assistant["assistant_id"], xray=True)
+        nodes = {str(node["id"]) for node in drawing["nodes"]}
+        assert inside in nodes
+        assert not any("__error_handler__" in node for node in nodes)
+
+
 @pytest.mark.fault(54)
 def test_all_of_this_was_done_without_a_complaint(server: Server) -> None:
     assert server.complaints() == []

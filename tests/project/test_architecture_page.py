@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import drawing
+import pytest
+
+from deep_research.app import server
+from deep_research.graph.drawable import DrawableGraph
 
 
 def test_the_drawn_graphs_are_the_real_ones() -> None:
@@ -14,3 +18,21 @@ def test_the_drawn_graphs_are_the_real_ones() -> None:
 def test_a_stale_drawing_is_noticed() -> None:
     page = drawing.PAGE.read_text(encoding="utf-8").replace("collect --> orchestrate;", "collect --> plan;")
     assert drawing.drawn(page) != page
+
+
+@pytest.mark.parametrize(
+    ("graph", "inside"),
+    [
+        (server.deep_research, {"think_or_act", "use_tools", "write_finding"}),
+        (server.planned_research, {"choose_queries", "search", "study", "analyze", "evaluate"}),
+    ],
+)
+async def test_studio_draws_the_nodes_of_each_branch_and_no_error_handler(
+    graph: DrawableGraph, inside: set[str]
+) -> None:
+    drawing = await graph.aget_graph(xray=True)
+    assert drawing.nodes.keys() == graph.get_graph(xray=True).nodes.keys()
+    opened = {name.partition(":")[2] for name in drawing.nodes if ":" in name}
+    assert opened - {"__start__"} == inside
+    ends = {name for edge in drawing.edges for name in (edge.source, edge.target)}
+    assert ends == set(drawing.nodes), "each node is drawn with an edge"

@@ -1,0 +1,38 @@
+"""Compiled graphs as Studio and `get_graph(xray=True)` draw them: subgraphs opened, error handlers left out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langchain_core.runnables.config import RunnableConfig
+from langchain_core.runnables.graph import Graph
+from langgraph.graph.state import CompiledStateGraph, StateGraph
+
+
+class DrawableGraph(CompiledStateGraph[Any, Any, Any, Any]):
+    """A compiled graph whose drawing leaves out its error handlers.
+
+    LangGraph draws them as nodes without edges, and opens a subgraph only if it has a single first and last node.
+    """
+
+    def get_graph(self, config: RunnableConfig | None = None, *, xray: int | bool = False) -> Graph:
+        """Return the drawing, as LangGraph's `get_graph`."""
+        return self._without_handlers(super().get_graph(config, xray=xray))
+
+    async def aget_graph(self, config: RunnableConfig | None = None, *, xray: int | bool = False) -> Graph:
+        """Return the drawing, as LangGraph's `aget_graph`."""
+        return self._without_handlers(await super().aget_graph(config, xray=xray))
+
+    def _without_handlers(self, drawing: Graph) -> Graph:
+        for name, node in self.nodes.items():
+            if node.is_error_handler:
+                drawing.remove_node(drawing.nodes[name])
+        return drawing
+
+
+def compile_drawable(graph: StateGraph[Any, Any, Any, Any], **settings: Any) -> DrawableGraph:
+    """Compile a graph with these settings of LangGraph's `compile`."""
+    compiled = graph.compile(**settings)
+    # Compiling always yields LangGraph's own class; a subclass without state of its own can take its place.
+    compiled.__class__ = DrawableGraph
+    return compiled  # type: ignore[return-value]
