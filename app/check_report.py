@@ -13,7 +13,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 
 from ..evidence.checking.reaudit import Reaudit, Rechecked, compare_checks, reaudit
-from ..evidence.citations.document import without_marks
+from ..evidence.citations.rendering import without_marks
 from ..evidence.language import detect_language
 from ..models.resolve import check_models, profile_of
 from ..records.report import Draft, Report

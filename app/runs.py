@@ -17,7 +17,7 @@ from langgraph.types import Command, StateSnapshot
 from pydantic import BaseModel
 
 from ..evidence.checking.source_text import SourceText
-from ..library.roots import open_roots
+from ..library.index import open_roots
 from ..models.local import local_offers
 from ..models.resolve import check_models
 from ..records.report import Report

@@ -15,8 +15,7 @@ from langgraph.types import Command
 from pydantic import TypeAdapter
 
 from ..records.research import Run
-from ..run.clock import Clock, SystemClock
-from ..run.context import Context
+from ..run.context import Clock, Context, SystemClock
 from ..run.errors import DeepResearchError, UnknownThread, UserMistake
 from ..run.events.log import read_log
 from ..run.events.packets import (

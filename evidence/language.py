@@ -10,7 +10,7 @@ from itertools import chain
 from math import sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
-from .text.prose import Section, paragraphs_of, prose_of, sections_of, without_names
+from .text.sentences import Section, paragraphs_of, prose_of, sections_of, without_names
 from .text.stems import sought_words
 from .text.words import WORDS
 

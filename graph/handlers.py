@@ -13,12 +13,12 @@ from langgraph.types import Command
 
 from ..records.research import Action, Task
 from ..run.branches import ResearcherState, StepState, StepTask
-from ..run.calls import NOT_RUN
 from ..run.errors import failure_of
-from ..run.events.build import researcher_failed, step_failed
+from ..run.events.call import researcher_failed, step_failed
 from ..run.events.log import emitter
 from ..run.events.packets import Placement
 from ..run.store.pages import pages_of
+from ..run.transcripts import NOT_RUN
 from ..state import ResearchState
 from ..tools.excerpts import emit_failure, failed_finding, keep_excerpts
 from ..writing.conclude import ended, report_message, unchecked

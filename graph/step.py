@@ -15,9 +15,8 @@ from ..nodes.step.evaluate import evaluate
 from ..nodes.step.search import search
 from ..nodes.step.study import study
 from ..run.branches import StepInput, StepOutput, StepState, StepTask
-from ..run.clock import Watch
 from ..run.concurrency import slot
-from ..run.context import Context
+from ..run.context import Context, Watch
 from .drawable import compile_drawable
 from .handlers import end_step, judge_what_there_is
 from .routing import route_after_choose_queries, route_after_search, route_after_study, route_into_step

@@ -8,9 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from ..evidence.text.similarity import rarity
+from ..evidence.text.similarity import rarity, subject_of
 from ..evidence.text.stems import QuestionWords, sought_words
-from ..evidence.text.titles import subject_of
 from ..evidence.text.words import (
     FAMILIES,
     GENERIC_WORDS,

@@ -1,19 +1,24 @@
-"""The search index of one folder or file: its documents and their passages in one SQLite file."""
+"""The search indexes of the folders and files of `docs`: documents and their passages, one SQLite file each."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Literal, NamedTuple
+from urllib.parse import quote_from_bytes, unquote
 
 from ..evidence.text.stems import title_key
-from .folder import LeftOut
-from .index_file import NEW, connect, discard, exchange, usable, used
+from ..reading.records import KINDS
+from ..run.context import Context
+from ..run.errors import DocumentsUnreadable
+from .folder import NOT_IN_NAMES, LeftOut
+from .index_file import NEW, connect, discard, exchange, settle, text_of, usable, used
 from .index_search import Counter, Found, IndexReader, find
-from .index_texts import settle, text_of
 from .near_words import MOST
 
 _STAMP = "path, size, mtime_ns, file_hash, reason, code, seconds, tries, is_cut"
@@ -180,3 +185,67 @@ def _add_entry(connection: sqlite3.Connection, entry: Entry) -> None:
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (*entry[:-1], title_key(entry.title)),
     )
+
+
+SCHEME = "docs:"
+
+
+class Root(NamedTuple):
+    """A folder or file of `docs`; paths below it are relative, with forward slashes."""
+
+    name: str
+    path: Path
+    is_folder: bool
+    store: Index
+
+    def address(self, path: str) -> str:
+        """What a model passes to `open_url` to read this document."""
+        return f"{SCHEME}{self.name}/{path}" if self.is_folder else f"{SCHEME}{self.name}"
+
+    def uri(self, path: str) -> str:
+        """Where a reader opens this document."""
+        folder = _uri(self.path)
+        return f"{folder.rstrip('/')}/{quote_from_bytes(os.fsencode(path))}" if self.is_folder else folder
+
+    def path_of(self, address: str) -> str:
+        """The path that an address means here; empty if it means nothing here. It is looked up in the index only."""
+        if not self.is_folder:
+            return self.path.name if address in (self.address(""), self.uri("")) else ""
+        by_name, by_uri = self.address(""), f"{self.path.as_uri().rstrip('/')}/"
+        path = unquote(address.removeprefix(by_uri)) if address.startswith(by_uri) else address.removeprefix(by_name)
+        return "" if path == address or NOT_IN_NAMES.search(path) else path
+
+
+@cache
+def _uri(path: Path) -> str:
+    return path.as_uri()
+
+
+def open_roots(context: Context) -> Iterator[Root]:
+    """The folders and files of `docs`, each once; blocks. Raises `DocumentsUnreadable`."""
+    names: set[str] = set()
+    for path in dict.fromkeys(_resolved(path) for path in context.docs):
+        if not path.is_dir() and path.suffix.lower() not in KINDS:
+            raise unreadable(path, f"its format cannot be read; these can: {' '.join(KINDS)}")
+        name, number = path.name or "root", 1
+        while name in names:
+            number += 1
+            name = f"{path.name or 'root'}-{number}"
+        names.add(name)
+        digest = hashlib.sha256(str(path).encode(errors="surrogateescape")).hexdigest()[:16]
+        yield Root(name, path, path.is_dir(), Index(context.data_dir / "indexes" / f"{digest}.sqlite"))
+
+
+def _resolved(path: Path) -> Path:
+    try:
+        found = path.expanduser().resolve(strict=True)
+    except (OSError, RuntimeError) as error:
+        raise unreadable(path, "there is no such folder or file") from error
+    if not found.is_dir() and not found.is_file():
+        raise unreadable(path, "is neither a folder nor a regular file")
+    return found
+
+
+def unreadable(path: Path, words: str) -> DocumentsUnreadable:
+    """The error for this folder or file."""
+    return DocumentsUnreadable(f"{path}: {words} (setting `docs`, options `--docs` and `--attach`)")

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from ..evidence.text.stems import forms_of, index_term, sought_words
-from .index_texts import PLACES, POSITION_BITS, base_of, text_of
+from .index_file import PLACES, POSITION_BITS, base_of, text_of
 from .near_words import LIKE_AS_WRITTEN, known_terms, likeness_of, misspelt, narrowed, parts, quoted, written
 
 _AKIN = f"""

@@ -5,28 +5,26 @@ Every method blocks on files and SQLite; async callers wrap it in `asyncio.to_th
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cached_property, partial
 from itertools import chain
 from typing import NamedTuple, TypeVar
 
-from ..evidence.text.ranking import distinct, fuse_rankings, spread
 from ..evidence.text.sentences import sentences_of
-from ..evidence.text.similarity import rarity
+from ..evidence.text.similarity import distinct, fuse_rankings, rarity, spread
 from ..evidence.text.stems import bare, sought_words
 from ..records.sources import Source
 from ..run.context import Context
-from .editions import in_force_first, with_standing
+from ..run.fencing import fence
 from .folder import LeftOut, originals_first
-from .index import Entry, Summary
+from .index import SCHEME, Entry, Root, Summary, open_roots, unreadable
 from .index_search import OF_TEXT, Found, FoundPassage, IndexReader
 from .near_words import mentions, terms_of, with_near_words
-from .refresh import Outdated
-from .roots import SCHEME, Root, open_roots, unreadable
-from .shelf import IndexShelf, OpenIndex, Passage, scores
+from .shelf import IndexShelf, OpenIndex, Passage, in_force_first, scores, with_standing
 from .trails import find_trails, passages_of
-from .upkeep import Upkeep
+from .upkeep import Outdated, Upkeep
 
 CANDIDATES = 100
 FIRST = 3
@@ -307,3 +305,37 @@ def _status(parts: list[LibraryStatus]) -> LibraryStatus:
         tuple(one for part in parts for one in part.left_out),
         tuple(one for part in parts for one in part.shortened),
     )
+
+
+LISTED = 150
+"""Documents that are listed one by one."""
+FOLDERS = 60
+"""Folders that are listed where the documents are more, those that hold most first."""
+CHARACTERS = 8000
+"""Characters of the list; a longer one is that of the folders."""
+TITLE = 120
+"""Characters of a title."""
+
+
+def catalogue(library: Library, documents: int) -> str:
+    """Return a list of so many documents for a prompt: one by one, or else their folders; empty if there are none."""
+    lines = list(map(_line, library.standing())) if documents <= LISTED else []
+    if documents and (not lines or sum(map(len, lines)) > CHARACTERS):
+        lines = list(_folders(library.addresses()))
+    return fence("\n".join(lines), tag="documents") if lines else ""
+
+
+def _line(document: Document) -> str:
+    source = document.source
+    to_come = f"in force from {source.in_force_from}" if source.in_force_from else ""
+    standing = "draft" if source.is_draft else "superseded" if source.superseded_by else to_come
+    facts = filter(None, (source.address, source.date, standing, f"{len(document.text):,} characters"))
+    return f"- {source.title[:TITLE]} ({', '.join(facts)})"
+
+
+def _folders(addresses: Iterable[str]) -> Iterator[str]:
+    counts = Counter(address.rpartition("/")[0] for address in addresses)
+    for folder, count in counts.most_common(FOLDERS):
+        yield f"- {folder}: {count:,} documents"
+    if len(counts) > FOLDERS:
+        yield f"- {len(counts) - FOLDERS} more folders"

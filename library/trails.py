@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from ..evidence.text.titles import title_match
+from ..evidence.text.similarity import title_match
 from .candidates import Candidate, Query, read_query
 from .shelf import Shelf
 

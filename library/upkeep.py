@@ -1,25 +1,237 @@
-"""Keeps the indexes of a run right: up to date, built anew when damaged, removed when nobody will ask them."""
+"""Keeps indexes right: brought up to date with their files, built anew when damaged, removed when unused."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sqlite3
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import closing, suppress
 from functools import partial
-from itertools import count
-from pathlib import Path
-from typing import TypeVar
+from itertools import chain, count
+from pathlib import Path, PurePath
+from typing import NamedTuple, TypeVar
 
 from ..reading.documents.pool import WORKERS, Parser
-from ..run.clock import Clock
+from ..reading.records import KINDS, Extract, Unreadable
+from ..run.context import Clock
 from ..run.errors import DatabaseUnusable
 from ..run.limits import Limits
-from .index import Entry, Index, Summary
+from .folder import FoundFile, LeftOut, read_file, scan_folder
+from .index import Entry, Index, Root, Summary, unreadable
 from .index_file import LOCK, NEW, Foreign, alone, discard, is_corrupt, is_using, remove, usable
-from .refresh import Outdated, compare, examine, update
-from .roots import Root, unreadable
+
+BATCH_FILES = 50
+BATCH_BYTES = 4_000_000
+"""Stored together are so many files or bytes at most: what is lost when indexing is killed."""
+GROUP_FILES = 16
+GROUP_BYTES = 200_000
+"""Sent to a parser together are so many files or bytes at most."""
+QUICK = frozenset({"markdown", "text", "html"})
+"""Kinds of files that take a parser less time than it takes to send them."""
+
+
+def batches(files: Iterable[FoundFile]) -> Iterator[list[FoundFile]]:
+    """The files in the steps in which they are stored."""
+    return _filled(files, BATCH_FILES, BATCH_BYTES)
+
+
+def groups(files: Iterable[FoundFile]) -> Iterator[list[FoundFile]]:
+    """The files in the steps in which they are sent to a parser; what may take long goes alone."""
+    for group in _filled(files, GROUP_FILES, GROUP_BYTES):
+        quick: list[FoundFile] = []
+        for file in group:
+            if KINDS.get(PurePath(file.path).suffix.lower()) in QUICK:
+                quick.append(file)
+            else:
+                yield from filter(None, (quick, [file]))
+                quick = []
+        yield from filter(None, [quick])
+
+
+def _filled(files: Iterable[FoundFile], most_files: int, most_bytes: int) -> Iterator[list[FoundFile]]:
+    step: list[FoundFile] = []
+    size = 0
+    for file in files:
+        if step and (len(step) == most_files or size + file.size > most_bytes):
+            yield step
+            step, size = [], 0
+        step.append(file)
+        size += file.size
+    yield from filter(None, [step])
+
+
+AHEAD = 2
+"""Batches that are under way: while one is stored, the next one is read already."""
+NEVER = -1
+UNSURE = frozenset({"timed out", "crashed"})
+"""Failures that may have other reasons than the file: a busy machine, or a limit that has been raised meanwhile."""
+MOST_TRIES = 3
+"""Runs that read such a file with the same limit before it counts as unreadable, which bounds what it costs."""
+
+
+class Outdated(NamedTuple):
+    """What has to be done to one index."""
+
+    root: Path
+    store: Index
+    files: tuple[FoundFile, ...]
+    """New or changed files."""
+    known: dict[str, Entry]
+    """What the index holds, by path."""
+    gone: tuple[str, ...]
+    """Paths that are no longer there."""
+    left_out: tuple[LeftOut, ...]
+    """What the scan would not touch."""
+    seconds: float
+    """That reading one file may take."""
+
+
+def compare(root: Path, index: Index, limits: Limits, known: dict[str, Entry] | None = None) -> Outdated:
+    """Compare files with the index, or with what is `known` in place of it; blocks.
+
+    A file is taken for unchanged if its size and its date, to the nanosecond, are what they were. What was changed
+    without a trace in these is not noticed: within one tick of the file system's clock after it was indexed, or by a
+    program that sets the old date again. One whose reading took too long, or ended the reader, is tried again: a
+    few times, and whenever there is more time for it than before.
+
+    Raises `OSError` if the folder cannot be listed.
+    """
+    scan = scan_folder(root, limits.max_document_bytes, limits.max_documents)
+    known = index.stamps() if known is None else known
+    seconds = limits.parse_seconds
+    files = tuple(file for file in scan.files if not _is_known(file, known.get(file.path), seconds))
+    gone = tuple(sorted(known.keys() - {file.path for file in scan.files}))
+    return Outdated(root, index, files, known, gone, scan.left_out, seconds)
+
+
+def update(outdated: Outdated, parser: Parser, threads: Executor, on_step: Callable[[], None]) -> None:
+    """Read what is new or changed and store it, batch by batch, so that a kill loses one batch at most; blocks."""
+    outdated.store.note_root(outdated.root)
+    with closing(_read_ahead(outdated, parser, threads)) as batches_read:
+        for futures in batches_read:
+            entries = [entry for future in futures for entry in _counted(future.result(), on_step)]
+            is_same = [_is_same(entry, outdated) for entry in entries]
+            outdated.store.put([entry for entry, same in zip(entries, is_same, strict=True) if not same])
+            outdated.store.restamp([entry for entry, same in zip(entries, is_same, strict=True) if same])
+    # Last, so that the text of a file that was moved is still there to be taken over.
+    outdated.store.remove(outdated.gone)
+
+
+def examine(outdated: Outdated, parser: Parser, threads: Executor, on_step: Callable[[], None]) -> Summary:
+    """What the index would hold after `update`; reads what is new or changed and stores nothing; blocks."""
+    entries = {path: entry for path, entry in outdated.known.items() if path not in set(outdated.gone)}
+    with closing(_read_ahead(outdated, parser, threads)) as batches_read:
+        for entry in (entry for futures in batches_read for future in futures for entry in future.result()):
+            on_step()
+            if not _is_same(entry, outdated):
+                entries[entry.path] = entry._replace(text="")
+    found = [entries[path] for path in sorted(entries)]
+    read = [entry for entry in found if not entry.reason]
+    unread = [LeftOut(entry.path, entry.reason, entry.code) for entry in found if entry.reason]
+    return Summary(len(read), unread, [entry.path for entry in read if entry.is_cut])
+
+
+def _is_known(file: FoundFile, entry: Entry | None, seconds: float) -> bool:
+    if entry is None or not _is_settled(entry, seconds):
+        return False
+    return (entry.size, entry.mtime_ns) == (file.size, file.mtime_ns)
+
+
+def _is_same(entry: Entry, outdated: Outdated) -> bool:
+    """Whether the bytes are those that the index knows, and to read them again would bring nothing."""
+    known = outdated.known.get(entry.path)
+    if known is None or not _is_settled(known, outdated.seconds):
+        return False
+    return bool(entry.file_hash) and entry.file_hash == known.file_hash
+
+
+def _is_settled(entry: Entry, seconds: float) -> bool:
+    return entry.code not in UNSURE or (entry.tries >= MOST_TRIES and entry.seconds >= seconds)
+
+
+def _counted(done: Sequence[Entry], on_step: Callable[[], None]) -> Sequence[Entry]:
+    for _ in done:
+        on_step()
+    return done
+
+
+def _read_ahead(outdated: Outdated, parser: Parser, threads: Executor) -> Generator[list[Future[list[Entry]]]]:
+    """What will have been read, batch by batch: while one is stored, the next one is read already."""
+    read = partial(_read, outdated, _places(outdated), parser)
+    begun = ([threads.submit(read, group) for group in groups(batch)] for batch in batches(outdated.files))
+    reading: deque[list[Future[list[Entry]]]] = deque()
+    try:
+        for futures in begun:
+            reading.append(futures)
+            if len(reading) == AHEAD:
+                yield reading[0]
+                reading.popleft()
+        yield from reading
+    finally:
+        for future in chain.from_iterable(reading):
+            future.cancel()
+
+
+def _places(outdated: Outdated) -> dict[tuple[str, str], str]:
+    """Where the texts of files are that may have been moved, by hash and name."""
+    if all(file.path in outdated.known for file in outdated.files):
+        return {}
+    texts = (entry for entry in outdated.known.values() if entry.file_hash and not entry.reason)
+    return {(entry.file_hash, PurePath(entry.path).name): entry.path for entry in texts}
+
+
+def _read(
+    outdated: Outdated, places: Mapping[tuple[str, str], str], parser: Parser, files: Sequence[FoundFile]
+) -> list[Entry]:
+    entries: dict[str, Entry] = {}
+    unknown: dict[str, bytes] = {}
+    for file in files:
+        try:
+            data = read_file(outdated.root, file, parser.max_bytes)
+        except Unreadable as error:
+            # Permissions may change without a trace in the stamp, so this one is always tried again.
+            entries[file.path] = Entry(file.path, file.size, NEVER, "", str(error), error.reason)
+            continue
+        # The stamp is that of the scan: a file that changes while it is read differs from it next time.
+        entry = Entry(file.path, file.size, file.mtime_ns, hashlib.sha256(data).hexdigest())
+        entries[file.path] = _moved(outdated, places, entry) or entry
+        if not entries[file.path].text and not _is_same(entry, outdated):
+            unknown[file.path] = data
+    extracts = parser.parse_all([(data, PurePath(path).name) for path, data in unknown.items()])
+    for path, extract in zip(unknown, extracts, strict=True):
+        entries[path] = _with(entries[path], extract, outdated)
+    return list(entries.values())
+
+
+def _moved(outdated: Outdated, places: Mapping[tuple[str, str], str], entry: Entry) -> Entry | None:
+    """The entry with the text of a file that holds the same and has the same name; that may say its title and date."""
+    place = places.get((entry.file_hash, PurePath(entry.path).name))
+    found = outdated.store.document(place) if place and place != entry.path else None
+    if found is None or found.file_hash != entry.file_hash:
+        return None
+    return found._replace(path=entry.path, size=entry.size, mtime_ns=entry.mtime_ns)
+
+
+def _with(entry: Entry, extract: Extract | Unreadable, outdated: Outdated) -> Entry:
+    if isinstance(extract, Unreadable):
+        failed = entry._replace(reason=str(extract), code=extract.reason)
+        return _tried(failed, outdated) if failed.code in UNSURE else failed
+    content_hash = hashlib.sha256(extract.text.encode()).hexdigest()
+    return entry._replace(
+        title=extract.title, text=extract.text, date=extract.date, is_cut=extract.is_cut, content_hash=content_hash
+    )
+
+
+def _tried(entry: Entry, outdated: Outdated) -> Entry:
+    """The failure with the time that was given, and how often it was given in vain."""
+    known = outdated.known.get(entry.path)
+    if known is None or known.file_hash != entry.file_hash or known.seconds < outdated.seconds:
+        return entry._replace(seconds=outdated.seconds, tries=1)
+    return entry._replace(seconds=known.seconds, tries=known.tries + 1)
+
 
 KEPT_SECONDS = 90 * 24 * 3600
 """How long the index of a folder that is gone is kept, which may be on a disk that comes back."""
@@ -72,8 +284,8 @@ def _has_root(file: Path) -> bool:
         return True
 
 
-MOST_TRIES = 3
-"""So often an index is asked that is found damaged each time."""
+MOST_REBUILDS = 3
+"""Times that an index is built anew and still found damaged before the run gives up."""
 
 Result = TypeVar("Result")
 
@@ -123,7 +335,7 @@ class Upkeep:
         return self._mended((root,), partial(self._compare, root, root.store), lambda _root, _fresh: None)
 
     def _mended(self, roots: Sequence[Root], ask: Callable[[], Result], build: Callable[[Root, Index], None]) -> Result:
-        for _ in range(MOST_TRIES):
+        for _ in range(MOST_REBUILDS):
             seen = {root.store.file: root.store.identity() for root in roots}
             try:
                 return ask()

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from langchain_core.messages import AIMessage, AIMessageChunk, InvalidToolCall, ToolCall
 from langchain_core.messages.tool import invalid_tool_call, tool_call
 
-from ..run.calls import REASONING
 from ..run.conversation import clean_nested
+from ..run.transcripts import REASONING
 from .faults import BROKE_OFF, AnswerBroken, AnswerRefused
 
 

@@ -17,8 +17,8 @@ from openai import APIConnectionError, APIStatusError, AsyncStream
 from pydantic import PrivateAttr
 from typing_extensions import override
 
-from ..run.calls import REASONING
 from ..run.conversation import clean_nested
+from ..run.transcripts import REASONING
 from .deltas import Deltas, as_chunk, events, whole_message
 from .faults import BROKE_OFF, AnswerBroken, AnswerRefused, kind_of, message_of
 

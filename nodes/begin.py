@@ -14,9 +14,8 @@ from langgraph.types import Overwrite
 from typing_extensions import TypedDict
 
 from ..evidence.citations.labels import labels
-from ..library.catalogue import catalogue
 from ..library.folder import LeftOut
-from ..library.library import Library, LibraryStatus
+from ..library.library import Library, LibraryStatus, catalogue
 from ..models.resolve import QUOTES_ONLY, check_models, load_models, settings_of
 from ..reading.web_page import start_parsers
 from ..records.plan import PlanStep
@@ -27,7 +26,7 @@ from ..run.context import ROLES, Context, within_scope
 from ..run.conversation import check_question, clean, entry_of, question_of, read_review, refused
 from ..run.events.log import Emitter
 from ..run.events.packets import ChatHeartbeat, DocumentsIndexed, Placement
-from ..run.ledger import check_account
+from ..run.spending import check_account
 from ..run.store.pages import pages_of
 from ..run.store.serializer import code_version
 from ..state import ResearchState

@@ -14,11 +14,10 @@ from ..records.research import Run, Spent
 from ..run.context import Context, within_scope
 from ..run.conversation import latest_messages, marked
 from ..run.events.activities import activity
-from ..run.events.build import stop_packet
-from ..run.events.call import SilentEvents
+from ..run.events.call import SilentEvents, stop_packet
 from ..run.events.log import emitter
 from ..run.events.packets import MessageDelta, MessageStart, Placement
-from ..run.ledger import recorded
+from ..run.spending import recorded
 from ..run.store.pages import pages_of
 from ..state import ResearchState
 from ..tools.control import GENERATE_PLAN

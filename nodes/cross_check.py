@@ -20,7 +20,7 @@ from ..run.events.call import SilentEvents
 from ..run.events.log import emitter
 from ..run.events.packets import Placement
 from ..run.fencing import as_gaps, fenced_knowledge
-from ..run.ledger import recorded
+from ..run.spending import recorded
 from ..run.store.pages import pages_of
 from ..state import ResearchState
 from ..writing.basis import disagreement, disagreement_packets

@@ -18,8 +18,8 @@ from ..run.events.call import SilentEvents
 from ..run.events.log import emitter
 from ..run.events.packets import Placement
 from ..run.fencing import as_plan, fenced_knowledge
-from ..run.ledger import recorded
 from ..run.schedule import revise_steps, set_status, with_follow_up
+from ..run.spending import recorded
 from ..run.store.pages import pages_of
 from ..state import ResearchState
 from ..tools.addresses import Addresses, addresses_in

@@ -18,7 +18,6 @@ from ..prompts import render
 from ..records.plan import Observation
 from ..records.research import Finding, Progress, Run, Spent, Task
 from ..run import tool_names
-from ..run.calls import call_ids, read_calls, results_for
 from ..run.context import Context, within_scope
 from ..run.conversation import clean, latest_messages
 from ..run.decisions import PENDING, Order, decide
@@ -26,11 +25,10 @@ from ..run.events.call import CallEvents
 from ..run.events.log import emitter
 from ..run.events.packets import Placement, TopLevelBranching
 from ..run.fencing import fenced_knowledge
-from ..run.ledger import recorded, unsettled_costs
 from ..run.limits import Limits
-from ..run.spending import allowance, limit_reached, limits_of_round
+from ..run.spending import allowance, limit_reached, limits_of_round, recorded, unsettled_costs
 from ..run.store.pages import pages_of
-from ..run.transcripts import earlier_findings, mark_withheld, with_findings
+from ..run.transcripts import call_ids, earlier_findings, mark_withheld, read_calls, results_for, with_findings
 from ..state import ResearchState
 from ..tools.addresses import Addresses, addresses_in
 from ..tools.control import GENERATE_REPORT, RESEARCH_AGENT, THINK_TOOL

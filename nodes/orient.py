@@ -5,7 +5,7 @@ from __future__ import annotations
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ..evidence.text.ranking import interleave
+from ..evidence.text.similarity import interleave
 from ..models.resolve import settings_of
 from ..records.report import Brief
 from ..records.research import Action, Progress, Run, Spent
@@ -14,10 +14,10 @@ from ..run import tool_names
 from ..run.context import Context, within_scope
 from ..run.conversation import subject_of
 from ..run.events.activities import activity
-from ..run.events.build import step_failed, tool_call_packets, tool_result_packet
+from ..run.events.call import step_failed, tool_call_packets, tool_result_packet
 from ..run.events.log import Emitter, emitter
 from ..run.events.packets import Placement, SectionEnd
-from ..run.ledger import Bill, recorded
+from ..run.spending import Bill, recorded
 from ..run.store.pages import Pages, pages_of
 from ..state import ResearchState
 from ..tools.offer import offered_tools

@@ -14,11 +14,10 @@ from ..records.research import Plan, Progress, Run, Spent
 from ..run.context import Context
 from ..run.conversation import latest_messages, marked, read_plan
 from ..run.errors import NoPlan
-from ..run.events.build import stop_packet
-from ..run.events.call import CallEvents, ProseEvents
+from ..run.events.call import CallEvents, ProseEvents, stop_packet
 from ..run.events.log import emitter
 from ..run.events.packets import Placement, PlanDelta, PlanStart, SectionEnd
-from ..run.ledger import recorded
+from ..run.spending import recorded
 from ..run.store.pages import pages_of
 from ..state import ResearchState
 from ..writing.facts import facts_of_run

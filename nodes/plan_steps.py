@@ -17,13 +17,12 @@ from ..run.context import Context
 from ..run.conversation import latest_messages, marked
 from ..run.errors import ModelFailed, NoPlan
 from ..run.events.activities import activity
-from ..run.events.build import stop_packet
-from ..run.events.call import SilentEvents
+from ..run.events.call import SilentEvents, stop_packet
 from ..run.events.log import emitter
 from ..run.events.packets import Placement, PlanDelta, PlanStart, SectionEnd
 from ..run.fencing import fenced_knowledge
-from ..run.ledger import recorded
 from ..run.schedule import plan_text, read_steps
+from ..run.spending import recorded
 from ..run.store.pages import Pages, pages_of
 from ..state import ResearchState
 from ..writing.facts import facts_of_run

@@ -15,13 +15,12 @@ from ..records.plan import Learning, PlanStep, StepOutcome
 from ..records.research import Progress, Run, Spent, Task
 from ..run.branches import StepTask
 from ..run.context import Context
-from ..run.events.build import step_done, step_started
+from ..run.events.call import step_done, step_started
 from ..run.events.log import emitter
 from ..run.events.packets import Placement, SectionEnd, TopLevelBranching
-from ..run.ledger import unsettled_costs
 from ..run.limits import Limits
 from ..run.schedule import NOTHING_TO_THINK_OVER, due, restore_skipped, set_status, skip_pending
-from ..run.spending import allowance, limit_reached, limits_of_round
+from ..run.spending import allowance, limit_reached, limits_of_round, unsettled_costs
 from ..run.store.pages import pages_of
 from ..state import ResearchState
 from ..tools.redaction import note_user

@@ -2,29 +2,131 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
 from ..evidence.citations.numbering import number_findings
 from ..models.resolve import settings_of
-from ..records.plan import Learning
+from ..records.plan import Learning, PlanStep
 from ..records.report import Brief
-from ..records.research import Finding, Progress, Run, Spent
-from ..records.sources import Source
+from ..records.research import Action, Finding, Progress, Run, Spent
+from ..records.sources import Source, short_hash
+from ..run import tool_names
+from ..run.branches import StepState, StepTask
 from ..run.concurrency import gather_or_cancel
 from ..run.context import Context, within_scope
 from ..run.conversation import latest_messages, question_of
 from ..run.events.activities import activity
-from ..run.events.call import SilentEvents
+from ..run.events.call import SilentEvents, tool_call_packets, tool_result_packet
 from ..run.events.log import emitter
-from ..run.events.packets import Placement, Summary
-from ..run.ledger import recorded
-from ..run.store.pages import pages_of
+from ..run.events.packets import Placement, SectionEnd, Summary
+from ..run.spending import recorded
+from ..run.store.pages import Pages, pages_of, reference_to
 from ..state import ResearchState
+from ..tools.addresses import Addresses, addresses_in
+from ..tools.tool import Desk, Outcome
+from ..tools.use import Time, found_in, keep, meter_for_run, use_tool
 from ..writing.facts import facts_of_run
 from ..writing.fill_in import Filler
-from ..writing.forms import RecordSummary
-from ..writing.named_pages import NamedPages, Read
+from ..writing.forms import RecordRound, RecordSummary
+from ..writing.steps import ask_round, asked, finding_of, learned_in
+
+NAMED_PAGES = "0"
+"""Id of the step that stands for the pages that the user named."""
+
+
+@dataclass
+class Read:
+    """What the pages have brought; nothing if none was named."""
+
+    findings: list[Finding] = field(default_factory=list)
+    learnings: dict[str, Learning] = field(default_factory=dict)
+    sources: dict[str, Source] = field(default_factory=dict)
+
+
+class NamedPages:
+    """The pages that one question names."""
+
+    def __init__(
+        self, state: ResearchState, context: Context, pages: Pages, filler: Filler, events: SilentEvents
+    ) -> None:
+        """`filler` has them read, `events` is told what opening them costs; that stands in the first tab beside it."""
+        assert state.run is not None
+        self._run, self._spending, self._asked = state.run, state.spending, question_of(state.messages)
+        self._context, self._pages, self._filler, self._events = context, pages, filler, events
+        self._place = events.placement.model_copy(update={"tab_index": 1})
+        self._emitter = events.emitter
+
+    async def read(self) -> Read:
+        """Open them, and learn what bears on the question; what cannot be read becomes a problem of the finding."""
+        addresses = addresses_in(self._asked)[: self._context.limits.max_open]
+        if not addresses:
+            return Read()
+        # An answer to a question back has not passed the entry.
+        await Addresses(self._pages, self._run.id).allow(addresses)
+        outcome = await self._open(addresses)
+        sources = found_in(outcome)
+        numbers = {key: number for number, key in enumerate(sources, 1)}
+        reference = await keep(outcome, numbers, self._pages, self._run.id)
+        state = self._state(addresses, outcome, list(sources), reference)
+        form = await ask_round(state, self._context, self._pages, self._filler) if sources else None
+        learned = learned_in(form, state, numbers.values()).learnings if form else {}
+        state.learnings = learned
+        if outcome.problems:
+            state.ended, state.reason = "partial", " ".join(outcome.problems).rstrip(".")
+        finding = finding_of(state, self._filler.failures, 0.0)
+        return Read([finding], learned, sources)
+
+    async def _open(self, addresses: list[str]) -> Outcome:
+        meter, outcome = meter_for_run(self._context.limits, self._spending), Outcome()
+        time = Time(self._context.limits.tool_seconds, "tool_seconds")
+        desk = Desk(self._pages, self._run.id, meter)
+        self._emitter.emit(*tool_call_packets(self._place, tool_names.OPEN_URL, addresses, self._run.scope))
+        try:
+            outcome = await use_tool(tool_names.OPEN_URL, {"urls": addresses}, self._context, desk, time)
+        finally:
+            self._events.bill.add(meter.spent(tool_names.OPEN_URL))
+            brought = tool_result_packet(self._place, tool_names.OPEN_URL, found_in(outcome).values())
+            self._emitter.emit(brought, SectionEnd(placement=self._place))
+        return outcome
+
+    def _state(self, addresses: list[str], outcome: Outcome, keys: list[str], reference: str) -> StepState:
+        """The pages as a step that has opened them."""
+        run = self._run
+        step = PlanStep(
+            id=NAMED_PAGES, title="The pages named in the question", task=run.question, requires_search=True
+        )
+        task = StepTask(
+            id=f"{run.id[:8]}-{NAMED_PAGES}",
+            question_id=run.id,
+            question=run.question,
+            cycle=-1,
+            position=0,
+            text=step.title,
+            step=step,
+            turn=self._place.turn_index,
+            date=run.date,
+            language=run.language,
+            scope=run.scope,
+            seconds=self._context.limits.max_seconds_planned,
+            tokens=None,
+            searches=None,
+            fetches=None,
+            usd=None,
+        )
+        action = Action(
+            id=short_hash(task.id),
+            tool=tool_names.OPEN_URL,
+            inputs=tuple(addresses),
+            found=tuple(keys),
+            problems=outcome.problems,
+            not_read=outcome.not_read,
+        )
+        state = StepState([task], iteration=1, has_results=True, numbered=keys, actions=[action])
+        state.notes = [asked(RecordRound(open_next=addresses), state.call_id), reference_to(state.call_id, reference)]
+        return state
 
 
 class SummarizeUpdate(TypedDict):

@@ -20,7 +20,7 @@ from ..records.research import Run, Spent
 from ..run.context import Context
 from ..run.events.call import SilentEvents
 from ..run.events.log import emitter
-from ..run.ledger import recorded, unsettled_costs
+from ..run.spending import recorded, unsettled_costs
 from ..run.store.pages import pages_of
 from ..state import ResearchState
 from ..writing.basis import source_texts

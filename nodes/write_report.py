@@ -9,10 +9,10 @@ from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
 from ..evidence.citations.citing import numbered_draft
-from ..evidence.citations.document import without_marks
-from ..evidence.citations.drafts.clean import clean_draft
+from ..evidence.citations.drafts.fix import clean_draft
 from ..evidence.citations.markers import settle_fences, unwrapped
 from ..evidence.citations.numbering import by_number
+from ..evidence.citations.rendering import without_marks
 from ..evidence.citations.sanitizing import sanitized
 from ..evidence.memory.notes import gaps_of, missing_of
 from ..evidence.text.continuation import words_in
@@ -22,8 +22,8 @@ from ..records.research import Finding, Progress, Run, Spent
 from ..run.context import Context
 from ..run.errors import NoReport
 from ..run.events.log import emitter
-from ..run.ledger import recorded, unsettled_costs
 from ..run.schedule import NOTHING_TO_THINK_OVER
+from ..run.spending import recorded, unsettled_costs
 from ..run.store.pages import pages_of
 from ..run.transcripts import mark_withheld
 from ..state import ResearchState

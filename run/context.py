@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
+import time
 from collections.abc import Mapping, Sequence
-from datetime import date
+from datetime import date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Protocol, get_args, runtime_checkable
 
 import platformdirs
 from langchain_core.language_models import BaseChatModel
@@ -17,8 +19,50 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from typing_extensions import TypedDict, Unpack
 
 from ..records.research import Scope
-from .clock import Clock, SystemClock
 from .limits import ENVIRONMENT_PREFIX, Limits
+
+
+@runtime_checkable
+class Clock(Protocol):
+    """Tells the date, measures seconds and lets them pass."""
+
+    def now(self) -> datetime:
+        """Return the present local date and time."""
+
+    def seconds(self) -> float:
+        """Seconds from an arbitrary start; never goes back."""
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait until so many seconds of this clock have passed."""
+
+
+class Watch:
+    """A stopwatch that starts at the seconds already spent."""
+
+    def __init__(self, clock: Clock, earlier: float) -> None:
+        self._clock, self._start = clock, clock.seconds() - earlier
+
+    @property
+    def seconds(self) -> float:
+        """Seconds until now."""
+        return self._clock.seconds() - self._start
+
+
+class SystemClock:
+    """The computer's own clock."""
+
+    def now(self) -> datetime:
+        """Return the present local date and time."""
+        return datetime.now().astimezone()
+
+    def seconds(self) -> float:
+        """Seconds from an arbitrary start; never goes back."""
+        return time.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait until so many seconds have passed."""
+        await asyncio.sleep(seconds)
+
 
 Role = Literal["clarifier", "planner", "orchestrator", "researcher", "writer", "verifier"]
 ROLES: tuple[Role, ...] = get_args(Role)

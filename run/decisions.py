@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 from ..records.research import Decision, Progress, Spent, Task
 from . import tool_names
 from .branches import ResearcherState, ToolRequest
-from .calls import ACKNOWLEDGED, MERGED, NOT_RUN, Call, Calls, missing_in
 from .limits import Limits
 from .spending import total
+from .transcripts import ACKNOWLEDGED, MERGED, NOT_RUN, Call, Calls, missing_in
 
 ACT = "act"
 """Nudge: the model called no tool."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from ..records.research import Ending, Finding, Task
 from ..run.branches import ResearcherState, assignment_of
-from ..run.calls import results_in_order
-from ..run.events.build import researcher_failed
+from ..run.events.call import researcher_failed
 from ..run.events.log import Emitter
 from ..run.events.packets import (
     Document,
@@ -18,7 +17,7 @@ from ..run.events.packets import (
     document,
 )
 from ..run.store.pages import Pages
-from ..run.transcripts import count_withheld
+from ..run.transcripts import count_withheld, results_in_order
 from .results import results_in
 
 EXCERPT_CHARACTERS = 600

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from pydantic import BaseModel, ConfigDict
 
-from ..evidence.text.ranking import distinct, interleave
+from ..evidence.text.similarity import distinct, interleave
 from ..library.library import Library
 from ..library.shelf import Passage
 from ..run import tool_names

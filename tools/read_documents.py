@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from pydantic import BaseModel
 
-from ..library.catalogue import LISTED
-from ..library.library import Library
+from ..library.library import LISTED, Library
 from ..models.resolve import is_extractive, profile_of
 from ..run import tool_names
 from ..run.context import Context

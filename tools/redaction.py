@@ -23,8 +23,8 @@ from langchain_core.messages import AnyMessage
 
 from ..evidence.text.stems import bare, index_term
 from ..evidence.text.words import STOP_WORDS, UNSPACED, everyday_words
+from ..library.index import SCHEME
 from ..library.library import Library
-from ..library.roots import SCHEME
 from ..records.research import Run
 from ..run.context import Context
 from ..run.conversation import words_of_user

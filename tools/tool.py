@@ -9,7 +9,7 @@ from typing import Annotated, Any, NamedTuple, Protocol
 
 from pydantic import BaseModel, BeforeValidator, WithJsonSchema
 
-from ..evidence.text.ranking import distinct
+from ..evidence.text.similarity import distinct
 from ..reading.documents.decode import without_controls
 from ..records.research import Spent
 from ..records.sources import NotRead, Source

@@ -11,12 +11,12 @@ from pydantic import ValidationError
 from ..records.research import Spent, Task
 from ..records.sources import Source, short_hash
 from ..run import tool_names
-from ..run.calls import NOT_RUN
 from ..run.context import Context
 from ..run.errors import DeepResearchError, SearchFailed
 from ..run.limits import Limits
 from ..run.spending import seconds_left, total
 from ..run.store.pages import Pages, text_hash
+from ..run.transcripts import NOT_RUN
 from .addresses import Addresses
 from .offer import research_tool
 from .redaction import SHOWN, note_shown

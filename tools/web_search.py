@@ -8,7 +8,7 @@ from typing import NamedTuple
 from pydantic import BaseModel, ConfigDict
 
 from ..evidence.citations.numbering import source_key
-from ..evidence.text.ranking import distinct, interleave
+from ..evidence.text.similarity import distinct, interleave
 from ..records.sources import Source
 from ..run import tool_names
 from ..run.concurrency import gather_or_cancel

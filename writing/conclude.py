@@ -10,8 +10,8 @@ from ..evidence.checking.source_text import SourceText
 from ..evidence.checking.units import plain_words
 from ..evidence.checking.verification import disagreements, read_sources
 from ..evidence.citations.citing import without_unknown
-from ..evidence.citations.document import write_document
 from ..evidence.citations.labels import labels
+from ..evidence.citations.rendering import write_document
 from ..evidence.citations.sanitizing import sanitized
 from ..evidence.editions import may_contradict
 from ..evidence.memory.notes import missing_of, not_read, notes_of

@@ -6,19 +6,17 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from typing_extensions import override
 
-from ..evidence.citations.document import said_above
+from ..evidence.citations.citing import CitationStream, Cited, Piece
 from ..evidence.citations.labels import labels
 from ..evidence.citations.numbering import by_number
-from ..evidence.citations.rendering import plain_citations
-from ..evidence.citations.stream import CitationStream, Cited, Piece
+from ..evidence.citations.rendering import plain_citations, said_above
 from ..evidence.memory.notes import notes_of
 from ..evidence.text.continuation import Continuation
 from ..evidence.text.reprints import RepetitionFilter
 from ..records.report import Draft, Report
 from ..records.sources import Source
 from ..run.events.activities import activity
-from ..run.events.build import stop_packet
-from ..run.events.call import ProseEvents
+from ..run.events.call import ProseEvents, stop_packet
 from ..run.events.log import Emitter
 from ..run.events.packets import (
     Activity,

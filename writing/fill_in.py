@@ -14,12 +14,11 @@ from ..models.ask import ask_model
 from ..models.request import Facts, Request
 from ..prompts import render
 from ..records.research import Run, Task
-from ..run.calls import NOT_RUN, Calls, call_ids, read_calls, results_for
 from ..run.context import Context, Role
 from ..run.errors import ModelFailed, failure_of
-from ..run.events.build import step_failed
-from ..run.events.call import CallEvents
+from ..run.events.call import CallEvents, step_failed
 from ..run.events.packets import Placement
+from ..run.transcripts import NOT_RUN, Calls, call_ids, read_calls, results_for
 from ..tools.results import shortener
 from .forms import NAMES, SCHEMAS, Form
 

@@ -18,7 +18,7 @@ from ..evidence.citations.markers import Marker, settle_fences
 from ..evidence.citations.sanitizing import sanitized
 from ..evidence.citations.scanner import scan
 from ..evidence.language import detect_language, foreign_sections, is_written_in
-from ..evidence.text.prose import Section
+from ..evidence.text.sentences import Section
 from ..evidence.text.words import UNSPACED
 from ..models.request import Request
 from ..models.resolve import is_extractive

@@ -17,16 +17,14 @@ from ..records.research import Finding, Spent, Value
 from ..records.sources import short_hash
 from ..run import tool_names
 from ..run.branches import Judgement, StepState, StepTask, assignment_of, new_observation
-from ..run.clock import Watch
 from ..run.concurrency import Failed, attempt
-from ..run.context import Context
-from ..run.events.build import step_done
-from ..run.events.call import SilentEvents
+from ..run.context import Context, Watch
+from ..run.events.call import SilentEvents, step_done
 from ..run.events.log import Emitter, emitter
 from ..run.events.packets import SectionEnd
 from ..run.fencing import as_elements, as_gaps, as_learned, as_sources, fenced_knowledge
-from ..run.ledger import recorded
 from ..run.limits import Limits
+from ..run.spending import recorded
 from ..run.store.pages import Pages, pages_of
 from ..state import ResearchState
 from ..tools.offer import offered_tools

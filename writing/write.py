@@ -10,10 +10,10 @@ from urllib.parse import urlsplit
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 
+from ..evidence.citations.citing import cited_numbers
 from ..evidence.citations.markers import Marker
 from ..evidence.citations.numbering import by_number
 from ..evidence.citations.scanner import scan
-from ..evidence.citations.stream import cited_numbers
 from ..evidence.memory.notes import missing_of
 from ..evidence.memory.observations import contradiction_line, open_gaps
 from ..evidence.text.continuation import join_continuation
@@ -24,12 +24,19 @@ from ..models.resolve import profile_of
 from ..prompts import render
 from ..records.research import Finding
 from ..records.sources import Source
-from ..run.calls import broke_off, was_cut_off
 from ..run.context import Context
 from ..run.errors import DeepResearchError
 from ..run.events.call import CallEvents, SilentEvents
 from ..run.fencing import fence
-from ..run.transcripts import CHARACTERS_PER_TOKEN, earlier_findings, mark_withheld, research_calls, with_findings
+from ..run.transcripts import (
+    CHARACTERS_PER_TOKEN,
+    broke_off,
+    earlier_findings,
+    mark_withheld,
+    research_calls,
+    was_cut_off,
+    with_findings,
+)
 from ..state import ResearchState
 from .basis import disagreement_in_thread, intent_of, report_basis
 from .draft_events import ReportEvents

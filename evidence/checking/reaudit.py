@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ...records.report import CitedPassage, ClaimCheck, ClaimVerdict, Report
-from ..citations.document import without_marks
+from ..citations.rendering import without_marks
 from .source_text import SourceText
 from .units import units_of
 from .verification import Verifier

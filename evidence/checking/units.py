@@ -8,8 +8,8 @@ from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from ..citations.citing import UNKNOWN
-from ..citations.document import refusals_in
 from ..citations.markers import Marker, code_lines, settle_fences
+from ..citations.rendering import refusals_in
 from ..citations.scanner import scan
 from ..memory.learned import without_markers
 from ..text.sentences import LINE_MARK, Sentence, sentences_of

@@ -12,8 +12,8 @@ from ...records.sources import Source
 from ..checking.contradictions import contradicting
 from ..citations.scanner import KnownMarkers
 from ..editions import may_contradict
-from ..text.ranking import interleave
 from ..text.sentences import Sentence, sentences_of
+from ..text.similarity import interleave
 from ..text.words import tokens
 from .observations import close_gap, gap_of, open_gaps, relevance
 

@@ -1,14 +1,88 @@
-"""Finds texts that say nearly the same."""
+"""Finds texts that say nearly the same, and merges ranked lists without repeats."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import lru_cache
+from itertools import chain, zip_longest
 from typing import NamedTuple, TypeVar
 
-from .words import NEGATIONS, NUMBER_WORDS, QUESTION_WORDS, STOP_WORDS, stem, stems, tokens
+from ...records.research import Value
+from .words import NEGATIONS, NUMBER_WORDS, QUESTION_WORDS, STOP_WORDS, stem, stem_run, stems, tokens
+
+DAMPING = 60
+"""The constant of reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009)."""
+
+
+def distinct(values: Iterable[Value], key: Callable[[Value], object]) -> list[Value]:
+    """Return the values without those whose key came before."""
+    first: dict[object, Value] = {}
+    for value in values:
+        first.setdefault(key(value), value)
+    return list(first.values())
+
+
+def interleave(lists: Iterable[Iterable[Value]]) -> list[Value]:
+    """Return the first of each list, then the second of each, and so on."""
+    return [value for value in chain.from_iterable(zip_longest(*lists)) if value is not None]
+
+
+def spread(values: Iterable[Value], key: Callable[[Value], Hashable], most: int) -> list[Value]:
+    """Return at most so many values of each key in their order, and then the others."""
+    counts = Counter[Hashable]()
+    first, behind = list[Value](), list[Value]()
+    for value in values:
+        counts[key(value)] += 1
+        (first if counts[key(value)] <= most else behind).append(value)
+    return [*first, *behind]
+
+
+def fuse_rankings(rankings: Sequence[Iterable[Value]], key: Callable[[Value], Hashable]) -> list[Value]:
+    """Fuse rankings by reciprocal rank; of values with the same key, the first is kept."""
+    scores: dict[Hashable, float] = defaultdict(float)
+    firsts = [distinct(ranking, key) for ranking in rankings]
+    for ranking in firsts:
+        for place, value in enumerate(ranking, 1):
+            scores[key(value)] += 1 / (DAMPING + place)
+    return sorted(distinct(chain.from_iterable(firsts), key), key=lambda value: -scores[key(value)])
+
+
+WHOLE_TITLE = 1.0
+SUBJECT_ONLY = 0.7
+"""For a question that contains the title without its remark: "Velm" for "Velm (river)"."""
+_REMARK = re.compile(r"\s*(?:\([^)]*\)|,.*)$")
+
+
+def subject_of(title: str) -> str:
+    """Return the title without a remark in brackets or after a comma."""
+    return _REMARK.sub("", title) or title
+
+
+def title_match(title: str, question: str, run: str) -> float:
+    """Return how well a question mentions a title: 1 for all of it, less for its main part, else 0.
+
+    Args:
+        title: A document's title.
+        question: A question; a title's main part counts only with the same capitals, and in any form of its last word.
+        run: The question as `stem_run` reads it.
+    """
+    if _is_in(stem_run(title), run):
+        return WHOLE_TITLE
+    subject = subject_of(title)
+    found = _is_in(stem_run(subject), run) and re.search(rf"(?<!\w){re.escape(subject)}", question)
+    return SUBJECT_ONLY if found else 0.0
+
+
+def mentions(text: str, name: str) -> bool:
+    """Whether the text contains the name as whole words, with its capitals."""
+    return len(name) > 2 and name in text and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
+
+
+def _is_in(title: str, question: str) -> bool:
+    return len(title) > 3 and title in question and not STOP_WORDS.issuperset(title.split())
 
 
 def rarity(total: int, count: int) -> float:

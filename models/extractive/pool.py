@@ -11,8 +11,8 @@ from functools import cache, cached_property, lru_cache
 from typing import Literal, NamedTuple
 
 from ...evidence.language import IN_QUESTION, IN_TEXT, common_words, language_by_words
+from ...evidence.text.similarity import mentions, subject_of, title_match
 from ...evidence.text.stems import bare, index_term, sought_words
-from ...evidence.text.titles import mentions, subject_of, title_match
 from ...evidence.text.words import FUNCTION_WORDS, GENERIC_WORDS, names, stem, stem_run, sure_month_names, tokens
 from ..request import Document
 from .units import Unit, points_back, units_of

@@ -11,8 +11,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import Runnable
 
-from ...run.calls import was_cut_off
-from ...run.transcripts import CHARACTERS_PER_TOKEN
+from ...run.transcripts import CHARACTERS_PER_TOKEN, was_cut_off
 from ..caller import bind_call
 from ..faults import ToolsUnbound, kind_of, message_of
 from .reply import read_reply

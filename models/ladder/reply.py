@@ -9,10 +9,10 @@ from typing import Any
 from langchain_core.messages import AIMessage, InvalidToolCall, ToolCall
 from langchain_core.messages.tool import invalid_tool_call, tool_call
 
-from ...run.calls import was_cut_off
 from ...run.conversation import clean_nested
+from ...run.transcripts import was_cut_off
 from .lenient import object_in
-from .offer import Offer, coerce
+from .rungs import Offer, coerce
 from .thoughts import split
 from .written_calls import Stretch, Written, answer_in, find_calls
 

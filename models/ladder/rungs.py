@@ -1,15 +1,108 @@
-"""The rungs of the ladder: four ways of having a model call tools, the most reliable first."""
+"""The rungs of the ladder: four ways of offering tools to a model, the most reliable first."""
 
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any, Literal, NamedTuple, get_args
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 
-from .offer import Offer, Tool
+from .lenient import value_in
+
+_PREFIX = re.compile(r"^(?:functions?|tools?|default_api|multi_tool_use)[.:/]", re.IGNORECASE)
+_SUFFIX = re.compile(r"(?:<\||:\d+$|\(\)$).*", re.DOTALL)
+_SHAPES: dict[str, type | tuple[type, ...]] = {
+    "array": list,
+    "object": dict,
+    "integer": int,
+    "number": (int, float),
+    "boolean": bool,
+}
+
+
+class Tool(NamedTuple):
+    """A tool that is offered."""
+
+    name: str
+    description: str
+    parameters: dict[str, dict[str, Any]]
+    """JSON schemas by name; that of a value or null is the value's."""
+    required: frozenset[str]
+
+
+class Offer:
+    """All tools of one request, from their schemas in the form of the OpenAI API."""
+
+    def __init__(self, schemas: Sequence[dict[str, Any]]) -> None:
+        self.tools = {tool.name: tool for tool in map(_tool, schemas)}
+        """By name, in the order in which they were offered."""
+        keys = Counter(map(_key, self.tools))
+        self._names = {_key(name): name for name in self.tools if keys[_key(name)] == 1}
+
+    def find(self, written: str) -> Tool | None:
+        """Return the tool that is meant by a name with other case, hyphens, spaces, or a prefix like `functions.`."""
+        return self.tools.get(written) or self.tools.get(self._names.get(_key(written), ""))
+
+
+def coerce(arguments: dict[str, Any], tool: Tool | None) -> dict[str, Any]:
+    """Return the arguments in the types of the schema where they came as text, without nulls that mean nothing."""
+    return arguments if tool is None else _fields(arguments, tool.parameters, tool.required)
+
+
+def _fields(values: dict[str, Any], schemas: dict[str, Any], required: Collection[str]) -> dict[str, Any]:
+    return {
+        name: _value(value, schemas.get(name, {}))
+        for name, value in values.items()
+        if value is not None or name in required
+    }
+
+
+def _value(value: Any, schema: dict[str, Any]) -> Any:
+    """Return the value in the type of its schema; an object in place of a list of objects is its only entry."""
+    items = schema.get("items", {})
+    shape = _SHAPES.get(str(schema.get("type")))
+    if shape and isinstance(value, str):
+        read = value_in(value)
+        if isinstance(read, shape) or ("properties" in items and isinstance(read, dict)):
+            value = read
+    if isinstance(value, dict) and "properties" in items:
+        value = [value]
+    if isinstance(value, list) and items:
+        return [_value(entry, items) for entry in value]
+    if isinstance(value, dict) and "properties" in schema:
+        return _fields(value, schema["properties"], schema.get("required", ()))
+    return value
+
+
+def _tool(schema: dict[str, Any]) -> Tool:
+    function = schema["function"]
+    parameters = _without_null(function.get("parameters", {}))
+    return Tool(
+        function["name"],
+        function.get("description", ""),
+        parameters.get("properties", {}),
+        frozenset(parameters.get("required", ())),
+    )
+
+
+def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema with that of the value in place of a value or null, at any depth."""
+    options = [option for option in schema.get("anyOf", ()) if option.get("type") != "null"]
+    plain = {**schema, **options[0]} if len(options) == 1 else dict(schema)
+    if "items" in plain:
+        plain["items"] = _without_null(plain["items"])
+    if "properties" in plain:
+        plain["properties"] = {name: _without_null(field) for name, field in plain["properties"].items()}
+    return plain
+
+
+def _key(name: str) -> str:
+    return re.sub(r"[\W_]+", "", _SUFFIX.sub("", _PREFIX.sub("", name.strip()))).casefold()
+
 
 _TYPES = {
     "string": "text",
@@ -57,10 +150,10 @@ def response_format(tools: Iterable[Tool], *, is_forced: bool) -> dict[str, Any]
 
 def _line(tool: Tool) -> str:
     head = f"- {tool.name}: {tool.description}" + ("" if tool.parameters else " It takes no arguments.")
-    return "\n".join([head, *_fields(tool.parameters, tool.required, "  ")])
+    return "\n".join([head, *_field_lines(tool.parameters, tool.required, "  ")])
 
 
-def _fields(schemas: dict[str, Any], required: Collection[str], indent: str) -> Iterator[str]:
+def _field_lines(schemas: dict[str, Any], required: Collection[str], indent: str) -> Iterator[str]:
     """The arguments, or the fields of an object, one a line, each with the fields of the objects in it below."""
     for name, schema in schemas.items():
         kind = _type(schema) + ("" if name in required else ", optional")
@@ -68,7 +161,7 @@ def _fields(schemas: dict[str, Any], required: Collection[str], indent: str) -> 
         inner = schema
         while "items" in inner:
             inner = inner["items"]
-        yield from _fields(inner.get("properties", {}), inner.get("required", ()), f"{indent}  ")
+        yield from _field_lines(inner.get("properties", {}), inner.get("required", ()), f"{indent}  ")
 
 
 def _type(schema: dict[str, Any]) -> str:
@@ -86,7 +179,7 @@ def _example(tools: Iterable[Tool]) -> WrittenCall:
     return WrittenCall(
         tool.name,
         {
-            name: [] if name not in tool.required and _is_plain_list(schema) else _value(schema)
+            name: [] if name not in tool.required and _is_plain_list(schema) else _placeholder(schema)
             for name, schema in tool.parameters.items()
         },
     )
@@ -97,15 +190,15 @@ def _is_plain_list(schema: dict[str, Any]) -> bool:
     return schema.get("type") == "array" and schema.get("items", {}).get("type") != "object"
 
 
-def _value(schema: dict[str, Any]) -> Any:
+def _placeholder(schema: dict[str, Any]) -> Any:
     if "enum" in schema:
         return schema["enum"][0]
     if schema.get("type") == "array":
-        return [_value(schema.get("items", {}))]
+        return [_placeholder(schema.get("items", {}))]
     if "properties" in schema:
         # What is optional would be taken over as it stands, too.
         shown = schema.get("required") or schema["properties"]
-        return {name: _value(schema["properties"][name]) for name in shown}
+        return {name: _placeholder(schema["properties"][name]) for name in shown}
     return {"integer": 1, "number": 1, "boolean": True, "object": {}}.get(str(schema.get("type")), "…")
 
 

@@ -14,7 +14,7 @@ import warnings
 from typing import Any, NamedTuple
 
 from .lenient import MOST_CHARACTERS, extent_at, object_in, value_at
-from .offer import Offer, Tool, coerce
+from .rungs import Offer, Tool, coerce
 
 MOST_ATTEMPTS = 200
 """Places in one text at which a call that does not follow is looked for."""

@@ -14,20 +14,16 @@ from ...prompts import render
 from ...records.research import Ending, Spent, Task
 from ...run import tool_names
 from ...run.branches import ResearcherState, ToolRequest
-from ...run.calls import call_ids, read_calls, results_for, results_in_order
-from ...run.clock import Watch
 from ...run.concurrency import Failed, attempt
-from ...run.context import Context, within_scope
+from ...run.context import Context, Watch, within_scope
 from ...run.decisions import NextAction, allowance_used_up, choose_action
-from ...run.events.build import researcher_failed
-from ...run.events.call import CallEvents
+from ...run.events.call import CallEvents, researcher_failed
 from ...run.events.log import emitter
 from ...run.events.packets import Placement, ResearchAgentStart
-from ...run.ledger import recorded
 from ...run.limits import Limits
-from ...run.spending import seconds_left
+from ...run.spending import recorded, seconds_left
 from ...run.store.pages import Pages, pages_of
-from ...run.transcripts import tokens_of
+from ...run.transcripts import call_ids, read_calls, results_for, results_in_order, tokens_of
 from ...tools.offer import offered_tools
 from ...tools.read_documents import CALL_ID
 from ...tools.results import shortener, shrunk

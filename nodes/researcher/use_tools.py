@@ -14,14 +14,13 @@ from ...records.research import Action, Spent
 from ...records.sources import Source, with_standing
 from ...run import tool_names
 from ...run.branches import ResearcherState, ToolRequest
-from ...run.calls import results_in_order
-from ...run.clock import Watch
-from ...run.context import Context, within_scope
-from ...run.events.build import tool_call_packets, tool_result_packet
+from ...run.context import Context, Watch, within_scope
+from ...run.events.call import tool_call_packets, tool_result_packet
 from ...run.events.log import emitter
 from ...run.events.packets import Placement, SectionEnd
-from ...run.ledger import Bill, recorded
+from ...run.spending import Bill, recorded
 from ...run.store.pages import Pages, pages_of, reference_to
+from ...run.transcripts import results_in_order
 from ...tools.results import Result, results_in, shrunk
 from ...tools.tool import Desk, Meter, Outcome
 from ...tools.use import found_in, keep, lasting_fault, meter_of, tool_time, use_tool

@@ -6,7 +6,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict, override
 
-from ...evidence.citations.stream import cited_numbers
+from ...evidence.citations.citing import cited_numbers
 from ...evidence.text.continuation import Continuation, join_continuation
 from ...models.ask import Reply, ask_model
 from ...models.request import Request
@@ -14,17 +14,15 @@ from ...models.resolve import settings_of
 from ...prompts import render
 from ...records.research import Finding, Spent
 from ...run.branches import ResearcherState, assignment_of
-from ...run.calls import broke_off, missing_in, results_in_order, was_cut_off
-from ...run.clock import Watch
 from ...run.concurrency import Failed, attempt
-from ...run.context import Context, within_scope
+from ...run.context import Context, Watch, within_scope
 from ...run.errors import ModelFailed, RunFailed
 from ...run.events.call import ProseEvents
 from ...run.events.log import Emitter, emitter
 from ...run.events.packets import FindingCitedDocuments, FindingDelta, FindingStart, Placement, SectionEnd, document
-from ...run.ledger import recorded
+from ...run.spending import recorded
 from ...run.store.pages import Pages, pages_of
-from ...run.transcripts import count_withheld
+from ...run.transcripts import broke_off, count_withheld, missing_in, results_in_order, was_cut_off
 from ...tools.excerpts import keep_excerpts
 from ...tools.offer import offered_tools
 from ...tools.results import shortener, shrunk

@@ -17,7 +17,7 @@ from ...run.branches import Judgement, StepState, StepTask, failure_reason
 from ...run.concurrency import Failed
 from ...run.context import Context
 from ...run.events.activities import activity
-from ...run.events.build import iteration_packets, step_started
+from ...run.events.call import iteration_packets, step_started
 from ...run.events.log import emitter
 from ...writing.facts import facts_of_step
 from ...writing.forms import RecordAnalysis

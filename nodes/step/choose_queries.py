@@ -16,7 +16,7 @@ from ...run.concurrency import Failed
 from ...run.context import Context, within_scope
 from ...run.decisions import allowance_used_up
 from ...run.events.activities import activity
-from ...run.events.build import step_started
+from ...run.events.call import step_started
 from ...run.events.log import emitter
 from ...tools.offer import offered_tools
 from ...tools.read_documents import CALL_ID

@@ -14,7 +14,7 @@ from ...records.research import Finding, Spent
 from ...run.branches import StepState, failure_reason
 from ...run.concurrency import Failed
 from ...run.context import Context
-from ...run.events.build import step_failed
+from ...run.events.call import step_failed
 from ...run.events.log import emitter
 from ...run.schedule import needed_follow_up
 from ...writing.facts import facts_of_step

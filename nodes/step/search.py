@@ -11,21 +11,20 @@ from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
 from ...evidence.memory.notes import unopened
-from ...evidence.text.ranking import distinct, interleave
+from ...evidence.text.similarity import distinct, interleave
 from ...models.resolve import settings_of
 from ...records.research import Action, Ending, Spent
 from ...records.sources import Source, short_hash
 from ...run import tool_names
 from ...run.branches import StepState
-from ...run.clock import Watch
 from ...run.concurrency import gather_or_cancel
-from ...run.context import Context, within_scope
+from ...run.context import Context, Watch, within_scope
 from ...run.errors import failure_of
-from ...run.events.build import step_failed, tool_call_packets, tool_result_packet
+from ...run.events.call import step_failed, tool_call_packets, tool_result_packet
 from ...run.events.log import Emitter, emitter
 from ...run.events.packets import SectionEnd
-from ...run.ledger import Bill, recorded
 from ...run.limits import Limits
+from ...run.spending import Bill, recorded
 from ...run.store.pages import Pages, pages_of, reference_to
 from ...tools.addresses import Addresses
 from ...tools.offer import offered_tools

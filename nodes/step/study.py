@@ -13,7 +13,7 @@ from ...records.research import Ending, Spent
 from ...run.branches import Judgement, StepState, failure_reason
 from ...run.concurrency import Failed
 from ...run.context import Context, within_scope
-from ...run.events.build import iteration_packets
+from ...run.events.call import iteration_packets
 from ...run.events.log import emitter
 from ...tools.offer import offered_tools
 from ...tools.results import results_in

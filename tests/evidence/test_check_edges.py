@@ -14,7 +14,7 @@ from deep_research.evidence.checking.source_text import SourceText
 from deep_research.evidence.checking.units import plain_words, units_of
 from deep_research.evidence.checking.verification import Verifier
 from deep_research.evidence.citations.citing import without_unknown
-from deep_research.evidence.citations.drafts.clean import clean_draft
+from deep_research.evidence.citations.drafts.fix import clean_draft
 from deep_research.evidence.citations.labels import labels
 from deep_research.evidence.citations.markers import settle_fences
 from deep_research.evidence.citations.rendering import with_marks

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from deep_research.evidence.citations.citing import without_unknown
-from deep_research.evidence.citations.drafts.clean import clean_draft
+from deep_research.evidence.citations.drafts.fix import clean_draft
 from deep_research.records.sources import Source
 
 

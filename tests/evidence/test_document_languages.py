@@ -12,7 +12,7 @@ from shelf import Place
 
 from deep_research.evidence.language import IN_TEXT, language_by_words
 from deep_research.evidence.text.stems import TAG, forms_of, tokens_of, words_and_pieces, words_of
-from deep_research.library.index_texts import stemmed_in
+from deep_research.library.index_file import stemmed_in
 from deep_research.library.library import Library
 from deep_research.library.near_words import terms_of
 

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deep_research.evidence.citations.citing import UNKNOWN
-from deep_research.evidence.citations.drafts.clean import clean_draft
-from deep_research.evidence.citations.drafts.fix import Fixed, fix_citations
+from deep_research.evidence.citations.drafts.fix import Fixed, clean_draft, fix_citations
 from deep_research.evidence.citations.markers import Marker
 from deep_research.evidence.citations.scanner import scan
 from deep_research.records.sources import Source

@@ -9,8 +9,8 @@ from command import desk_in
 from langchain_core.messages import HumanMessage
 
 from deep_research.evidence.checking.units import units_of
-from deep_research.evidence.citations.document import is_refusal, said_above
 from deep_research.evidence.citations.labels import labels
+from deep_research.evidence.citations.rendering import is_refusal, said_above
 from deep_research.models.extractive.chat import ExtractiveChatModel
 from deep_research.models.request import Facts
 from deep_research.records.report import Report

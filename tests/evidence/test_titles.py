@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from deep_research.evidence.text.similarity import SUBJECT_ONLY, WHOLE_TITLE, mentions, subject_of, title_match
 from deep_research.evidence.text.stems import sought_words
-from deep_research.evidence.text.titles import SUBJECT_ONLY, WHOLE_TITLE, mentions, subject_of, title_match
 from deep_research.evidence.text.words import stem_run, tokens
 from deep_research.library.near_words import mentions as mentions_in
 from deep_research.models.extractive.pool import Pool

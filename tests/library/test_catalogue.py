@@ -7,8 +7,7 @@ from pathlib import Path
 from lab import REPORT, lab, research
 
 from deep_research import Context
-from deep_research.library.catalogue import LISTED, catalogue
-from deep_research.library.library import Library
+from deep_research.library.library import LISTED, Library, catalogue
 
 LIGHT = "- Skerry Light (docs:lab-documents/lighthouse.md, 94 characters)"
 

@@ -14,7 +14,7 @@ from command import SECONDS, Desk
 
 from deep_research.library.index import Index
 from deep_research.library.library import Library
-from deep_research.library.refresh import BATCH_FILES
+from deep_research.library.upkeep import BATCH_FILES
 from deep_research.run.context import Context
 
 FILES = 900

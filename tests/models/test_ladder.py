@@ -14,7 +14,7 @@ from tool_forms import BROKEN, CALL, FORMS, ONE, SEARCH, TOOLS, TWO, WRITTEN, As
 
 from deep_research.models.ladder.reply import read_reply
 from deep_research.models.scripted import call, calls
-from deep_research.run.calls import read_calls
+from deep_research.run.transcripts import read_calls
 from deep_research.tools.control import GENERATE_PLAN
 from deep_research.writing.forms import SCHEMAS, MakePlan, RecordRound
 

@@ -14,9 +14,9 @@ from openai_server import Reply, fail, openai_server, say, use
 from wired import PROMPT, TOOL, Wire
 
 from deep_research.models.resolve import resolve_model
-from deep_research.run.calls import read_calls, results_for
 from deep_research.run.context import Context
 from deep_research.run.limits import Limits
+from deep_research.run.transcripts import read_calls, results_for
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from tool_forms import FORMS, TOOLS, TWO, Asked
 from deep_research.models.ladder.reply import read_reply
 from deep_research.models.ladder.rungs import RungName, prepare
 from deep_research.models.scripted import ScriptedChatModel, call, calls
-from deep_research.run.calls import read_calls
 from deep_research.run.conversation import clean_nested
+from deep_research.run.transcripts import read_calls
 from deep_research.tools.control import GENERATE_PLAN
 from deep_research.writing.forms import FORMS as PAPERS
 from deep_research.writing.forms import NAMES as PAPER_NAMES

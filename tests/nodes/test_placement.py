@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lab import PLAN, REPORT, Lab, lab, many, research, search, think
 from langchain_core.messages import AIMessage
 
-from deep_research.models.answer_emitter import StreamedThought
+from deep_research.models.ask import StreamedThought
 from deep_research.models.scripted import call, calls
 
 SEEN_AT_TOP = {

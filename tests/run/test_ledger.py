@@ -19,8 +19,7 @@ from wire import END, FACTS, hand_out, is_right, plain_run, task_of, wire_lab
 from deep_research.app.embed import build_graph
 from deep_research.records.research import Run, Spent
 from deep_research.run.errors import ModelFailed, NoPlan, NoReport, RateLimited, SearchFailed
-from deep_research.run.ledger import Bill, recorded, unsettled_costs
-from deep_research.run.spending import total
+from deep_research.run.spending import Bill, recorded, total, unsettled_costs
 from deep_research.run.store.pages import Pages
 
 Patch = pytest.MonkeyPatch

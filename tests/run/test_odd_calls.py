@@ -9,7 +9,7 @@ from lab import REPORT, in_order, lab, research, search
 
 from deep_research.app.embed import build_graph
 from deep_research.models.scripted import call, calls
-from deep_research.run.calls import read_calls
+from deep_research.run.transcripts import read_calls
 
 
 async def test_a_number_that_no_database_takes_stops_nobody(tmp_path: Path) -> None:

@@ -12,12 +12,11 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 
 from deep_research.models.scripted import broken_call, call, calls
 from deep_research.records.research import Plan, Progress, Run
-from deep_research.run.calls import read_calls, results_for
 from deep_research.run.context import Context
 from deep_research.run.conversation import clean, entry_of, latest_messages, marked, question_of, read_plan, read_review
 from deep_research.run.decisions import decide
 from deep_research.run.limits import Limits
-from deep_research.run.transcripts import fit_window, tokens_of
+from deep_research.run.transcripts import fit_window, read_calls, results_for, tokens_of
 from deep_research.state import ResearchState
 from deep_research.writing.facts import facts_of_run
 

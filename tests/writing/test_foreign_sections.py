@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deep_research.evidence.language import foreign_sections, is_written_in
-from deep_research.evidence.text.prose import paragraphs_of, prose_of, sections_of, without_names
+from deep_research.evidence.text.sentences import paragraphs_of, prose_of, sections_of, without_names
 from deep_research.models.extractive.chat import ExtractiveChatModel
 from deep_research.models.scripted import ScriptedChatModel, calls
 from deep_research.records.research import Run

@@ -11,7 +11,7 @@ from mutations import Kind, mutate, names_in
 
 from deep_research.evidence.checking.source_text import SourceText
 from deep_research.evidence.citations.citing import numbered_draft
-from deep_research.evidence.citations.drafts.clean import clean_draft
+from deep_research.evidence.citations.drafts.fix import clean_draft
 from deep_research.evidence.citations.labels import labels
 from deep_research.evidence.citations.rendering import with_marks
 from deep_research.records.report import ClaimCheck, Draft
