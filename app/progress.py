@@ -38,13 +38,13 @@ class Costs(NamedTuple):
         return Costs(self.calls + 1, tokens, self.usd + call.usd)
 
     def __str__(self) -> str:
-        """Tokens and money in words."""
+        """Return tokens and money in words."""
         money = f", {dollars(self.usd)}" if self.usd else ""
         return f"{self.tokens:,} tokens".replace(",", " ") + money
 
     @property
     def line(self) -> str:
-        """What was spent since the command began."""
+        """Return what was spent since the command began."""
         return f"spent: {counted(self.calls, 'model call')}, {self}"
 
 

@@ -37,7 +37,7 @@ from .settings import read_context
 from .words import GRAPHS
 
 ELAPSED_SECONDS = 1.0
-"""Seconds from one packet that tells the time to the next."""
+"""Seconds between two packets with the elapsed time."""
 
 Queue = asyncio.Queue[tuple[Any, BaseException | None, bool]]
 
@@ -75,7 +75,7 @@ class Stopwatch:
 async def with_beats(
     stream: AsyncIterator[Any], silence_seconds: float, watch: Stopwatch | None
 ) -> AsyncGenerator[Any, None]:
-    """Yield the parts of a stream, a `Beat` for each silence of so many seconds, and one for each mark of a watch.
+    """Yield the parts of a stream, a `Beat` after each silence of `silence_seconds`, and one for each mark of a watch.
 
     A mark does not break a silence. Closing this ends the stream.
     """

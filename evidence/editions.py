@@ -148,7 +148,7 @@ def is_alike(one: Edition, other: Edition) -> bool:
 
 
 def series_of(editions: Iterable[Edition]) -> list[list[Edition]]:
-    """Group the documents by what they are editions of, the newest last."""
+    """Group the documents into series of editions, the newest last."""
     groups: list[list[Edition]] = []
     for edition in sorted(set(editions)):
         found = next((group for group in groups if is_alike(group[0], edition)), None)

@@ -91,7 +91,7 @@ async def record_step_failure(state: dict[str, StepTask], error: NodeError) -> C
 
 
 async def hand_over_unchecked(state: ResearchState, error: NodeError) -> Command[Any]:
-    """Hand over a report whose check failed as it was written, and say so in it."""
+    """Hand over a report as it was written if its check failed, and say so in it."""
     run, draft = state.run, state.draft
     assert run is not None and draft is not None
     notice = f"The sentences of this report were not checked against their sources: {_reason(error)}."

@@ -14,7 +14,7 @@ from ..state import ResearchState
 
 
 def route_after_begin(state: ResearchState) -> Literal["clarify", "plan", "orchestrate"]:
-    """A new question is looked at first; anything else enters where the run stands."""
+    """Look at a new question first; anything else enters where the run stands."""
     assert state.run is not None
     entry = state.run.entry
     if entry in ("question", "follow_up"):
@@ -36,13 +36,13 @@ def route_after_plan(state: ResearchState) -> Literal["review_plan", "orchestrat
 
 
 def route_after_review_plan(state: ResearchState) -> Literal["plan", "orchestrate"]:
-    """A rejected plan is written anew."""
+    """Have a rejected plan written anew."""
     assert state.plan is not None
     return "orchestrate" if state.plan.review == "approved" else "plan"
 
 
 def dispatch_tasks(state: ResearchState) -> Sequence[Send] | Literal["orchestrate", "write_report"]:
-    """One researcher a task; the report; or another turn of the orchestrator."""
+    """Send one researcher for each task, or go on to the report or to another turn of the orchestrator."""
     if state.progress.decision == "report":
         return "write_report"
     if state.tasks:
@@ -58,7 +58,7 @@ def route_after_think_or_act(state: ResearcherState) -> Literal["use_tools", "th
 
 
 def route_after_begin_planned(state: ResearchState) -> Literal["orient", "summarize", "plan_steps", "digest"]:
-    """A new question is looked at first; anything else enters where the run stands."""
+    """Look at a new question first; anything else enters where the run stands."""
     assert state.run is not None
     entry = state.run.entry
     if entry in ("question", "follow_up"):
@@ -79,7 +79,7 @@ def route_after_plan_steps(state: ResearchState) -> Literal["review_plan", "sche
 
 
 def route_after_review_steps(state: ResearchState) -> Literal["plan_steps", "schedule"]:
-    """A plan that was rejected or edited is typed anew."""
+    """Have a plan that was rejected or edited typed anew."""
     return "schedule" if _is_settled(state) else "plan_steps"
 
 
@@ -89,14 +89,14 @@ def _is_settled(state: ResearchState) -> bool:
 
 
 def dispatch_steps(state: ResearchState) -> Sequence[Send] | Literal["schedule", "cross_check"]:
-    """A branch a step; another look if a step was skipped; at the end, the final check."""
+    """Send one branch for each step, look again if a step was skipped, or go on to the final check."""
     if state.tasks:
         return [Send("step", {"task": task}) for task in state.tasks]
     return "cross_check" if all(step.is_over for step in state.steps) else "schedule"
 
 
 def route_into_step(state: StepState) -> Literal["choose_queries", "analyze"]:
-    """A step searches or thinks."""
+    """Enter a step where it searches, or where it thinks."""
     return "choose_queries" if state.task.step.requires_search else "analyze"
 
 

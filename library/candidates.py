@@ -101,7 +101,7 @@ _JOINT = re.compile(r"\s+(?:of|the|in|at|de|von|van)\s+")
 
 
 class Candidate:
-    """A passage that may be part of a trail; what is told of it is worked out when first asked for."""
+    """A passage that may be part of a trail; its properties are computed when first asked for."""
 
     def __init__(self, key: tuple[str, int], document: str, title: str, text: str, language: str) -> None:
         """Take a passage.

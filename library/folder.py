@@ -38,7 +38,7 @@ def is_copy(path: str) -> bool:
 
 
 def originals_first(source: Source) -> str:
-    """By what sources that serve equally well are put in order."""
+    """Return the sort key by which sources that serve equally well are ordered."""
     return f"{int(is_copy(source.address))}{source.key}"
 
 
@@ -62,7 +62,7 @@ class First(Generic[Ordered]):
             self._kept = self.values()
 
     def values(self) -> list[Ordered]:
-        """Those that are kept, in order."""
+        """Return those that are kept, in order."""
         return sorted(self._kept)[: self._most]
 
 
@@ -143,7 +143,7 @@ def scan_folder(root: Path, max_bytes: int, max_files: int) -> Scan:
 
 
 def read_file(root: Path, file: FoundFile, max_bytes: int) -> bytes:
-    """The bytes of a file that was found below `root`; blocks. Raises `Unreadable`."""
+    """Return the bytes of a file found below `root`; blocks. Raises `Unreadable`."""
     try:
         descriptor = _open(root, file.path)
         with os.fdopen(descriptor, "rb") as stream:
@@ -174,7 +174,7 @@ class _Walk:
         self.left_out: First[LeftOut] = First(MOST_NAMED)
 
     def files(self) -> Iterator[FoundFile]:
-        """The files that may be read. Raises `OSError` if the first folder cannot be listed."""
+        """Yield the files that may be read. Raises `OSError` if the first folder cannot be listed."""
         yield from self._folder_files("")
         while self._folders:
             inner = self._folders.pop()
@@ -184,14 +184,14 @@ class _Walk:
                 self._leave_out(inner.rstrip("/"), f"the folder cannot be opened ({error.strerror or error})")
 
     def named(self) -> Iterator[LeftOut]:
-        """What was left out, and one line for what is not named any more."""
+        """Return what was left out, and one line that counts what is no longer named."""
         yield from self.left_out.values()
         if self.left_out.count > MOST_NAMED:
             more = self.left_out.count - MOST_NAMED
             yield LeftOut(MORE, f"{more} more are left out", "unreadable", more)
 
     def other_kinds(self) -> Iterator[LeftOut]:
-        """One line for all files that are of no readable kind."""
+        """Return one line for all files that are of no readable kind."""
         count = self._others.total()
         if count:
             most = sorted(self._others, key=lambda kind: (-self._others[kind], kind))
@@ -216,7 +216,7 @@ class _Walk:
                     yield FoundFile(path, status.st_size, status.st_mtime_ns)
 
     def _objection(self, entry: os.DirEntry[str]) -> str:
-        """Why a folder or a file of a readable kind is not read; empty if it is, or is found under its own name."""
+        """Return why a folder or file of a readable kind is not read; empty if it is, or is found elsewhere."""
         if entry.is_symlink() and (_is_readable(entry.name) or _leads_to_folder(entry)):
             return _objection_to_link(self._root, Path(entry.path))
         if not _is_readable(entry.name) or entry.is_symlink():

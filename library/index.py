@@ -68,13 +68,13 @@ class Index:
         self._counter = Counter()
 
     def stamps(self) -> dict[str, Entry]:
-        """All known files without their texts, by path."""
+        """Return all known files without their texts, by path."""
         with self._transaction() as connection:
             rows = connection.execute(f"SELECT {_STAMP} FROM documents")  # noqa: S608
             return {row[0]: Entry(*row) for row in rows}
 
     def summary(self) -> Summary:
-        """What can be searched, and what cannot."""
+        """Return what can be searched, and what cannot."""
         with self._transaction() as connection:
             (readable,) = connection.execute("SELECT count(*) FROM documents WHERE reason = ''").fetchone()
             unread = connection.execute("SELECT path, reason, code FROM documents WHERE reason <> '' ORDER BY path")
@@ -125,7 +125,7 @@ class Index:
             settle(connection, touched, {})
 
     def document(self, path: str) -> Entry | None:
-        """One document with its text."""
+        """Return one document with its text."""
         with self._transaction() as connection:
             row = connection.execute(
                 f"SELECT {_STAMP}, title, date, content_hash FROM documents WHERE path = ? AND reason = ''",  # noqa: S608
@@ -134,13 +134,13 @@ class Index:
             return Entry(*row)._replace(text=text_of(connection, row[-1])) if row else None
 
     def search(self, terms: Sequence[str], titles: Sequence[str], limit: int) -> Found:
-        """What there is for the words of a question, and for the titles that it may mention."""
+        """Return what the index holds for the words of a question, and for the titles that it may mention."""
         with self._transaction() as connection:
             return find(connection, self._counter, terms, titles, limit, self._most)
 
     @contextmanager
     def reading(self) -> Iterator[IndexReader]:
-        """Many look-ups in one state of the index, by the thread that asks for them."""
+        """Open a view of one state of the index for many look-ups by the calling thread."""
         with self._transaction() as connection:
             yield IndexReader(connection, self._counter, self._most)
 
@@ -152,14 +152,14 @@ class Index:
             connection.execute("COMMIT")
 
     def identity(self) -> object:
-        """Another one after the index was exchanged."""
+        """Return what identifies this index; it changes when the index is exchanged."""
         try:
             return self.file.stat().st_ino
         except OSError:
             return None
 
     def beside(self) -> Index:
-        """An empty index to be built that takes the place of this one; only under `alone`."""
+        """Return an empty index that is built to take the place of this one; only under `alone`."""
         fresh = Index(Path(f"{self.file}{NEW}"), self._most)
         # Somebody may have been ended while he built it.
         discard(fresh.file)
@@ -199,16 +199,16 @@ class Root(NamedTuple):
     store: Index
 
     def address(self, path: str) -> str:
-        """What a model passes to `open_url` to read this document."""
+        """Return what a model passes to `open_url` to read this document."""
         return f"{SCHEME}{self.name}/{path}" if self.is_folder else f"{SCHEME}{self.name}"
 
     def uri(self, path: str) -> str:
-        """Where a reader opens this document."""
+        """Return the address at which a reader opens this document."""
         folder = _uri(self.path)
         return f"{folder.rstrip('/')}/{quote_from_bytes(os.fsencode(path))}" if self.is_folder else folder
 
     def path_of(self, address: str) -> str:
-        """The path that an address means here; empty if it means nothing here. It is looked up in the index only."""
+        """Return the path that an address means here, looked up in the index only; empty if it means nothing here."""
         if not self.is_folder:
             return self.path.name if address in (self.address(""), self.uri("")) else ""
         by_name, by_uri = self.address(""), f"{self.path.as_uri().rstrip('/')}/"
@@ -222,7 +222,7 @@ def _uri(path: Path) -> str:
 
 
 def open_roots(context: Context) -> Iterator[Root]:
-    """The folders and files of `docs`, each once; blocks. Raises `DocumentsUnreadable`."""
+    """Return the folders and files of `docs`, each once; blocks. Raises `DocumentsUnreadable`."""
     names: set[str] = set()
     for path in dict.fromkeys(_resolved(path) for path in context.docs):
         if not path.is_dir() and path.suffix.lower() not in KINDS:
@@ -247,5 +247,5 @@ def _resolved(path: Path) -> Path:
 
 
 def unreadable(path: Path, words: str) -> DocumentsUnreadable:
-    """The error for this folder or file."""
+    """Return the error for this folder or file."""
     return DocumentsUnreadable(f"{path}: {words} (setting `docs`, options `--docs` and `--attach`)")

@@ -216,12 +216,12 @@ PLACES = (1 << POSITION_BITS) - 1
 
 
 def number_of(content_hash: str) -> int:
-    """The number of the text of this hash, unless another text has it already."""
+    """Return the number of the text with this hash, unless another text has it already."""
     return int.from_bytes(hashlib.sha256(content_hash.encode()).digest()[:TEXT_BYTES])
 
 
 def free_number(connection: sqlite3.Connection, content_hash: str) -> int:
-    """The number for a new text of this hash."""
+    """Return the number for a new text with this hash."""
     number = number_of(content_hash)
     while connection.execute("SELECT 1 FROM texts WHERE id = ?", (number,)).fetchone():
         number += 1
@@ -239,7 +239,7 @@ PIECES_SHARE = 1.0
 
 
 def stemmed_in(text: str) -> str:
-    """ISO 639-1 code of the text's language, if its words are cut by rules of their own; else empty."""
+    """Return the ISO 639-1 code of the text's language, if it has a stemmer of its own; else empty."""
     middle = max(SAMPLE, len(text) // 2)
     words, pieces = words_and_pieces(f"{text[:SAMPLE]} {text[middle : middle + SAMPLE]}")
     code = language_by_words(words, IN_TEXT)
@@ -283,7 +283,7 @@ def base_of(title: str) -> str:
 
 
 def text_of(connection: sqlite3.Connection, content_hash: str) -> str:
-    """The whole text of this hash; empty if there is none."""
+    """Return the whole text with this hash; empty if there is none."""
     found = connection.execute("SELECT id, lead FROM texts WHERE content_hash = ?", (content_hash,)).fetchone()
     row, lead = found or (0, "")
     pieces = connection.execute("SELECT piece FROM spans WHERE text = ? ORDER BY position", (row,))
@@ -328,7 +328,7 @@ def _rename(connection: sqlite3.Connection, row: _Row, title: str) -> None:
 
 
 def _write(connection: sqlite3.Connection, row: _Row, command: str) -> None:
-    """Add the passages of a text to what is searched, or delete them from it, for which FTS5 needs the same words."""
+    """Add the passages of a text to the search table, or delete them, for which FTS5 needs the same words."""
     title = _counted(row.title, row.language)
     passages = connection.execute(
         "SELECT position, heading, substr (piece, 1, stop - start) FROM spans WHERE text = ? ORDER BY position",

@@ -36,49 +36,49 @@ class IndexReader:
         return languages(self._connection)
 
     def counted(self, words: Sequence[str]) -> int:
-        """In how many passages these words stand, as a sum over all that they are indexed by."""
+        """Return in how many passages these words stand, as a sum over all that they are indexed by."""
         forms = list(dict.fromkeys(form for of_word in forms_of(words, self._languages) for form in of_word))
         return sum(self._counter.count(self._connection, self._state, forms).values())
 
     def held(self, words: Sequence[str]) -> list[str]:
-        """Those of these words that stand in any passage."""
+        """Return those of these words that stand in any passage."""
         forms = dict(zip(words, forms_of(words, self._languages), strict=True))
         known = known_terms(self._connection, (form for of_word in forms.values() for form in of_word))
         return [word for word, of_word in forms.items() if not known.isdisjoint(of_word)]
 
     def best(self, words: Sequence[str], limit: int) -> list[int]:
-        """The passages that hold these words best, best first."""
+        """Return the passages that match these words best, best first."""
         searches = narrowed(self._counts(words), self.size, self._most)
         found = (self._ranked(match, limit) for match in searches)
         return list(dict.fromkeys(row for rows in found for row in rows))[:limit]
 
     def misspelt(self, word: str) -> list[tuple[float, str]]:
-        """The words that are spelt most like this one, as they are written somewhere, and how like they are."""
+        """Return the indexed words that are spelt most like this one, as they are written, and how like they are."""
         found = misspelt(self._connection, word, ["", *self._languages])
         names = dict.fromkeys(self._written(near.term) for near in found)
         alike = ((likeness_of(word, name.casefold(), LIKE_AS_WRITTEN), name) for name in names)
         return [one for one in alike if one[0]]
 
     def parts(self, word: str) -> list[str]:
-        """The beginning and the end of a compound, if passages hold them as words."""
+        """Return the beginning and the end of a compound, if passages hold them as words."""
         return parts(self._connection, word, ["", *self._languages])
 
     def titled(self, titles: Sequence[str], limit: int) -> list[int]:
-        """The first passages of documents with one of these titles, as `title_key` writes them."""
+        """Return the first passages of documents with one of these titles, as `title_key` writes them."""
         known = known_titles(self._connection, titles)
         return [row for title in known for (row,) in self._connection.execute(TITLED, (title, limit))]
 
     def akin(self, title: str, limit: int) -> list[int]:
-        """The first passages of the documents with this title, but for what tells editions apart."""
+        """Return the first passages of the documents with this title, ignoring what distinguishes editions."""
         return [row for (row,) in self._connection.execute(_AKIN, (base_of(title), limit))]
 
     def holders(self, name: str, bound: int) -> int:
-        """How many passages hold the words of a name in a row, up to a bound."""
+        """Return how many passages hold the words of a name in a row, up to a bound."""
         match = self._run(name)
         return int(self._connection.execute(_COUNT, (match, bound)).fetchone()[0]) if match else 0
 
     def holding(self, name: str, limit: int, words: Sequence[str] = (), *, in_title: bool = False) -> list[int]:
-        """The passages that hold a name, best first: in the title, or together with one of these words."""
+        """Return the passages that hold a name, best first: in the title, or together with one of these words."""
         match = self._run(name)
         if not match:
             return []
@@ -86,11 +86,11 @@ class IndexReader:
         return self._ranked(f"{'title : ' if in_title else ''}{match}{among}", limit)
 
     def passage(self, number: int) -> FoundPassage:
-        """The passage of this number."""
+        """Return the passage of this number."""
         return passage_of(self._connection, number)
 
     def text(self, content_hash: str) -> str:
-        """The whole text of this hash; empty if it is not in this index."""
+        """Return the whole text with this hash; empty if it is not in this index."""
         return text_of(self._connection, content_hash)
 
     def _written(self, term: str) -> str:
@@ -110,7 +110,7 @@ class IndexReader:
         return " OR ".join(map(quoted, forms))
 
     def _run(self, name: str) -> str:
-        """The search for the words of a name in a row, in any of the languages."""
+        """Return the search for the words of a name in a row, in any of the languages."""
         words = sought_words(name)
         if not words:
             return ""
@@ -195,7 +195,7 @@ class Counter:
         self._known: tuple[int, dict[str, int]] = (0, {})
 
     def count(self, connection: sqlite3.Connection, state: int, stems: Sequence[str]) -> dict[str, int]:
-        """The numbers for those of these stems that there are, in an index of this state."""
+        """Return the numbers of passages for those of these stems that an index of this state holds."""
         if self._known[0] != state:
             self._known = (state, {})
         of_state, counts = self._known
@@ -208,14 +208,14 @@ class Counter:
 
 
 def passage_of(connection: sqlite3.Connection, number: int) -> FoundPassage:
-    """The passage of this number."""
+    """Return the passage of this number."""
     return FoundPassage(*connection.execute(_PASSAGES, (json.dumps([number]),)).fetchone())
 
 
 def find(
     connection: sqlite3.Connection, counter: Counter, terms: Sequence[str], titles: Iterable[str], limit: int, most: int
 ) -> Found:
-    """The passages that match these words best, and the first ones of documents with one of these titles.
+    """Return the passages that match these words best, and the first ones of documents with one of these titles.
 
     One search compares `most` passages. A text that several documents hold is shown as that of the first, by path,
     whose name is not that of a copy.
@@ -233,23 +233,23 @@ def find(
 
 
 def ranked(connection: sqlite3.Connection, match: str, limit: int, most: int) -> list[int]:
-    """The passages that a search of FTS5 finds, best first; of many only so many are compared, the first by number."""
+    """Return the passages that an FTS5 search finds, best first; at most `most` are compared, the first by number."""
     return [row for (row,) in connection.execute(_RANKED, {"match": match, "most": most, "limit": limit})]
 
 
 def _spread(connection: sqlite3.Connection, match: str, limit: int, most: int) -> list[int]:
-    """The same, of each document a few and then the others."""
+    """Return the same, a few of each document and then the others."""
     asked = {"match": match, "most": most, "each": OF_TEXT, "limit": limit}
     return [row for (row,) in connection.execute(_RANKED_SPREAD, asked)]
 
 
 def known_titles(connection: sqlite3.Connection, titles: Iterable[str]) -> list[str]:
-    """Those of these titles, as `title_key` writes them, that documents have."""
+    """Return those of these titles, as `title_key` writes them, that documents have."""
     return [title for (title,) in connection.execute(_KNOWN_TITLES, (json.dumps(list(titles)),))]
 
 
 def languages(connection: sqlite3.Connection) -> list[str]:
-    """The languages of the documents whose words are stemmed by rules of their own."""
+    """Return the languages of the documents whose words have a stemmer of their own."""
     step = "SELECT min (language) FROM texts WHERE language > ?"
     found = [""]
     # Step by step through the index, where DISTINCT would look at every row.

@@ -86,7 +86,7 @@ class Library:
         )
 
     def examine(self, on_progress: Callable[[int, int], None] | None = None) -> LibraryStatus:
-        """What `refresh` would come to: reads what is new or changed, and keeps nothing of it.
+        """Return what `refresh` would come to: reads what is new or changed, and keeps nothing of it.
 
         Raises `DocumentsUnreadable`.
         """
@@ -94,9 +94,9 @@ class Library:
         return _status([_root_status(root, *one) for root, one in zip(self._roots, examined, strict=True)])
 
     def search(self, query: str, limit: int) -> list[Passage]:
-        """The passages of all folders that answer a query best, best first; of each document a few, then the others.
+        """Return the passages of all folders that answer a query, best first; a few of each document, then the rest.
 
-        In place of a word that stands in no passage, one is sought that is spelt alike, or the parts of a compound.
+        A word that stands in no passage is replaced by one that is spelt alike, or by the parts of a compound.
         """
         if not terms_of(query):
             return []
@@ -124,13 +124,13 @@ class Library:
         return _spread(passage for _, passage in best)[:limit]
 
     def unmatched(self, queries: Iterable[str]) -> list[str]:
-        """The words of these queries that stand in no document, each once."""
+        """Return the words of these queries that stand in no document, each once."""
         with self._shelf() as shelf:
             words = distinct((word for query in queries for word in terms_of(query)), str)
             return [word for word in words if not shelf.counted([word])]
 
     def held(self, words: Iterable[str]) -> frozenset[str]:
-        """Those of these words that stand in documents; of scripts without spaces, those whose neighbours do."""
+        """Return those of these words that stand in documents; in scripts without spaces, those whose neighbours do."""
         wanted = {word: tuple(sought_words(word)) for word in words}
         units = list({unit for parts in wanted.values() for unit in parts})
         with self._shelf() as shelf:
@@ -138,15 +138,15 @@ class Library:
         return frozenset(word for word, parts in wanted.items() if parts and known.issuperset(parts))
 
     def in_a_row(self, rows: Iterable[str]) -> frozenset[str]:
-        """Those of these rows of words that a passage has one behind the other."""
+        """Return those of these rows of words that a passage has in the same order, side by side."""
         with self._shelf() as shelf:
             return frozenset(row for row in rows if shelf.holders(row))
 
     def follow(self, question: str, limit: int) -> list[Passage]:
-        """The passages that answer a question together, those of the best trail first, and others that may help.
+        """Return passages that answer a question together: those of the best trail first, then others that may help.
 
-        A few words are no question: they get what holds them. Outdated versions come last, and tell which document is
-        in force; that one is among the passages.
+        A few words are no question: they get what matches them. Outdated versions come last and name the document that
+        is in force, which is among the passages.
         """
         return self._upkeep.asked(self._roots, partial(self._follow, question, limit))
 
@@ -164,7 +164,7 @@ class Library:
             return in_force_first(question, found, shelf, self._now()[:10])[:limit]
 
     def _by_sentences(self, text: str) -> list[Passage]:
-        """One passage of each document that a long text finds as a whole or by one of its sentences."""
+        """Return one passage of each document that matches a long text as a whole, or one of its sentences."""
         texts = [text, *(one.text for one in sentences_of(text))]
         return fuse_rankings([self.search(one, CANDIDATES) for one in texts], lambda passage: passage.source.key)
 
@@ -186,7 +186,7 @@ class Library:
         return Passage(self._source(root, found, read_at), found.start, found.heading, found.language, found.text)
 
     def documents(self) -> Iterator[Document]:
-        """All documents that can be read, folder by folder, in the order of their paths."""
+        """Return all documents that can be read, folder by folder, in the order of their paths."""
         for root in self._roots:
             for path in sorted(self._mended(root, root.store.stamps)):
                 document = self.read(root.address(path))
@@ -194,19 +194,19 @@ class Library:
                     yield document
 
     def standing(self) -> list[Document]:
-        """All documents that can be read, with their standing: what is a draft, superseded, or still to come."""
+        """Return all documents that can be read, with their standing: draft, superseded, or not yet in force."""
         documents = list(self.documents())
         sources = with_standing([(one.source, one.text) for one in documents], self._now()[:10])
         return [one._replace(source=source) for one, source in zip(documents, sources, strict=True)]
 
     def addresses(self) -> Iterator[str]:
-        """The addresses of all documents that can be read."""
+        """Return the addresses of all documents that can be read."""
         for root in self._roots:
             stamps = self._mended(root, root.store.stamps)
             yield from (root.address(path) for path, entry in stamps.items() if not entry.reason)
 
     def read(self, address: str) -> Document | None:
-        """The document of this address, as it was indexed; none if there is no such document."""
+        """Return the document with this address, as it was indexed; none if there is no such document."""
         for root in self._roots:
             path = root.path_of(address)
             entry = self._mended(root, partial(root.store.document, path)) if path else None
@@ -251,12 +251,12 @@ def _best_first(scored: tuple[float, Passage]) -> tuple[float, str, int]:
 
 
 def _each_text_once(passages: Iterable[Passage]) -> list[Passage]:
-    """A text that stands in several folders is shown as that of the first."""
+    """Return passages so that a text that lies in several folders is shown as that of the first."""
     return distinct(passages, _text)
 
 
 def _spread(passages: Iterable[Passage]) -> list[Passage]:
-    """Of each document a few, then the others."""
+    """Return a few passages of each document, then the others."""
     return spread(passages, lambda passage: passage.source.key, OF_TEXT)
 
 
@@ -265,18 +265,18 @@ def _text(passage: Passage) -> tuple[str, int]:
 
 
 def _rarities(terms: Sequence[str], found: Sequence[Found]) -> dict[str, float]:
-    """How much each word of a question says, over all indexes together."""
+    """Return how much each word of a question says, over all indexes together."""
     total = sum(one.total for one in found)
     return {term: rarity(total, sum(sum(one.counts[term].values()) for one in found)) for term in terms}
 
 
 def _weights(rarities: Mapping[str, float], found: Sequence[Found]) -> dict[str, float]:
-    """How much everything says that the words of a question are indexed by."""
+    """Return the weight of each term that the words of a question are indexed by."""
     return {stem: rarities[term] for one in found for term in one.counts for stem in one.counts[term]}
 
 
 def _mentioned(titles: Iterable[str], rarities: Mapping[str, float]) -> dict[str, float]:
-    """How much it says that a document bears one of these titles; words that say nothing add nothing."""
+    """Return how much it says that a document bears one of these titles; words that say nothing add nothing."""
     by_word = {bare(term): weight for term, weight in rarities.items()}
     return {title: sum(by_word.get(word, 0.0) for word in title.split()) for title in titles}
 
@@ -318,7 +318,10 @@ TITLE = 120
 
 
 def catalogue(library: Library, documents: int) -> str:
-    """Return a list of so many documents for a prompt: one by one, or else their folders; empty if there are none."""
+    """Return a list of the documents for a prompt: one by one, or else their folders; empty if there are none.
+
+    `documents`: how many there are.
+    """
     lines = list(map(_line, library.standing())) if documents <= LISTED else []
     if documents and (not lines or sum(map(len, lines)) > CHARACTERS):
         lines = list(_folders(library.addresses()))

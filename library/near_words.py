@@ -25,7 +25,7 @@ _STOP_WORDS = FUNCTION_WORDS["en"] | _ASKING | _CONTRACTED
 
 
 def terms_of(question: str) -> list[str]:
-    """The different words of a question that are worth searching for; all of them if none is."""
+    """Return the different words of a question that are worth searching for; all of them if none is."""
     words = sought_words(question)
     stop_words = _STOP_WORDS | common_words().get(language_by_words(words, IN_QUESTION), frozenset())
     terms = list(dict.fromkeys(words))
@@ -33,7 +33,7 @@ def terms_of(question: str) -> list[str]:
 
 
 def mentions(question: str) -> list[str]:
-    """Every run of words in a question that might be a title, as `title_key` would write it."""
+    """Return every run of words in a question that might be a title, as `title_key` would write it."""
     words = words_of(question)
     runs = (words[start:end] for start in range(len(words)) for end in range(start + 1, start + LONGEST_TITLE + 1))
     return list(dict.fromkeys(" ".join(run) for run in runs if not _STOP_WORDS.issuperset(run)))
@@ -53,11 +53,10 @@ class _Word(NamedTuple):
 
 
 def narrowed(words: Sequence[Mapping[str, int]], total: int, most: int) -> list[str]:
-    """The searches, for FTS5, that find the passages for these words; none if no passage holds any of them.
+    """Return the searches, for FTS5, that find the passages for these words; none if no passage holds any of them.
 
-    For each word is told what it is indexed by, and how many of all passages hold that. If those that hold any word are
-    more than `most`, those are sought that hold one of the rare words, and those that hold the rarest of the others
-    together.
+    `words`: for each, the terms that it is indexed by, and how many of all passages hold them. If those that hold
+    any word are more than `most`, the search asks for one of the rare words, or for the rarest of the others together.
     """
     known = sorted(_Word(sum(counts.values()), _any(map(quoted, counts))) for counts in words if counts)
     if total <= most:
@@ -68,7 +67,7 @@ def narrowed(words: Sequence[Mapping[str, int]], total: int, most: int) -> list[
 
 
 def _rare_together(words: Sequence[_Word], total: int, most: int) -> Sequence[_Word]:
-    """The fewest of the words that stand together rarely enough, if they had nothing to do with each other."""
+    """Return the fewest words that would rarely stand together if they were independent of each other."""
     for number in range(1, min(TOGETHER, len(words))):
         if total * prod(word.passages / total for word in words[:number]) <= most:
             return words[:number]
@@ -84,7 +83,7 @@ def _all(words: Iterable[_Word]) -> str:
 
 
 def quoted(stem: str) -> str:
-    """The search for passages that hold this, whatever characters are in it."""
+    """Return the search for passages that hold this text, whatever characters are in it."""
     return '"' + stem.replace('"', '""') + '"'
 
 
@@ -142,13 +141,13 @@ def with_near_words(query: str, shelf: _Shelf) -> str:
 
 
 def misspelt(connection: sqlite3.Connection, word: str, languages: Iterable[str]) -> list[Near]:
-    """The words of an index whose stems are spelt most like this one's, in any of the languages, best first."""
+    """Return the words of an index whose stems are spelt most like this one's, in any of the languages, best first."""
     found = [near for language in languages for near in _alike(connection, index_term(word, language))]
     return sorted(found, key=lambda near: (-near.likeness, near.term))[:MOST_NEAR]
 
 
 def parts(connection: sqlite3.Connection, word: str, languages: Sequence[str]) -> list[str]:
-    """The longest beginning and the longest end of a compound that an index holds as words, in their order."""
+    """Return the longest beginning and the longest end of a compound that an index holds as words, in their order."""
     if len(word) < FEWEST_OF_COMPOUND:
         return []
     longest = len(word) - BEHIND_BEGINNING, len(word) - BEFORE_END
@@ -161,12 +160,12 @@ def parts(connection: sqlite3.Connection, word: str, languages: Sequence[str]) -
 
 
 def written(text: str, language: str, term: str) -> str:
-    """The word of a text in this language that is indexed by this term, as it is written there."""
+    """Return the word of a text in this language that is indexed by this term, as it is written there."""
     return next((word for word in _WORD.findall(text) if index_term(word.casefold(), language) == term), "")
 
 
 def _alike(connection: sqlite3.Connection, term: str) -> Iterator[Near]:
-    """The terms of the same language that are like this one."""
+    """Return the terms of the same language that are like this one."""
     tag, _, stem = term.rpartition(TAG)
     tag = f"{tag}{TAG}" if tag else ""
     begins, length = f"{tag}{stem[:SURE]}", len(term)
@@ -178,7 +177,7 @@ def _alike(connection: sqlite3.Connection, term: str) -> Iterator[Near]:
 
 
 def _variants(stem: str) -> Iterator[str]:
-    """The word with one letter behind the first one, among those that ought to be right, mended."""
+    """Return the ways to mend one letter behind the first one, where a letter may be wrong."""
     for place in range(1, min(SURE, len(stem))):
         before, letter, behind = stem[:place], stem[place], stem[place + 1 :]
         yield before + behind
@@ -189,12 +188,12 @@ def _variants(stem: str) -> Iterator[str]:
 
 
 def likeness_of(one: str, other: str, least: float) -> float:
-    """Tell how much two words are spelt alike, from 0 to 1; 0 if less than the least that is worth telling."""
+    """Return how much two words are spelt alike, from 0 to 1; 0 if that is too little to count."""
     matcher = SequenceMatcher(None, one, other, autojunk=False)
     bounds: tuple[Callable[[], float], ...] = (matcher.real_quick_ratio, matcher.quick_ratio, matcher.ratio)
     return matcher.ratio() if all(bound() >= least for bound in bounds) else 0.0
 
 
 def known_terms(connection: sqlite3.Connection, terms: Iterable[str]) -> frozenset[str]:
-    """Those of these terms that the index holds."""
+    """Return those of these terms that the index holds."""
     return frozenset(term for (term,) in connection.execute(_KNOWN, (json.dumps([*dict.fromkeys(terms)]),)))

@@ -42,7 +42,7 @@ class Passage(NamedTuple):
 
 
 def scores(candidates: Sequence[Passage], weights: Mapping[str, float], mentioned: Mapping[str, float]) -> list[float]:
-    """The score of each candidate: BM25 over its title, headings and text, plus a bonus if its title is mentioned."""
+    """Return each candidate's score: BM25 over title, headings and text, plus a bonus if its title is mentioned."""
     counts: dict[tuple[int, str], float] = defaultdict(float)
     # Passages of one document have its title, and often their headings, in common.
     hits = cache(lambda text, language: Counter(filter(weights.__contains__, tokens_of(text, language))))
@@ -77,19 +77,19 @@ class Shelf(Protocol):
         """How many passages there are."""
 
     def counted(self, words: Sequence[str]) -> int:
-        """In how many passages each of these words stands, added up: no fewer than hold any of them."""
+        """Return in how many passages each of these words stands, added up: no fewer than hold any of them."""
 
     def search(self, words: Sequence[str], limit: int) -> Sequence[Candidate]:
-        """The passages that hold these words best, best first."""
+        """Return the passages that match these words best, best first."""
 
     def titled(self, text: str) -> Sequence[Candidate]:
-        """The first passages of documents whose titles stand in this text."""
+        """Return the first passages of documents whose titles stand in this text."""
 
     def holders(self, name: str) -> int:
-        """How many passages hold the words of this name in a row; beyond a bound it may tell the bound."""
+        """Return how many passages hold the words of this name in a row; beyond a bound, the bound."""
 
     def holding(self, name: str, words: Sequence[str], limit: int) -> Sequence[Candidate]:
-        """Passages that hold the words of this name in a row, those first that hold these words, too."""
+        """Return passages that hold the words of this name in a row, those first that hold these words, too."""
 
 
 MOST_HOLDERS = 500
@@ -123,15 +123,15 @@ class IndexShelf:
         return sum(one.reader.size for one in self._indexes)
 
     def counted(self, words: Sequence[str]) -> int:
-        """In how many passages these words stand, as a sum over them."""
+        """Return in how many passages these words stand, as a sum over them."""
         return sum(one.reader.counted(words) for one in self._indexes)
 
     def held(self, words: Sequence[str]) -> frozenset[str]:
-        """Those of these words that stand in any passage."""
+        """Return those of these words that stand in any passage."""
         return frozenset().union(*(one.reader.held(words) for one in self._indexes))
 
     def near(self, word: str) -> list[str]:
-        """The words that may be meant by one that stands nowhere: those spelt most like it, else parts of it."""
+        """Return the words that may be meant by one that stands nowhere: those spelt most like it, else parts of it."""
         alike = [near for one in self._indexes for near in one.reader.misspelt(word)]
         best = max((likeness for likeness, _ in alike), default=0.0)
         spelt = [name for likeness, name in alike if likeness == best]
@@ -139,28 +139,28 @@ class IndexShelf:
         return [*dict.fromkeys((*spelt, *parts))][:MOST_MEANT]
 
     def search(self, words: Sequence[str], limit: int) -> list[Candidate]:
-        """The passages that hold these words best."""
+        """Return the passages that match these words best."""
         sought = tuple(dict.fromkeys(words))
         return self._once((sought, limit), lambda reader: reader.best(sought, limit))
 
     def titled(self, text: str) -> list[Candidate]:
-        """The first passages of documents whose titles stand in this text."""
+        """Return the first passages of documents whose titles stand in this text."""
         titles = mentions(text)
         return self._once(text, lambda reader: reader.titled(titles, MOST_TITLED))
 
     def akin(self, title: str) -> list[Candidate]:
-        """The first passages of the documents with this title, but for their editions; none if they are too many."""
+        """Return the first passages of the documents with this title but another edition; none if they are too many."""
         found = self._once(("akin", base_of(title)), lambda reader: reader.akin(title, LARGEST + 1))
         return found if len(found) <= LARGEST else []
 
     def holders(self, name: str) -> int:
-        """How many passages hold the words of this name in a row, up to 500 an index."""
+        """Return how many passages hold the words of this name in a row, up to 500 for each index."""
         if name not in self._holders:
             self._holders[name] = sum(one.reader.holders(name, MOST_HOLDERS) for one in self._indexes)
         return self._holders[name]
 
     def holding(self, name: str, words: Sequence[str], limit: int) -> list[Candidate]:
-        """The passages that hold this name; if they are many, those with these words or with the name in the title."""
+        """Return passages that hold this name; if they are many, those with these words or the name in the title."""
         if self.holders(name) >= MOST_HOLDERS:
             return []
         if self.holders(name) <= limit:
@@ -173,7 +173,7 @@ class IndexShelf:
         return list(dict.fromkeys([*found, *titled]))
 
     def text(self, source: Source) -> str:
-        """The whole text of a document."""
+        """Return the whole text of a document."""
         return next(filter(None, (one.reader.text(source.content_hash) for one in self._indexes)), "")
 
     def _once(self, asked: object, look_up: Callable[[IndexReader], Iterable[int]]) -> list[Candidate]:
@@ -244,7 +244,7 @@ def _all_judged(
 
 
 def _documents(found: Sequence[Passage], shelf: IndexShelf, today: str) -> Iterator[Source]:
-    """The documents that were found and those with the same names, with what they say of themselves."""
+    """Return the documents found and those with the same names, with what they say about their editions."""
     for title in dict.fromkeys(passage.source.title for passage in found):
         for first in map(shelf.passages.__getitem__, shelf.akin(title)):
             yield _standing(first.source, first.text, today)
@@ -271,7 +271,7 @@ def _edition(source: Source) -> Edition:
 
 
 def _series(question: str, editions: Sequence[Edition]) -> dict[str, _Series]:
-    """The series of each document, by its key."""
+    """Return the series of each document, by its key."""
     times, version = [date.iso for date in dates_in(question)], Edition("", question, "").version
     found: dict[str, _Series] = {}
     for group in series_of(editions):
@@ -283,14 +283,14 @@ def _series(question: str, editions: Sequence[Edition]) -> dict[str, _Series]:
 
 
 def _of_time(time: str, group: Sequence[Edition]) -> Sequence[Edition]:
-    """The editions of this time, else the one that was in force then."""
+    """Return the editions of this time, else the one that was in force then."""
     dated = [one for one in group if one.date]
     own = [one for one in dated if one.date.startswith(time) or time.startswith(one.date)]
     return own or [one for one in dated if one.date < time and not one.is_draft][-1:]
 
 
 def _newest_first(passages: Sequence[Passage], series: Mapping[str, _Series]) -> list[Passage]:
-    """The passages, those of each series in the places that it has, what is meant before what is not."""
+    """Return the passages with those of each series put in order: what is meant before what is not."""
     places: dict[_Series, list[Passage]] = {}
     for passage in passages:
         places.setdefault(series[passage.source.key], []).append(passage)
@@ -305,7 +305,7 @@ def _with_counterparts(
     judged: Mapping[str, Source],
     shelf: IndexShelf,
 ) -> Iterator[Passage]:
-    """The passage, and what editions that are meant, but were not found, say in its place."""
+    """Yield the passage, and what editions that are meant but were not found say in its place."""
     own = judged[passage.source.key]
     yield passage._replace(source=own)
     for key in sorted(series[own.key].meant - {one.source.key for one in found}):
@@ -315,7 +315,7 @@ def _with_counterparts(
 
 
 def _counterpart(passage: Passage, source: Source, text: str) -> Passage:
-    """The passage of another edition that is most like this one."""
+    """Return the passage of another edition that is most like this one."""
     wanted = _words(passage.text)
     spans = split_passages(text)
     best = max(spans, key=lambda span: (jaccard(wanted, _words(text[span.start : span.end])), -span.start))

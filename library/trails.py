@@ -21,7 +21,7 @@ REPEATED = 0.15
 
 
 def held(query: Query, candidate: Candidate) -> dict[str, float]:
-    """How well the passage holds each stem of the question, from 0 to 1.25; a torn name counts by its share."""
+    """Return how well a passage matches each stem of the question, 0 to 1.25; part of a name counts by its share."""
     length = 1 - LENGTH_SHARE + LENGTH_SHARE * candidate.length / USUAL_LENGTH
     inflected = query.inflections.counted(f"{candidate.title}\n{candidate.text}", candidate.language)
     plain = {stem: candidate.counts[stem] + (stem in candidate.title_stems) for stem in query.weights}
@@ -36,7 +36,7 @@ def held(query: Query, candidate: Candidate) -> dict[str, float]:
 
 
 def gain(query: Query, found: Mapping[str, float], known: Mapping[str, float]) -> float:
-    """What a passage adds to a question of which so much is known; what is known already counts little."""
+    """Return what a passage adds to a question of which some is known; what is known already counts little."""
     return sum(
         query.weights[stem] * (max(0.0, share - known.get(stem, 0.0)) + REPEATED * min(share, known.get(stem, 0.0)))
         for stem, share in found.items()
@@ -67,7 +67,7 @@ class Links:
         self._known: dict[tuple[Candidate, Candidate], float] = {}
 
     def between(self, one: Candidate, other: Candidate) -> float:
-        """How firmly two passages hang together by a name that both hold, from 0 to 0.3; rarer names bind better."""
+        """Return how firmly two passages are linked by a name in both, from 0 to 0.3; rarer names link better."""
         if one.document == other.document:
             return SAME_DOCUMENT
         pair = (one, other) if one.key < other.key else (other, one)
@@ -76,7 +76,7 @@ class Links:
         return self._known[pair]
 
     def _ties(self, one: Candidate, other: Candidate) -> Iterator[float]:
-        """What each name that leads from one to the other is worth."""
+        """Return the worth of each name that leads from one to the other."""
         for word in one.names_by_word.keys() & other.words:
             for name in one.names_by_word[word]:
                 run = f" {name} "
@@ -97,7 +97,7 @@ class Links:
 
 
 def telling(size: int, holders: int) -> float:
-    """How much a name tells, from 0 for one that all passages hold to 1 for one that hardly any does."""
+    """Return how distinctive a name is: 0 if all passages hold it, towards 1 if hardly any does."""
     size = max(10, size)
     if not holders:
         return 0.0
@@ -131,7 +131,7 @@ class Option(NamedTuple):
 
 
 def longer_trails(options: Iterable[Option], lengthened: Callable[[Option], Trail | None]) -> list[Trail]:
-    """The best trails that these options lead to, best first; none is lengthened that cannot be among them."""
+    """Return the best trails that these options lead to, best first; those that cannot be best are not lengthened."""
     promising = sorted(options, key=lambda one: -one.most)
     best: list[Trail] = []
     for start in range(0, len(promising), KEPT):
@@ -143,12 +143,12 @@ def longer_trails(options: Iterable[Option], lengthened: Callable[[Option], Trai
 
 
 def best_first(trails: Iterable[Trail]) -> list[Trail]:
-    """The trails by their worth; of those worth the same the shorter one comes first."""
+    """Return the trails by their worth; of equal ones the shorter comes first."""
     return sorted(trails, key=lambda one: (-one.worth, len(one.steps), [step.key for step in one.steps]))
 
 
 def _distinct(trails: Sequence[Trail]) -> list[Trail]:
-    """The trails, best first; of those with the same passages only the best."""
+    """Return the trails, best first; of those with the same passages only the best."""
     best: dict[frozenset[Candidate], Trail] = {}
     for trail in best_first(trails):
         best.setdefault(frozenset(trail.steps), trail)
@@ -178,12 +178,12 @@ OPEN = 0.5
 
 
 def find_trails(text: str, shelf: Shelf) -> list[Trail]:
-    """The best trails of one to four passages for a question, best first."""
+    """Return the best trails of one to four passages for a question, best first."""
     return _Search(read_query(text, shelf.size, shelf.counted), shelf).run()
 
 
 def passages_of(trails: Sequence[Trail], limit: int) -> list[Candidate]:
-    """The passages of the best trails, each once, as many as are wanted."""
+    """Return the passages of the best trails, each once, as many as are wanted."""
     return list(dict.fromkeys(step for trail in trails for step in trail.steps))[:limit]
 
 
@@ -233,7 +233,7 @@ class _Search:
         return firmest if firmest > LOOSE else UNRELATED
 
     def _leading_on(self, step: Candidate, known: Mapping[str, float]) -> list[Candidate]:
-        """Passages that the words which are open after this step, or one of its names, lead to."""
+        """Return passages that the words still open after this step, or one of its names, lead to."""
         if step not in self._onward:
             wanted = [stem for stem in self._query.weights if known.get(stem, 0.0) < OPEN]
             words = [word for stem in wanted for word in self._query.words[stem]]

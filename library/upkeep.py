@@ -25,21 +25,21 @@ from .index_file import LOCK, NEW, Foreign, alone, discard, is_corrupt, is_using
 
 BATCH_FILES = 50
 BATCH_BYTES = 4_000_000
-"""Stored together are so many files or bytes at most: what is lost when indexing is killed."""
+"""Files or bytes that are stored together at most: what is lost when indexing is killed."""
 GROUP_FILES = 16
 GROUP_BYTES = 200_000
-"""Sent to a parser together are so many files or bytes at most."""
+"""Files or bytes that are sent to a parser together at most."""
 QUICK = frozenset({"markdown", "text", "html"})
 """Kinds of files that take a parser less time than it takes to send them."""
 
 
 def batches(files: Iterable[FoundFile]) -> Iterator[list[FoundFile]]:
-    """The files in the steps in which they are stored."""
+    """Yield the files in the batches in which they are stored."""
     return _filled(files, BATCH_FILES, BATCH_BYTES)
 
 
 def groups(files: Iterable[FoundFile]) -> Iterator[list[FoundFile]]:
-    """The files in the steps in which they are sent to a parser; what may take long goes alone."""
+    """Yield the files in the groups in which they are sent to a parser; what may take long goes alone."""
     for group in _filled(files, GROUP_FILES, GROUP_BYTES):
         quick: list[FoundFile] = []
         for file in group:
@@ -92,12 +92,10 @@ class Outdated(NamedTuple):
 def compare(root: Path, index: Index, limits: Limits, known: dict[str, Entry] | None = None) -> Outdated:
     """Compare files with the index, or with what is `known` in place of it; blocks.
 
-    A file is taken for unchanged if its size and its date, to the nanosecond, are what they were. What was changed
-    without a trace in these is not noticed: within one tick of the file system's clock after it was indexed, or by a
-    program that sets the old date again. One whose reading took too long, or ended the reader, is tried again: a
-    few times, and whenever there is more time for it than before.
-
-    Raises `OSError` if the folder cannot be listed.
+    A file counts as unchanged if its size and its date, to the nanosecond, are the same. A change that leaves both as
+    they were is not noticed: within one tick of the file system's clock after indexing, or by a program that sets the
+    old date again. A file whose reading took too long, or crashed the reader, is tried again: a few times, and whenever
+    there is more time for it than before. Raises `OSError` if the folder cannot be listed.
     """
     scan = scan_folder(root, limits.max_document_bytes, limits.max_documents)
     known = index.stamps() if known is None else known
@@ -121,7 +119,7 @@ def update(outdated: Outdated, parser: Parser, threads: Executor, on_step: Calla
 
 
 def examine(outdated: Outdated, parser: Parser, threads: Executor, on_step: Callable[[], None]) -> Summary:
-    """What the index would hold after `update`; reads what is new or changed and stores nothing; blocks."""
+    """Return what the index would hold after `update`; reads what is new or changed and stores nothing; blocks."""
     entries = {path: entry for path, entry in outdated.known.items() if path not in set(outdated.gone)}
     with closing(_read_ahead(outdated, parser, threads)) as batches_read:
         for entry in (entry for futures in batches_read for future in futures for entry in future.result()):
@@ -159,7 +157,7 @@ def _counted(done: Sequence[Entry], on_step: Callable[[], None]) -> Sequence[Ent
 
 
 def _read_ahead(outdated: Outdated, parser: Parser, threads: Executor) -> Generator[list[Future[list[Entry]]]]:
-    """What will have been read, batch by batch: while one is stored, the next one is read already."""
+    """Yield what was read, batch by batch: while one is stored, the next one is read already."""
     read = partial(_read, outdated, _places(outdated), parser)
     begun = ([threads.submit(read, group) for group in groups(batch)] for batch in batches(outdated.files))
     reading: deque[list[Future[list[Entry]]]] = deque()
@@ -176,7 +174,7 @@ def _read_ahead(outdated: Outdated, parser: Parser, threads: Executor) -> Genera
 
 
 def _places(outdated: Outdated) -> dict[tuple[str, str], str]:
-    """Where the texts of files are that may have been moved, by hash and name."""
+    """Return where the texts of files are that may have been moved, by hash and name."""
     if all(file.path in outdated.known for file in outdated.files):
         return {}
     texts = (entry for entry in outdated.known.values() if entry.file_hash and not entry.reason)
@@ -207,7 +205,7 @@ def _read(
 
 
 def _moved(outdated: Outdated, places: Mapping[tuple[str, str], str], entry: Entry) -> Entry | None:
-    """The entry with the text of a file that holds the same and has the same name; that may say its title and date."""
+    """Return the entry with the text of a file with the same content and name, which may give its title and date."""
     place = places.get((entry.file_hash, PurePath(entry.path).name))
     found = outdated.store.document(place) if place and place != entry.path else None
     if found is None or found.file_hash != entry.file_hash:
@@ -226,7 +224,7 @@ def _with(entry: Entry, extract: Extract | Unreadable, outdated: Outdated) -> En
 
 
 def _tried(entry: Entry, outdated: Outdated) -> Entry:
-    """The failure with the time that was given, and how often it was given in vain."""
+    """Return the failure with the time that was given, and how often it was given in vain."""
     known = outdated.known.get(entry.path)
     if known is None or known.file_hash != entry.file_hash or known.seconds < outdated.seconds:
         return entry._replace(seconds=outdated.seconds, tries=1)
@@ -331,7 +329,7 @@ class Upkeep:
         return self._mended(roots, ask, self._build)
 
     def _compared(self, root: Root) -> Outdated:
-        """What has to be done; a damaged index starts empty, so that one is told how it is built anew."""
+        """Return what has to be done; a damaged index starts empty."""
         return self._mended((root,), partial(self._compare, root, root.store), lambda _root, _fresh: None)
 
     def _mended(self, roots: Sequence[Root], ask: Callable[[], Result], build: Callable[[Root, Index], None]) -> Result:
@@ -364,7 +362,7 @@ class Upkeep:
 
 
 def _known(index: Index) -> dict[str, Entry]:
-    """What the index holds; nothing, and none is made, if there is none or it has to be built anew."""
+    """Return what the index holds; nothing if there is none or it has to be built anew, and none is made."""
     try:
         return index.stamps() if index.file.exists() else {}
     except Foreign:
@@ -372,7 +370,7 @@ def _known(index: Index) -> dict[str, Entry]:
 
 
 def _counter(outdated: Sequence[Outdated], on_progress: Callable[[int, int], None] | None) -> Callable[[], None]:
-    """What is called for each file that is done, and tells how many of how many are."""
+    """Return a function to call for each file that is done, which reports how many of how many are."""
     total, done = sum(len(one.files) for one in outdated), count(1)
 
     def step() -> None:

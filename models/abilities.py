@@ -133,7 +133,7 @@ async def _try_out(model: BaseChatModel, caller: Caller) -> Ability:
 
 
 def location_of(model: BaseChatModel, role: Role, context: Context) -> Location:
-    """Where the ability of the role's model is kept."""
+    """Return where the ability of the role's model is kept."""
     server = host_of(model) or type(model).__name__
     # What a set way of calling tools shows says nothing about the best one.
     way = "" if context.tool_calls == "auto" else f" by {context.tool_calls}"

@@ -100,7 +100,7 @@ class AnswerEmitter:
             self._events.on_thought(words)
 
     def _set_apart(self, source: str, words: str) -> str:
-        """The words, with a blank line before them where another source has spoken last."""
+        """Return the words, with a blank line before them if another source spoke last."""
         words = clean(words)
         if not words:
             return ""
@@ -196,7 +196,7 @@ async def _answer(request: Request, ability: Ability, caller: Caller) -> Reply:
 
 
 def _shown(message: AnyMessage) -> AnyMessage:
-    """An earlier report with its marks, and with the numbers of the findings beside it."""
+    """Return an earlier report with its marks, and with the numbers of the findings beside it."""
     if mark_of(message) != "report":
         return message
     numbers = message.additional_kwargs.get(NUMBERS, ())
@@ -228,7 +228,7 @@ class Remedies:
         return self._request._replace(messages=messages)
 
     def meet(self, error: Exception, kind: Kind) -> bool:
-        """Prepare the next try after a failure; returns whether there is one."""
+        """Prepare the next try after a failure; return whether there is one."""
         if kind == "refused":
             return self._leave_out(error)
         is_new = kind not in self._met
@@ -259,7 +259,7 @@ def withheld_result(call_id: str) -> ToolMessage:
 
 
 def _suspects(messages: Sequence[AnyMessage]) -> list[tuple[str, ...]]:
-    """The results to leave out, as ids of their calls: each alone, then all of them.
+    """Return the results to leave out, as ids of their calls: each alone, then all of them.
 
     Those of the newest round come first, of these the longest.
     """
@@ -280,7 +280,7 @@ def _is_from_outside(result: str) -> bool:
 
 
 def _answered(message: AnyMessage) -> str:
-    """The id of the call that the message answers; empty if it answers none."""
+    """Return the id of the call that the message answers; empty if it answers none."""
     return message.tool_call_id if isinstance(message, ToolMessage) else ""
 
 

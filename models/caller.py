@@ -97,7 +97,7 @@ def bind_call(
 
 
 def _output_limit(model: BaseChatModel) -> str:
-    """What the class calls the limit on the tokens of an answer: Google's do not understand the common name."""
+    """Return what the class calls the limit on an answer's tokens: Google's do not know the common name."""
     return "max_output_tokens" if "max_output_tokens" in type(model).model_fields else "max_tokens"
 
 
@@ -180,7 +180,7 @@ class Assembly:
         self.whole = self.whole + part if can_be_added else part  # type: ignore[operator, assignment]  # both are chunks
 
     def message(self, role: Role) -> AIMessage:
-        """The whole message with the text as it came; raises `ModelFailed` if nothing came."""
+        """Return the whole message with the text as it came; raises `ModelFailed` if nothing came."""
         if self.whole is None:
             raise ModelFailed(f"The {role}'s model broke off without an answer.")
         return whole_message(self.whole, self.whole.text) if isinstance(self.whole, AIMessageChunk) else self.whole
@@ -265,7 +265,7 @@ class Caller(NamedTuple):
             self.events.on_spent(spent, key)
 
     def _name(self, messages: Sequence[AnyMessage]) -> str:
-        """The name of a call: the same for the same words to the same model."""
+        """Return the name of a call: the same for the same words to the same model."""
         said = [
             (one.type, one.content, getattr(one, "tool_calls", ""), getattr(one, "tool_call_id", ""))
             for one in messages

@@ -18,7 +18,7 @@ from .faults import BROKE_OFF, AnswerBroken, AnswerRefused
 
 
 def whole_message(chunk: AIMessageChunk, text: str) -> AIMessage:
-    """The message that the chunks add up to, with `text` as its content.
+    """Return the message that the chunks add up to, with `text` as its content.
 
     LangChain closes open brackets and quotes of arguments that were cut off, so that half a call looks like a whole
     one. Here arguments that are not a JSON object make an invalid call.
@@ -43,7 +43,7 @@ def whole_message(chunk: AIMessageChunk, text: str) -> AIMessage:
 
 
 def _read(arguments: str) -> dict[str, Any] | None:
-    """The object that the text holds; some servers send it as a JSON string once more."""
+    """Return the object that the text holds; some servers send it as a JSON string once more."""
     try:
         value = json.loads(arguments, strict=False)
         value = json.loads(value, strict=False) if isinstance(value, str) else value
@@ -53,7 +53,7 @@ def _read(arguments: str) -> dict[str, Any] | None:
 
 
 def reasoning_of(message: AIMessage) -> str:
-    """The thought in a chunk or in a whole message; empty if it has none."""
+    """Return the thought in a chunk or in a whole message; empty if it has none."""
     kept = message.additional_kwargs.get(REASONING)
     if isinstance(kept, str) and kept:
         return kept
@@ -71,7 +71,7 @@ def _words(block: Mapping[str, Any]) -> str:
 
 
 def _text(value: Any) -> str:
-    """A text, or the texts of the blocks that stand for one."""
+    """Return a text, or the texts of the blocks that stand for one."""
     if isinstance(value, list):
         return "".join(_text(part.get("text")) for part in value if isinstance(part, dict))
     return value if isinstance(value, str) else ""
@@ -124,7 +124,7 @@ class Deltas:
         self._finish = ""
 
     def read(self, chunk: Mapping[str, Any]) -> Delta | None:
-        """The piece of the answer in a chunk; none if there is none.
+        """Return the piece of the answer in a chunk; none if there is none.
 
         Raises `AnswerBroken` for an error in its place and `AnswerRefused` for a refusal.
         """
@@ -173,7 +173,7 @@ class Deltas:
         }
 
     def _place(self, index: int | None, identifier: str | None, has_name: bool) -> tuple[int, bool]:
-        """Which call a piece belongs to, and whether it begins that call."""
+        """Return which call a piece belongs to, and whether it begins that call."""
         known = [position for position, call in enumerate(self._calls) if index is None or call.place == index]
         if known:
             last = self._calls[known[-1]]
@@ -190,7 +190,7 @@ class Deltas:
 
 
 async def events(pieces: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
-    """The data of each server-sent event up to the one that says that nothing follows."""
+    """Yield the data of each server-sent event up to the one that says that nothing follows."""
     data: list[bytes] = []
     rest = b""
     async for piece in pieces:
@@ -218,7 +218,7 @@ async def _drain(pieces: AsyncIterator[bytes]) -> None:
 
 
 def as_chunk(answer: Any) -> dict[str, Any]:
-    """A whole answer of a server that does not stream, as one chunk; raises `AnswerBroken` if it is none."""
+    """Return a whole answer of a server that does not stream, as one chunk; raises `AnswerBroken` if it is none."""
     if not isinstance(answer, dict):
         raise AnswerBroken("JSON that is no answer")
     choices = answer.get("choices")

@@ -328,7 +328,7 @@ def kind_of(error: BaseException) -> Kind | None:
 
 
 def host_in(address: str) -> str:
-    """Host and port, without the name and password that an address may hold; empty if it is none."""
+    """Return host and port, without the name and password that an address may hold; empty if it is none."""
     try:
         return urlsplit(address).netloc.rpartition("@")[2]
     except ValueError:
@@ -342,7 +342,7 @@ def message_of(error: BaseException) -> str:
 
 
 def _status(error: BaseException) -> int | None:
-    """The HTTP status; some servers hide it in an answer that claims to be one of success."""
+    """Return the HTTP status; some servers hide it in an answer that claims to be one of success."""
     body = getattr(error, "body", None)
     hidden = (body.get("code"), body.get("status")) if isinstance(body, Mapping) else ()
     response = getattr(getattr(error, "response", None), "status_code", None)
@@ -354,7 +354,7 @@ def _status(error: BaseException) -> int | None:
 
 
 def _facts(error: BaseException) -> dict[str, str]:
-    """What is safe to say about an error."""
+    """Return what is safe to say about an error."""
     status, seconds, window = _status(error), retry_after(error), WINDOW.search(message_of(error))
     parameter = str(getattr(error, "param", None) or "")
     is_openai = type(error).__module__.split(".")[0] in ("openai", "langchain_openai", "deep_research")
@@ -376,6 +376,6 @@ def _retry_advice(seconds: float) -> str:
 
 
 def _host(error: BaseException) -> str:
-    """Host and port of the server; empty if the error does not tell."""
+    """Return host and port of the server; empty if the error does not tell."""
     request = getattr(error, "request", None) or getattr(getattr(error, "response", None), "request", None)
     return host_in(str(getattr(request, "url", "")))

@@ -12,7 +12,7 @@ from openai import DefaultAsyncHttpxClient, Timeout
 
 
 def trusted_certificates() -> ssl.SSLContext:
-    """What the environment names now, else the authorities of browsers. Reading them blocks for a moment."""
+    """Return the certificates that the environment names now, else those of browsers; blocks for a moment."""
     return _read(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
 
 
@@ -45,7 +45,10 @@ class LoopClient(DefaultAsyncHttpxClient):
         return await super().send(*arguments, **settings)
 
     async def _until_the_loop_ends(self) -> AsyncGenerator[None, None]:
-        """An open generator is what a loop closes before it ends, and connections can be closed on their loop only."""
+        """Keep the connections open until the loop ends.
+
+        A loop closes its open generators before it ends, and connections can be closed on their own loop only.
+        """
         try:
             yield
         finally:

@@ -30,7 +30,7 @@ class LocalModel(NamedTuple):
 
     @property
     def offer(self) -> str:
-        """What a user has to type to use it."""
+        """Return what a user has to type to use it."""
         place = f"http://localhost:{self.port}"
         return (
             f"A model is running at {place}; it is used only if you say so: "
@@ -60,7 +60,7 @@ def local_offers(context: Context) -> tuple[str, ...]:
 
 
 async def local_models(ports: Iterable[int], seconds: float = SECONDS) -> list[LocalModel]:
-    """One model of each server that answers at these ports of this machine."""
+    """Return one model of each server that answers at these ports of this machine."""
     # It is never asked for a certificate, so none is read from the disk.
     no_certificates = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     async with httpx.AsyncClient(trust_env=False, follow_redirects=False, verify=no_certificates) as client:
@@ -70,7 +70,7 @@ async def local_models(ports: Iterable[int], seconds: float = SECONDS) -> list[L
 
 
 async def _name_at(port: int, client: httpx.AsyncClient, seconds: float) -> str:
-    """The first model of the server at a port; empty if there is none, or something else answers."""
+    """Return the first model of the server at a port; empty if there is none, or something else answers."""
     body = b""
     try:
         async with asyncio.timeout(seconds), client.stream("GET", f"http://127.0.0.1:{port}/v1/models") as answer:

@@ -53,14 +53,14 @@ class _OpenAIModel(NamedTuple):
 
 
 def default_model() -> str:
-    """The model where the settings name none: OpenAI's or a compatible server's if the environment leads to one."""
+    """Return the model where the settings name none: that of the environment's server or of OpenAI, if there is one."""
     if _variable("OPENAI_API_KEY") or _variable("OPENAI_BASE_URL"):
         return OPENAI + (_variable("OPENAI_MODEL") or DEFAULT_MODEL)
     return ""
 
 
 def make_model(name: str, role: Role, context: Context) -> BaseChatModel:
-    """The model of this name for the running event loop.
+    """Return the model of this name for the running event loop.
 
     Raises `UnknownModel` for a name that leads nowhere, `KeyRefused` where a key is missing.
     """
@@ -79,7 +79,7 @@ def make_model(name: str, role: Role, context: Context) -> BaseChatModel:
 
 
 def host_of(model: BaseChatModel) -> str:
-    """Host and port of the server that a model calls; empty where its class does not tell."""
+    """Return host and port of the server that a model calls; empty where its class does not tell."""
     addresses = (getattr(model, name, None) for name in ADDRESSES)
     return next((host for address in addresses if isinstance(address, str) and (host := host_in(address))), "")
 
@@ -100,7 +100,7 @@ def _server(role: Role) -> Server:
 
 
 def _variable(name: str) -> str:
-    """What the environment gives; a variable that is set to nothing, or to blanks, is not set."""
+    """Return what the environment gives; a variable that is set to nothing, or to blanks, is not set."""
     return os.environ.get(name, "").strip()
 
 
@@ -117,7 +117,7 @@ def _at_openai(wanted: _OpenAIModel) -> BaseChatModel:
     from .openai_chat import OpenAIChat
 
     async def key() -> str:
-        """A function instead of the key keeps it out of the model, and out of whatever prints one."""
+        """Return the key from a function, which keeps it out of the model, and out of whatever prints one."""
         return wanted.server.key.get_secret_value()
 
     return OpenAIChat(
@@ -165,7 +165,7 @@ def _of_other_provider(provider: str, model: str, role: Role) -> BaseChatModel:
 
 
 def _of_one_try(make: Callable[..., BaseChatModel], provider: str, model: str) -> BaseChatModel:
-    """The model without retries of its own: `RetryBudget` alone repeats calls."""
+    """Return the model without retries of its own: `RetryBudget` alone repeats calls."""
     made = make(model, model_provider=provider)
     # Only the class tells whether it has the field; one that has not might send it on to its server.
     if "max_retries" not in type(made).model_fields:
@@ -177,7 +177,7 @@ _made = PerLoop(dict[object, Any])
 
 
 def _kept(key: object, make: Callable[[], Value]) -> Value:
-    """What was made before for this loop under the key; connections cannot move from one loop to another."""
+    """Return what was made before for this loop under the key; connections cannot move from one loop to another."""
     try:
         kept = _made.get()
     except RuntimeError:

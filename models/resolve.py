@@ -25,7 +25,7 @@ TOKENS = 1_000_000
 
 
 def cost_of(model: str, spent: Spent, prices: Mapping[str, Price], reported: float | None = None) -> float:
-    """US dollars for a call's tokens: by `prices`, else what the server `reported`, else 0."""
+    """Return the US dollars for a call's tokens: by `prices`, else what the server `reported`, else 0."""
     price = price_of(model, prices)
     if price is None:
         return reported or 0.0
@@ -35,7 +35,7 @@ def cost_of(model: str, spent: Spent, prices: Mapping[str, Price], reported: flo
 
 
 def price_of(model: str, prices: Mapping[str, Price]) -> Price | None:
-    """The price under the model's name, with or without its provider, or under what follows its last `/` or `:`."""
+    """Return the price of a model by its name, with or without provider, or by the part after its last `/` or `:`."""
     by_name = {name.removeprefix("openai:"): price for name, price in prices.items()}
     return by_name.get(model) or by_name.get(re.split("[/:]", model)[-1])
 
@@ -66,7 +66,7 @@ class Profile(NamedTuple):
 
 
 def resolve_model(role: Role, context: Context) -> BaseChatModel:
-    """The model that plays a role; made when it is needed, so that a missing key never stops an import.
+    """Return the model that plays a role; made when it is needed, so that a missing key never stops an import.
 
     Raises `UnknownModel`, or `KeyRefused` where a key is missing.
     """
@@ -77,7 +77,7 @@ def resolve_model(role: Role, context: Context) -> BaseChatModel:
 
 
 def profile_of(role: Role, context: Context) -> Profile:
-    """What the role's model can do; the settings `window` and `reasoning` win over its own profile."""
+    """Return what the role's model can do; the settings `window` and `reasoning` win over its own profile."""
     model = resolve_model(role, context)
     known = dict(getattr(model, "profile", None) or {})
     window = context.window or known.get("max_input_tokens")
@@ -166,7 +166,7 @@ def _chosen(role: Role, context: Context) -> Model:
 
 
 def _given(role: Role, context: Context) -> Model | None:
-    """The model that the settings give a role; none if they leave it open."""
+    """Return the model that the settings give a role; none if they leave it open."""
     named = context.models
     if isinstance(named, dict):
         return named.get(role) or (named.get("writer") if role == "verifier" else None)
@@ -174,7 +174,7 @@ def _given(role: Role, context: Context) -> Model | None:
 
 
 def settings_of(runtime: Runtime[Context] | Runtime[UserSettings]) -> Context:
-    """The settings of this run, the defaults where the caller gave none.
+    """Return the settings of this run, the defaults where the caller gave none.
 
     On the server they are the operator's, narrowed by the user. Where a model with a small window is allowed,
     everything is cut shorter.

@@ -63,7 +63,7 @@ class RetryBudget:
         may_repeat: Callable[[], bool],
         on_wait: OnWait,
     ) -> AsyncGenerator[AIMessage | None, None]:
-        """The parts of the answer that `start` gives; it is called anew for each try.
+        """Yield the parts of the answer that `start` gives; it is called anew for each try.
 
         `may_repeat`: whether a call that breaks off after its first word is made once more; a `None` then says that
         what came before is void. What went wrong in the end is raised as it came.
@@ -142,7 +142,7 @@ class _Call:
                 pass
 
     def get_through(self) -> None:
-        """The first words came: the others may pass."""
+        """Let the others pass: the first words came."""
         if not self._has_spoken:
             self._has_spoken = True
             self.gate.passed += 1

@@ -23,7 +23,7 @@ from ..run.transcripts import CHARACTERS_PER_TOKEN
 
 
 def complete(message: AIMessage, prompt: Sequence[BaseMessage]) -> AIMessage:
-    """The answer with the finish reason and the token counts that a provider would add; its own ones win."""
+    """Return the answer with the finish reason and the token counts that a provider would add; its own ones win."""
     reason = "tool_calls" if message.tool_calls or message.invalid_tool_calls else "stop"
     return message.model_copy(
         update={
@@ -34,7 +34,7 @@ def complete(message: AIMessage, prompt: Sequence[BaseMessage]) -> AIMessage:
 
 
 def in_chunks(message: AIMessage, size: int) -> Iterator[AIMessageChunk]:
-    """The answer in pieces of `size` characters that add up to it; counts and finish reason come with the last."""
+    """Yield the answer in pieces of `size` characters that add up to it; the last has the counts and finish reason."""
     if message.additional_kwargs:
         yield AIMessageChunk(content="", additional_kwargs=message.additional_kwargs)
     if isinstance(message.content, str):
@@ -123,7 +123,7 @@ class ScriptedChatModel(BaseChatModel):
         return "scripted"
 
     def unused(self) -> list[str]:
-        """The replies that no call has asked for, in words."""
+        """Return the replies that no call has asked for, in words."""
         return [
             f"{key!r}: {_shown(reply)}" if key else _shown(reply)
             for key, replies in self._scripts().items()
@@ -138,7 +138,7 @@ class ScriptedChatModel(BaseChatModel):
         tool_choice: str | None = None,
         **kwargs: Any,
     ) -> Runnable[LanguageModelInput, AIMessage]:
-        """The same model with tools; see `BaseChatModel.bind_tools`."""
+        """Return the same model with tools; see `BaseChatModel.bind_tools`."""
         if tool_choice is not None:
             kwargs["tool_choice"] = tool_choice
         return self.bind(tools=[convert_to_openai_tool(tool) for tool in tools], **kwargs)
@@ -231,17 +231,17 @@ class ScriptedChatModel(BaseChatModel):
 
 
 def call(name: str, /, *, id: str | None = "", **arguments: Any) -> ToolCall:
-    """A tool call for a script; an empty id is filled in when the model replies, a missing one (None) stays missing."""
+    """Return a tool call for a script; an empty id is filled in when the model replies, None stays missing."""
     return tool_call(name=name, args=arguments, id=id)
 
 
 def broken_call(name: str, arguments: str, error: str = "cut off", *, id: str | None = "") -> InvalidToolCall:
-    """A tool call whose arguments, as sent, are no JSON object."""
+    """Return a tool call whose arguments, as sent, are no JSON object."""
     return invalid_tool_call(name=name, args=arguments, id=id, error=error)
 
 
 def calls(*tool_calls: ToolCall | InvalidToolCall, text: str = "", **metadata: Any) -> AIMessage:
-    """A message with tool calls; `metadata` becomes its response metadata, such as `finish_reason="length"`."""
+    """Return a message with tool calls; `metadata` becomes its response metadata, such as `finish_reason="length"`."""
     return AIMessage(
         content=text,
         tool_calls=[entry for entry in tool_calls if entry.get("type") == "tool_call"],

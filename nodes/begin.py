@@ -38,11 +38,11 @@ from ..tools.redaction import note_user
 from ..writing.language import check_language, decide_language
 
 TOLD = 100
-"""Times at most that the progress of indexing is told."""
+"""Times at most that the progress of indexing is emitted."""
 LISTED = 20
 """Documents left out that are named one by one."""
 FIRST = 5
-"""Those of them that are told at once."""
+"""Those of them that are emitted at once."""
 MIXED = "Web queries may use words that only your documents say (mix_private)."
 
 

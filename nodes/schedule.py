@@ -150,7 +150,7 @@ def _task(state: ResearchState, step: PlanStep, steps: int, limits: Limits) -> S
 def _known(state: ResearchState, step: PlanStep, tokens: int) -> tuple[Learning, ...]:
     """Return learnings in order: the previous analysis, the steps that it builds on, disputed ones, then the rest.
 
-    All as far as so many tokens hold it; what earlier questions have learned is known, too.
+    They are cut to a number of tokens; what earlier questions have learned is included.
     """
     before, own = _thought_before(state, step), {one.id for one in own_learnings(state)}
     disputed = {key for pair in contradictions(state.memory.values()) for key in pair.learnings}

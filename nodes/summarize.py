@@ -93,7 +93,7 @@ class NamedPages:
         return outcome
 
     def _state(self, addresses: list[str], outcome: Outcome, keys: list[str], reference: str) -> StepState:
-        """The pages as a step that has opened them."""
+        """Return the pages as a step that has opened them."""
         run = self._run
         step = PlanStep(
             id=NAMED_PAGES, title="The pages named in the question", task=run.question, requires_search=True

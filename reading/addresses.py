@@ -40,7 +40,7 @@ class Address(NamedTuple):
     """Path and query, percent-encoded, as they are sent."""
 
     def __str__(self) -> str:
-        """The address as it is shown and cited, without a fragment."""
+        """Return the address as it is shown and cited, without a fragment."""
         return f"{self.site}{self.target}"
 
     @property
@@ -64,7 +64,7 @@ class Address(NamedTuple):
 
 
 def parse_address(text: str) -> Address:
-    """The parts of an address of the web. Raises `Unread`."""
+    """Return the parts of an address of the web. Raises `Unread`."""
     if _UNWANTED.search(text):
         raise _bad("it holds spaces, backslashes or control characters")
     # A fragment is not sent, and may hold a whole quotation.
@@ -88,7 +88,7 @@ def parse_address(text: str) -> Address:
 
 
 def join_address(base: str, reference: str) -> Address:
-    """The address that a page at `base` means by `reference`. Raises `Unread`."""
+    """Return the address that a page at `base` means by `reference`. Raises `Unread`."""
     # Browsers drop line breaks and encode spaces, and pages rely on it.
     plain = _SEPARATE.sub("", reference.strip()).replace(" ", "%20")
     if _UNWANTED.search(plain):
@@ -101,12 +101,12 @@ def join_address(base: str, reference: str) -> Address:
 
 
 def encoded(target: str) -> str:
-    """A path and a query as they are sent: what is encoded already stays as it is."""
+    """Return a path and a query as they are sent: what is encoded already stays as it is."""
     return quote(target, safe=_KEPT)
 
 
 def parse_host(text: str) -> str:
-    """A host in the one form in which hosts are compared. Raises `Unread`."""
+    """Return a host in the one form in which hosts are compared. Raises `Unread`."""
     if text.startswith("[") and text.endswith("]"):
         return _number(text[1:-1], ipaddress.IPv6Address)
     if len(text) > _NAME_CHARACTERS:

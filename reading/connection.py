@@ -93,7 +93,7 @@ class Body:
         self._is_done = False
 
     async def upto(self, most: int) -> bytes:
-        """The first `most` bytes, or all if there are fewer. Raises `Unread`."""
+        """Return the first `most` bytes, or all if there are fewer. Raises `Unread`."""
         while len(self._data) < most and not self._is_done:
             # A server may send millions of tiny chunks, and others want their turn.
             await asyncio.sleep(0)

@@ -59,7 +59,7 @@ _CONTROL = re.compile(NOT_IN_TEXT.encode())
 
 
 def charset_of(content_type: str) -> str:
-    """The charset that a `Content-Type` header declares; empty if none."""
+    """Return the charset that a `Content-Type` header declares; empty if none."""
     found = _CHARSET.search(content_type)
     return found.group(1) if found else ""
 
@@ -73,7 +73,7 @@ def refuse_label(content_type: str) -> None:
 
 
 def kind_of(content_type: str, head: bytes) -> Kind:
-    """What a body is that begins with `head`. Raises `Unread` if it is not text."""
+    """Return what a body is that begins with `head`. Raises `Unread` if it is not text."""
     label = _label(content_type)
     if head.lstrip().startswith(b"%PDF-") or (_KINDS.get(label) == "pdf" and b"%PDF-" in head):
         return "pdf"
@@ -165,7 +165,7 @@ class Fetcher:
         await self._connections.__aexit__(*error)
 
     async def fetch(self, address: str) -> Fetched:
-        """The page at an address, within `page_seconds`. Raises `Unread`."""
+        """Return the page at an address, within `page_seconds`. Raises `Unread`."""
         first = parse_address(address)
         seconds = self._limits.page_seconds
         try:
@@ -208,7 +208,7 @@ class Fetcher:
             return await receive(here, answer)
 
     async def _numbers(self, here: Address) -> list[IPAddress]:
-        """The addresses to connect to, looked up once and all of them checked."""
+        """Return the addresses to connect to, looked up once and all of them checked."""
         literal = here.number
         numbers = [literal] if literal else await self._looked_up(here)
         self._policy.check_numbers(here, numbers)
@@ -257,7 +257,7 @@ class Fetcher:
 
 
 async def look_up(host: str, port: int) -> list[str]:
-    """The IP addresses of a name, as the system knows them."""
+    """Return the IP addresses of a name, as the system knows them."""
     found = await _NAMES.run(partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM))
     return [str(place[0]) for *_, place in found]
 

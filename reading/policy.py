@@ -17,7 +17,7 @@ _DOMAIN = re.compile(r"\s*(?:https?://)?(?:\*?\.)?([^/?#@*\s]+?)/?\s*", re.IGNOR
 
 
 def domains_of(setting: str, entries: Iterable[str]) -> tuple[str, ...]:
-    """The hosts that a setting's entries mean, as addresses have them: lower-case ASCII, without port or path.
+    """Return the hosts that a setting's entries mean, as addresses have them: lower-case ASCII, without port or path.
 
     `https://Example.org/`, `*.example.org` and `.example.org` mean `example.org`. Raises `UnknownSetting`.
     """
@@ -121,7 +121,7 @@ def _carried(number: IPAddress) -> Iterator[ipaddress.IPv4Address]:
 
 
 def _translated(number: int, prefix_bits: int) -> ipaddress.IPv4Address:
-    """The IPv4 address behind a prefix of this length; the octet in the middle of all 128 bits is no part of it."""
+    """Return the IPv4 address behind a prefix of this length, without the octet in the middle of the 128 bits."""
     if prefix_bits == 96:
         return ipaddress.IPv4Address(number & 0xFFFF_FFFF)
     begin, end = _UNUSED_BITS

@@ -122,7 +122,7 @@ THEIRS = ("charset-normalizer", "lxml", "openpyxl", "pypdf", "python-docx", "pyt
 
 @cache
 def readers() -> int:
-    """A number that is another one if the same file may have another text than before."""
+    """Return a number that changes whenever the same file may be read as another text than before."""
     return crc32(" ".join([str(OURS), *map(_version, THEIRS)]).encode())
 
 

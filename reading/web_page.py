@@ -72,7 +72,7 @@ class WebReader:
         await self._fetcher.__aexit__(*error)
 
     async def read(self, address: str) -> WebPage:
-        """The page at an address. Raises `Unread`, whose `code` says why there is none."""
+        """Return the page at an address. Raises `Unread`, whose `code` says why there is none."""
         page = await self._fetcher.fetch(address)
         parse = partial(self._parser.parse, page.data, _name(page.address), page.kind, page.charset, page.address)
         try:

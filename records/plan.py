@@ -211,6 +211,6 @@ class StepOutcome(Record):
 
 
 def last_verdict(iterations: Iterable[Iteration]) -> Verdict | None:
-    """The latest verdict of some iterations; none if none was given."""
+    """Return the latest verdict of some iterations; none if none was given."""
     verdicts = [verdict for iteration in iterations for verdict in iteration.verdicts]
     return verdicts[-1] if verdicts else None

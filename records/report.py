@@ -141,7 +141,7 @@ class Audit(Record):
     seconds: float
     """Active seconds of the run."""
     failures: tuple[str, ...] = ()
-    """What went wrong while the report was checked, as the listeners were told."""
+    """What went wrong while the report was checked, as it was emitted."""
 
 
 class Brief(Record):

@@ -39,7 +39,7 @@ def append_lists(current: Sequence[Value], update: Sequence[Sequence[Value] | Va
 
 
 def delta(merge: Callable[[Any, Any], Any], kind: type) -> DeltaChannel[Any]:
-    """A channel that stores what was added instead of its whole value, so that checkpoints grow linearly."""
+    """Return a channel that stores what was added instead of its whole value, so that checkpoints grow linearly."""
     return DeltaChannel(lambda value, updates: reduce(merge, updates, value), kind)
 
 
@@ -131,7 +131,7 @@ class Finding(Assignment):
     withheld: int = 0
     """Results of its tools that such a filter refuses to have read."""
     failures: tuple[str, ...] = ()
-    """What went wrong on the way, as the listeners were told."""
+    """What went wrong on the way, as it was emitted."""
     seconds: float = 0.0
     """Active seconds that the research took."""
     actions: tuple[Action, ...] = ()
@@ -185,7 +185,7 @@ class Plan(Record):
 
     @property
     def remark(self) -> str:
-        """What a reader is told of the steps beyond the limit; empty if there are none."""
+        """Return the reader's note on the steps beyond the limit; empty if there are none."""
         words = f"The plan had more steps than are carried out ({self.left_out} left out: max_plan_steps)."
         return words if self.left_out else ""
 

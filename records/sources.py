@@ -16,7 +16,7 @@ class Record(BaseModel):
 
 
 def short_hash(*parts: str) -> str:
-    """The first 16 hex digits of the SHA-256 of some texts."""
+    """Return the first 16 hex digits of the SHA-256 of some texts."""
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
@@ -70,7 +70,7 @@ class Source(Record):
 
 
 _STANDING = ("judged_at", "superseded_by", "is_draft", "in_force_from")
-"""What is told of a source's place among its versions."""
+"""The fields that say where a source stands among its versions."""
 
 
 def merge_sources(current: Mapping[str, Source], update: Mapping[str, Source]) -> dict[str, Source]:
@@ -82,7 +82,7 @@ def merge_sources(current: Mapping[str, Source], update: Mapping[str, Source]) -
 
 
 def with_standing(source: Source, known: Source | None) -> Source:
-    """The source with what was told before of its standing, unless it tells that itself."""
+    """Return the source with its earlier standing, unless it states one itself."""
     if known is None or source.judged_at:
         return source
     return source.model_copy(update=dict(zip(_STANDING, _standing(known), strict=True)))

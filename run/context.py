@@ -241,7 +241,7 @@ class Context(BaseSettings):
 
 
 def within_scope(context: Context, scope: Scope) -> Context:
-    """The settings with what the question may search, whoever resumes it."""
+    """Return the settings with what the question may search, whoever resumes it."""
     return context.model_copy(
         update={
             "docs": tuple(map(Path, scope.docs)),

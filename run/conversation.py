@@ -25,27 +25,27 @@ _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zs", "Zl", "Zp"})
 
 
 def mark_of(message: AnyMessage) -> str:
-    """What an assistant's message is: clarification, plan, report, or nothing of these."""
+    """Return what an assistant's message is: clarification, plan, report, or nothing of these."""
     return str(message.additional_kwargs.get(MARK, "")) if isinstance(message, AIMessage) else ""
 
 
 def marked(text: str, mark: str, **more: Any) -> AIMessage:
-    """An assistant's message that says what it is, and `more` about it."""
+    """Return an assistant's message that says what it is, and `more` about it."""
     return AIMessage(content=text, additional_kwargs={MARK: mark, **more})
 
 
 def last_mark(messages: Sequence[AnyMessage]) -> str:
-    """What the assistant's latest message is; empty if there is none."""
+    """Return what the assistant's latest message is; empty if there is none."""
     return next((mark_of(message) for message in reversed(messages) if isinstance(message, AIMessage)), "")
 
 
 def latest_of(mark: str, messages: Sequence[AnyMessage]) -> str:
-    """The words of the assistant's latest message of this kind."""
+    """Return the words of the assistant's latest message of this kind."""
     return next((message.text for message in reversed(messages) if mark_of(message) == mark), "")
 
 
 def entry_of(messages: Sequence[AnyMessage], run: Run | None) -> Entry:
-    """How the latest message comes in, told by the assistant's message before it and by the run so far."""
+    """Return how the latest message comes in, told by the assistant's message before it and by the run so far."""
     mark = last_mark(messages)
     if run is None:
         return "answer" if mark == "clarification" else "question"
@@ -57,12 +57,12 @@ def entry_of(messages: Sequence[AnyMessage], run: Run | None) -> Entry:
 
 
 def question_of(messages: Sequence[AnyMessage]) -> str:
-    """The user's words since the last report."""
+    """Return the user's words since the last report."""
     return "\n".join(words_since_report(messages))
 
 
 def words_since_report(messages: Sequence[AnyMessage]) -> list[str]:
-    """The user's messages since the last report, in their order."""
+    """Return the user's messages since the last report, in their order."""
     words: list[str] = []
     for message in reversed(messages):
         if mark_of(message) == "report":
@@ -73,7 +73,7 @@ def words_since_report(messages: Sequence[AnyMessage]) -> list[str]:
 
 
 def words_of_user(messages: Sequence[AnyMessage]) -> list[str]:
-    """All that the user has said; of an edited plan only the lines that are not the planner's."""
+    """Return all that the user has said; of an edited plan only the lines that are not the planner's."""
     said: list[str] = []
     planned: list[str] = []
     for message in messages:
@@ -85,19 +85,19 @@ def words_of_user(messages: Sequence[AnyMessage]) -> list[str]:
 
 
 def subject_of(question: str) -> str:
-    """The question in one line; a long one says first what it is about."""
+    """Return the question in one line; a long one says first what it is about."""
     line = " ".join(question.split())
     return line if len(line) <= LONG else " ".join(_END.split(question.strip(), maxsplit=1)[0].split())
 
 
 def latest_messages(messages: Sequence[AnyMessage], user_messages: int) -> list[AnyMessage]:
-    """The conversation from the user's n-th last message on."""
+    """Return the conversation from the user's n-th last message on."""
     places = [place for place, message in enumerate(messages) if isinstance(message, HumanMessage)]
     return list(messages[places[-user_messages] :]) if len(places) > user_messages else list(messages)
 
 
 def refused(messages: Sequence[AnyMessage], max_characters: int) -> list[AnyMessage]:
-    """The user's earlier messages that were refused when they came in; a thread keeps its input even then."""
+    """Return the user's earlier messages that were refused when they came in; a thread keeps its input even then."""
     return [m for m in messages[:-1] if isinstance(m, HumanMessage) and fault_in(m.text, max_characters)]
 
 
@@ -109,7 +109,7 @@ def check_question(messages: Sequence[AnyMessage], max_characters: int) -> None:
 
 
 def fault_in(text: str, max_characters: int) -> str:
-    """What is wrong with words that say nothing or too much; empty if nothing is."""
+    """Return what is wrong with words that say nothing or too much; empty if nothing is."""
     if not any(unicodedata.category(character) not in _INVISIBLE for character in text):
         return "The question is empty: say in words what is meant."
     if len(text) > max_characters:
@@ -121,12 +121,12 @@ def fault_in(text: str, max_characters: int) -> str:
 
 
 def clean(text: str) -> str:
-    """The text without control characters and lone surrogates; line breaks and tabs stay."""
+    """Return the text without control characters and lone surrogates; line breaks and tabs stay."""
     return _UNCLEAN.sub("", text)
 
 
 def clean_nested(value: Value) -> Value:
-    """A JSON value that can be kept anywhere: its texts are clean and its whole numbers have 64 bits, at any depth."""
+    """Return a JSON value that can be kept anywhere, at any depth: clean texts, whole numbers of 64 bits."""
     copy: object = value
     if isinstance(value, str):
         copy = clean(value)

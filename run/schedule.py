@@ -126,7 +126,7 @@ def plan_text(steps: Sequence[PlanStep]) -> str:
 def read_steps(text: str, most: int) -> list[PlanStep]:
     """Parse a plan that the user has edited, in the form of `plan_text`; a line without a task is its own task.
 
-    What a step builds on goes by the numbers that stand in the text.
+    The steps that a step builds on go by the numbers in the text.
     """
     steps: list[PlanStep] = []
     ids: dict[str, str] = {}

@@ -242,7 +242,7 @@ def _account(user: str) -> str:
 
 
 async def unsettled_costs(pages: Pages, question_id: str) -> UnsettledCosts:
-    """What was noted down for this question."""
+    """Return what was noted down for this question."""
     index = await pages.read_note(_name(question_id)) or _EMPTY
     notes = await pages.read_notes([_name(question_id, owner) for owner in index["owners"]])
     costs = {key: Spent.model_validate(spent) for note in notes for key, spent in (note or {}).items()}

@@ -232,7 +232,7 @@ def earlier_findings(findings: Mapping[str, Finding], question_id: str) -> list[
 
 
 def fit_window(messages: Sequence[AnyMessage], tokens: int, shorten: Shorten | None) -> list[AnyMessage]:
-    """Shorten results until the messages have at most about so many tokens, all in proportion to their length.
+    """Shorten results until the messages have at most about `tokens` tokens, all in proportion to their length.
 
     Those of the newest round of work stay whole as long as `LEAST_SHARE` of the others is left. At last the assistant's
     older reports are cut. The user's words stay whole, whatever the number of tokens.

@@ -112,7 +112,7 @@ def framing_packets(state: ResearchState, place: Placement) -> list[ReportFramin
 
 
 def _conclusions(state: ResearchState) -> list[str]:
-    """The conclusions of the last analysis; else the insights, or the fact most relevant to the question."""
+    """Return the conclusions of the last analysis; else the insights, or the fact most relevant to the question."""
     own = own_learnings(state)
     thought = thoughts(own)
     if thought:

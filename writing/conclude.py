@@ -43,7 +43,7 @@ def unchecked(draft: Draft) -> Report:
 
 
 def ended(run: Run, *, has_gaps: bool, seconds: float) -> Run:
-    """Return the run as completed, after so many further seconds."""
+    """Return the run as completed, with these further seconds."""
     status = "completed_with_gaps" if has_gaps else "completed"
     return run.model_copy(update={"active_seconds": run.active_seconds + seconds, "status": status})
 
@@ -86,7 +86,7 @@ def audit_of(
 
 
 def _disagreements(state: ResearchState, report: Examined) -> list[Disagreement]:
-    """Those that the planned strategy's last check has confirmed, and those among the passages behind the report."""
+    """Return those that the planned strategy's last check confirmed, and those among the passages behind the report."""
     assert state.run is not None
     confirmed = [
         Disagreement(claims=pair.claims, sources=(pair.sources[0].key, pair.sources[1].key))

@@ -57,7 +57,7 @@ class Rewrite(NamedTuple):
 
 
 async def ask_rewrites(faults: Sequence[Fault], evidence: Evidence, filler: Filler, calls: int) -> list[Rewrite]:
-    """Ask the writer's model for new sentences, in at most so many calls; return those that keep what was right."""
+    """Ask the writer's model for new sentences, in at most `calls` calls; return those that keep what was right."""
     found: dict[int, Rewrite] = {}
     for start in range(0, min(len(faults), calls * SENTENCES), SENTENCES):
         some = faults[start : start + SENTENCES]
@@ -105,7 +105,7 @@ def _passages(fault: Fault, keys: Sequence[str], evidence: Evidence) -> list[dic
 
 
 def _in_place(fault: Fault, text: str, numbers: Mapping[str, int]) -> str:
-    """The new sentence as it can stand in the place of the old one; empty if it cannot."""
+    """Return the new sentence as it can take the place of the old one; empty if it cannot."""
     old, line = fault.raw, " ".join(text.split())
     found = LINE_MARK.match(old)
     line = (found.group() if found else "") + LINE_MARK.sub("", line)
@@ -211,7 +211,7 @@ class Examination:
         return units_of(self._text, self._sources)
 
     async def _judge(self, units: Sequence[Unit], calls: int) -> None:
-        """Have a model judge units, in at most so many calls; a unit that is quoted word by word needs no judgement."""
+        """Have a model judge units, in at most `calls` calls; a unit quoted word for word needs no judgement."""
         if calls < 1 or is_extractive("verifier", self._context):
             return
         open_units = await asyncio.to_thread(lambda: [unit for unit in units if not self._is_settled(unit)])
@@ -228,7 +228,7 @@ class Examination:
         return [check for unit in self._units() if (check := self._check(unit))]
 
     def _check(self, unit: Unit) -> ClaimCheck | None:
-        """The check of a unit; none if it needs no source."""
+        """Return the check of a unit; none if it needs no source."""
         said = self._judged.get(key_of(unit))
         if said is None:
             return self._verifier.check(unit).model_copy(update={"repair": self._repairs.get(unit.text)})
@@ -288,7 +288,7 @@ class Examination:
 
 
 def _faults(units: Sequence[Unit], judged: Mapping[Key, Judgement]) -> list[Fault]:
-    """The sentences and rows with units that are wrong."""
+    """Return the sentences and rows with units that are wrong."""
     by_sentence: dict[int, list[tuple[Unit, Judgement]]] = {}
     for unit in units:
         said = judged.get(key_of(unit))
@@ -298,7 +298,7 @@ def _faults(units: Sequence[Unit], judged: Mapping[Key, Judgement]) -> list[Faul
 
 
 def _reasons(said: Judgement) -> tuple[str, ...]:
-    """What speaks against a unit, in words for the reader."""
+    """Return what speaks against a unit, in words for the reader."""
     if said.verdict == "supported":
         return ()
     if said.verdict == "contradicted" and said.words:

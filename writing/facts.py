@@ -90,12 +90,12 @@ def learned(learnings: Iterable[Learning], numbers: Mapping[str, int]) -> tuple[
 
 
 def _request(messages: Sequence[AnyMessage]) -> str:
-    """The user's words since the last report; a yes to a plan is none."""
+    """Return the user's words since the last report, without a yes to a plan."""
     return "\n".join(line for line in question_of(messages).splitlines() if not is_approval(line))
 
 
 def _earlier(messages: Sequence[AnyMessage]) -> str:
-    """The question that the last report answers."""
+    """Return the question that the last report answers."""
     place = max((place for place, message in enumerate(messages) if mark_of(message) == "report"), default=0)
     return question_of(messages[:place])
 
@@ -111,7 +111,7 @@ def _tried(transcript: Iterable[AnyMessage]) -> tuple[str, ...]:
 
 
 def _found(state: ResearchState) -> tuple[Found, ...]:
-    """What the steps of a typed plan have learned, as findings."""
+    """Return what the steps of a typed plan have learned, as findings."""
     assert state.run is not None
     numbers = {source.key: source.number for source in state.sources.values() if source.number}
     own = [one for one in state.learnings.values() if one.question_id == state.run.id]
@@ -131,7 +131,7 @@ def _look(context: Context) -> Callable[[str], Sequence[Document]]:
 
 
 def _shown(library: Library, query: str) -> list[Document]:
-    """What the library holds for a query, as the tool that searches it would show it."""
+    """Return what the library holds for a query, as the tool that searches it would show it."""
     passages: dict[str, list[Passage]] = {}
     for passage in library.follow(query, MOST_SHOWN):
         passages.setdefault(passage.source.key, []).append(passage)

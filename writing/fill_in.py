@@ -100,7 +100,7 @@ class Filler:
 
 
 def _read(form: type[Filled], calls: Calls) -> Filled | str:
-    """The form, or what is wrong with it."""
+    """Return the form, or what is wrong with it."""
     if not calls.accepted:
         return calls.refused[0].reason.removeprefix(NOT_RUN).strip(" .") if calls.refused else "no tool was called"
     try:
@@ -110,7 +110,7 @@ def _read(form: type[Filled], calls: Calls) -> Filled | str:
 
 
 def _mended(calls: Calls, faults: str) -> list[AnyMessage]:
-    """What is shown of the answer that could not be read."""
+    """Return the messages that show the model what could not be read in its answer."""
     if not calls.message.tool_calls:
         return [HumanMessage(f"<reminder>\n{faults[:1].upper()}{faults[1:]}.\n</reminder>")]
     ids = call_ids([calls.message])

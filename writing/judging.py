@@ -127,7 +127,7 @@ def _statement(unit: Unit) -> str:
 async def judge(
     units: Sequence[Unit], evidence: Evidence, filler: Filler, calls: int
 ) -> tuple[dict[Key, Judgement], int]:
-    """Return the judgements on units and how many calls they took, at most so many; units without a call have none."""
+    """Return the judgements on units and the number of calls made, at most `calls`; other units have none."""
     batches = _batches(units)[:calls]
     first = await asyncio.gather(*(_judge(batch, evidence, filler, SHOWN) for batch in batches))
     found = {key: judgement for part in first for key, judgement in part.items()}
@@ -162,7 +162,7 @@ async def _judge(units: Sequence[Unit], evidence: Evidence, filler: Filler, most
 def _prepare(
     units: Sequence[Unit], evidence: Evidence, most: int
 ) -> tuple[list[tuple[Unit, list[str]]], list[dict[str, Any]], list[dict[str, Any]]]:
-    """The units with the keys of the sources that they are compared with; these and the units as they are shown."""
+    """Return the units with the keys of the sources that they are compared with, and both as models are shown them."""
     against = [(unit, evidence.keys_for(unit, is_second_look=most > SHOWN)) for unit in units]
     shown = [_shown(number, unit, evidence, keys) for number, (unit, keys) in enumerate(against, 1)]
     return against, evidence.shown(against, most), shown
@@ -176,7 +176,7 @@ def _shown(number: int, unit: Unit, evidence: Evidence, keys: Sequence[str]) -> 
 
 
 def _read(unit: Unit, judged: JudgedUnit, evidence: Evidence, keys: Sequence[str]) -> Judgement:
-    """The judgement, without words that no source holds; a citation of nothing is wrong, whatever sources say."""
+    """Return the judgement without words that no source holds; a citation of no source is wrong in any case."""
     is_of_nothing = unit.is_cited and not unit.sources and judged.verdict == "supported"
     words = judged.words if evidence.contains(judged.words, keys) else ""
     return Judgement("wrong_source" if is_of_nothing else judged.verdict, words, judged.right)

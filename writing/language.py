@@ -98,7 +98,7 @@ def _english() -> dict[str, str]:
 
 @cache
 def _names() -> dict[str, str]:
-    """Codes by the names that languages have in any language; of two with one name, that which says it itself."""
+    """Return codes by the names that languages have in any language; of two with one name, its speakers' own wins."""
     names, own = dict[str, str](), dict[str, str]()
     for code in (known for known in localedata.locale_identifiers() if len(known) == 2):
         languages = Locale(code).languages
@@ -151,11 +151,11 @@ _FIGURE = re.compile(r"(?<![^\W\d])\d+(?:[.,'’\u00a0\u202f]\d+)*(?!\w)")
 
 
 async def rewrite_section(section: str, run: Run, context: Context, events: CallEvents) -> str | None:
-    """The section in the run's language; none if that cannot be had, so that the draft stays.
+    """Return the section in the run's language; none if that cannot be had, so that the draft stays.
 
-    It is asked for once, and nothing is shown while it is written; the events bears the costs. What comes is taken only
-    if it is in the language, and has the same citations and all figures of the draft. A model that only quotes is not
-    asked.
+    It is asked for once, and nothing is shown while it is written; its costs go on the bill of `events`. The result is
+    taken only if it is in the language and has the citations and all figures of the draft. A model that only quotes is
+    not asked.
     """
     if is_extractive("writer", context):
         return None
@@ -186,7 +186,7 @@ def _citations(text: str) -> set[int]:
 
 
 def _figures(text: str) -> set[str]:
-    """The numbers of a text in digits, without what parts thousands and decimals."""
+    """Return the numbers of a text as digits, without separators of thousands and decimals."""
     words = "".join(part for part in scan(text) if isinstance(part, str))
     return {"".join(filter(str.isdigit, figure)) for figure in _FIGURE.findall(words)}
 

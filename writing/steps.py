@@ -37,25 +37,25 @@ from .forms import Judged, LearnedFact, RecordRound
 
 
 def own_learnings(state: ResearchState) -> list[Learning]:
-    """What was learned for the present question, in order."""
+    """Return what was learned for the present question, in order."""
     assert state.run is not None
     return [learning for learning in state.learnings.values() if learning.question_id == state.run.id]
 
 
 def own_observations(state: ResearchState) -> list[Observation]:
-    """What was noticed for the present question."""
+    """Return what was noticed for the present question."""
     assert state.run is not None
     return [observation for observation in state.memory.values() if observation.question_id == state.run.id]
 
 
 def sources_of(state: ResearchState, learnings: Iterable[Learning]) -> list[dict[str, Any]]:
-    """The sources of learnings as a model reads them, with the numbers of the thread."""
+    """Return the sources of learnings as a model reads them, with the numbers of the thread."""
     keys = dict.fromkeys(one.source for one in learnings if one.source)
     return as_sources((state.sources[key] for key in keys), _numbers(state))
 
 
 def with_numbers(state: ResearchState, learnings: Iterable[Learning]) -> list[dict[str, Any]]:
-    """What was learned as a model reads it, each thing once, with the numbers of the thread."""
+    """Return learnings as a model reads them, each fact once, with the numbers of the thread."""
     return as_learned(facts_of(learnings), _numbers(state))
 
 
@@ -64,12 +64,12 @@ def _numbers(state: ResearchState) -> dict[str, int]:
 
 
 def gaps_of(state: StepState) -> list[Observation]:
-    """What the step does not know: what it was told so and what it noticed, less what it has answered."""
+    """Return the open questions of the step: those it was given and noticed, less those it has answered."""
     return open_gaps([*state.task.gaps, *state.memory.values()])
 
 
 def given_to(task: StepTask) -> str:
-    """What a step was given when it was sent out, as a model reads it; empty if that is nothing."""
+    """Return what a step was given when it was sent out, as a model reads it; empty if that is nothing."""
     keys = dict.fromkeys(one.source for one in task.known if one.source)
     numbers = {key: number for number, key in enumerate(keys, 1)}
     learned, elements = as_learned(facts_of(task.known), numbers), as_elements(task.elements)
@@ -77,7 +77,7 @@ def given_to(task: StepTask) -> str:
 
 
 def knowledge_of(state: StepState, limits: Limits) -> str:
-    """All that a step knows by now, as a model reads it."""
+    """Return all that a step knows by now, as a model reads it."""
     step = state.task.step
     learnings = fitting_learnings([list(state.learnings.values()), state.task.known], step.task, limits.memory_tokens)
     return fenced_knowledge(
@@ -91,7 +91,7 @@ def knowledge_of(state: StepState, limits: Limits) -> str:
 
 
 class StepCall:
-    """Makes them, at the place that the step has come to."""
+    """The model calls of a step in one of its nodes, with their place, their time and their costs."""
 
     def __init__(self, state: StepState, context: Context, runtime: Runtime[Context]) -> None:
         task = state.task
@@ -108,11 +108,11 @@ class StepCall:
 
     @property
     def costs(self) -> dict[str, Spent]:
-        """What they have cost."""
+        """Return what the calls have cost."""
         return self._events.bill.costs
 
     async def attempt(self, work: Coroutine[Any, Any, Value]) -> Value | Failed:
-        """What the work brings in the time that is left to the step; raises what stops the whole run."""
+        """Return what the work brings in the time that is left to the step; raises what stops the whole run."""
         task = self._task
         booking = recorded(self.pages, task.question_id, self._events.bill, researcher=task.id)
         brought = await attempt(work, task.seconds - self.seconds, booking)
@@ -136,9 +136,9 @@ class Learned(NamedTuple):
 
 
 async def ask_round(state: StepState, context: Context, pages: Pages, filler: Filler) -> RecordRound | None:
-    """Have the form of a round filled in, in the one conversation of the step; none if that fails.
+    """Have the form of a round filled in, in the one conversation of the step; return none if that fails.
 
-    As long as nothing was searched, it says only what is searched for first.
+    Until something was searched, the form says only what to search for first.
     """
     limits, task = context.limits, state.task
     notes = await pages.fill_in(state.notes)
@@ -162,13 +162,13 @@ async def ask_round(state: StepState, context: Context, pages: Pages, filler: Fi
 
 
 def asked(form: RecordRound, call_id: str) -> AIMessage:
-    """The form as the model's message: what is found next becomes its result."""
+    """Return the form as the model's message; the next results become its result."""
     said = form.model_dump(exclude_defaults=True)
     return AIMessage("", tool_calls=[tool_call(name=tool_names.RECORD_ROUND, args=said, id=call_id)])
 
 
 def new_queries(queries: Sequence[str], state: StepState, most: int) -> tuple[str, ...]:
-    """The queries that were not asked before."""
+    """Return the queries that were not asked before."""
     before = {query.casefold() for iteration in state.iterations for query in iteration.queries}
     before |= {query.casefold() for query in state.queries}
     lines: list[str] = as_lines(list(queries))
@@ -176,7 +176,7 @@ def new_queries(queries: Sequence[str], state: StepState, most: int) -> tuple[st
 
 
 def learned_in(form: RecordRound, state: StepState, shown: Iterable[int]) -> Learned:
-    """What is new, and the gaps that are answered by now; facts of documents that were not `shown` are left out."""
+    """Return what is new, and the gaps answered by now; facts of documents that were not `shown` are left out."""
     task, open_now, numbers = state.task, gaps_of(state), set(shown)
     noted = [*task.gaps, *state.memory.values()]
     # What an earlier question has learned is learned for this one, too, where its sources say it again.
@@ -205,7 +205,7 @@ def learned_in(form: RecordRound, state: StepState, shown: Iterable[int]) -> Lea
 
 
 def observed(form: Judged, state: StepState, rests_on: Iterable[str], confidence: float) -> dict[str, Observation]:
-    """The gaps that the form declares, and its insights where what they rest on (ids of learnings) is sure enough."""
+    """Return the form's gaps, and its insights if what they rest on (ids of learnings) is sure enough."""
     found: list[Observation] = []
     learnings = tuple(sorted(rests_on))
     for insight in form.insights if learnings and is_confident(confidence) else ():
@@ -218,7 +218,7 @@ def observed(form: Judged, state: StepState, rests_on: Iterable[str], confidence
 
 
 def judged_by(form: Judged) -> Judgement:
-    """What the form says of the step."""
+    """Return the form's judgement of the step."""
     suggestions = tuple(
         Suggestion(title=one.title.strip(), task=one.rationale.strip(), requires_search=one.requires_search)
         for one in form.next_steps
@@ -227,7 +227,7 @@ def judged_by(form: Judged) -> Judgement:
 
 
 def _learned(fact: LearnedFact, state: StepState, shown: Collection[int] = ()) -> list[Learning]:
-    """The fact as its source has it, and as the others do that were `shown`."""
+    """Return the fact as a learning of its source, and of the others that say so and were `shown`."""
     task, text = state.task, without_markers(fact.text)
     documents = dict.fromkeys([fact.document, *(one for one in fact.also if one in shown)])
     keys = [state.keys[number - 1] for number in documents]
@@ -242,7 +242,7 @@ NOTHING = "Nothing that bears on this was found."
 
 
 def finding_of(state: StepState, failures: Sequence[str], seconds: float) -> Finding:
-    """The learnings as a finding, one a line; `failures` are all that went wrong, `seconds` what it took."""
+    """Return the learnings as a finding, one a line; `failures` are all that went wrong, `seconds` the time taken."""
     lines = [
         learning.text + (f" [{state.numbers[learning.source]}]" if learning.source else "")
         for learning in state.learnings.values()
@@ -263,15 +263,15 @@ def finding_of(state: StepState, failures: Sequence[str], seconds: float) -> Fin
 
 
 def outcome_of(state: StepState) -> StepOutcome:
-    """What the step did."""
+    """Return the iterations of the step, for its plan."""
     return StepOutcome(step=state.task.step.id, iterations=tuple(state.iterations))
 
 
 def not_found(state: StepState, finding: Finding) -> dict[str, Observation]:
-    """The gap that a step leaves which is not complete, unless it has failed, or its model has declared what is open.
+    """Return the gap left by an incomplete step, unless it failed, or its model has declared what is open.
 
-    Who found nothing new may have found what was known. That others have learned what it was to find is for the final
-    check to say.
+    A step that found nothing new may have found what was known. Whether other steps have learned what it was to find is
+    for the final check to say.
     """
     verdict = last_verdict(state.iterations)
     is_complete = bool(state.learnings) if verdict is None else verdict.is_complete
@@ -284,11 +284,11 @@ def not_found(state: StepState, finding: Finding) -> dict[str, Observation]:
 
 
 def ended_step(step: PlanStep, finding: Finding) -> PlanStep:
-    """The step with its final status."""
+    """Return the step with its final status."""
     status = "failed" if finding.ended == "failed" else "completed"
     return step.model_copy(update={"status": status, "reason": finding.reason})
 
 
 def emit_end(emitter: Emitter, finding: Finding, task: StepTask) -> None:
-    """Say that the step is over."""
+    """Emit that the step is over."""
     emitter.emit(step_done(ended_step(task.step, finding), task.place), SectionEnd(placement=task.place))

@@ -67,9 +67,9 @@ class PlannedSection(NamedTuple):
 
 
 def read_outline(text: str, known: Collection[int], most: int) -> list[PlannedSection]:
-    """The sections of an outline in their order, each once, at most so many; `known` are the numbers of sources.
+    """Return the sections of an outline in their order, each once, at most `most`; `known` are the numbers of sources.
 
-    Where some lines are entries of a list, or headings, the others are words around it.
+    If some lines are list entries or headings, the others count as words around it.
     """
     lines = [line for line in text.split("\n") if line.strip()]
     entries = [line for line in lines if _ITEM.match(line)] or lines
@@ -101,7 +101,7 @@ class Asked(NamedTuple):
 def report_request(
     state: ResearchState, context: Context, asked: Asked, draft: str, refused: Collection[str]
 ) -> Request:
-    """The call that writes this part behind the `draft`; `refused` are findings that the model was not let read."""
+    """Return the call that writes this part after the `draft`; findings that were `refused` (ids) are withheld."""
     run, limits = state.run, context.limits
     assert run is not None
     findings = {**state.findings, **mark_withheld(state.findings, refused)}
@@ -154,7 +154,7 @@ def _reminder(state: ResearchState, context: Context, asked: Asked, draft: str, 
 
 
 def _describe_sources(state: ResearchState) -> str:
-    """What a reader should know of each source that findings cite: its title, its date, and what it is worth."""
+    """Return what a reader should know of each source that findings cite: its title, its date, and what it is worth."""
     text = "\n".join(finding.numbered or "" for finding in state.findings.values())
     learned = {one.source for one in state.learnings.values()}
     numbered = by_number(state.sources.values())
@@ -204,7 +204,7 @@ class TextWriter:
         """How many findings did not fit its window whole."""
 
     async def write(self) -> str:
-        """Write it; returns what cut it off, empty if nothing did. Raises what fails before an answer has come."""
+        """Write it; return what cut it off, empty if nothing did. Raises what fails before an answer has come."""
         try:
             return await self._write()
         except DeepResearchError as error:
@@ -226,7 +226,7 @@ class TextWriter:
         return await self._write_by_section(capacity)
 
     async def _write_by_section(self, tokens: int) -> str:
-        """Write what is missing part by part; `tokens` are those that all calls for one part can bring."""
+        """Write what is missing part by part; `tokens` is what all calls for one part can bring."""
         outline, is_whole = await self._outline()
         share = self._context.limits.report_tokens / (1 + len(outline))
         words = max(LEAST_WORDS, int(min(tokens, share) * WORDS_PER_TOKEN))
@@ -236,7 +236,7 @@ class TextWriter:
         return CUT_OFF if any(cut) or not is_whole else ""
 
     async def _outline(self) -> tuple[list[PlannedSection], bool]:
-        """The sections that are missing, and whether these are surely all; those of the plan if it is not written."""
+        """Return the missing sections, and whether these are all of them; those of the plan if there is no outline."""
         request = await self._request(Asked("outline"))
         known = by_number(self._state.sources.values())
         text, was_cut = await write_silently(request, self._context, self._events)
@@ -253,7 +253,7 @@ class TextWriter:
         return was_cut
 
     async def _passage(self, asked: Asked) -> bool:
-        """Have a part written; returns whether it is cut off, continued though it was as often as it may be.
+        """Have a part written; return whether it is still cut off after all continuations.
 
         An empty answer is asked for once more, and one whose stream breaks is continued once in the whole report.
         """
@@ -273,7 +273,7 @@ class TextWriter:
                 asked = asked._replace(part="continuation", is_again=False)
 
     async def _ask(self, asked: Asked) -> AIMessage:
-        """One call; returns its answer, which may be broken off the first time."""
+        """Make one call; return its answer, which may be broken off the first time."""
         request = (await self._request(asked))._replace(keeps_broken=not self._has_broken)
         try:
             reply = await ask_model(request, self._context, self._events)
@@ -291,7 +291,7 @@ class TextWriter:
         return bool(self._events.draft.strip())
 
     async def _request(self, asked: Asked) -> Request:
-        """The call for a part; reading all findings for their citations takes a while."""
+        """Return the call for a part; reading all findings for their citations takes a while."""
         return await asyncio.to_thread(
             report_request, self._state, self._context, asked, self._events.draft, frozenset(self.refused)
         )
@@ -310,9 +310,9 @@ class Written(NamedTuple):
 
 
 async def write_silently(request: Request, context: Context, events: CallEvents) -> Written:
-    """What the model writes, continued where it is cut off.
+    """Return what the model writes, continued where it is cut off, without emitting it.
 
-    What it costs is put on the events's bill. Raises what a failed call raises.
+    Its costs go on the bill of `events`. Raises what a failed call raises.
     """
     quiet, text, was_cut = SilentEvents(events.emitter, events.placement), "", True
     quiet.bill = events.bill
@@ -327,11 +327,11 @@ async def write_silently(request: Request, context: Context, events: CallEvents)
 
 
 def last_words(text: str) -> str:
-    """The end of a text that a model is to continue, from a whole word on."""
+    """Return the end of a text that a model is to continue, from a whole word on."""
     end = text[-LAST_CHARACTERS:]
     return end if len(text) <= LAST_CHARACTERS else end.partition(" ")[2] or end
 
 
 def go_on(text: str) -> list[AnyMessage]:
-    """The messages that have a model continue its text."""
+    """Return the messages that have a model continue its text."""
     return [AIMessage(text), HumanMessage(render("_continue", "reminder", last_words=last_words(text)))]

@@ -23,17 +23,17 @@ _DIGITS = 8
 
 
 def bibtex(sources: Iterable[Source]) -> str:
-    """An entry a source (BibTeX `@misc`, with the fields of biblatex for dates), in UTF-8."""
+    """Return an entry for each source (BibTeX `@misc`, with the date fields of biblatex), in UTF-8."""
     return "\n\n".join(map(_entry, sources))
 
 
 def csl_json(sources: Iterable[Source]) -> str:
-    """A list of items, one a source (CSL-JSON 1.0.2)."""
+    """Return a list with an item for each source (CSL-JSON 1.0.2)."""
     return json.dumps([_item(source) for source in sources], ensure_ascii=False, indent=2)
 
 
 def reference_id(source: Source) -> str:
-    """A name for a source that is the same in every export: where it is from, then a part of the hash of its key."""
+    """Return a name for a source that is the same in every export: its origin, then part of the hash of its key."""
     place = _path(source).rpartition("/")[2].rpartition(".")[0] if source.kind == "document" else source_place(source)
     words = re.sub(r"[^a-z0-9]+", "-", place.lower()).strip("-")[:40].rstrip("-") or "source"
     return f"{words}-{short_hash(source.key)[:_DIGITS]}"
@@ -76,7 +76,7 @@ def _link(source: Source) -> str:
 
 
 def _path(source: Source) -> str:
-    """The path of a document; empty for a page of the web."""
+    """Return the path of a document; empty for a web page."""
     return unquote(source.location.partition(":")[2].removeprefix("//")) if source.kind == "document" else ""
 
 

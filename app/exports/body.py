@@ -62,7 +62,7 @@ def mark_report(report: Report) -> Marked:
 
 
 def _pieces(text: str, bounds: Sequence[int]) -> Iterator[tuple[str | Marker, int]]:
-    """The parts of a text with their places, cut where a sentence begins or ends."""
+    """Yield the parts of a text with their places, cut where a sentence begins or ends."""
     place = 0
     for part in scan(text):
         length = len(part.raw if isinstance(part, Marker) else part)
@@ -76,7 +76,7 @@ def _pieces(text: str, bounds: Sequence[int]) -> Iterator[tuple[str | Marker, in
 
 
 def _bounds(claims: Sequence[ClaimCheck], text: str) -> list[tuple[int, str]]:
-    """Where the sentences begin and end, in order, each with its mark; what Markdown reads as layout stays outside."""
+    """Return where sentences begin and end, in order, each with its mark, without what Markdown reads as layout."""
     found: list[tuple[int, int, str]] = []
     for number, claim in enumerate(claims):
         begin = _BLOCK.match(text, claim.start, claim.end)
@@ -137,11 +137,11 @@ class _MarkRenderer:
         self._claim: ClaimCheck | None = None
 
     def begin_line(self) -> None:
-        """No sentence goes beyond its line, also where the mark of its end is gone with the words of a link."""
+        """End an open sentence: none goes beyond its line, even if the mark of its end went with a link."""
         self._claim = None
 
     def pieces(self, text: str) -> list[Piece]:
-        """The text with elements for its marks."""
+        """Return the text with elements for its marks."""
         words, *rest = MARK.split(text)
         pieces = self._words(words)
         for kind, number, words in zip(*(iter(rest),) * 3, strict=True):
@@ -178,7 +178,7 @@ class _MarkRenderer:
         return shown
 
     def _flag(self, claim: ClaimCheck) -> list[Piece]:
-        """The mark behind a sentence that is not verified, where the text has none."""
+        """Return the mark behind a sentence that is not verified, if the text has none."""
         words = self._labels.not_verified
         if not claim.is_marked or f"({words})" in self._text[claim.start : claim.end + _NEAR]:
             return []

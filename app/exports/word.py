@@ -145,7 +145,7 @@ class WordParts:
             self.tree(rest, None, depth)
 
     def _numbering(self, style: str, start: int) -> int:
-        """A numbering of its own for a list, since Word goes on counting from the last list of the style."""
+        """Return a numbering of its own for a list, since Word goes on counting from the last list of the style."""
         numbering = self._document.part.numbering_part.element
         base = self._document.styles[style].element.pPr.numPr.numId.val
         number = numbering.add_num(numbering.num_having_numId(base).abstractNumId.val)
@@ -176,7 +176,7 @@ class WordParts:
         self.link(paragraph, f"[{words}]" if anchor.get("class") else words, anchor.get("href"))
 
     def _run(self, paragraph: Any, words: str | None, following: Sequence[Any], formats: Mapping[str, Any]) -> None:
-        """Words with their format; a line break in them is a space, but for one before a block or at the end."""
+        """Add words with their format; a line break becomes a space, except before a block or at the end."""
         is_followed = any(one.tag not in _BLOCKS for one in following)
         line = " ".join((words or "").split("\n"))
         line = line if is_followed else line.rstrip(" ")

@@ -137,14 +137,14 @@ def _best_of(size: int, matches: Matches, shares: dict[int, float]) -> Window:
 
 
 def best_alignment(matches: Matches, evidence: Evidence, windows: Sequence[Window]) -> Alignment:
-    """Align the claim with the passage that covers most of it in few sentences, or with one that it nearly quotes."""
+    """Return the claim's alignment with the passage that covers most of it in few sentences, or nearly quotes it."""
     nearest = align(matches, evidence, windows[0])
     widest = max(windows, key=lambda window: window.share - WIDER * (window.last - window.first))
     return nearest if nearest.share >= QUOTED or widest == windows[0] else align(matches, evidence, widest)
 
 
 def align(matches: Matches, evidence: Evidence, window: Window) -> Alignment:
-    """Align a claim with a passage."""
+    """Return the alignment of a claim with a passage."""
     passages = evidence.passages[window.first : window.last + 1]
     terms = tuple(
         term._replace(key=matches.keys.get(term.key, term.key)) for passage in passages for term in passage.terms

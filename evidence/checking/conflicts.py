@@ -118,7 +118,7 @@ class Conflict(NamedTuple):
 
 
 def conflicts_of(matches: Matches, alignment: Alignment) -> list[Conflict]:
-    """What a passage says differently from a claim, the closest first, each once."""
+    """Return what a passage says differently from a claim, the closest first, each once."""
     found = list[Conflict]()
     for difference in alignment.differences:
         for term in difference.claim:
@@ -163,7 +163,7 @@ def _name(term: Term, difference: Difference, matches: Matches, alignment: Align
 
 
 def _loosely(alignment: Alignment) -> float:
-    """How much of a claim a passage says, where the order does not show that both speak of the same."""
+    """Return the share of a claim that a passage says, where word order does not show that both mean the same."""
     return min(LOOSE, max(alignment.window.share, 0.1))
 
 
@@ -184,7 +184,7 @@ def _are_level(difference: Difference) -> bool:
 
 
 def _in_place(term: Term, amount: Amount, difference: Difference, alignment: Alignment) -> Term | None:
-    """Another amount of the passage in the place of the claim's."""
+    """Return another amount of the passage that stands where the claim has its own."""
     if not difference.is_between or alignment.share < NEAR:
         return None
     if term.key in alignment.keys and not (difference.rest >= NEARER and _are_level(difference)):

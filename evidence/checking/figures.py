@@ -27,7 +27,7 @@ NEAREST = 2
 FACTORS = (1e3, 1e6, 1e9, 100.0, 60.0, 24.0, 12.0, 7.0)
 """By which units of one quantity differ: thousands and millions, hundredths, minutes, hours, months, days of a week."""
 SUMMED = (3, 4)
-"""So many figures may be summed up, besides two."""
+"""The most figures that are added up, besides two."""
 MOST = 16
 """Figures near by of which these may be."""
 _WORDS = word_tables(__package__)
@@ -143,7 +143,7 @@ class Figures:
 
 
 def _figures(text: str) -> Iterator[tuple[str, Amount]]:
-    """The numbers and dates of a text that have a meaning, each as it is written and as it is read."""
+    """Return the numbers and dates of a text that have a meaning, each as written and as read."""
     pieces = pieces_of(text)
     for amount in amounts_of(pieces):
         if amount.values or amount.times:
@@ -151,21 +151,21 @@ def _figures(text: str) -> Iterator[tuple[str, Amount]]:
 
 
 def _before(amount: Amount, pieces: Sequence[Piece]) -> str:
-    """The word before a number and the sign of its currency."""
+    """Return the word before a number, and the sign of its currency."""
     place = amount.first - 1
     place -= place > 0 and pieces[place].raw in UNIT_SIGNS
     return pieces[place].word if place >= 0 else ""
 
 
 def _near(claim: str, source: Evidence) -> Iterator[str]:
-    """The places of a source that share most with a statement."""
+    """Return the places of a source that share most words with a statement."""
     for number in source.windows.best(claim, NEAREST):
         window = source.windows.windows[number]
         yield source.text[window.start : window.end]
 
 
 def _value(amount: Amount) -> float:
-    """What a number is; of two readings the one with groups of digits."""
+    """Return the value of a number; of two readings, the one that takes the separators for groups of digits."""
     return amount.values[-1]
 
 
@@ -174,7 +174,7 @@ def _differ(amounts: Sequence[Amount], other: Amount) -> bool:
 
 
 def _converted(amounts: Iterable[Amount], unit: str) -> Iterator[tuple[float, str]]:
-    """Figures in other units; where a unit is given, those of which the own one is known and is another."""
+    """Return the figures in other units; where a unit is given, those whose unit is known and differs from it."""
     for one in amounts:
         if one.values and (not unit or one.unit not in ("", "percent", unit)):
             for factor in FACTORS:
@@ -208,7 +208,7 @@ def _is(amount: Amount, value: float) -> bool:
 
 
 def _rates(text: str) -> Iterator[tuple[Amount, tuple[str, ...], str]]:
-    """The numbers of a text, with the words for what each is paid or counted (none if that is not said), as written."""
+    """Return the numbers of a text as written, with the words for what each is paid or counted per, if it says so."""
     pieces = [*pieces_of(text), *[NOTHING] * 4]
     for amount in amounts_of(pieces):
         if amount.values and not amount.times:
@@ -217,7 +217,7 @@ def _rates(text: str) -> Iterator[tuple[Amount, tuple[str, ...], str]]:
 
 
 def _bases(behind: Sequence[Piece]) -> tuple[str, ...]:
-    """The word behind "per", and the next one: per active user."""
+    """Return the word behind "per", and the next one, as in "per active user"."""
     by, *bases = behind[1:] if unit_of(behind[0], behind[1]) else behind[:3]
     is_base = by.word in _BY and bases[0].kind == "word" and bases[0].word not in STOP_WORDS
     return tuple(MEASURES.get(one.word) or key_of(one.word) for one in bases[:2]) if is_base else ()

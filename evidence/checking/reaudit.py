@@ -76,7 +76,7 @@ def _checks_of(report: Report) -> list[tuple[str, ClaimCheck]]:
 
 
 def _with_first(report: Report, checks: Iterable[tuple[str, ClaimCheck]]) -> Iterator[Rechecked]:
-    """Pair new checks with those of the report; units in the same words are paired in their order."""
+    """Pair new checks with those of the report; units with the same words are paired in their order."""
     before = defaultdict[str, list[ClaimCheck]](list)
     for words, one in _checks_of(report):
         before[words].append(one)

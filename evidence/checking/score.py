@@ -166,7 +166,7 @@ def stands_in(claim: str, evidence: Evidence) -> bool:
 
 
 def _verbatim(claim: str, evidence: Evidence) -> tuple[int, int] | None:
-    """Where a claim stands word by word as a whole sentence; its white space may be another."""
+    """Return where a claim stands word for word as a whole sentence, whatever the white space."""
     words = claim[:LONGEST].split()
     if not _HAS_WORD.search(claim) or len(claim) > LONGEST:
         return None

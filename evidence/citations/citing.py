@@ -99,7 +99,7 @@ def cited_numbers(text: str, known: Iterable[int]) -> tuple[int, ...]:
 
 
 UNKNOWN = 0
-"""Stands in a draft for what names no source; no source has this number."""
+"""The number in a draft of a citation that names no source; no source has it."""
 
 
 class Edit(NamedTuple):
@@ -111,19 +111,19 @@ class Edit(NamedTuple):
 
 
 def with_edits(text: str, edits: Iterable[Edit]) -> str:
-    """The text with all of them; they do not overlap."""
+    """Return the text with all edits made; they must not overlap."""
     for edit in sorted(edits, reverse=True):
         text = text[: edit.start] + edit.words + text[edit.end :]
     return text
 
 
 def end_of_words(raw: str) -> int:
-    """Where words can be added to a sentence: at its end, but inside the last cell of a table's row."""
+    """Return where words can be added to a sentence: at its end, or in a table's row at the end of the last cell."""
     return len(raw[:-1].rstrip()) if raw.endswith("|") else len(raw)
 
 
 def without_unknown(text: str) -> str:
-    """The text without what names no source."""
+    """Return the text without citations that name no source."""
     numbers = {number for part in scan(text) if isinstance(part, Marker) for number in part.numbers} - {UNKNOWN}
     markers = KnownMarkers(numbers)
     parts = [*markers.feed(text), *markers.finish()]
@@ -135,10 +135,10 @@ def _written(marker: Marker) -> str:
 
 
 def numbered_draft(text: str, sources: Mapping[int, str]) -> tuple[str, tuple[str, ...]]:
-    """A text with its numbers in order of first use, and the keys of the sources that it cites.
+    """Return a text numbered in order of first use, and the keys of the sources that it cites.
 
-    `sources` are the keys by the numbers in the text. Other numbers are taken off, but `[0]`, which names no source,
-    stays.
+    `sources` are the keys by the numbers in the text. Numbers that are not among them are removed, but `[0]`, which
+    stands for no source, stays.
     """
     stream, order = CitationStream({**sources, UNKNOWN: ""}), dict[str, int]()
     words = list[str]()

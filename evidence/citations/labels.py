@@ -147,18 +147,18 @@ class Labels(NamedTuple):
 
 
 def labels(language_code: str) -> Labels:
-    """The labels in a language by its ISO 639-1 code, of which a region is ignored; English where there are none."""
+    """Return the labels of a language by its ISO 639-1 code, ignoring a region; English if there are none."""
     known = all_labels()
     return known.get(_base(language_code), known["en"])
 
 
 def labels_of_named(language: str) -> Labels:
-    """The labels in a language by its English name, such as "German" or "Brazilian Portuguese"; else English."""
+    """Return the labels of a language by its English name, such as "German" or "Brazilian Portuguese"; else English."""
     return labels(next((code for name, code in _read()[1].items() if name in language), ""))
 
 
 def all_labels() -> Mapping[str, Labels]:
-    """The labels of all languages by ISO 639-1 code."""
+    """Return the labels of all languages by ISO 639-1 code."""
     return _read()[0]
 
 
@@ -169,7 +169,7 @@ def is_right_to_left(language_code: str) -> bool:
 
 @cache
 def _read() -> tuple[Mapping[str, Labels], Mapping[str, str]]:
-    """The labels by code, and the codes by the languages' English names."""
+    """Return the labels by code, and the codes by the languages' English names."""
     tables = tomllib.loads(resources.files(__package__).joinpath("labels.toml").read_text("utf-8"))
     codes = {table.pop("name"): code for code, table in tables.items()}
     return MappingProxyType({code: Labels(**table) for code, table in tables.items()}), MappingProxyType(codes)

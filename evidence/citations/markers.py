@@ -105,7 +105,7 @@ def fence_after(fence: str, line: str) -> str:
 
 
 def code_lines(lines: Iterable[str]) -> list[bool]:
-    """For each line whether it belongs to a code fence, the marks of the fence included."""
+    """Return for each line whether it belongs to a code fence, the lines of the fence included."""
     fence, inside = "", list[bool]()
     for line in lines:
         after = fence_after(fence, line)
@@ -115,7 +115,7 @@ def code_lines(lines: Iterable[str]) -> list[bool]:
 
 
 def unwrapped(text: str) -> str:
-    """The text without a code fence that holds all of it: some models take their whole answer for a quotation."""
+    """Return the text without a code fence around all of it: some models wrap their whole answer in one."""
     lines = text.split("\n")
     fence = fence_after("", lines[0])
     if not fence or len(lines) < 3 or lines[0].strip(" `~").lower() not in ("", "markdown", "md"):

@@ -95,7 +95,7 @@ class NumberedFinding(NamedTuple):
 
 
 def by_number(sources: Iterable[Source]) -> dict[int, Source]:
-    """The sources that have a number in the thread, by it and in its order."""
+    """Return the sources that have a number in the thread, by number and in its order."""
     return {source.number: source for source in sorted(sources, key=lambda one: one.number) if source.number}
 
 
@@ -127,9 +127,9 @@ def number_finding(text: str, local: Mapping[int, str], numbers: Mapping[str, in
 def number_findings(
     findings: Iterable[Finding], sources: Mapping[str, Source]
 ) -> tuple[dict[str, Finding], dict[str, Source]]:
-    """The findings that have no numbers of the thread yet, with them; and the sources that got a number by that.
+    """Return the findings that lack the numbers of the thread with these numbers, and the sources that got one.
 
-    They are numbered one after the other in the order of their tasks, whatever the order in which they came.
+    They are numbered in the order of their tasks, whatever the order in which they came.
     """
     new = [finding for finding in findings if finding.numbered is None]
     numbers = {source.key: source.number for source in sources.values() if source.number}

@@ -30,11 +30,11 @@ _UNSPACED = re.compile(f"[{UNSPACED}]")
 
 
 def link_to(source: Source, quote: str = "", page: int = 0) -> str:
-    """Where a reader opens a source, if that can be told in the address at the quote; empty if it cannot be opened.
+    """Return the address at which a reader opens a source at the quote; empty if it cannot be opened.
 
-    A document with pages opens at the `page` (from 1; 0: not known), by the parameter of RFC 8118 for PDF files.
-    The quote goes into the address of a web page as a text fragment (WICG draft, "Scroll to Text Fragment"); a browser
-    that does not know it, or a page that has changed, shows the page from its beginning.
+    A document with pages opens at the `page` (from 1; 0: not known), by the parameter of RFC 8118 for PDF files. The
+    quote goes into the address of a web page as a text fragment (WICG draft, "Scroll to Text Fragment"); a browser that
+    does not support it, or a page that has changed, shows the page from its beginning.
     """
     link = safe_link(source.location)
     is_file = link.lower().startswith("file:")
@@ -165,7 +165,7 @@ def _line(number: int, source: Source, labels: Labels) -> str:
 
 
 def shown_title(source: Source) -> str:
-    """The title of a source as one line for a reader, not escaped; a title that reads like an address is replaced."""
+    """Return the title of a source as one line, not escaped; a title that reads like an address is replaced."""
     title = _visible(source.title)
     if not title or _ADDRESS.fullmatch(title):
         # A title that reads like an address could name another place than the one that is linked.
@@ -197,11 +197,11 @@ def with_marks(
     labels: Labels,
     sources: Mapping[str, Source] = MappingProxyType({}),
 ) -> tuple[str, tuple[ClaimCheck, ...]]:
-    """The text with its marks behind claims, and the claims with their places in it.
+    """Return the text with marks behind claims, and the claims with their places in it.
 
-    Marked are those that are not supported, and those that nothing cited says but drafts and what is to come. The
-    claims are in the order of the text, `sources` by key. Citations that name no source (`[0]`) are taken off, and what
-    by that becomes active is made inert.
+    Claims that are not supported are marked, and those that only drafts or texts not yet in force say. The claims are
+    in the order of the text, `sources` by key. Citations that name no source (`[0]`) are removed, and whatever that
+    would make active is made inert.
     """
     pieces, done, length, moved = list[str](), 0, 0, list[ClaimCheck]()
     for claim in claims:
@@ -236,7 +236,7 @@ def _standing(claim: ClaimCheck, sources: Mapping[str, Source], labels: Labels) 
 
 
 def _mark_place(text: str, claim: ClaimCheck) -> int:
-    """Where the mark stands: at the end, but inside the last cell of a table's row."""
+    """Return the place for the mark: the end of the sentence, or in a table's row the end of the last cell."""
     return claim.start + end_of_words(text[claim.start : claim.end])
 
 
@@ -245,9 +245,10 @@ _CITATION = re.compile(r",? ?\[(\d+)\]")
 
 
 def read_body(document: str, numbers: Sequence[int]) -> str:
-    """The words of a document made by `write_document`, with their marks: no list of sources, no notes.
+    """Return the body of a document made by `write_document`, with its marks but without list of sources and notes.
 
-    Citations have the `numbers` that its sources, in their order, have elsewhere; those of other sources are left out.
+    Its citations are changed to the `numbers` that its sources, in their order, have elsewhere; those of other sources
+    are removed.
     """
     headings = list(_SECTION.finditer(document))
     while headings and headings[-1].group() in _endings():
@@ -263,18 +264,18 @@ def read_body(document: str, numbers: Sequence[int]) -> str:
 
 
 def without_marks(text: str) -> str:
-    """The text without the marks behind its sentences."""
+    """Return the text without the marks behind its sentences."""
     return _marks().sub("", text)
 
 
 def write_document(
     report: Report, cited: Sequence[Source], notes: Sequence[str], labels: Labels, was_researched: bool, table: str = ""
 ) -> str:
-    """The report in Markdown.
+    """Return the report in Markdown.
 
     `cited` are its sources in the order of their numbers, `notes` what a reader should know about the run, `table` one
-    of claims that contradict each other, which stands right behind the answer if related passages follow it.
-    `was_researched` tells whether any source was found at all; see `said_above`.
+    of claims that contradict each other, which follows the answer if related passages come after it. `was_researched`
+    says whether any source was found at all; see `said_above`.
     """
     answer, heading, rest = report.text.partition(f"## {labels.related}\n")
     texts = [answer.strip(), table, f"{heading}{rest}"]
@@ -289,9 +290,10 @@ def write_document(
 
 
 def said_above(report: Report, labels: Labels, *, was_researched: bool) -> str:
-    """What stands above a report without citations: whether any source was found at all; empty if that says nothing.
+    """Return the line above a report without citations; empty if it adds nothing.
 
-    A report that only says that the documents do not answer has nothing to cite.
+    It says whether any source was found at all. A report that only says that the documents do not answer has nothing to
+    cite.
     """
     if report.sources or (was_researched and is_refusal(report.text)):
         return ""
@@ -300,21 +302,21 @@ def said_above(report: Report, labels: Labels, *, was_researched: bool) -> str:
 
 @cache
 def _endings() -> frozenset[str]:
-    """The headings behind the body, in any language."""
+    """Return the headings below the body, in any language."""
     own = ((labels.contradictions, labels.sources, labels.notes) for labels in all_labels().values())
     return frozenset(f"## {words}" for three in own for words in three)
 
 
 @cache
 def _comparisons() -> re.Pattern[str]:
-    """Tables of contradictions behind the answer, in any language."""
+    """Return the pattern of tables of contradictions below the answer, in any language."""
     headings = "|".join(sorted(re.escape(labels.contradictions) for labels in all_labels().values()))
     return re.compile(rf"^## (?:{headings})\n\n(?:\|.*(?:\n|$))+\n?", re.MULTILINE)
 
 
 @cache
 def _marks() -> re.Pattern[str]:
-    """The marks behind sentences, in any language."""
+    """Return the pattern of the marks behind sentences, in any language."""
     every = ((own.not_verified, own.outdated, own.draft, own.to_come) for own in all_labels().values())
     marks = {words for own in every for words in own}
     return re.compile(rf" \*\((?:{'|'.join(map(re.escape, sorted(marks)))})\)\*")
@@ -329,12 +331,12 @@ class Refusals(NamedTuple):
     spans: tuple[tuple[int, int], ...]
 
     def hold(self, sentence: Sentence) -> bool:
-        """Whether the sentence is a part of one: what was sought in vain is told there, and nothing is claimed."""
+        """Return whether the sentence is part of a refusal, which says what was sought in vain and claims nothing."""
         return any(start <= sentence.start and sentence.end <= end for start, end in self.spans)
 
 
 def refusals_in(text: str) -> Refusals:
-    """The refusals of a text, in whatever language."""
+    """Return the refusals in a text, whatever its language."""
     return Refusals(tuple(match.span() for match in _refusal().finditer(text)))
 
 

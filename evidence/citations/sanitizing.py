@@ -58,7 +58,7 @@ def sanitized(markdown: str, links: Mapping[str, str] = _NO_LINKS) -> str:
 
 
 def sanitized_at(markdown: str, places: Sequence[int], links: Mapping[str, str] = _NO_LINKS) -> Sanitized:
-    """As `sanitized`, and tell where places of the text have moved."""
+    """Do as `sanitized`, and return also where places of the text have moved to."""
     result = _changed(markdown, places, [Edit(*found.span(), "") for found in _CONTROL.finditer(markdown)])
     if not _SUSPECT.search(result.text):
         return result
@@ -103,7 +103,7 @@ def _parsers() -> tuple[MarkdownIt, ...]:
 
 
 def _with_span(rule: _Rule) -> _Rule:
-    """The rule, with tokens that know where they begin and end, and where the words of a link end."""
+    """Return the rule with tokens that know where they begin and end, and where the words of a link end."""
 
     def with_span(state: StateInline, silent: bool) -> bool:
         start, count = state.pos, len(state.tokens)
@@ -126,7 +126,7 @@ def _changed(text: str, places: Sequence[int], edits: Sequence[Edit]) -> Sanitiz
 
 
 def _edits(text: str, parser: MarkdownIt, links: Mapping[str, str]) -> list[Edit]:
-    """What makes text of all that a parser finds active, as far as nothing hides it."""
+    """Return the edits that turn all that a parser finds active into plain text, unless something hides it."""
     lines = text.split("\n")
     starts = [0, *accumulate(len(line) + 1 for line in lines)]
     cursors, edits, before = dict[int, int](), list[Edit](), ""
@@ -156,7 +156,7 @@ def _escape(place: int) -> Edit:
 
 
 def _inline_edits(block: Token, links: Mapping[str, str]) -> Iterator[Edit]:
-    """The same of the text of one block, without the markup of the block."""
+    """Return the same edits for the text of one block, without the markup of the block."""
     left = block.content
     for token in block.children or ():
         if "span" not in token.meta:
@@ -184,7 +184,7 @@ def _is_citation(text: str, token: Token, links: Mapping[str, str]) -> bool:
 def _places(
     content: str, lines: Sequence[str], first: int, starts: Sequence[int], cursors: dict[int, int]
 ) -> list[int]:
-    """Where each character of a block's text stands; `cursors` tells up to where each line has been read."""
+    """Return where each character of a block's text stands; `cursors` hold how far each line has been read."""
     places = list[int]()
     for number, words in enumerate(content.split("\n"), first):
         line, bare = lines[number], words.strip()

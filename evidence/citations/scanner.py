@@ -43,7 +43,7 @@ class Undecided:
         return self._openings[-1] if self._openings else None
 
     def add(self, part: Part) -> None:
-        """Append a part; text flows unless a marker before it is held."""
+        """Append a part; text is passed on unless a marker before it is held back."""
         held = self._held if self._held or isinstance(part, Marker) else self._decided
         held.append(part)
 
@@ -68,7 +68,7 @@ class Undecided:
         self.drop()
 
     def close_code(self, size: int) -> bool:
-        """Protect what stands between backticks if as many of them are open, and say whether they were."""
+        """Protect what stands between backticks if as many of them are open; return whether they were."""
         if size not in self._code_sizes:
             return False
         while self._openings[-1].size != size:

@@ -63,10 +63,10 @@ def merged_by_source(learnings: Iterable[Learning]) -> list[tuple[str, list[Fact
 
 
 def fitting_learnings(groups: Sequence[Sequence[Learning]], about: str, tokens: int) -> list[Learning]:
-    """Return the learnings that fit into so many tokens, group by group, each in its order.
+    """Return the learnings that fit into a number of tokens, group by group, each in its order.
 
-    Of a group that does not fit, each step in turn adds its learning that is most relevant to `about`. The same words
-    of the same source are returned once.
+    Of a group that does not fit whole, each step in turn adds its learning that is most relevant to `about`. The same
+    words of the same source are returned once.
     """
     kept: dict[tuple[str, str], Learning] = {}
     for group in groups:

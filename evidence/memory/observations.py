@@ -89,10 +89,10 @@ def relevance(text: str, task: str) -> float:
 def elements_for(
     task: str, observations: Iterable[Observation], reasonings: Iterable[tuple[str, str]], most: int
 ) -> list[Element]:
-    """Return at most so many insights, contradictions and thoughts for a task, each once.
+    """Return insights, contradictions and thoughts for a task, at most a given number, each once.
 
-    `reasonings` are thoughts, each with the id of its step. Insights of at least `PRIORITY` confidence come
-    first; within both groups, the more relevant to the task.
+    `reasonings` are thoughts, each with the id of its step. Insights of at least `PRIORITY` confidence come first;
+    within both groups, those more relevant to the task.
     """
     noticed = list(observations)
     first = [_element(task, found, found.text) for found in insights(noticed) if found.score >= PRIORITY]

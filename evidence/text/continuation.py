@@ -121,7 +121,7 @@ class Continuation:
         return "" if any(self._repeats(_opening(tokens))) or not tokens else self._settle(tokens)
 
     def finish(self) -> str:
-        """No more words come; returns the rest of what is new, once."""
+        """End the continuation; return the rest of what is new, once."""
         if self._is_settled:
             return ""
         tokens = list(_tokens(self._held))

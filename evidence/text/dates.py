@@ -107,7 +107,7 @@ def _one_of(names: Iterable[str]) -> str:
 
 @cache
 def _forms() -> tuple[re.Pattern[str], ...]:
-    """The longest first, so that no date is taken for a part of itself."""
+    """Return the forms of dates, the longest first, so that no date is taken for a part of itself."""
     name, sure_name = _one_of(all_month_names()), _one_of(sure_month_names())
     day, month = r"(?P<day>\d{1,2})", r"(?P<month>\d{1,2})"
     end = r"(?![.,]?\d)"

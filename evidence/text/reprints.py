@@ -106,7 +106,7 @@ class RepetitionFilter:
         return "".join(self._kept(line, "\n") for line in lines)
 
     def finish(self, *, was_cut: bool) -> str:
-        """No more words come; returns the rest, without its last sentence where that `was_cut` off."""
+        """End the text; return the rest, without its last sentence if that `was_cut` off."""
         line = self._line
         last = sentences_of(line)[-1:] if was_cut and not self._fence else []
         if last and not _COMPLETE.search(last[0].text):

@@ -31,7 +31,7 @@ def interleave(lists: Iterable[Iterable[Value]]) -> list[Value]:
 
 
 def spread(values: Iterable[Value], key: Callable[[Value], Hashable], most: int) -> list[Value]:
-    """Return at most so many values of each key in their order, and then the others."""
+    """Return at most a given number of values of each key in their order, then the others."""
     counts = Counter[Hashable]()
     first, behind = list[Value](), list[Value]()
     for value in values:

@@ -60,7 +60,7 @@ def _empty(schema: Mapping[str, Any]) -> Arguments:
 
 
 def make_plan(facts: Facts) -> Arguments:
-    """A step for each part of the request."""
+    """Return a plan with a step for each part of the request."""
     parts, steps = parts_of(facts), steps_of(facts)
     tasks = [task_for(part, place, len(parts)) for place, part in enumerate(parts, 1)]
     # Where several parts make one step, it is taken apart again when it is carried out.
@@ -75,12 +75,12 @@ def make_plan(facts: Facts) -> Arguments:
 
 
 def record_summary(facts: Facts) -> Arguments:
-    """The user's own words."""
+    """Return the user's own words as the summary."""
     return {"summary": " ".join(facts.request.split())}
 
 
 def record_round(facts: Facts) -> Arguments:
-    """What the task asks for, as the first query; then what the results quote for it.
+    """Return what the task asks for as the first query; then what the results quote for it.
 
     It is complete as soon as something was learned: a second search would show the same, as the search of documents
     follows names by itself. What no document says is open.
@@ -118,7 +118,7 @@ FORMS: dict[str, Callable[[Facts], Arguments]] = {
 
 
 def _in_full(one: Sentence) -> str:
-    """The unit in one line, behind the sentence that says what its pronoun means."""
+    """Return the unit in one line, with the sentence that says what its pronoun means before it."""
     return f"{one.unit.before} {one.text}" if one.unit.before and points_back(one.text) else one.text
 
 
@@ -173,7 +173,7 @@ class ExtractiveChatModel(BaseChatModel):
         tool_choice: str | None = None,
         **kwargs: Any,
     ) -> Runnable[LanguageModelInput, AIMessage]:
-        """The same model with tools; see `BaseChatModel.bind_tools`."""
+        """Return the same model with tools; see `BaseChatModel.bind_tools`."""
         functions = [convert_to_openai_tool(tool)["function"] for tool in tools]
         return self.bind(tools=functions, tool_choice=tool_choice, **kwargs)
 
@@ -230,7 +230,7 @@ class ExtractiveChatModel(BaseChatModel):
 
 
 def _digest(messages: Sequence[BaseMessage]) -> str:
-    """A short name of this turn, so that ids do not repeat within a conversation, nor in the next one of its thread."""
+    """Return a short name of this turn, so that ids do not repeat in a conversation or in the next of its thread."""
     seen = hashlib.sha256()
     for message in messages:
         seen.update(f"{message.type}\0{message.text}\0".encode())

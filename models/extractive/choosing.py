@@ -70,7 +70,7 @@ def missing_in(pool: Pool, chosen: Sequence[Sentence]) -> list[str]:
 
 
 def _names(pool: Pool, language: str) -> Iterator[str]:
-    """The names in a question; a single word that begins it is none, nor is one where all nouns have capitals."""
+    """Return the names in a question, but no single word that begins it, nor any where all nouns have capitals."""
     begins = re.sub(r"^\W+", "", pool.asked)
     for name in pool.names:
         is_plain = " " not in name and name.replace("-", "").isalpha()
@@ -79,7 +79,7 @@ def _names(pool: Pool, language: str) -> Iterator[str]:
 
 
 def _places(pool: Pool, name: str) -> list[int]:
-    """The places of its words that tell it from others: those with capitals or figures."""
+    """Return the places of the words that set it apart from others: those with capitals or figures."""
     telling = {word for part in name.split() if not part.islower() for word in tokens(part)}
     return [place for place, word in enumerate(pool.words) if not telling.isdisjoint(tokens(word))]
 
@@ -180,7 +180,7 @@ class Chooser:
         self._ranks = {number: RANK * max(0.0, 1 - place / RANKS) for place, number in enumerate(pool.documents)}
 
     def answer(self, budget: int, near: int = 6) -> list[Sentence]:
-        """Return the units that answer a question, in at most so many words: a chain, and others that say as much."""
+        """Return the units that answer a question, in at most `budget` words: a chain, and others that say as much."""
         worth = self._worths
         if not worth:
             return []
@@ -223,7 +223,7 @@ class Chooser:
         return [*best[1]]
 
     def topic(self, budget: int, *, is_alone: bool) -> list[Sentence]:
-        """Return the units that tell most of a topic, each for what it adds, in at most so many words; by documents.
+        """Return the units that say most about a topic, each for what it adds, in at most `budget` words; by documents.
 
         If it `is_alone`, nothing else is asked for, so that it may ask for a document by its title.
         """
@@ -254,7 +254,7 @@ class Chooser:
 
     @cached_property
     def _worths(self) -> dict[Sentence, float]:
-        """What the units are worth by themselves that hold a word of the request, or are in the chain."""
+        """Return the worth of each unit by itself that holds a word of the request, or is in the chain."""
         return {one: self._worth(one) for one in self.pool.sentences if one.held or one in self.chain}
 
     @cached_property
@@ -264,12 +264,12 @@ class Chooser:
         return [one for one in self.chain if self._worths[one] >= least or self._is_linked(one, self.chain)]
 
     def _newest(self, units: Sequence[Sentence]) -> Sentence:
-        """The first unit, or the one of the newest document, unless a time is asked for or a document has no date."""
+        """Return the first unit; if no time is asked for and every document has a date, the newest document's."""
         dates = [self.pool.documents[one.number].date for one in units]
         return units[0] if self._times or "" in dates else units[dates.index(max(dates))]
 
     def _section_of(self, first: Sentence) -> list[Sentence]:
-        """What stands with a unit below the heading that is asked for."""
+        """Return what stands with a unit below the heading that is asked for."""
         if not self.pool.is_headed(first):
             return []
         own = (one for one in self.pool.sentences if one.number == first.number and not one.unit.cells)
@@ -292,7 +292,7 @@ class Chooser:
                     self._shifts[number] += RECENT * dates.index(one.date) / len(dates)
 
     def _continuations(self, chain: Sequence[Sentence]) -> Iterator[tuple[Sentence, float]]:
-        """The units that may go on a chain, with what each adds to its worth."""
+        """Yield the units that may go on a chain, with what each adds to its worth."""
         known = frozenset[int]().union(*(one.held for one in chain))
         numbers = {one.number for one in chain}
         for one in self.pool.sentences:
@@ -316,7 +316,7 @@ class Chooser:
         return self._shifts[one.number] + self._ranks[one.number] + HEADED * self.pool.is_headed(one)
 
     def _worth(self, one: Sentence) -> float:
-        """What a unit is worth by itself."""
+        """Return what a unit is worth by itself."""
         worth = self._fit(one, frozenset()) + self._standing(one) + RIGHT * one.is_right / 2
         return worth + TITLED * self.pool.subjects[one.number]
 
@@ -336,7 +336,7 @@ class Chooser:
         return self._relation(one, [other for other in chain if other.number != one.number]) > 0
 
     def _tells(self, name: str) -> float:
-        """How much a name tells, from 0 if all documents hold it to 1."""
+        """Return how distinctive a name is, from 0 if all documents hold it to 1."""
         size = len(self.pool.documents)
         return min(1.0, math.log(size / self.pool.name_counts[name]) / math.log(max(2, size / 2)))
 
@@ -354,7 +354,7 @@ class Chooser:
         return [best[1]] if best[1] and best[0] > LEAST_FURTHER else []
 
     def _other_editions(self, one: Sentence, chosen: Sequence[Sentence]) -> list[Sentence]:
-        """What other editions of its document say in its place, the newest first."""
+        """Return what other editions of its document say in its place, the newest first."""
         taken = {one.number, *(other.number for other in chosen)}
         numbers = [n for n, series in self._series.items() if series == self._series[one.number] and n not in taken]
         found = []
@@ -366,7 +366,7 @@ class Chooser:
         return found[:MOST_EDITIONS]
 
     def _speaking(self, *, is_alone: bool) -> list[Sentence]:
-        """The units of the documents that tell of the topic."""
+        """Return the units of the documents that are about the topic."""
         pool = self.pool
         numbers = set(pool.documents)
         titled = {n: one for n, one in pool.subjects.items() if pool.weight(pool.titled(n)) >= ENTITLED}
@@ -390,7 +390,7 @@ class Chooser:
         return one.around - self.pool.titled(one.number)
 
     def _named(self, number: int) -> float:
-        """How far the title and the path of a document hold a topic, and what it is about."""
+        """Return how far the title and the path of a document hold a topic, and what it is about."""
         titled, count, weights = self.pool.titled(number), self.pool.own_count, self.pool.weights
         own, context = sum(weights[:count]) or 1.0, sum(weights[count:]) or 1.0
         found = OF_NAME * sum(weights[place] for place in titled if place < count) / own
@@ -410,7 +410,7 @@ class _Kept:
         return self._words > 0.9 * self._budget
 
     def limit(self, budget: int) -> None:
-        """Allow no more than so many words from here on."""
+        """Allow at most `budget` words from here on."""
         self._budget = budget
 
     def add(self, units: Iterable[Sentence]) -> bool:
@@ -425,7 +425,7 @@ class _Kept:
 
 
 def _ended(chain: tuple[float, tuple[Sentence, ...]]) -> float:
-    """What a chain is worth if nothing follows."""
+    """Return what a chain is worth if nothing follows."""
     return chain[0] + RIGHT * chain[1][-1].is_right
 
 
@@ -444,7 +444,7 @@ def _says_the_same(one: str, other: str) -> bool:
 
 
 def _telling(text: str) -> float:
-    """How much a unit tells, from 0 to 1: figures, and names that do not only begin it."""
+    """Return how informative a unit is, from 0 to 1: by figures, and by names other than at its beginning."""
     has_name = any(" " in name or not text.startswith(name) for name in names(text))
     return OF_FIGURE * bool(_figures(text)) + (1 - OF_FIGURE) * has_name
 

@@ -313,7 +313,7 @@ def content_words(text: str) -> list[str]:
 
 
 def _words(asked: str, context: str) -> tuple[list[str], int]:
-    """The words that are asked for, and how many of them there are; behind them those of the context."""
+    """Return the words that are asked for and how many there are, then those of the context."""
     own = content_words(asked)
     known = {stem(bare(word)) for word in own}
     further = [word for word in content_words(context) if stem(bare(word)) not in known]
@@ -336,7 +336,7 @@ def _language(document: Document) -> str:
 
 @lru_cache(maxsize=100_000)
 def _keys(word: str, language: str) -> frozenset[str]:
-    """What a word counts as: its stem by the rules of English, and by those of the language of its text."""
+    """Return what a word counts as: its stem by the rules of English, and by those of the language of its text."""
     return frozenset((*(stem(one) for one in tokens(word)), index_term(word, ""), index_term(word, language)))
 
 

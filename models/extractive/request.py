@@ -92,13 +92,13 @@ def _part(text: str, context: str = "") -> Part:
 
 
 def _about(parts: Sequence[Part], others: Sequence[str]) -> list[Part]:
-    """The parts, with the names of what stands around them."""
+    """Return the parts, with the names that stand around them."""
     subject = " ".join(name for one in others for name in _inner_names(one))
     return [part._replace(context=f"{part.context} {subject}".strip()) for part in parts]
 
 
 def _inner_names(sentence: str) -> Iterator[str]:
-    """Names that are no words which only begin the sentence."""
+    """Return names, without words that are capitalized only because they begin the sentence."""
     return (name for name in names(sentence) if " " in name or not sentence.lstrip("\"'“„(¿¡").startswith(name))
 
 
@@ -141,7 +141,7 @@ def _marked(request: str, marks: Sequence[re.Match[str]]) -> list[Part]:
 
 
 def _listed(sentence: str, look: Look | None) -> list[Part]:
-    """What stands behind a colon."""
+    """Return what stands behind a colon."""
     head, _, tail = sentence.partition(":")
     items = _items(tail) if tail.strip() else []
     if len(items) < 2 or max(len(item.split()) for item in items) > LONGEST_ITEM or (asks(tail) and len(items) < 3):
@@ -152,7 +152,7 @@ def _listed(sentence: str, look: Look | None) -> list[Part]:
 
 
 def _enumerated(sentence: str, look: Look | None) -> list[Part]:
-    """What stands in a row without a colon, if different documents speak of it."""
+    """Return what stands in a row without a colon, if different documents speak of it."""
     items = _items(sentence.strip(_ENDS))
     if (
         look is None
@@ -170,7 +170,7 @@ def _enumerated(sentence: str, look: Look | None) -> list[Part]:
 
 
 def _items(text: str) -> list[str]:
-    """The items of a list: between semicolons, or between commas outside brackets."""
+    """Return the items of a list: between semicolons, or between commas outside brackets."""
     for mark in (";；", ",，、"):
         items = _split(text, mark)
         if len(items) > 1:
@@ -193,7 +193,7 @@ def _split(text: str, marks: str) -> list[str]:
 
 
 def _most_telling(sentences: Sequence[str], look: Look | None) -> str:
-    """The sentence of which the documents hold most words; without documents the first."""
+    """Return the sentence of which the documents hold most words; without documents the first."""
     if look is None or len(sentences) < 2:
         return sentences[0]
     return max(sentences, key=lambda one: (_held(one, look), -sentences.index(one)))

@@ -272,7 +272,7 @@ def _pool(documents: Sequence[Document], task: Task) -> Pool:
 
 
 def _cut_off(facts: Facts, task: Task) -> list[str]:
-    """The pages that say most, as far as only a part of them was shown."""
+    """Return the pages that say most, if only part of them was shown."""
     opened = {address for name, addresses in facts.used if name == tool_names.OPEN_URL for address in addresses}
     cut = [one for one in facts.documents if not one.is_whole and "://" in one.address and one.address not in opened]
     cut = [one for one in cut if all(_CUT.search(text) for text in one.texts)]

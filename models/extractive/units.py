@@ -27,7 +27,7 @@ def points_back(sentence: str) -> bool:
 
 
 def has_pronoun(text: str) -> bool:
-    """Whether somebody or something in a text is told by a pronoun."""
+    """Return whether a text refers to somebody or something by a pronoun."""
     return not THIRD_PERSONS.isdisjoint(tokens(text)) or _ANYWHERE.search(text) is not None
 
 
@@ -84,7 +84,7 @@ class Unit(NamedTuple):
 
     @property
     def key(self) -> str:
-        """What a row or a record tells something of: its first cell, or what stands before its colon."""
+        """Return what a row or record is about: its first cell, or what stands before its colon."""
         if self.cells:
             return self.cells[0]
         return self.text.partition(":")[0] if self.kind == "record" else ""
@@ -180,7 +180,7 @@ class _Reader:
         self._headings.append(plain(heading))
 
     def _header_for(self, cells: tuple[str, ...]) -> tuple[str, ...]:
-        """The header of the table that this row begins; if it is a row of figures, that of the table before."""
+        """Return the header of the table that this row begins; if it is a row of figures, that of the table before."""
         figures = sum(_FIGURE.match(cell) is not None for cell in cells)
         if figures < max(1, len(cells) / 2 - 1):
             self._last_header = cells
@@ -214,7 +214,7 @@ class _Reader:
 
 
 def _cells(line: str) -> tuple[str, ...]:
-    """The cells of a line of a table; none if it is no such line."""
+    """Return the cells of a line of a table; none if the line is not one."""
     inner = line.strip().removeprefix("|").removesuffix("|")
     cells = tuple(map(plain, _BAR.split(inner)))
     return cells if len(cells) > 1 or line.strip().startswith("|") else ()
@@ -244,7 +244,7 @@ def _is_title(line: str) -> bool:
 
 
 def _sentences(line: str, like: Unit) -> Iterator[Unit]:
-    """The sentences of a block; a question, and a first sentence of few words, only lead in the others."""
+    """Yield the sentences of a block; a question, and a first sentence of few words, only lead in the others."""
     before = ""
     found = split_sentences(line)
     for place, sentence in enumerate(found):

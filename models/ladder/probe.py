@@ -269,7 +269,7 @@ async def _check_window(trials: Trials, window: int | None) -> Check:
 
 
 def _long_prompt(tokens: int) -> str:
-    """A prompt that leaves room for the answer, with a word at its beginning that is asked for at its end."""
+    """Return a prompt that leaves room for the answer, with a word at its beginning that is asked for at its end."""
     characters = max(tokens - ANSWER_TOKENS, ANSWER_TOKENS) * CHARACTERS_PER_TOKEN
     lines = "".join(_LINE.format(day) for day in range(1, characters // len(_LINE) + 1))
     return f"The word of this log is {NEEDLE}.\n\n{lines}\nWhat is the word of this log? Answer with the word alone."

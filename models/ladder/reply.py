@@ -27,7 +27,7 @@ CUT = "cut off at the output limit"
 
 
 def read_reply(message: AIMessage, tools: Sequence[dict[str, Any]]) -> AIMessage:
-    """The message with its calls as calls and its other words as content, without thoughts.
+    """Return the message with its calls as calls and its other words as content, without thoughts.
 
     `tools` are the schemas that were offered. Calls are looked for in the text where the message has none of its own.
     What cannot be read, and what was cut off at the output limit, becomes an invalid call; it is never completed.
@@ -100,7 +100,7 @@ def _invalid(name: str, raw: str, number: int, fault: str) -> InvalidToolCall:
 
 
 def _words(text: str, stretches: list[Stretch]) -> str:
-    """What the text says beside its calls; nothing if only their wrapping is left."""
+    """Return what the text says beside its calls; nothing if only their wrapping is left."""
     answer = answer_in(text)
     if answer is not None:
         return answer.strip()

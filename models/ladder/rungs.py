@@ -117,12 +117,15 @@ _KEPT = ("type", "description", "enum", "items")
 
 
 def described(tools: Iterable[Tool]) -> str:
-    """The tools, one a line, with their arguments below."""
+    """Return the tools, one a line, with their arguments below."""
     return "\n".join(["Tools:", *map(_line, tools)])
 
 
 def instructions(write: Writer, tools: Iterable[Tool], *, is_forced: bool, has_answer: bool) -> str:
-    """How to write a call; `is_forced`: each message has to be one; `has_answer`: words go into the JSON as well."""
+    """Return how to write a call.
+
+    `is_forced`: each message has to be a call; `has_answer`: words go into the JSON as well.
+    """
     example = write([_example(tools)])
     if write is as_tags:
         form = f"A call is written like this, its arguments as one JSON object:\n{example}"
@@ -139,7 +142,7 @@ def instructions(write: Writer, tools: Iterable[Tool], *, is_forced: bool, has_a
 
 
 def response_format(tools: Iterable[Tool], *, is_forced: bool) -> dict[str, Any]:
-    """The setting that makes a server hold the model to calls of these tools; with words beside them if not forced."""
+    """Return the setting that makes a server hold the model to calls of these tools, or to words too if not forced."""
     calls = {"type": "array", "items": {"anyOf": [_call(tool) for tool in tools]}}
     if is_forced:
         schema = _object({"calls": {**calls, "minItems": 1}})
@@ -154,7 +157,7 @@ def _line(tool: Tool) -> str:
 
 
 def _field_lines(schemas: dict[str, Any], required: Collection[str], indent: str) -> Iterator[str]:
-    """The arguments, or the fields of an object, one a line, each with the fields of the objects in it below."""
+    """Yield the arguments, or the fields of an object, one a line, each with the fields of the objects in it below."""
     for name, schema in schemas.items():
         kind = _type(schema) + ("" if name in required else ", optional")
         yield f"{indent}{name} ({kind}): {schema.get('description', '')}".rstrip(": ")
@@ -173,7 +176,7 @@ def _type(schema: dict[str, Any]) -> str:
 
 
 def _example(tools: Iterable[Tool]) -> WrittenCall:
-    """A call of the first tool that takes arguments; weak models follow examples rather than words."""
+    """Return a call of the first tool that takes arguments; weak models follow examples rather than words."""
     offered = list(tools)
     tool = next((tool for tool in offered if tool.parameters), offered[0])
     return WrittenCall(
@@ -212,7 +215,7 @@ def _object(properties: dict[str, Any]) -> dict[str, Any]:
 
 
 def _strict_fields(schemas: dict[str, Any], required: Collection[str]) -> dict[str, Any]:
-    """All have to be there; what is optional may be null."""
+    """Return an object's fields as strict servers take them: all required, optional ones nullable."""
     return {
         name: _strict(schema) if name in required else {"anyOf": [_strict(schema), {"type": "null"}]}
         for name, schema in schemas.items()
@@ -220,7 +223,7 @@ def _strict_fields(schemas: dict[str, Any], required: Collection[str]) -> dict[s
 
 
 def _strict(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema in the form that strict servers take."""
+    """Return the schema in the form that strict servers take."""
     kept = {key: schema[key] for key in _KEPT if key in schema}
     if "items" in kept:
         kept["items"] = _strict(kept["items"])
@@ -240,26 +243,26 @@ Writer = Callable[[Iterable[WrittenCall]], str]
 
 
 def as_json(calls: Iterable[WrittenCall]) -> str:
-    """`{"calls": [{"name": …, "arguments": {…}}]}`."""
+    """Return `{"calls": [{"name": …, "arguments": {…}}]}`."""
     return json.dumps({"calls": [call._asdict() for call in calls]}, ensure_ascii=False)
 
 
 def as_tags(calls: Iterable[WrittenCall]) -> str:
-    """`<tool name="…">{…}</tool>`, one a line."""
+    """Return `<tool name="…">{…}</tool>`, one a line."""
     return "\n".join(
         f'<tool name="{call.name}">{json.dumps(call.arguments, ensure_ascii=False)}</tool>' for call in calls
     )
 
 
 def flattened(messages: Sequence[AnyMessage], write: Writer) -> list[AnyMessage]:
-    """The same conversation without tool calls and tool results, user and assistant in turn."""
+    """Return the same conversation without tool calls and tool results, user and assistant in turn."""
     labels = _labels(messages)
     plain = [_plain(message, labels, write) for message in messages]
     return [_merged(list(group)) for _, group in groupby(plain, key=lambda message: message.type)]
 
 
 def _labels(messages: Sequence[AnyMessage]) -> dict[str, str]:
-    """How a result says which call it answers, by the call's id."""
+    """Return how a result says which call it answers, by the call's id."""
     labels = {}
     for message in messages:
         calls = message.tool_calls if isinstance(message, AIMessage) else []
@@ -313,7 +316,7 @@ LADDER: tuple[RungName, ...] = get_args(RungName)
 def prepare(
     rung: RungName, messages: Sequence[AnyMessage], tools: Sequence[dict[str, Any]], tool_choice: str
 ) -> Prepared:
-    """The request in the form of this rung; `tool_choice` is that of a `Request`.
+    """Return the request in the form of this rung; `tool_choice` is that of a `Request`.
 
     Below `native` the tools are described at the end of the system prompt, which depends on nothing else, and earlier
     calls and results are shown as text; tools that may not be called are not described.

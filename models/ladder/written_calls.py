@@ -90,7 +90,7 @@ def find_calls(text: str, offer: Offer) -> list[Stretch]:
 
 
 def _name_alone(text: str, offer: Offer) -> list[Stretch]:
-    """A text that is nothing but the name of a tool that needs no arguments."""
+    """Return a text that is nothing but the name of a tool that needs no arguments."""
     tool = offer.find(_unfenced(text).strip("`"))
     return [Stretch(0, len(text), [_written(tool, tool.name, {})])] if tool and not tool.required else []
 
@@ -116,7 +116,7 @@ class _Reader:
         return self._named(place, is_marked=is_marked, is_tag=bool(start["tag"]))
 
     def _values(self, place: int, *, is_marked: bool) -> tuple[list[Written], int]:
-        """The calls in the JSON values that follow one another."""
+        """Return the calls in the JSON values that follow one another."""
         calls: list[Written] = []
         end = 0
         start = place
@@ -140,7 +140,7 @@ class _Reader:
         return calls, end
 
     def _named(self, place: int, *, is_marked: bool, is_tag: bool) -> tuple[list[Written], int]:
-        """The call by a name, and an object, parameters or nothing behind it."""
+        """Return the call by a name, and an object, parameters or nothing behind it."""
         name = _NAME.match(self._text, place)
         tool = self._offer.find(name[1]) if name else None
         if not name or (tool is None and not is_marked):
@@ -162,7 +162,7 @@ class _Reader:
         return ([Written(name[1], None, self._text[end:closed])] if is_tag else []), closed if is_tag else 0
 
     def _parameters(self, tool: Tool | None, name: str, place: int) -> tuple[list[Written], int]:
-        """`<parameter=queries>…</parameter>` or `<arg_key>queries</arg_key><arg_value>…</arg_value>`."""
+        """Return the arguments written as `<parameter=name>…` or `<arg_key>name</arg_key><arg_value>…`."""
         arguments: dict[str, Any] = {}
         while found := _PARAMETER.match(self._text, place):
             key, value = (found["name"], found["value"]) if found["name"] else (found["key"].strip(), found["given"])
@@ -171,7 +171,7 @@ class _Reader:
         return [_written(tool, name, arguments)], place
 
     def _in_python(self, place: int, *, must_fill_line: bool) -> tuple[list[Written], int]:
-        """The call, or list of calls, that an expression of Python is; within a sentence one is only mentioned."""
+        """Return the call or calls that a Python expression is; one within a sentence is only mentioned."""
         opening = self._expression.match(self._text, place)
         if not opening:
             return [], 0
@@ -193,7 +193,7 @@ class _Reader:
         return None if tool is None or arguments is None else _written(tool, tool.name, arguments)
 
     def _calls_of(self, value: Any, *, is_marked: bool, is_all: bool) -> list[Written]:
-        """The calls that a JSON value asks for.
+        """Return the calls that a JSON value asks for.
 
         A tool that was not offered counts only where the value `is_marked` as a call: elsewhere it is an example.
         """
@@ -219,7 +219,7 @@ class _Reader:
         return [_written(tool, entry[key], rest)] if fits else []
 
     def _without_name(self, entry: dict[str, Any], is_all: bool) -> list[Written]:
-        """`{"search": {"queries": […]}}`, or the bare arguments of the only tool that was offered."""
+        """Return the call in `{"search": {"queries": […]}}`, or in bare arguments of the only tool offered."""
         tools = [self._offer.find(name) for name in entry]
         if tools and all(tools) and all(isinstance(value, dict) for value in entry.values()):
             return [_written(tool, "", value) for tool, value in zip(tools, entry.values(), strict=True)]
@@ -239,7 +239,7 @@ def answer_in(text: str) -> str | None:
 
 
 def _written(tool: Tool | None, name: str, arguments: Any) -> Written:
-    """A call of a tool, or of a name that no tool has; `arguments` are an object, or a text that should hold one."""
+    """Return a call by any name; `arguments` are an object, or a text that should hold one."""
     if isinstance(arguments, str):
         read, raw = object_in(arguments) if arguments.strip() else {}, arguments
     else:
@@ -249,13 +249,13 @@ def _written(tool: Tool | None, name: str, arguments: Any) -> Written:
 
 
 def _unfenced(text: str) -> str:
-    """The text without the code fence that may be around all of it."""
+    """Return the text without the code fence that may be around all of it."""
     fenced = re.fullmatch(r"\s*```\w*\s(.*)```\s*", text, re.DOTALL)
     return (fenced[1] if fenced else text).strip()
 
 
 def _closed(text: str, start: int) -> int:
-    """Where what began at `start` ends at the latest: before the next tag."""
+    """Return where what began at `start` ends at the latest: before the next tag."""
     closing = re.compile(r"</\w|<[|｜]|\[/?TOOL_CALLS|\n\n").search(text, start)
     return closing.start() if closing else len(text)
 
@@ -278,7 +278,7 @@ def _parsed(expression: str) -> ast.expr | None:
 
 
 def _call_arguments(node: ast.Call, tool: Tool) -> dict[str, Any] | None:
-    """The arguments by name; None if they are no constants, or more than the tool takes."""
+    """Return the arguments by name; None if they are not constants, or more than the tool takes."""
     try:
         given = [_constant(value) for value in node.args]
         named = {keyword.arg: _constant(keyword.value) for keyword in node.keywords if keyword.arg}

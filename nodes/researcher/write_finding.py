@@ -60,11 +60,11 @@ class FindingEvents(ProseEvents):
             self.emit(FindingDelta(placement=self.place, content=new))
 
     def begin_rest(self, text: str) -> None:
-        """What comes next continues the text; what it repeats is not shown again."""
+        """Begin a continuation of the text; what it repeats is not shown again."""
         self._seam = Continuation(text)
 
     def end_rest(self) -> None:
-        """The continuation is over."""
+        """End the continuation."""
         seam, self._seam = self._seam, None
         if seam:
             self.pass_on(seam.finish())

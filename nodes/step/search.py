@@ -111,9 +111,9 @@ class Work:
         return [key for key in dict.fromkeys(found) if key not in self.state.keys]
 
     async def do(self) -> str:
-        """Search, read and store the results; returns the failure, empty if there was none.
+        """Search, read and store the results; return the failure, empty if there was none.
 
-        What was told until then is known all the same. Raises what stops the whole run.
+        What was found before a failure is kept. Raises what stops the whole run.
         """
         try:
             if self.task.scope.reads_all and self.state.iteration == 1:
@@ -257,7 +257,7 @@ def _merged_outcomes(outcomes: Sequence[Outcome], limits: Limits) -> Outcome:
 
 
 def _part(meter: Meter, calls: int) -> Meter:
-    """Return the allowance of one of so many parallel calls."""
+    """Return the allowance of one of several parallel calls."""
 
     def part(most: int | None) -> int | None:
         return None if most is None else most // calls

@@ -73,7 +73,7 @@ _ALL_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def decode(data: bytes, declared: str = "", most: int = TEXT_BYTES) -> str:
-    """The text of `data`: byte order mark first, then UTF-8, then the declared charset, then what fits best.
+    """Return the text of `data`: byte order mark first, then UTF-8, then the declared charset, then what fits best.
 
     At most `most` bytes are looked at.
     """
@@ -88,12 +88,12 @@ def decode(data: bytes, declared: str = "", most: int = TEXT_BYTES) -> str:
 
 
 def clean(text: str) -> str:
-    """The text in composed form, without control, invisible and broken characters, with plain line ends."""
+    """Return the text in composed form, without control, invisible and broken characters, with plain line ends."""
     return unicodedata.normalize("NFC", _UNWANTED.sub("", _LINE_ENDS.sub("\n", text)))
 
 
 def without_controls(text: str) -> str:
-    """The text with a space for each control character, line ends among them, and for each broken one."""
+    """Return the text with a space for each control character, line ends among them, and for each broken one."""
     return _ALL_CONTROLS.sub(" ", text)
 
 
@@ -118,7 +118,7 @@ def _without_mark(data: bytes, declared: str, is_whole: bool) -> str:
 
 
 def _with_slips(data: bytes) -> str:
-    """The text of UTF-8 into which a few bytes of something else were pasted; empty if it is none."""
+    """Return the text of UTF-8 into which a few bytes of something else were pasted; empty if it is none."""
     text = data.decode("utf-8", errors="replace")
     slips = text.count(REPLACEMENT)
     return text if slips * SLIPS < sum(1 for character in text if character > "\x7f") else ""

@@ -30,7 +30,7 @@ _PLAIN_PROLOG = re.compile(rb"(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)?(?>\s+|<\?.*?\?
 
 
 def open_archive(data: bytes) -> ZipFile:
-    """The archive, if nothing in it is locked and it is none of those that burst. Raises `Unreadable`."""
+    """Return the archive, if nothing in it is locked and it is none of those that burst. Raises `Unreadable`."""
     if data.startswith(_OFFICE_BEFORE_XML):
         raise _older_office(data)
     try:
@@ -42,7 +42,7 @@ def open_archive(data: bytes) -> ZipFile:
 
 
 def read_member(archive: ZipFile, name: str) -> bytes:
-    """A member as a whole. Raises `Unreadable`, and `KeyError` if there is none."""
+    """Return a member as a whole. Raises `Unreadable`, and `KeyError` if there is none."""
     size = archive.getinfo(name).file_size
     if size > UNPACKED_BYTES:
         raise Unreadable("too large", f"{name} in it is larger than {UNPACKED_BYTES} bytes")
@@ -50,7 +50,7 @@ def read_member(archive: ZipFile, name: str) -> bytes:
 
 
 def read_xml(archive: ZipFile, name: str) -> etree._Element:
-    """The root of an XML member, without anything that it may refer to. Raises `Unreadable` and `KeyError`."""
+    """Return the root of an XML member, without anything that it may refer to. Raises `Unreadable` and `KeyError`."""
     check_prolog(archive, name)
     parser = etree.XMLParser(resolve_entities=False, no_network=True, recover=True)
     root = etree.fromstring(read_member(archive, name), parser)
@@ -79,7 +79,7 @@ def put_in(file: BytesIO, parts: Mapping[str, bytes]) -> None:
 
 
 def local_name(element: etree._Element) -> str:
-    """The tag without its namespace; empty for comments and the like."""
+    """Return the tag without its namespace; empty for comments and the like."""
     return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
 
 
@@ -158,7 +158,7 @@ def _plain_types(archive: ZipFile) -> bytes:
 
 
 def _inner_relations(archive: ZipFile, name: str, names: set[str]) -> bytes:
-    """The relations that lead to a part of the same file which is there and is read."""
+    """Return the relations that lead to a part of the same file which is there and is read."""
     root = read_xml(archive, name)
     folder = dirname(dirname(name))
     for relation in list(root):

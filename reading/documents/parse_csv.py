@@ -20,7 +20,7 @@ Row = Sequence[str]
 
 
 def tables_of(rows: Iterable[Row]) -> Iterator[str]:
-    """The tables of a sheet, one after the other: they are parted by empty rows.
+    """Yield the tables of a sheet one after the other; empty rows separate them.
 
     A table that alone is more than is kept of a text ends there.
     """
@@ -40,7 +40,7 @@ def tables_of(rows: Iterable[Row]) -> Iterator[str]:
 
 
 def up_to_limit(blocks: Iterable[str]) -> Iterator[str]:
-    """The blocks of a text until there is more than is kept of one; no more of them are asked for."""
+    """Yield the blocks of a text until there is more than is kept of one; no more of them are asked for."""
     length = 0
     for block in blocks:
         yield block
@@ -50,12 +50,12 @@ def up_to_limit(blocks: Iterable[str]) -> Iterator[str]:
 
 
 def shown_number(number: float) -> str:
-    """A number without the last figures, which come from reckoning in binary."""
+    """Return a number without the last figures, which come from binary arithmetic."""
     return f"{number:.{DIGITS}g}"
 
 
 def table_of(rows: Sequence[Row]) -> Iterator[str]:
-    """One table with its first row as header; lines before it that fill one cell only stand above it as text."""
+    """Return one table with its first row as header; lines before it that fill one cell only stand above it as text."""
     filled = _without_empty_columns(rows)
     width = max(map(len, filled), default=0)
     while filled and (width == 1 or (filled[0][0] and not any(filled[0][1:]))):
@@ -92,7 +92,7 @@ _DECLARED = re.compile(r"sep=(.)\n", re.IGNORECASE)
 
 
 def parse_csv(text: str) -> Extract:
-    """The text of a table; it states neither title nor date."""
+    """Return the text of a table; it states neither title nor date."""
     text = text.lstrip("\n")
     declared = _DECLARED.match(text)
     text = text[declared.end() :] if declared else text
@@ -111,7 +111,7 @@ def _rows(text: str, delimiter: str, quoting: Literal[0, 3]) -> Iterator[list[st
 
 
 def _delimiter(text: str) -> str:
-    """The sign that leaves no quotation marks and cuts most first lines into equally many cells, at least two."""
+    """Return the sign that leaves no quotation marks and cuts most first lines into the same number of cells."""
     lines = text.split("\n", SAMPLED_LINES)[:SAMPLED_LINES]
     return max(DELIMITERS, key=lambda sign: _evenness(lines, sign))
 

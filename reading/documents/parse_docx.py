@@ -36,7 +36,7 @@ class Style(NamedTuple):
 
 
 def style_of(style: object) -> Style:
-    """What a style of python-docx makes of a paragraph, by itself or by the one that it is based on."""
+    """Return what a style of python-docx makes of a paragraph, by itself or by the one that it is based on."""
     name = str(getattr(style, "name", "")).lower()
     if name == "title":
         return Style(1, is_list=False)
@@ -50,7 +50,7 @@ def style_of(style: object) -> Style:
 
 
 def own_style(element: etree._Element | None) -> Style:
-    """What the properties of a paragraph or of a style say themselves."""
+    """Return what the properties of a paragraph or of a style say themselves."""
     properties = element.find(qn("w:pPr")) if element is not None else None
     if properties is None:
         return Style(0, is_list=False)
@@ -60,7 +60,7 @@ def own_style(element: etree._Element | None) -> Style:
 
 
 def words_of(element: etree._Element) -> str:
-    """The text of a paragraph, or of a part of it, without what is hidden or deleted."""
+    """Return the text of a paragraph, or of a part of it, without what is hidden or deleted."""
     return "".join(_words(element)).strip()
 
 
@@ -103,7 +103,7 @@ def _parts(document: WordDocument) -> Iterator[etree._Element]:
 
 
 def _blocks(parent: Iterable[etree._Element], styles: dict[str, Style]) -> Iterator[str]:
-    """The paragraphs and tables below an element, whatever they are wrapped in."""
+    """Yield the paragraphs and tables below an element, whatever they are wrapped in."""
     for element in parent:
         name = local_name(element)
         if name == "p":
@@ -131,7 +131,7 @@ def _paragraph(paragraph: etree._Element, styles: dict[str, Style]) -> Iterator[
 
 
 def _boxes(paragraph: etree._Element) -> Iterator[etree._Element]:
-    """The text boxes that are anchored in a paragraph; those inside another come with it."""
+    """Yield the text boxes that are anchored in a paragraph; those inside another come with it."""
     for child in paragraph:
         name = local_name(child)
         if name == "txbxContent":
@@ -156,7 +156,7 @@ def _table(table: etree._Element, styles: dict[str, Style]) -> Iterator[str]:
 
 
 def _inner(parent: etree._Element, name: str) -> Iterator[etree._Element]:
-    """The rows of a table or the cells of a row, also those that are wrapped in something."""
+    """Yield the rows of a table or the cells of a row, also those that are wrapped in something."""
     for child in parent:
         found = local_name(child)
         if found == name:
@@ -166,7 +166,7 @@ def _inner(parent: etree._Element, name: str) -> Iterator[etree._Element]:
 
 
 def _cell(cell: etree._Element, above: list[str], place: int) -> list[str]:
-    """The text of a cell, with empty ones for further columns that it takes; a merged one says what stands above."""
+    """Return a cell's text, with empty ones for further columns it takes; a merged one repeats what is above."""
     span, merge = cell.find(f"{qn('w:tcPr')}/{qn('w:gridSpan')}"), cell.find(f"{qn('w:tcPr')}/{qn('w:vMerge')}")
     is_merged = merge is not None and merge.get(qn("w:val"), "continue") == "continue"
     if is_merged and place < len(above):

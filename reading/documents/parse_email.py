@@ -20,7 +20,7 @@ _MALFORMED = (MessageError, ValueError, LookupError, AttributeError, TypeError)
 
 
 def parse_email(data: bytes) -> Extract:
-    """The subject as title, the day on which it was sent, and the text: the plain one if there is one."""
+    """Return the subject as title, the day on which it was sent, and the text: the plain one if there is one."""
     message = message_from_bytes(data, policy=default)
     subject = _header(message, "Subject")
     head = [f"{name}: {words}" for name in SHOWN if (words := _header(message, name))]
@@ -47,7 +47,7 @@ def _date(message: EmailMessage) -> str:
 
 
 def _body(message: EmailMessage) -> str:
-    """What a reader sees as the letter: its plain text, else what its page shows."""
+    """Return what a reader sees as the letter: its plain text, else what its page shows."""
     # A part that should have parts and has none is a text.
     shown = [part for part in _parts(message) if part.get_content_maintype() in ("text", "multipart")]
     texts = {part: _text(part) for part in shown if not _is_attached(part)}
@@ -63,7 +63,7 @@ def _text(part: EmailMessage) -> str:
 
 
 def _attached(message: EmailMessage) -> Iterator[str]:
-    """The names of what is sent along; a whole letter is named by its subject."""
+    """Return the names of the attachments; a whole letter is named by its subject."""
     for part in _parts(message):
         if part.get_content_type() == "message/rfc822":
             inner = cast("list[EmailMessage]", part.get_payload())
@@ -73,7 +73,7 @@ def _attached(message: EmailMessage) -> Iterator[str]:
 
 
 def _parts(message: EmailMessage) -> Iterator[EmailMessage]:
-    """All parts but those of letters inside the letter."""
+    """Yield all parts but those of letters inside the letter."""
     inner = message.get_payload()
     if message.get_content_maintype() == "multipart" and isinstance(inner, list):
         for part in cast("list[EmailMessage]", inner):

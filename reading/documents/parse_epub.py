@@ -39,7 +39,7 @@ def parse_epub(data: bytes) -> Extract:
 
 
 def _chapters(package: etree._Element, folder: str) -> Iterator[str]:
-    """The names of the pages in the order of reading."""
+    """Yield the names of the pages in the order of reading."""
     items = {one.get("id", ""): one for one in _all(package, "item")}
     for reference in _all(package, "itemref"):
         item = items.get(reference.get("idref", ""))
@@ -48,7 +48,7 @@ def _chapters(package: etree._Element, folder: str) -> Iterator[str]:
 
 
 def _locked(archive: ZipFile, names: set[str]) -> Iterator[str]:
-    """What is encrypted in it; fonts often are, and that does not matter."""
+    """Return what is encrypted in it; fonts often are, and that does not matter."""
     if _LOCKS in names:
         for reference in _all(read_xml(archive, _LOCKS), "CipherReference"):
             yield unquote(reference.get("URI", ""))

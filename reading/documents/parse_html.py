@@ -80,7 +80,7 @@ def _is_hidden(element: lxml.html.HtmlElement, sheets: Sheets) -> bool:
 
 
 def _ground(element: lxml.html.HtmlElement, sheets: Sheets) -> Colour | None:
-    """The colour behind an element, as far as the page tells: paper if it does not, none if it is a picture."""
+    """Return the colour behind an element, as far as the page says: white if it does not, none if it is a picture."""
     for one in (element, *element.iterancestors()):
         style = sheets.style(one)
         stated = [style.get(f"background{part}", "") for part in ("", "-color", "-image")]
@@ -119,7 +119,7 @@ _IN_SOURCE: dict[Sign, str] = {
 
 
 def signs_of(html: str, root: lxml.html.HtmlElement) -> tuple[Sign, ...]:
-    """The signs in the source of a page, and in its words, those for readers without scripts included."""
+    """Return the signs in the source of a page, and in its words, those for readers without scripts included."""
     words = " ".join(" ".join(map(str, islice(root.xpath(_TEXTS), PIECES))).split())[:SIGNS_CHARACTERS]
     texts = (*((words, one) for one in _IN_WORDS.items()), *((html, one) for one in _IN_SOURCE.items()))
     return tuple(sign for text, (sign, pattern) in texts if re.search(pattern, text, re.IGNORECASE))
@@ -134,7 +134,7 @@ _AFTER_ADDRESS = ".,;:!?)]*_"
 
 
 def anchors(root: lxml.html.HtmlElement, base: str) -> Iterator[Link]:
-    """The first links of a page that have words, absolute."""
+    """Return the first links of a page that have words, absolute."""
     for element in islice(root.iter("a"), LOOKED_AT):
         words = _link_words(element)
         there = _address(base, element.get("href", "").partition("#")[0])
@@ -143,7 +143,7 @@ def anchors(root: lxml.html.HtmlElement, base: str) -> Iterator[Link]:
 
 
 def ordered_links(links: Iterable[Link], text: str, address: str) -> tuple[Link, ...]:
-    """These links, first those whose words stand in the text, and the addresses that are written out there.
+    """Return these links, first those whose words stand in the text, and the addresses that are written out there.
 
     Each leads to another page than `address`, and no two lead to the same.
     """
@@ -212,7 +212,7 @@ _CLOSED = re.compile(r"<([a-zA-Z][\w:-]*)((?:\s[^<>]*)?)/>")
 
 
 def parse_html(data: bytes, charset: str = "", address: str = "") -> Extract:
-    """Title, main text and stated date of a page; of one of the web also its links and signs."""
+    """Return title, main text and stated date of a page; for one of the web also its links and signs."""
     html = _source(data, charset)
     root = _tree(html)
     title, date = _title(root), _date(root)
@@ -224,7 +224,7 @@ def parse_html(data: bytes, charset: str = "", address: str = "") -> Extract:
 
 
 def whole_text(data: bytes, charset: str = "") -> str:
-    """All that a reader sees of a page which is nothing but content: a chapter of a book, or a letter."""
+    """Return all that a reader sees of a page which is nothing but content: a chapter of a book, or a letter."""
     html = _source(data, charset)
     if not html.strip():
         return ""
@@ -260,7 +260,7 @@ def _title(root: lxml.html.HtmlElement) -> str:
 
 
 def _date(root: lxml.html.HtmlElement) -> str:
-    """When the page says that it was published; if it has been changed long after that, when it was."""
+    """Return when the page says that it was published; if it was changed long after that, when it was."""
     linked = list(_linked_data(root))
     published = [*_meta(root, _PUBLISHED), *(one.get("datePublished") for one in linked), *root.xpath(_TIMES)]
     changed = [*_meta(root, _CHANGED), *(one.get("dateModified") for one in linked)]
@@ -274,7 +274,7 @@ def _meta(root: lxml.html.HtmlElement, names: Sequence[str]) -> Iterator[str]:
 
 
 def _linked_data(root: lxml.html.HtmlElement) -> Iterator[dict[str, Any]]:
-    """What the page says of itself as a whole (JSON-LD): not of its parts, nor of reviews of what it sells."""
+    """Yield what the page says of itself as a whole (JSON-LD): not of its parts, nor of reviews of what it sells."""
     for script in root.xpath(_LINKED_DATA):
         with suppress(ValueError):
             found = json.loads(str(script))
@@ -284,7 +284,7 @@ def _linked_data(root: lxml.html.HtmlElement) -> Iterator[dict[str, Any]]:
 
 
 def _day(stated: object) -> str:
-    """The day, month or year that a field begins with (ISO 8601); empty if it is none."""
+    """Return the day, month or year that a field begins with (ISO 8601); empty if it is none."""
     found = _STATED.match(str(stated or "").strip())
     if not found:
         return ""

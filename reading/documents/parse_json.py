@@ -18,7 +18,7 @@ SHORT = 120
 
 
 def _blocks(record: Any) -> Iterator[str]:
-    """One record as Markdown: under its title what it says of itself, then its texts."""
+    """Return one record as Markdown: under its title what it says of itself, then its texts."""
     if not isinstance(record, dict):
         yield "\n".join(_lines("", record))
         return
@@ -45,7 +45,7 @@ def _is_text(name: str, value: str) -> bool:
 
 
 def _lines(name: str, value: Any) -> Iterator[str]:
-    """A field as lines; one inside another bears the names of both."""
+    """Return a field as lines; one inside another bears the names of both."""
     if isinstance(value, dict):
         for inner, one in value.items():
             yield from _lines(f"{name}.{inner}" if name else inner, one)
@@ -66,7 +66,7 @@ DATES = ("updated", "modified", "date", "published", "created")
 
 
 def parse_json(text: str) -> Extract:
-    """The text of one JSON value; if it is one record, with its title and date."""
+    """Return the text of one JSON value; if it is one record, with its title and date."""
     value = _loaded(text)
     if value is None:
         raise Unreadable("broken", "it is no JSON")
@@ -79,7 +79,7 @@ def parse_json(text: str) -> Extract:
 
 
 def parse_jsonl(text: str) -> Extract:
-    """The text of records, each on a line of its own; lines that are none stay as they are."""
+    """Return the text of records, each on a line of its own; lines that are none stay as they are."""
     lines = (line for line in text.split("\n") if line.strip())
     blocks = list(up_to_limit(chain.from_iterable(map(_line, lines))))
     return Extract("", "\n\n".join(blocks))
@@ -91,7 +91,7 @@ def _line(line: str) -> Iterator[str]:
 
 
 def _loaded(text: str) -> list[Any] | None:
-    """The value in a list, because it may be null; none if the text is no JSON."""
+    """Return the value in a list, because it may be null; none if the text is not JSON."""
     try:
         return [json.loads(text)]
     except (ValueError, RecursionError):

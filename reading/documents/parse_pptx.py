@@ -42,7 +42,7 @@ def _title(slide: Any) -> str:
 
 
 def _as_read(shapes: Iterable[Any]) -> list[Any]:
-    """From top to bottom, and from left to right in one line; what has no place of its own comes first."""
+    """Return the sort key of a shape: from top to bottom, then left to right; one without a place comes first."""
     return sorted(shapes, key=lambda shape: ((shape.top or 0) // _EMU_PER_LINE, shape.left or 0))
 
 
@@ -67,7 +67,7 @@ def _paragraphs(frame: Any) -> Iterator[str]:
 
 
 def _chart(chart: etree._Element) -> Iterator[str]:
-    """Its title, and a table with a column for each series; of any kind of chart, also those that no library knows."""
+    """Return its title, and a table with a column for each series, for any kind of chart."""
     # Axes have titles too.
     title = next((one for one in _all(chart, "title") if local_name(one.getparent()) == "chart"), None)
     if title is not None and (words := _words(title, "t")):
@@ -85,7 +85,7 @@ def _chart(chart: etree._Element) -> Iterator[str]:
 
 
 def _points(part: etree._Element | None) -> dict[int, str]:
-    """What is kept for each place; of labels on several levels the lowest."""
+    """Return what is kept for each place; of labels on several levels the lowest."""
     found: dict[int, str] = {}
     for point in _all(part, "pt") if part is not None else ():
         words = _words(point, "v")

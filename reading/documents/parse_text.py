@@ -37,7 +37,7 @@ _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 
 def plain_title(title: str) -> str:
-    """The title in one line without Markdown's markup."""
+    """Return the title in one line without Markdown's markup."""
     first = _SIGNS_BEFORE.sub("", " ".join(title[:_FARTHEST].split()))
     words = _LINK.sub(r"\1", _SECOND_PART.sub(r"\1", first))
     words = _EMPHASIS.sub(lambda found: found[2] or found[4] or found[6], words)
@@ -46,13 +46,13 @@ def plain_title(title: str) -> str:
 
 
 def informative_title(title: str) -> str:
-    """The title in one line, or nothing if it says nothing of what the file is about."""
+    """Return the title in one line, or nothing if it says nothing of what the file is about."""
     line = " ".join(title.split())
     return line if any(map(str.isalpha, line)) and not _PROGRAM_TITLES.search(line) else ""
 
 
 def first_line(text: str) -> str:
-    """The first line as a title, if it is short enough, made of words, and no sentence; empty otherwise."""
+    """Return the first line as a title, if it is short enough, made of words, and not a sentence; empty otherwise."""
     line = plain_title(re.split(r"[\n\f]", text.lstrip(), maxsplit=1)[0])
     is_title = len(line) <= LINE_CHARACTERS and not _SENTENCE_END.search(line)
     return line if is_title and any(map(str.isalpha, line)) else ""
@@ -76,15 +76,15 @@ _PROGRAM_DATES = {
 
 
 def iso_date(words: str) -> str:
-    """The date that a field begins with; empty if there is none, or one that a program put there by itself."""
+    """Return the date that a field begins with; empty if there is none, or one that a program put there by itself."""
     found = date_at(words.strip(), 0)
     return found.iso if found and found.iso not in _PROGRAM_DATES else ""
 
 
 def dateline(text: str, today: str) -> str:
-    """The day alone on a line at the top of a page, or behind a word of publishing; empty if there is none.
+    """Return the day alone on a line at the top of a page, or behind a word of publishing; empty if there is none.
 
-    Today is none: portals greet with it; nor are days still to come, on which something will happen.
+    Today does not count, as portals greet with it, nor do future days, on which something will happen.
     """
     for line in text[:TOP].splitlines():
         for found in dates_in(line):
@@ -102,7 +102,7 @@ _DATES = ("updated", "lastmod", "last_modified_at", "modified", "date", "publish
 
 
 def parse_markdown(text: str) -> Extract:
-    """Title and date from the front matter, the title else from the first heading."""
+    """Return title and date from the front matter; without a title there, that of the first heading."""
     found = _FRONT_MATTER.match(text)
     pairs = (line.partition(":") for line in (found.group(1) if found else "").splitlines())
     fields = {key.strip().lower(): value.strip().strip("\"'") for key, _, value in pairs}
@@ -114,7 +114,7 @@ def parse_markdown(text: str) -> Extract:
 
 
 def parse_text(text: str) -> Extract:
-    """Its title is the first line, if that stands apart from the rest."""
+    """Return the text, with its first line as title if that stands apart from the rest."""
     _, _, rest = text.lstrip().partition("\n")
     second = rest.partition("\n")[0].strip()
     is_apart = bool(rest) and not second.strip("=-~*#")
@@ -133,7 +133,7 @@ _ADORNED = re.compile(
 
 
 def parse_rst(text: str) -> Extract:
-    """Its headings are marked as Markdown does, their levels in the order in which their lines appear.
+    """Return the text with its headings marked as in Markdown, their levels in the order in which their lines appear.
 
     Directives are words; none of them is carried out.
     """
@@ -152,6 +152,6 @@ def parse_rst(text: str) -> Extract:
 
 
 def first_heading(text: str) -> str:
-    """The first heading of a Markdown text; empty if there is none."""
+    """Return the first heading of a Markdown text; empty if there is none."""
     heading = _HEADING.search(text) or _UNDERLINED.search(text)
     return heading.group(1).rstrip() if heading else ""

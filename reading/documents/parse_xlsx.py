@@ -72,7 +72,7 @@ def _is_share(cell: Any) -> bool:
 
 
 def _shown(value: object, is_share: bool) -> str:
-    """A value nearly as its sheet shows it."""
+    """Return a value nearly as its sheet shows it."""
     if value is None:
         return ""
     if isinstance(value, bool):

@@ -39,7 +39,7 @@ class Colour(NamedTuple):
 
 
 def colour_of(text: str) -> Colour | None:
-    """The colour that a style names in lower case; none if it is not understood."""
+    """Return the colour that a style names in lower case; none if it is not understood."""
     text = _NAMES.get(text, text)
     if text == "transparent":
         return Colour(0, 0, 0, 0)
@@ -108,18 +108,18 @@ _SIZES = ("height", "width", "max-height", "max-width")
 
 
 def plain_style(text: str) -> str:
-    """A style or a sheet in lower case without comments and escapes."""
+    """Return a style or a sheet in lower case without comments and escapes."""
     return _ESCAPE.sub(_letter, _COMMENT.sub("", text.lower()))
 
 
 def declarations(style: str) -> Declarations:
-    """The declarations of a plain style, in their order."""
+    """Return the declarations of a plain style, in their order."""
     pairs = (piece.partition(":") for piece in style.split(";"))
     return tuple(_declaration(name, value) for name, colon, value in pairs if colon)
 
 
 def merged(declared: Iterable[Declarations]) -> dict[str, str]:
-    """What holds of declarations that come one after the other: the last, but important ones first."""
+    """Return what holds of declarations that follow one another: the last, but important ones first."""
     usual: dict[str, str] = {}
     important: dict[str, str] = {}
     for one in declared:
@@ -162,7 +162,7 @@ def _numbers(value: str) -> list[tuple[float, str]]:
 
 
 def _first(value: str) -> float:
-    """The first number, per cent as a share; 1 if there is none."""
+    """Return the first number, per cent as a share; 1 if there is none."""
     numbers = _numbers(value)
     if not numbers:
         return 1.0
@@ -254,7 +254,7 @@ class Sheets:
         return tuple(key for key in self._rules if key[0] not in ".#")
 
     def style(self, element: lxml.html.HtmlElement) -> dict[str, str]:
-        """What holds for an element by the rules, and before them by its own style; nothing is inherited."""
+        """Return what holds for an element by the rules, and before them by its own style; nothing is inherited."""
         names = ("id", "class", "style")
         key = (str(element.tag), *(element.get(name, "") for name in names))
         if key not in self._known:
@@ -281,7 +281,7 @@ def _rules(root: lxml.html.HtmlElement) -> Iterator[tuple[list[str], Declaration
 
 
 def _blocks(sheet: str) -> Iterator[tuple[str, str]]:
-    """What stands before and in each pair of braces that holds on every screen."""
+    """Yield what stands before and in each pair of braces that holds on every screen."""
     pieces = _BRACE.split(sheet)
     opened: list[tuple[str, bool]] = []
     holds = True
@@ -297,7 +297,7 @@ def _blocks(sheet: str) -> Iterator[tuple[str, str]]:
 
 
 def _parts(selector: str) -> list[str]:
-    """Tag, ids and classes of a simple selector; nothing if it is not one."""
+    """Return tag, ids and classes of a simple selector; nothing if it is not one."""
     found = _COMPOUND.fullmatch(selector.strip())
     if found is None:
         return []

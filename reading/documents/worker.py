@@ -119,7 +119,7 @@ def receive(stream: IO[bytes]) -> tuple[dict[str, Any], bytes] | None:
 
 
 def main() -> None:
-    """Answer requests from standard input until it ends, or until none has come for so many seconds."""
+    """Answer requests from standard input until it ends, or until none has come for a while."""
     # An interrupt at the terminal reaches the whole group; the parent decides when this process ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     requests = sys.stdin.buffer

@@ -117,7 +117,7 @@ WORDINGS: dict[ActivityKind, tuple[Icon, tuple[str, str, str, str, str]]] = {
 
 
 def activity(kind: ActivityKind, seed: str, placement: Placement, step_title: str = "") -> Activity:
-    """A wording of this kind at this place; the same seed has the same wording there, so that a run can be repeated.
+    """Return a wording of this kind at this place; the same seed has the same wording there, so runs can be repeated.
 
     The seed is the question; `step_title` names the step that it is an activity of.
     """

@@ -188,20 +188,20 @@ class CallEvents:
             self.placement = self.placement.model_copy(update=following)
 
     def on_restart(self) -> None:
-        """The call is made anew: its thoughts stand apart from those before."""
+        """Separate the thoughts of a call that is made anew from those before."""
         if self.thoughts:
             self.on_thought("\n\n")
 
     def on_delay(self, seconds: float, reason: str) -> None:
-        """The call waits so many seconds."""
+        """Emit that the call waits so many seconds."""
         self.emit(CallDelayed(placement=self.placement, seconds=seconds, reason=reason))
 
     def on_continue(self, reason: str) -> None:
-        """The stream broke; the words that came stay and are continued."""
+        """Go on after the stream broke; the words that came stay and are continued."""
         self.emit(CallContinued(placement=self.placement, reason=reason))
 
     def on_spent(self, spent: Spent, key: str = "") -> None:
-        """A call has ended or broken off; `key` as in `Bill.add`."""
+        """Record what a call that has ended or broken off has cost; `key` as in `Bill.add`."""
         self.bill.add(spent, key)
         costs = spent.model_dump(include={"role", "input_tokens", "cached_tokens", "output_tokens", "usd"})
         self.emit(CallFinished(placement=self.placement, **costs))

@@ -131,7 +131,7 @@ _logs = PerLoop(dict[tuple[tuple[str, str], str], Log])
 
 
 def emitter(question_id: str) -> Emitter:
-    """What the calling node emits by, for this question; without a thread, nothing is kept."""
+    """Return the emitter of the calling node for this question; without a thread, nothing is kept."""
     if not get_config().get("configurable", {}).get("thread_id"):
         return Emitter(get_stream_writer())
     pages = pages_of(get_store(), question_id)
@@ -149,7 +149,7 @@ async def flush(thread_id: str) -> None:
 
 
 async def read_log(pages: Pages, question_id: str) -> list[Data]:
-    """The packets of a question in the order in which they were emitted, without what was emitted anew later.
+    """Return the packets of a question in the order in which they were emitted, without what was emitted anew later.
 
     Words that came one by one come in one packet; of the packets that end a part of the run, the last one stays.
     """
@@ -168,7 +168,7 @@ async def read_log(pages: Pages, question_id: str) -> list[Data]:
 
 
 def _without_block(packets: Iterable[Data], start: Data) -> list[Data]:
-    """The packets without what stands where a block begins anew: that was emitted by a node that did not end."""
+    """Return the packets without what stands where a block begins anew: a node that did not end emitted it."""
     packets, place = list(packets), start["placement"]
     if place["sub_turn_index"] is not None:
         return [one for one in packets if one["placement"] != place]

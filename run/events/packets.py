@@ -48,12 +48,12 @@ class Packet(BaseModel):
 
 
 def document(source: Source) -> Document:
-    """A source as packets name it while research goes on."""
+    """Return a source as packets name it while research goes on."""
     return Document(document_id=source.key, title=source.title, link=source.location)
 
 
 def final_document(source: Source) -> Document:
-    """A source as packets name it once research has ended."""
+    """Return a source as packets name it once research has ended."""
     return document(source).model_copy(update={"date": source.date, "extent": source.extent})
 
 

@@ -300,7 +300,7 @@ class RunSaver(AsyncSqliteSaver):
             return False
 
     async def _needed(self, thread_id: str, namespaces: Iterable[str]) -> set[Place]:
-        """The latest checkpoint of each namespace and its ancestors, back to where all delta channels are whole."""
+        """Return each namespace's latest checkpoint and its ancestors, back to where all delta channels are whole."""
         needed = set[Place]()
         for namespace in namespaces:
             config: RunnableConfig | None = _config(Place(thread_id, namespace, ""))

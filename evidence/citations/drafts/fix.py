@@ -44,12 +44,12 @@ def clean_draft(text: str, sources: Mapping[int, Source]) -> Cleaned:
 
 
 def _without_rule(text: str) -> str:
-    """The text without the line that set a list apart."""
+    """Return the text without the rule that separated a list from it."""
     return _LAST_RULE.sub("", text.rstrip()).rstrip()
 
 
 def _bare(marker: Marker) -> str:
-    """The marker's known numbers one by one, or that it names nothing."""
+    """Return the marker's known numbers one by one, or the mark of no source."""
     known = [number for number in dict.fromkeys(marker.numbers) if number != UNKNOWN]
     return "".join(f"[{number}]" for number in known or [UNKNOWN])
 
@@ -80,7 +80,7 @@ class _Known:
         return is_foreign and ours not in (entry.number, UNKNOWN)
 
     def number(self, entry: Entry) -> int:
-        """Our number of a source that the draft lists: by its address, without one by its title."""
+        """Return our number of a source that the draft lists: found by its address, or without one by its title."""
         if entry.address:
             numbers = self._pages.get(page_key(entry.address), [UNKNOWN])
         else:
@@ -88,14 +88,14 @@ class _Known:
         return entry.number if entry.number in numbers else numbers[0]
 
     def source_of(self, number: int, place: int) -> int:
-        """Our number of the source that a number of the draft means."""
+        """Return our number of the source that a number of the draft means."""
         entry = self._numbering.entry(number, place)
         if number in self._sources and not self._is_own:
             return number
         return self.number(entry) if entry else UNKNOWN
 
     def source_at(self, address: str, words: str) -> int:  # noqa: ARG002 - the words of a link do not say which it is
-        """Our number of the source at an address."""
+        """Return our number of the source at an address."""
         return self._pages.get(page_key(address), [UNKNOWN])[0]
 
 
@@ -203,13 +203,13 @@ def _document(body: str, lists: Sequence[SourceList], sources: Sequence[str], fu
 
 
 def _heading(lists: Sequence[SourceList], kind: Kind) -> str:
-    """The heading of the draft's longest list of a kind, of the last of several."""
+    """Return the heading of the draft's longest list of a kind; of equally long ones, that of the last."""
     named = [found for found in lists if found.heading and found.kind == kind]
     return max(reversed(named), key=lambda found: len(found.entries)).heading if named else ""
 
 
 def _closed(body: str) -> str:
-    """The text with a code fence closed that would take in what follows."""
+    """Return the text with an open code fence closed, as it would swallow what follows."""
     fence = ""
     for line in body.split("\n"):
         fence = fence_after(fence, line)
@@ -243,7 +243,9 @@ class _Pages:
                 self._without_address[_without_marker(entry.text)] = None
 
     def _key(self, entry: Entry) -> str:
-        """What tells the page of an entry from others; empty if it is no source, since others say where they are."""
+        """Return what identifies the page of an entry; empty if it is not a source, because other entries say where
+        they are.
+        """
         if entry.address:
             return page_key(entry.address)
         return "" if self._has_addresses else entry.text
@@ -272,5 +274,5 @@ class _Pages:
 
 
 def _without_marker(text: str) -> str:
-    """The text of an entry in such a form that nothing in it reads like a number of a source."""
+    """Return the text of an entry with anything escaped that reads like the number of a source."""
     return _NUMBER_FIRST.sub(r"\1\\", _MARKER.sub(r"\\[\1\\]", text))

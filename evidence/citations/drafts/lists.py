@@ -33,8 +33,10 @@ principales principali bibliografici e en och og i список использо
 主要 全部 核心 中文 英文 重要 资料 資料 信息 数据 链接 书目 列表 一覧 元 リンク 与 和 及
 """,
 }
-"""What a heading says that announces a list of sources and nothing else: such words alone, one of the first among them.
-With one of the second, it is of what is not cited."""
+"""Words of a heading that announces a list of sources: it has no others, and one of the first group among them.
+
+With one of the second group, the list is of sources that nothing cites.
+"""
 _WIDE = "\u2e80"
 """Characters from here on are written without spaces between words."""
 _LONGEST_HEADING = 80
@@ -79,7 +81,7 @@ def _own_headings() -> Mapping[str, Kind]:
 
 
 def _kinds(word: str) -> list[str]:
-    """What a word says; that of a script without spaces may consist of several."""
+    """Return what a word announces; a word of a script without spaces may announce several kinds."""
     known, wide = _vocabulary()
     parts = wide.findall(word) if word[0] >= _WIDE else [word]
     return [known.get(part, "") for part in parts] if "".join(parts) == word else [""]
@@ -196,7 +198,7 @@ class _DraftReader:
         return item.entry.number if item else None
 
     def _titled(self, place: int) -> tuple[SourceList, int] | None:
-        """The list whose heading is on this line, and the line behind it."""
+        """Return the list whose heading is on this line, and the line after it."""
         kind = list_named(self._lines[place])
         if not kind:
             return None
@@ -208,7 +210,7 @@ class _DraftReader:
         return SourceList(place, kind, heading.rstrip(), tuple(entries)), end
 
     def _behind_headings(self, place: int, kind: Kind) -> int:
-        """The line behind a heading, a heading within it and a line that introduces the list."""
+        """Return the line after a heading, any heading within it, and a line that introduces the list."""
         has_introduction = False
         for here in range(place + 1, min(place + _FARTHEST, len(self._lines))):
             line = self._lines[here]
@@ -223,7 +225,7 @@ class _DraftReader:
         return place + 1
 
     def _below(self, first: int, level: int) -> tuple[list[Entry], int]:
-        """The entries from a line on, and the line behind them; headings of groups within the list are passed over."""
+        """Return the entries from a line on, and the line after them; headings of groups in the list are skipped."""
         entries: list[Entry] = []
         end = place = first
         while place < len(self._lines) and not self._is_code[place]:
@@ -251,9 +253,9 @@ class _DraftReader:
         return kind == "further" or (self._has_markers and not unnumbered) or any(map(self._is_known, entries))
 
     def _untitled(self, place: int) -> tuple[SourceList, int] | None:
-        """The list without a heading that begins on this line, and the line behind it.
+        """Return the list without a heading that begins on this line, and the line after it.
 
-        Its entries are marked as such; or it ends the draft, with numbers in order and an address for each.
+        Either its entries are marked as such, or it ends the draft with numbers in order and an address for each.
         """
         if place not in self._items or place < self._searched:
             return None
@@ -279,7 +281,7 @@ class _DraftReader:
 
 
 def _with_targets(entries: Sequence[Entry]) -> list[Entry]:
-    """The entries, each with the address that a definition of its number gives below them."""
+    """Return the entries, each with the address that a definition of its number gives below them."""
     whole: list[Entry] = []
     places: dict[int | None, int] = {}
     for entry in entries:

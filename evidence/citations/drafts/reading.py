@@ -196,7 +196,7 @@ class _LineReader:
                 self._parts.append(piece.words or piece.text)
 
     def _space(self) -> None:
-        """Part the words of a link from the citation that follows."""
+        """Separate the words of a link from the citation that follows."""
         last = self._parts[-1] if self._parts else ""
         if isinstance(last, str) and last and last[-1] < _FIRST_WIDE and last[-1] not in "([{| \t":
             self._parts.append(" ")
@@ -206,7 +206,7 @@ class _LineReader:
 
 
 def _numbers(raw: str) -> tuple[int, ...]:
-    """The numbers of a marker with its ranges written out; none if it reads like an interval, as `[0, 1]` does."""
+    """Return the numbers of a marker with ranges written out; none if it reads like an interval, as `[0, 1]` does."""
     numbers: list[int] = []
     for found in _NUMBER.finditer(raw.partition("†")[0]):
         number = int(found["digits"][:_LONGEST_NUMBER])
@@ -224,7 +224,7 @@ _OPENED = re.compile(r"(?<!\\)((?:\\\\)*)\\?[(（]$")
 
 
 def _by_place(parts: Sequence[Part]) -> list[Part]:
-    """The parts with one marker a place, and without the parentheses around an address or around nothing."""
+    """Return the parts with one marker in each place, without parentheses around an address or around nothing."""
     places: list[Part] = []
     for part in parts:
         last = places[-1] if places else ""
