@@ -13,7 +13,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from ..records.sources import Source
-from .citations.numbering import DOCUMENT_SCHEME
+from .citations.citing import DOCUMENT_SCHEME
 from .text.dates import dates_in
 from .text.words import FUNCTION_WORDS, all_month_names, stem, tokens
 

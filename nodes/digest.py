@@ -6,7 +6,7 @@ from langchain_core.messages import AnyMessage, HumanMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ..evidence.memory.learned import fitting_learnings, is_confident
+from ..evidence.memory.learned import fitting_learnings, is_confident, own_learnings, own_observations
 from ..evidence.memory.observations import insights, open_gaps
 from ..models.resolve import settings_of
 from ..records.plan import PlanStep, StepOutcome
@@ -26,7 +26,7 @@ from ..tools.addresses import Addresses, addresses_in
 from ..writing.facts import facts_of_run
 from ..writing.fill_in import Filler
 from ..writing.forms import UpdatePlan
-from ..writing.steps import ended_step, own_learnings, own_observations, with_numbers
+from ..writing.steps import ended_step, with_numbers
 
 
 class DigestUpdate(TypedDict, total=False):

@@ -9,6 +9,7 @@ from langchain_core.messages.tool import tool_call
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
+from ..evidence.memory.learned import own_observations
 from ..evidence.memory.observations import contradictions, declare_missing, open_gaps
 from ..evidence.text.sentences import cited_sentences
 from ..models.ask import Reply, ask_model
@@ -35,7 +36,6 @@ from ..tools.control import GENERATE_REPORT, RESEARCH_AGENT, THINK_TOOL
 from ..tools.offer import offered_tools
 from ..tools.redaction import note_user
 from ..writing.facts import facts_of_run
-from ..writing.steps import own_observations
 
 OF_PLAN = "plan-"
 """What the ids of tasks begin with that are the plan's own steps."""

@@ -8,7 +8,7 @@ from langchain_core.messages import AnyMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ..evidence.memory.learned import fitting_learnings
+from ..evidence.memory.learned import fitting_learnings, own_learnings
 from ..evidence.memory.observations import open_gaps
 from ..models.resolve import settings_of
 from ..records.plan import PlanStep
@@ -28,7 +28,7 @@ from ..state import ResearchState
 from ..writing.facts import facts_of_run
 from ..writing.fill_in import Filler
 from ..writing.forms import MakePlan, PlannedStep
-from ..writing.steps import own_learnings, sources_of, with_numbers
+from ..writing.steps import sources_of, with_numbers
 
 
 class PlanStepsUpdate(TypedDict, total=False):

@@ -36,18 +36,6 @@ from .fill_in import Filler
 from .forms import Judged, LearnedFact, RecordRound
 
 
-def own_learnings(state: ResearchState) -> list[Learning]:
-    """Return what was learned for the present question, in order."""
-    assert state.run is not None
-    return [learning for learning in state.learnings.values() if learning.question_id == state.run.id]
-
-
-def own_observations(state: ResearchState) -> list[Observation]:
-    """Return what was noticed for the present question."""
-    assert state.run is not None
-    return [observation for observation in state.memory.values() if observation.question_id == state.run.id]
-
-
 def sources_of(state: ResearchState, learnings: Iterable[Learning]) -> list[dict[str, Any]]:
     """Return the sources of learnings as a model reads them, with the numbers of the thread."""
     keys = dict.fromkeys(one.source for one in learnings if one.source)

@@ -15,10 +15,9 @@ from ...records.report import ClaimCheck, Report
 from ...records.sources import Source
 from ..text.sentences import Sentence
 from ..text.words import UNSPACED
-from .citing import end_of_words, without_unknown
+from .citing import DOCUMENT_SCHEME, end_of_words, without_unknown
 from .labels import Labels, all_labels
 from .markers import Marker
-from .numbering import DOCUMENT_SCHEME
 from .sanitizing import EMAIL_SIGN, sanitized, sanitized_at
 from .scanner import scan
 
