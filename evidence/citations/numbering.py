@@ -13,8 +13,6 @@ from ...records.sources import Source
 from .markers import Marker, settle_fences
 from .scanner import KnownMarkers
 
-DOCUMENT_SCHEME = "docs:"
-"""How the addresses of the user's own documents begin."""
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _TRACKING_PREFIX = "utm_"
 _TRACKING = {
