@@ -12,8 +12,7 @@ from functools import lru_cache
 from itertools import combinations
 from typing import NamedTuple
 
-from ..records.sources import Source
-from .citations.citing import DOCUMENT_SCHEME
+from ..records.sources import DOCUMENT_SCHEME, Source
 from .text.dates import dates_in
 from .text.words import FUNCTION_WORDS, all_month_names, stem, tokens
 

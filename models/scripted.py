@@ -106,14 +106,15 @@ class Call(NamedTuple):
 
 
 class ScriptedChatModel(BaseChatModel):
-    """Gives the replies of its script, each once, and records every call.
+    """Gives the replies of its script and records every call.
 
     A reply is a text, a message, an exception to raise, or a function `(messages, settings)`, async if it likes,
     that returns one of these.
     """
 
-    replies: list[Any] | dict[str, list[Any]]
-    """In order; or by a part of the first human message, where the longest key that occurs in it wins."""
+    replies: list[Any] | dict[str, Any]
+    """In order; or by the name of a tool that is offered or, if no key is one, by a part of the first human message,
+    where the longest key wins. The replies of a list are given once each, a single one as often as it is asked for."""
     calls: list[Call] = Field(default_factory=list)
     """The calls received so far, those of bound copies included."""
     _used: dict[str, int] = PrivateAttr(default_factory=dict)
@@ -127,6 +128,7 @@ class ScriptedChatModel(BaseChatModel):
         return [
             f"{key!r}: {_shown(reply)}" if key else _shown(reply)
             for key, replies in self._scripts().items()
+            if isinstance(replies, list)
             for reply in replies[self._used.get(key, 0) :]
         ]
 
@@ -143,7 +145,7 @@ class ScriptedChatModel(BaseChatModel):
             kwargs["tool_choice"] = tool_choice
         return self.bind(tools=[convert_to_openai_tool(tool) for tool in tools], **kwargs)
 
-    def _scripts(self) -> dict[str, list[Any]]:
+    def _scripts(self) -> dict[str, Any]:
         return self.replies if isinstance(self.replies, dict) else {"": self.replies}
 
     def _take(self, messages: list[BaseMessage], stop: list[str] | None, settings: dict[str, Any]) -> Script:
@@ -151,21 +153,30 @@ class ScriptedChatModel(BaseChatModel):
         if stop is not None:
             settings["stop"] = stop
         self.calls.append(Call(tuple(messages), tools, settings))
-        key = self._key(messages)
+        key = self._key(messages, tools)
+        replies = self._scripts()[key]
+        reply: Script = replies if not isinstance(replies, list) else self._next(replies, key, messages)
+        return reply
+
+    def _next(self, replies: list[Any], key: str, messages: list[BaseMessage]) -> Script:
         used = self._used.get(key, 0)
-        if used == len(self._scripts()[key]):
+        if used == len(replies):
             part = f" for {key!r}" if key else ""
             raise ScriptExhausted(f"All {used} replies{part} are used. The prompt was:\n{_prompt_shown(messages)}")
         self._used[key] = used + 1
-        reply: Script = self._scripts()[key][used]
+        reply: Script = replies[used]
         return reply
 
-    def _key(self, messages: list[BaseMessage]) -> str:
+    def _key(self, messages: list[BaseMessage], tools: Sequence[str]) -> str:
         question = next((message.text for message in messages if isinstance(message, HumanMessage)), "")
-        keys = [key for key in self._scripts() if key in question]
+        scripts = self._scripts()
+        keys = [key for key in scripts if key in tools] or [key for key in scripts if key in question]
         if not keys:
-            known = ", ".join(map(repr, self._scripts()))
-            raise ScriptExhausted(f"No key of {known} occurs in the prompt:\n{_prompt_shown(messages)}")
+            known, offered = (", ".join(map(repr, names)) or "none" for names in (scripts, tools))
+            raise ScriptExhausted(
+                f"No key of {known} is a tool that is offered ({offered}) or occurs in the prompt:\n"
+                f"{_prompt_shown(messages)}"
+            )
         return max(keys, key=len)
 
     def _finish(self, answer: Any, messages: list[BaseMessage]) -> AIMessage:

@@ -6,8 +6,8 @@ import json
 import re
 from typing import Any
 
+from langchain_core.language_models import ModelProfile
 from langchain_core.messages import AIMessage
-from typing_extensions import override
 
 from deep_research.evidence.checking.source_text import figures_of
 from deep_research.models.scripted import ScriptedChatModel, call, calls
@@ -37,12 +37,7 @@ def by_figures(prompt: str) -> AIMessage:
     return judged(*verdicts)
 
 
-class FigureJudge(ScriptedChatModel):
-    """Judges by figures, as often as it is asked."""
-
-    replies: Any = ()
-
-    @override
-    def _take(self, messages: list[Any], stop: list[str] | None, settings: dict[str, Any]) -> Any:
-        self.replies = [lambda *_: by_figures(messages[-1].text)] * (len(self.calls) + 1)
-        return super()._take(messages, stop, settings)
+def figure_judge(profile: ModelProfile | None = None) -> ScriptedChatModel:
+    """A verifier that judges by figures, as often as it is asked."""
+    profile = profile or ModelProfile(max_input_tokens=100_000)
+    return ScriptedChatModel(replies={"": lambda messages, _: by_figures(messages[-1].text)}, profile=profile)

@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from judging_model import FigureJudge
+from judging_model import figure_judge
 from langchain_core.language_models import ModelProfile
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
@@ -20,8 +20,9 @@ from typing_extensions import override
 
 from deep_research.app.embed import ResearchGraph, build_graph, thread_config, thread_id
 from deep_research.app.stream import replay
-from deep_research.models.scripted import Call, ScriptedChatModel, call, calls
+from deep_research.models.scripted import Call, ScriptedChatModel, ScriptExhausted, call, calls
 from deep_research.records.research import Finding
+from deep_research.run import tool_names
 from deep_research.run.context import Context, Role
 from deep_research.run.events.packets import AnyPacket
 from deep_research.run.limits import Limits
@@ -104,6 +105,33 @@ class WatchedSaver(InMemorySaver):
         # LangGraph looks at the arguments: the path of a task is told to those alone who can take it.
         await super().aput_writes(config, writes, task_id, task_path)
         self.is_written.set()
+
+
+FORMS: dict[str, Any] = {}
+"""What is handed in for the form of a node that is none of a plain run's, whoever is asked, unless a script says so."""
+PLAIN = {tool_names.GENERATE_PLAN, tool_names.GENERATE_REPORT, tool_names.REWRITE_SENTENCES}
+"""Of these, each request of a plain run offers one, if it offers any tool."""
+
+
+class RoleModel(ScriptedChatModel):
+    """Answers for one role; what is asked for in other forms takes nothing away from its script."""
+
+    role: Role
+
+    @override
+    def _key(self, messages: list[BaseMessage], tools: Sequence[str]) -> str:
+        if tools and not PLAIN.union(self._scripts()).intersection(tools):
+            scripted = "; ".join(self.unused()) or "nothing more"
+            raise ScriptExhausted(
+                f"The {self.role} is asked for {', '.join(tools)}, for which neither its script ({scripted}) "
+                "nor `FORMS` of tests/lab.py has an answer."
+            )
+        return super()._key(messages, tools)
+
+
+def by_form(script: Any) -> dict[str, Any]:
+    """A script with what is handed in for the forms that it does not name."""
+    return {**FORMS, **(script if isinstance(script, dict) else {"": script})}
 
 
 def research(*tasks: str, ids: tuple[str, ...] = ()) -> AIMessage:
@@ -250,11 +278,11 @@ def lab(
         "researcher": simple_research() if researcher is None else researcher,
         "writer": ["The Skerry Light was lit in 1844. [1]"] if writer is None else writer,
     }
+    profile = profile or ModelProfile(max_input_tokens=100_000)
     models: dict[Role, Any] = {
-        role: ScriptedChatModel(replies=script, profile=profile or ModelProfile(max_input_tokens=100_000))
-        for role, script in scripts.items()
+        role: RoleModel(role=role, replies=by_form(script), profile=profile) for role, script in scripts.items()
     }
-    models["verifier"] = verifier or FigureJudge(profile=profile or ModelProfile(max_input_tokens=100_000))
+    models["verifier"] = verifier or figure_judge(profile)
     built = graph or build_graph(checkpointer=WatchedSaver())
     folder = tmp_path.parent / "lab-documents"
     if not folder.exists():

@@ -198,7 +198,7 @@ class FormModel(ScriptedChatModel):
 
     @override
     def _take(self, messages: list[BaseMessage], stop: list[str] | None, settings: dict[str, Any]) -> Any:
-        self.replies = [lambda *_: self._fill_in(messages)] * (len(self.calls) + 1)
+        self.replies = {"": lambda *_: self._fill_in(messages)}
         return super()._take(messages, stop, settings)
 
     @override

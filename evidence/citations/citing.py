@@ -156,8 +156,6 @@ def numbered_draft(text: str, sources: Mapping[int, str]) -> tuple[str, tuple[st
     return "".join(words), tuple(order)
 
 
-DOCUMENT_SCHEME = "docs:"
-"""How the addresses of the user's own documents begin."""
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _TRACKING_PREFIX = "utm_"
 _TRACKING = {

@@ -12,10 +12,10 @@ from urllib.parse import quote, unquote, urlsplit
 from urllib.parse import quote as percent_encoded
 
 from ...records.report import ClaimCheck, Report
-from ...records.sources import Source
+from ...records.sources import DOCUMENT_SCHEME, Source
 from ..text.sentences import Sentence
 from ..text.words import UNSPACED
-from .citing import DOCUMENT_SCHEME, end_of_words, without_unknown
+from .citing import end_of_words, without_unknown
 from .labels import Labels, all_labels
 from .markers import Marker
 from .sanitizing import EMAIL_SIGN, sanitized, sanitized_at

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from click.testing import CliRunner
-from judging_model import FigureJudge
-from langchain_core.language_models import ModelProfile
+from judging_model import figure_judge
 
 from deep_research import Context, SourceDocument, check_report
 from deep_research.evaluation.__main__ import cli
@@ -16,7 +15,7 @@ REPORT = "It was lit in 1844, they say [1], and stands 83 metres tall [1]."
 
 
 async def test_a_report_of_another_writer_is_checked_clause_by_clause() -> None:
-    judge = FigureJudge(profile=ModelProfile(max_input_tokens=100_000))
+    judge = figure_judge()
     context = Context(models={"verifier": judge, "writer": "extractive"}, verify="check")
     report = await check_report(REPORT, {1: SourceDocument("Skerry Light", LIGHT)}, context)
     assert report.text == REPORT.replace("tall [1].", "tall [1]. *(not verified)*")

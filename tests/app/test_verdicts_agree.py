@@ -8,8 +8,7 @@ import re
 
 import pytest
 from exported import finished, standing
-from judging_model import FigureJudge
-from langchain_core.language_models import ModelProfile
+from judging_model import figure_judge
 from shown_page import tree, words
 
 from deep_research import Context, Limits, SourceDocument, check_report
@@ -48,7 +47,7 @@ PARTS = (
 async def checked(seed: int) -> Report:
     """A report of some of these parts, judged by a model where the seed is even, and by rules where it is not."""
     text = "\n\n".join(random.Random(seed).sample(PARTS, 8))
-    judge = FigureJudge(profile=ModelProfile(max_input_tokens=100_000))
+    judge = figure_judge()
     limits = Limits(max_opinions=0 if seed % 2 else 24)
     context = Context(models={"verifier": judge, "writer": "extractive"}, verify="check", limits=limits)
     return await check_report(text, DOCUMENTS, context)

@@ -53,6 +53,17 @@ def test_a_prompt_that_no_key_fits_is_refused() -> None:
         model.invoke(PROMPT)
 
 
+def test_a_tool_that_is_offered_finds_its_own_replies_whatever_was_asked_before() -> None:
+    search, weigh = ({"type": "function", "function": {"name": name}} for name in ("search", "weigh"))
+    model = ScriptedChatModel(replies={"weigh": calls(call("weigh")), "search": ["one", "two"], "": ["text"]})
+    asked = [model.bind_tools(tools).invoke(PROMPT) for tools in ([search], [weigh], [search], [weigh], [])]
+    assert [message.text for message in asked] == ["one", "", "two", "", "text"]
+    assert [entry["name"] for message in asked for entry in message.tool_calls] == ["weigh", "weigh"]
+    assert model.unused() == []
+    with pytest.raises(ScriptExhausted, match=r"No key of 'sun' is a tool that is offered \('weigh'\)"):
+        ScriptedChatModel(replies={"sun": []}).bind_tools([weigh]).invoke(PROMPT)
+
+
 async def test_streamed_chunks_add_up_to_the_scripted_message() -> None:
     scripted = calls(
         call("research_agent", task="Ä «long» task\nin two lines", id="c1"),

@@ -72,6 +72,13 @@ def test_importing_does_no_work(tmp_path: Path) -> None:
     assert LEVELS.keys().isdisjoint(report["modules"])
 
 
+def test_a_child_that_parses_starts_without_the_agent_and_its_libraries(tmp_path: Path) -> None:
+    loaded = {
+        name.partition(".")[0] for name in probe(tmp_path, ROOT, [f"{PACKAGE}.reading.documents.worker"])["modules"]
+    }
+    assert loaded.isdisjoint({"langgraph", "langchain_core", "langsmith", "openai"})
+
+
 def test_work_at_import_is_found(tmp_path: Path) -> None:
     lines = [
         "import os, pathlib, socket, threading",
