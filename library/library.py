@@ -15,9 +15,9 @@ from typing import NamedTuple, TypeVar
 from ..evidence.text.sentences import sentences_of
 from ..evidence.text.similarity import distinct, fuse_rankings, rarity, spread
 from ..evidence.text.stems import bare, sought_words
+from ..prompts import fence
 from ..records.sources import Source
 from ..run.context import Context
-from ..run.fencing import fence
 from .candidates import mentions, terms_of
 from .folder import LeftOut, originals_first
 from .index import SCHEME, Entry, Root, Summary, open_roots, unreadable

@@ -15,7 +15,7 @@ from ..evidence.text.sentences import cited_sentences
 from ..models.ask import Reply, ask_model
 from ..models.request import Request
 from ..models.resolve import profile_of, settings_of
-from ..prompts import render
+from ..prompts import fenced_knowledge, render
 from ..records.plan import Observation
 from ..records.research import Finding, Progress, Run, Spent, Task
 from ..run import tool_names
@@ -25,7 +25,6 @@ from ..run.decisions import PENDING, Order, decide
 from ..run.events.call import CallEvents
 from ..run.events.log import emitter
 from ..run.events.packets import Placement, TopLevelBranching
-from ..run.fencing import fenced_knowledge
 from ..run.limits import Limits
 from ..run.spending import allowance, limit_reached, limits_of_round, recorded, unsettled_costs
 from ..run.store.pages import pages_of

@@ -12,6 +12,7 @@ from langgraph.runtime import Runtime
 
 from ..evidence.memory.learned import facts_of, fitting_learnings, is_confident, without_markers
 from ..evidence.memory.observations import close_gap, open_gaps
+from ..prompts import as_elements, as_gaps, as_learned, as_sources, fenced_knowledge
 from ..records.plan import Learning, Observation, PlanStep, StepOutcome, Suggestion, last_verdict
 from ..records.research import Finding, Spent, Value
 from ..records.sources import short_hash
@@ -22,7 +23,6 @@ from ..run.context import Context, Watch
 from ..run.events.call import SilentEvents, step_done
 from ..run.events.log import Emitter, emitter
 from ..run.events.packets import SectionEnd
-from ..run.fencing import as_elements, as_gaps, as_learned, as_sources, fenced_knowledge
 from ..run.limits import Limits
 from ..run.spending import recorded
 from ..run.store.pages import Pages, pages_of

@@ -19,13 +19,12 @@ from ..evidence.text.sentences import cited_sentences
 from ..models.ask import ask_model
 from ..models.request import Request
 from ..models.resolve import profile_of
-from ..prompts import render
+from ..prompts import fence, render
 from ..records.research import Finding
 from ..records.sources import Source
 from ..run.context import Context
 from ..run.errors import DeepResearchError
 from ..run.events.call import CallEvents, SilentEvents
-from ..run.fencing import fence
 from ..run.transcripts import (
     CHARACTERS_PER_TOKEN,
     broke_off,
