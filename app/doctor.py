@@ -27,10 +27,10 @@ from ..run.events.log import Emitter
 from ..run.events.packets import CallDelayed, Placement
 from ..run.limits import Limits
 from ..run.store.database import FILE_NAME, open_database
-from ..tools.engines.choose import choose_engines
-from ..tools.engines.engine import EngineFailed
+from ..tools.engine import EngineFailed
 from ..tools.engines.tavily import Tavily
 from ..tools.offer import check_tools
+from ..tools.run_engines import choose_engines
 from ..writing.language import check_language
 from .endings import reports_errors, run_interruptibly
 from .progress import describe

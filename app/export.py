@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..run.errors import UserMistake
+from ..run.registered import EXPORTERS, load_registered, registered
 from .exports.bibliography import bibtex, csl_json
 from .exports.finished import finished_report
 from .output import report_text, run_json
@@ -32,14 +33,19 @@ class NoReportYet(UserMistake):
     """The run has not come to its report."""
 
 
-def chosen_format(wanted: ExportFormat | None, path: Path | None) -> ExportFormat:
+def chosen_format(wanted: ExportFormat | None, path: Path | None) -> str:
     """Return the format that is asked for, else that of the file's name, which without an ending is Markdown.
+
+    An ending that no format of ours has may be that of one that an installed package registers.
 
     Raises `OutputUnusable` for an unknown ending, and where a format that cannot be printed has no file.
     """
-    chosen = wanted or _SUFFIXES.get(path.suffix.lower() if path else "")
+    suffix = path.suffix.lower() if path else ""
+    chosen: str | None = wanted or _SUFFIXES.get(suffix)
+    if chosen is None and suffix[1:] in registered(EXPORTERS):
+        return suffix[1:]
     if chosen is None:
-        known = ", ".join(filter(None, _SUFFIXES))
+        known = ", ".join([*filter(None, _SUFFIXES), *(f".{name}" for name in registered(EXPORTERS))])
         raise OutputUnusable(
             f"--out {str(path)!r}: no format has this ending; these are known: {known}; or choose by --format"
         )
@@ -48,7 +54,7 @@ def chosen_format(wanted: ExportFormat | None, path: Path | None) -> ExportForma
     return chosen
 
 
-def check_format(export_format: ExportFormat) -> None:
+def check_format(export_format: str) -> None:
     """Raise `ExtraMissing` if a format cannot be written here, before a run is paid for."""
     if export_format == "pdf":
         from .exports.page import check_pdf
@@ -56,7 +62,7 @@ def check_format(export_format: ExportFormat) -> None:
         check_pdf()
 
 
-def export_content(stored: StoredRun, export_format: ExportFormat, name: RunName) -> str | bytes:
+def export_content(stored: StoredRun, export_format: str, name: RunName) -> str | bytes:
     """Return the report in a format, or the whole run as JSON; raises `NoReportYet`, or `ExtraMissing`."""
     if stored.state.report is None:
         raise no_report_yet(stored, name)
@@ -82,6 +88,8 @@ def export_content(stored: StoredRun, export_format: ExportFormat, name: RunName
             from .exports.page import report_page
 
             return report_page(finished_report(stored))
+    written: str | bytes = load_registered(EXPORTERS, export_format)(finished_report(stored))
+    return written
 
 
 def answer_content(stored: StoredRun, wanted: Format | None, path: Path | None, name: RunName) -> str | bytes:

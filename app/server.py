@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 
 from ..run.context import Context
 from ..run.imports import frozen_imports
+from ..run.registered import load_all
 from ..run.store.database import FILE_NAME, open_database
 from ..run.store.saver import RunSaver
 from ..run.store.sqlite_store import PageStore
@@ -14,6 +15,7 @@ from ..run.user_settings import UserSettings
 from .embed import compile_graph
 
 with frozen_imports():
+    load_all()
     deep_research = compile_graph("orchestrated").copy({"context_schema": UserSettings})
     planned_research = compile_graph("planned").copy({"context_schema": UserSettings})
 

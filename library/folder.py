@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path, PurePath, PurePosixPath
 from typing import Generic, NamedTuple, TypeVar
 
-from ..reading.records import KINDS, Unreadable
+from ..reading.records import Unreadable, kind_of_file
 from ..records.sources import Source
 
 _WORD = "cop(?:y|ie|ia)|cópia|kopi[aeo]?|копия|копія"
@@ -232,7 +232,7 @@ class _Walk:
 
 
 def _is_readable(name: str) -> bool:
-    return PurePath(name).suffix.lower() in KINDS
+    return kind_of_file(name) is not None
 
 
 def _leads_to_folder(link: os.DirEntry[str]) -> bool:

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 from urllib.parse import quote_from_bytes, unquote
 
 from ..evidence.text.stems import title_key
-from ..reading.records import KINDS
+from ..reading.records import KINDS, kind_of_file
 from ..run.context import Context
 from ..run.errors import DocumentsUnreadable
 from .folder import NOT_IN_NAMES, LeftOut
@@ -224,7 +224,7 @@ def open_roots(context: Context) -> Iterator[Root]:
     """Return the folders and files of `docs`, each once; blocks. Raises `DocumentsUnreadable`."""
     names: set[str] = set()
     for path in dict.fromkeys(_resolved(path) for path in context.docs):
-        if not path.is_dir() and path.suffix.lower() not in KINDS:
+        if not path.is_dir() and kind_of_file(path.name) is None:
             raise unreadable(path, f"its format cannot be read; these can: {' '.join(KINDS)}")
         name, number = path.name or "root", 1
         while name in names:

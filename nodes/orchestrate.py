@@ -33,6 +33,7 @@ from ..state import ResearchState
 from ..tools.addresses import Addresses, addresses_in
 from ..tools.control import GENERATE_REPORT, RESEARCH_AGENT, THINK_TOOL
 from ..tools.offer import offered_tools
+from ..tools.passed import passed_tools
 from ..tools.redaction import note_user
 from ..writing.facts import facts_of_run
 
@@ -103,6 +104,7 @@ def _request(
         plan=state.plan.text,
         reasons=reasons,
         offered=list(offered_tools(within_scope(context, run.scope))),
+        further=list(passed_tools(context)),
         max_cycles=max_cycles,
         parallel=limits.max_parallel_researchers,
         documents=run.scope.documents,

@@ -4,13 +4,29 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import PurePath
 from typing import Literal, NamedTuple
 from zlib import crc32
+
+from ..run.registered import PARSERS, registered
 
 TEXT_CHARACTERS = 200_000
 
 Kind = Literal[
-    "markdown", "text", "rst", "html", "pdf", "docx", "pptx", "xlsx", "csv", "epub", "json", "jsonl", "email"
+    "markdown",
+    "text",
+    "rst",
+    "html",
+    "pdf",
+    "docx",
+    "pptx",
+    "xlsx",
+    "csv",
+    "epub",
+    "json",
+    "jsonl",
+    "email",
+    "registered",
 ]
 Reason = Literal[
     "empty",
@@ -69,6 +85,12 @@ KINDS: dict[str, Kind] = {
     ".ndjson": "jsonl",
     ".eml": "email",
 }
+
+
+def kind_of_file(name: str) -> Kind | None:
+    """Return the kind of a file by the ending of its name; none if no parser reads it, ours or a registered one."""
+    suffix = PurePath(name).suffix.lower()
+    return KINDS.get(suffix) or ("registered" if suffix[1:] in registered(PARSERS) else None)
 
 
 class Link(NamedTuple):

@@ -24,6 +24,7 @@ from ..records.research import (
     merge_findings,
 )
 from ..records.sources import Record, Source, merge_sources
+from . import tool_names
 from .concurrency import Failed
 from .events.packets import Placement
 
@@ -40,7 +41,9 @@ class ToolRequest(Record):
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """The queries or addresses that it is given."""
+        """The queries or addresses that it is given; all arguments of a tool that an app has passed."""
+        if self.tool not in tool_names.OURS:
+            return tuple(f"{name}: {value}" for name, value in self.arguments.items())
         values: Any = next(iter(self.arguments.values()), ())
         return tuple(map(str, values)) if isinstance(values, list | tuple) else (str(values),)
 

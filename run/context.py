@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import os
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Protocol, get_args, runtime_checkable
 
 import platformdirs
 from langchain_core.language_models import BaseChatModel
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.tools import BaseTool, tool
 from pydantic import Field, InstanceOf, WithJsonSchema, field_validator
 from pydantic.json_schema import SkipJsonSchema
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
@@ -64,13 +67,25 @@ class SystemClock:
         await asyncio.sleep(seconds)
 
 
+@runtime_checkable
+class Engine(Protocol):
+    """A search engine of the app's own; `tools.engine.SearchEngine` says what else it may have."""
+
+    name: str
+
+    async def search(self, query: str, count: int) -> list[Any]:
+        """Return at most about `count` results, the best first."""
+
+
 Role = Literal["clarifier", "planner", "orchestrator", "researcher", "writer", "verifier"]
 ROLES: tuple[Role, ...] = get_args(Role)
 ToolCalls = Literal["auto", "native", "schema", "json", "tags"]
 Effort = Literal["auto", "low", "medium", "high"]
-Engine = Literal["tavily", "duckduckgo", "wikipedia", "arxiv"]
 Port = Annotated[int, Field(ge=1, le=65535)]
 Model = Annotated[str | InstanceOf[BaseChatModel], WithJsonSchema({"type": "string"})]
+AnyEngine = Annotated[
+    str | InstanceOf[BaseRetriever] | InstanceOf[BaseTool] | InstanceOf[Engine], WithJsonSchema({"type": "string"})
+]
 
 
 class Price(NamedTuple):
@@ -96,7 +111,8 @@ class Settings(TypedDict, total=False):
     allow_small_window: bool
     effort: Effort
     docs: str | Path | Sequence[str | Path]
-    engines: Sequence[Engine] | None
+    engines: Sequence[str | BaseRetriever | BaseTool | Engine] | None
+    tools: Sequence[str | BaseTool | Callable[..., Any]]
     domains_allow: Sequence[str]
     domains_deny: Sequence[str]
     published_after: date | str | None
@@ -158,9 +174,15 @@ class Context(BaseSettings):
     """How hard reasoning models think; `auto` leaves it to the model, and means `low` for researchers."""
     docs: Annotated[tuple[Path, ...], NoDecode] = Field(default=(), title="Documents")
     """Folders and files to search; in the environment separated as in PATH."""
-    engines: Annotated[tuple[Engine, ...] | None, NoDecode] = Field(default=None, title="Search engines")
-    """Engines that search the web; in the environment `none` for no engine. Not set: Tavily if TAVILY_API_KEY is there,
-    else DuckDuckGo unless there are documents to search."""
+    engines: Annotated[tuple[AnyEngine, ...] | None, NoDecode] = Field(default=None, title="Search engines")
+    """Engines that search the web, such as `tavily`, `duckduckgo`, `wikipedia` or `arxiv`; in the environment `none`
+    for no engine. An app may also pass a LangChain retriever or tool, or an engine of its own. Not set: Tavily if
+    TAVILY_API_KEY is there, else DuckDuckGo unless there are documents to search."""
+    tools: SkipJsonSchema[Annotated[tuple[str | InstanceOf[BaseTool], ...], NoDecode]] = Field(
+        default=(), exclude=True, title="Tools"
+    )
+    """What researchers may call beside search: LangChain tools, functions with a docstring, or names of tools that an
+    installed package registers."""
     domains_allow: Annotated[tuple[str, ...], NoDecode] = Field(default=(), title="Only these domains")
     """Domains, with their subdomains, that the web is searched and read in; all if empty."""
     domains_deny: Annotated[tuple[str, ...], NoDecode] = Field(default=(), title="Not these domains")
@@ -214,7 +236,7 @@ class Context(BaseSettings):
             """Take settings in any form that validation accepts."""
 
     @field_validator(
-        *("engines", "domains_allow", "domains_deny", "allow_models", "allow_private", "ports", "model_ports"),
+        *("engines", "tools", "domains_allow", "domains_deny", "allow_models", "allow_private", "ports", "model_ports"),
         mode="before",
     )
     @classmethod
@@ -222,6 +244,15 @@ class Context(BaseSettings):
         return (
             [word for word in re.split(r"[\s,]+", value) if word not in ("", "none")]
             if isinstance(value, str)
+            else value
+        )
+
+    @field_validator("tools", mode="before")
+    @classmethod
+    def _make_tools(cls, value: Any) -> Any:
+        return (
+            [tool(one) if inspect.isroutine(one) else one for one in value]
+            if isinstance(value, list | tuple)
             else value
         )
 
@@ -240,12 +271,18 @@ class Context(BaseSettings):
         return [value] if isinstance(value, Path) else value
 
 
+def engine_name(engine: str | BaseRetriever | BaseTool | Engine) -> str:
+    """Return the name of an engine of the settings: that of its class where an object has no name of its own."""
+    return engine if isinstance(engine, str) else engine.name or type(engine).__name__
+
+
 def within_scope(context: Context, scope: Scope) -> Context:
     """Return the settings with what the question may search, whoever resumes it."""
+    passed = {engine_name(one): one for one in context.engines or ()}
     return context.model_copy(
         update={
             "docs": tuple(map(Path, scope.docs)),
-            "engines": scope.engines,
+            "engines": tuple(passed.get(name, name) for name in scope.engines),
             "domains_allow": scope.domains_allow,
             "domains_deny": scope.domains_deny,
             "mix_private": scope.mix_private,

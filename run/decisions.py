@@ -128,6 +128,7 @@ def _all(calls: Calls, others: str, by_name: Mapping[str, str]) -> dict[str, str
 
 ONE_KIND = f"{NOT_RUN} one kind of tool a message. Call it again alone."
 ONE_PLACE = f"{NOT_RUN} one place to read on from a message. Call it again alone."
+ONE_CALL = f"{NOT_RUN} one call of this tool a message. Call it again alone."
 CALL_ANOTHER_TOOL = f"{NOT_RUN} no more thinking in a row. Call another tool now."
 REPEATED = f"{NOT_RUN} this very call was made {{made}} times before. Write down what was found."
 
@@ -158,8 +159,9 @@ def choose_action(calls: Calls, state: ResearcherState, limits: Limits) -> NextA
     if not acting:
         return _researcher_thinks(list(calls.accepted), answers, state, limits)
     first = acting[0]
-    same = [call for call in acting if call.name == first.name and _single(call) == _single(first)]
-    answers |= {call.id: ONE_PLACE if call.name == first.name else ONE_KIND for call in acting if call not in same}
+    same = [call for call in acting if _may_join(call, first)]
+    another = ONE_PLACE if first.name in tool_names.OURS else ONE_CALL
+    answers |= {call.id: another if call.name == first.name else ONE_KIND for call in acting if call not in same}
     answers |= {call.id: ACKNOWLEDGED for call in calls.accepted if call.name == tool_names.THINK_TOOL}
     if first.name == tool_names.GENERATE_REPORT:
         answers |= {call.id: ACKNOWLEDGED for call in same}
@@ -176,6 +178,12 @@ def _researcher_thinks(same: list[Call], answers: dict[str, str], state: Researc
     if state.thinks >= limits.max_thinks:
         return NextAction(answers | {call.id: CALL_ANOTHER_TOOL for call in same}, iterations=1, thinks=state.thinks)
     return NextAction(answers | {call.id: ACKNOWLEDGED for call in same}, thinks=state.thinks + 1)
+
+
+def _may_join(call: Call, first: Call) -> bool:
+    """Return whether a call can be carried out together with the first one; what other tools take, we do not know."""
+    is_like = call.name == first.name and call.name in tool_names.OURS and _single(call) == _single(first)
+    return call is first or is_like
 
 
 def _single(call: Call) -> dict[str, Any]:

@@ -19,3 +19,6 @@ RECORD_ANALYSIS = "record_analysis"
 RECORD_INCONSISTENCIES = "record_inconsistencies"
 JUDGE_UNITS = "judge_units"
 REWRITE_SENTENCES = "rewrite_sentences"
+
+OURS = frozenset({INTERNAL_SEARCH, WEB_SEARCH, OPEN_URL, READ_DOCUMENTS, THINK_TOOL, GENERATE_REPORT})
+"""What a researcher may call that no app has passed."""

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from .context import Context, Engine, Role
+from .context import AnyEngine, Context, Role, engine_name
 from .errors import UnknownSetting
 from .limits import Limits
 
@@ -47,7 +47,7 @@ class UserSettings(BaseModel):
     """One of the models that the operator allows (`allow_models`) for all roles, or one by role."""
     docs: tuple[str, ...] | None = Field(default=None, title="Documents")
     """Names of the operator's folders and files, or of folders and files below them such as `handbook/2024`."""
-    engines: tuple[Engine, ...] | None = Field(default=None, title="Search engines")
+    engines: tuple[str, ...] | None = Field(default=None, title="Search engines")
     """Some of the operator's engines; none to search the operator's documents only."""
     domains_allow: tuple[str, ...] = Field(default=(), title="Only these domains")
     """Domains, with their subdomains, that the web is searched and read in."""
@@ -116,13 +116,14 @@ def _below(roots: Sequence[Path], name: str) -> Path:
     raise UnknownSetting(f"docs: {name!r} is none of the folders and files that may be searched{_of(names)}.")
 
 
-def _engines(wanted: tuple[Engine, ...] | None, allowed: tuple[Engine, ...] | None) -> tuple[Engine, ...] | None:
+def _engines(wanted: tuple[str, ...] | None, allowed: tuple[AnyEngine, ...] | None) -> tuple[AnyEngine, ...] | None:
     if wanted is None:
         return allowed
+    by_name = {engine_name(one): one for one in allowed or ()}
     for one in wanted:
-        if one not in (allowed or ()):
-            raise UnknownSetting(f"engines: {one!r} is none of the engines that may be chosen{_of(allowed or ())}.")
-    return wanted
+        if one not in by_name:
+            raise UnknownSetting(f"engines: {one!r} is none of the engines that may be chosen{_of(by_name)}.")
+    return tuple(by_name[one] for one in wanted)
 
 
 def _domains(wanted: tuple[str, ...], allowed: tuple[str, ...]) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from langgraph.store.memory import InMemoryStore
 from deep_research.run.context import Context
 from deep_research.run.limits import Limits
 from deep_research.run.store.pages import Pages
-from deep_research.tools.engines.engine import Found
+from deep_research.tools.engine import Found
 from deep_research.tools.tool import Desk, Meter
 
 

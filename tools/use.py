@@ -155,6 +155,8 @@ def used_up(tool: str, meter: Meter) -> str:
     """Why the tool cannot do anything any more; empty if it can."""
     if meter.most_calls is not None and meter.calls >= meter.most_calls:
         return "no tool calls are left (max_tool_calls)"
+    if tool not in tool_names.OURS:
+        return ""
     if tool == tool_names.OPEN_URL:
         return "" if meter.most_fetches is None or meter.most_fetches > 0 else "no pages are left to open (max_fetches)"
     return "" if meter.most_searches is None or meter.most_searches > 0 else "no searches are left (max_searches)"

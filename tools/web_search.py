@@ -9,15 +9,13 @@ from pydantic import BaseModel, ConfigDict
 
 from ..evidence.citations.citing import source_key
 from ..evidence.text.similarity import distinct, interleave
-from ..records.sources import Source
 from ..run import tool_names
 from ..run.concurrency import gather_or_cancel
 from ..run.context import Context
 from ..run.errors import DeepResearchError
-from ..run.store.pages import text_hash
+from . import run_engines
 from .addresses import Addresses
-from .engines import remembered
-from .engines.engine import EngineFailed, Found, SearchEngine, usable
+from .engine import EngineFailed, Found, SearchEngine, hit_of, usable
 from .redaction import Redacted, Redactor
 from .tool import Desk, Hit, Lines, Outcome, ToolFailed, queries_of, take
 
@@ -92,7 +90,7 @@ class WebSearch:
 
     async def _ask(self, engine: SearchEngine, query: str) -> _Answer:
         try:
-            found = await remembered.search(engine, query, self._context, self._desk)
+            found = await run_engines.search(engine, query, self._context, self._desk)
             shown = usable(found, self._context)
         except EngineFailed as failure:
             return _Answer(engine, query, [], failure=failure)
@@ -107,7 +105,10 @@ class WebSearch:
         by_query = [interleave(answer.found for answer in answers if answer.query == query) for query in queries]
         best = distinct(interleave(by_query), lambda found: source_key(found.address))
         most = self._context.limits.max_web_results
-        hits = [_hit(found, await self._addresses.key(found.address)) for found in best[:most]]
+        hits = [
+            hit_of(found, await self._addresses.key(found.address) if found.is_page else found.address)
+            for found in best[:most]
+        ]
         return tuple(distinct(hits, lambda hit: hit.source.key))
 
     def _cut(self, query: str) -> str:
@@ -145,21 +146,6 @@ def _dropped(sent: Mapping[str, Redacted]) -> list[str]:
         if not one.query and not one.private and not one.unseen:
             told.append(f"{begins}: it has no words.")
     return told
-
-
-def _hit(found: Found, key: str) -> Hit:
-    location = source_key(found.address)
-    title = found.title or location
-    source = Source(
-        key=key,
-        title=title,
-        location=location,
-        address=found.address,
-        kind="web",
-        date=found.date,
-        excerpts=(text_hash(found.excerpt),) if found.excerpt.strip() else (),
-    )
-    return Hit(source, found.excerpt, "", score=found.score)
 
 
 def _failures(answers: Iterable[_Answer]) -> list[str]:

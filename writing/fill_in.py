@@ -20,7 +20,7 @@ from ..run.events.call import CallEvents, step_failed
 from ..run.events.packets import Placement
 from ..run.transcripts import NOT_RUN, Calls, call_ids, read_calls, results_for
 from ..tools.results import shortener
-from .forms import NAMES, SCHEMAS, Form
+from .forms import Form, form_name, form_schema
 
 Filled = TypeVar("Filled", bound=Form)
 NOTHING = Facts()
@@ -61,7 +61,7 @@ class Filler:
                 return filled
             faults = str(filled)
             before = [*before, *_mended(calls, faults)]
-        raise ModelFailed(f"The {role}'s model did not fill in {NAMES[form]!r}, even when asked again: {faults}.")
+        raise ModelFailed(f"The {role}'s model did not fill in {form_name(form)!r}, even when asked again: {faults}.")
 
     async def ask_if_possible(
         self,
@@ -90,13 +90,13 @@ class Filler:
     async def _ask(self, form: type[Form], role: Role, messages: Sequence[AnyMessage], facts: Facts) -> Calls:
         most = self._context.limits.form_tokens
         request = Request(
-            role, self._question_id, messages, shortener(""), [SCHEMAS[form]], max_tokens=most, facts=facts
+            role, self._question_id, messages, shortener(""), [form_schema(form)], max_tokens=most, facts=facts
         )
         reply = await ask_model(request, self._context, self._events)
-        unread = f"{NAMES[form]} was filled in without some results: {WITHHELD}"
+        unread = f"{form_name(form)} was filled in without some results: {WITHHELD}"
         if reply.refused and unread not in self.failures:
             self.fail(unread)
-        return read_calls(reply.message, {NAMES[form]}, call_ids(messages))
+        return read_calls(reply.message, {form_name(form)}, call_ids(messages))
 
 
 def _read(form: type[Filled], calls: Calls) -> Filled | str:

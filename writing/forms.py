@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+import re
+from functools import cache
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from ..run import tool_names
 from ..tools.control import tool_schema
 
 Share = Field(ge=0, le=1)
@@ -248,19 +249,12 @@ class RewriteSentences(Form):
     """Those that can be mended."""
 
 
-FORMS: dict[str, type[Form]] = {
-    tool_names.MAKE_PLAN: MakePlan,
-    tool_names.RECORD_SUMMARY: RecordSummary,
-    tool_names.RECORD_ROUND: RecordRound,
-    tool_names.UPDATE_STEP: UpdateStep,
-    tool_names.UPDATE_PLAN: UpdatePlan,
-    tool_names.RECORD_ANALYSIS: RecordAnalysis,
-    tool_names.RECORD_INCONSISTENCIES: RecordInconsistencies,
-    tool_names.JUDGE_UNITS: JudgeUnits,
-    tool_names.REWRITE_SENTENCES: RewriteSentences,
-}
-"""The forms by the names of their tools."""
-NAMES = {form: name for name, form in FORMS.items()}
-"""The names of their tools."""
-SCHEMAS = {form: tool_schema(name, form) for name, form in FORMS.items()}
-"""What a model is told of each."""
+@cache
+def form_name(form: type[Form]) -> str:
+    """Return the name of the tool by which a model hands in a form: `MakePlan` is `make_plan`."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", form.__name__).lower()
+
+
+def form_schema(form: type[Form]) -> dict[str, Any]:
+    """Return what a model is told of a form."""
+    return tool_schema(form_name(form), form)

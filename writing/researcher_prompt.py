@@ -11,14 +11,14 @@ from ..models.resolve import profile_of
 from ..prompts import render
 from ..records.research import Task
 from ..run.context import Context
-from ..tools.control import GENERATE_FINDING, THINK_TOOL, tool_schema
-from ..tools.offer import offered_tools
+from ..tools.control import GENERATE_FINDING, THINK_TOOL
+from ..tools.offer import researcher_tools
 from ..tools.read_documents import behind_documents
 
 
 def conversation(task: Task, context: Context, notes: Sequence[AnyMessage]) -> list[AnyMessage]:
     """Return a researcher's conversation: what it is to do, its task, and its notes with their texts."""
-    offered = list(offered_tools(context, has_read_all=task.scope.reads_all))
+    offered = list(researcher_tools(context, has_read_all=task.scope.reads_all))
     system = render(
         "think_or_act",
         "system",
@@ -37,8 +37,8 @@ def conversation(task: Task, context: Context, notes: Sequence[AnyMessage]) -> l
 
 def tools_of_researcher(task: Task, context: Context) -> list[dict[str, Any]]:
     """Return the schemas of the tools that a researcher is offered in each of its calls."""
-    offered = offered_tools(context, has_read_all=task.scope.reads_all)
-    tools = [tool_schema(name, arguments) for name, arguments in offered.items()] + [GENERATE_FINDING]
+    offered = researcher_tools(context, has_read_all=task.scope.reads_all)
+    tools = [*offered.values(), GENERATE_FINDING]
     if not offered:
         return tools
     return tools if profile_of("researcher", context).reasons else [*tools, THINK_TOOL]

@@ -222,7 +222,9 @@ class ExtractiveChatModel(BaseChatModel):
         )
 
     def _reply(self, facts: Facts, tools: dict[str, dict[str, Any]]) -> str | list[Call]:
-        if form := next((name for name in tools if name not in NO_FORMS), ""):
+        # A form is the only tool of its call; beside tools of a run stand those that an app has passed.
+        if tools and not NO_FORMS.intersection(tools):
+            form = next(iter(tools))
             return [Call(form, fill_in(form, tools[form].get("parameters", {}), facts))]
         if self.role == "researcher" and tools:
             return next_round(facts, tools)

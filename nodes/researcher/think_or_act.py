@@ -24,7 +24,7 @@ from ...run.limits import Limits
 from ...run.spending import recorded, seconds_left
 from ...run.store.pages import Pages, pages_of
 from ...run.transcripts import call_ids, read_calls, results_for, results_in_order, tokens_of
-from ...tools.offer import offered_tools
+from ...tools.offer import researcher_tools
 from ...tools.read_documents import CALL_ID
 from ...tools.results import shortener, shrunk
 from ...writing.facts import facts_of_researcher
@@ -64,7 +64,7 @@ async def think_or_act(state: ResearcherState, runtime: Runtime[Context]) -> Thi
     if reason:
         is_worthless = bool(state.reason and not state.numbered)
         return {"ended": "failed" if is_worthless else "partial", "reason": reason, "request": None}
-    offered = offered_tools(context, has_read_all=task.scope.reads_all)
+    offered = researcher_tools(context, has_read_all=task.scope.reads_all)
     if task.scope.reads_all and not state.notes:
         return _reading(task)
     if not offered:

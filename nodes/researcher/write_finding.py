@@ -24,7 +24,7 @@ from ...run.spending import recorded
 from ...run.store.pages import Pages, pages_of
 from ...run.transcripts import broke_off, count_withheld, missing_in, results_in_order, was_cut_off
 from ...tools.excerpts import keep_excerpts
-from ...tools.offer import offered_tools
+from ...tools.offer import researcher_tools
 from ...tools.results import shortener, shrunk
 from ...writing.facts import facts_of_researcher
 from ...writing.researcher_prompt import conversation, tools_of_researcher
@@ -134,7 +134,7 @@ async def _ask(state: ResearcherState, context: Context, pages: Pages, events: F
     """Return one answer; one whose stream breaks is continued once."""
     task = state.task
     notes = shrunk(await pages.fill_in(results_in_order(state.notes)), max(state.shrunk, default=0), task.text)
-    may_declare = not again and not offered_tools(context, has_read_all=task.scope.reads_all)
+    may_declare = not again and not researcher_tools(context, has_read_all=task.scope.reads_all)
     reminder = render(
         "write_finding",
         "reminder",

@@ -16,7 +16,8 @@ from typing import IO, Any, BinaryIO
 
 from ...evidence.editions import date_of
 from ...evidence.text.sentences import PAGE_END
-from ..records import KINDS, TEXT_CHARACTERS, Extract, Kind, Unreadable
+from ...run.registered import PARSERS, load_registered
+from ..records import TEXT_CHARACTERS, Extract, Kind, Unreadable, kind_of_file
 from .decode import TEXT_BYTES, clean, decode
 from .parse_text import TITLE_CHARACTERS, dateline, plain_title
 
@@ -41,10 +42,10 @@ def parse(
     """
     if not data.strip():
         raise Unreadable("empty", "it is empty")
-    kind = kind or KINDS.get(PurePath(name).suffix.lower())
+    kind = kind or kind_of_file(name)
     if kind is None:
         raise Unreadable("unknown format", "its format is not known")
-    extract = _parse_kind(data, kind, charset, address)
+    extract = _registered(data, name) if kind == "registered" else _parse_kind(data, kind, charset, address)
     # Cleaning would take the end of a page for that of a line.
     text = f"\n\n{PAGE_END}".join(map(_plain, extract.text.split(PAGE_END))).rstrip()
     # A page of which there are signs says by them why it has no text.
@@ -87,6 +88,11 @@ def _parse_kind(data: bytes, kind: Kind, charset: str, address: str) -> Extract:
     if kind == "json" and len(data) > most:
         raise Unreadable("too large", f"its {len(data)} bytes of JSON are more than {most}")
     return parser(clean(decode(data, charset, most)))._replace(is_cut=len(data) > most)
+
+
+def _registered(data: bytes, name: str) -> Extract:
+    text: str = load_registered(PARSERS, PurePath(name).suffix.lower()[1:])(data)
+    return Extract("", text)
 
 
 def _plain(text: str) -> str:

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from handed_in import SCHEMAS
 from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage
@@ -16,7 +17,7 @@ from deep_research.models.ladder.reply import read_reply
 from deep_research.models.scripted import call, calls
 from deep_research.run.transcripts import read_calls
 from deep_research.tools.control import GENERATE_PLAN
-from deep_research.writing.forms import SCHEMAS, MakePlan, RecordRound
+from deep_research.writing.forms import MakePlan, RecordRound
 
 NAMES = [tool["function"]["name"] for tool in TOOLS]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+import handed_in
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -15,7 +16,6 @@ from deep_research.models.request import Document, Facts, Found, Learned
 from deep_research.run import tool_names
 from deep_research.run.context import Role
 from deep_research.tools.control import tool_schema
-from deep_research.writing import forms
 
 QUESTION = "Where was the captain of the Silver Heron born?"
 SHIP = Document(1, "Silver Heron", "docs:ship.md", texts=("The Silver Heron had one captain, Mara Ellingsen.",))
@@ -154,11 +154,11 @@ def test_a_form_that_is_not_known_is_filled_with_empty_values(facts: Facts) -> N
     )
 
 
-@given(FACTS, st.sampled_from([*forms.FORMS]))
+@given(FACTS, st.sampled_from([*handed_in.FORMS]))
 def test_whatever_is_known_each_form_can_be_read(facts: Facts, name: str) -> None:
     assume(facts.request.strip(" \n") or name != tool_names.MAKE_PLAN)
-    form = forms.FORMS[name]
-    schema = forms.SCHEMAS[form]
+    form = handed_in.FORMS[name]
+    schema = handed_in.SCHEMAS[form]
     (call,) = turn("planner", facts, schema).tool_calls
     assert call["name"] == name
     form.model_validate(call["args"])

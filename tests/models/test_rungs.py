@@ -6,6 +6,8 @@ import json
 from typing import Any
 
 import pytest
+from handed_in import FORMS as PAPERS
+from handed_in import SCHEMAS
 from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
@@ -17,9 +19,7 @@ from deep_research.models.scripted import ScriptedChatModel, call, calls
 from deep_research.run.conversation import clean_nested
 from deep_research.run.transcripts import read_calls
 from deep_research.tools.control import GENERATE_PLAN
-from deep_research.writing.forms import FORMS as PAPERS
-from deep_research.writing.forms import NAMES as PAPER_NAMES
-from deep_research.writing.forms import SCHEMAS, Form, MakePlan, RecordAnalysis
+from deep_research.writing.forms import Form, MakePlan, RecordAnalysis, form_name
 
 NAMES = [tool["function"]["name"] for tool in TOOLS]
 TEXT_RUNGS: tuple[RungName, ...] = ("schema", "json", "tags")
@@ -140,7 +140,7 @@ def test_the_example_of_a_call_is_one_that_can_be_read(name: RungName, form: typ
     told = prepare(name, CONVERSATION[:2], [SCHEMAS[form]], "any").messages[0].text
     [example] = [line for line in told.splitlines() if line[0:1] in ("{", "<")]
     [(tool, arguments)] = asked(read(example, [SCHEMAS[form]]))
-    assert tool == PAPER_NAMES[form]
+    assert tool == form_name(form)
     assert form.model_validate(arguments).model_dump(exclude_unset=True) == arguments
 
 

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from handed_in import FORMS as ALL_FORMS
 from lab import QUESTION
 from planned_lab import PARTS, RULES, USUAL, Asked, PlannedLab, Rule, plan, planned_lab, step, verdict
 from planned_rules import First, fact, facts, failing, insights, judged, of_task, suggestion
 
 from deep_research.records.plan import FINAL_CHECK
 from deep_research.state import ResearchState
-from deep_research.writing.forms import FORMS as ALL_FORMS
 
 LIGHT, KEEPER, JUDGE, TIDE = "Skerry Light", "Ada Moran keeper", "Judge the Skerry Light", "spring tide Port Anlow"
 SUMMARY, REWORDED = "The user asks for the light.", "Judge the Skerry Light and its keeper"

@@ -11,8 +11,8 @@ from search_api import KEY
 from deep_research.records.research import Scope
 from deep_research.run.context import Context, Engine, within_scope
 from deep_research.run.errors import SearchRefused
-from deep_research.tools.engines.choose import choose_engines
 from deep_research.tools.offer import check_tools
+from deep_research.tools.run_engines import choose_engines
 
 
 @pytest.mark.parametrize(

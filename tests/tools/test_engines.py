@@ -21,11 +21,11 @@ from shelf import FixedClock
 
 from deep_research.run.context import Context
 from deep_research.run.limits import Limits
+from deep_research.tools.engine import EngineBusy, EngineFailed, Found, SearchEngine
 from deep_research.tools.engines.arxiv import Arxiv
 from deep_research.tools.engines.duckduckgo import DuckDuckGo
-from deep_research.tools.engines.engine import EngineBusy, EngineFailed, Found, SearchEngine
-from deep_research.tools.engines.remembered import ask
 from deep_research.tools.engines.wikipedia import Wikipedia
+from deep_research.tools.run_engines import ask
 from deep_research.tools.tool import Meter
 
 ROOT = Path(__file__).resolve().parents[2]

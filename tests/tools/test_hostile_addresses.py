@@ -13,7 +13,7 @@ from web import Exchange, Web, hostile_web
 
 from deep_research.run.errors import DocumentsUnreadable
 from deep_research.tools.addresses import Addresses
-from deep_research.tools.engines.engine import Found
+from deep_research.tools.engine import Found
 from deep_research.tools.tool import Outcome, ToolFailed
 from deep_research.tools.web_search import WebSearch, WebSearchArguments
 

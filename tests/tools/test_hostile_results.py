@@ -8,8 +8,8 @@ from typing import Any, cast
 import pytest
 from searching import Shelf, new_desk, settings
 
+from deep_research.tools.engine import EngineBusy, Found, seconds_to_wait
 from deep_research.tools.engines import tavily
-from deep_research.tools.engines.engine import EngineBusy, Found, seconds_to_wait
 from deep_research.tools.tool import Outcome
 from deep_research.tools.web_search import WebSearch, WebSearchArguments
 

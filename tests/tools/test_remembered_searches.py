@@ -10,8 +10,8 @@ import pytest
 from langgraph.store.memory import InMemoryStore
 from searching import Shelf, new_desk, settings
 
-from deep_research.tools.engines import remembered
-from deep_research.tools.engines.engine import EngineFailed, Found
+from deep_research.tools import run_engines
+from deep_research.tools.engine import EngineFailed, Found
 from deep_research.tools.tool import Meter, Outcome
 from deep_research.tools.web_search import WebSearch, WebSearchArguments
 
@@ -88,6 +88,6 @@ async def test_what_is_kept_is_short_and_clean() -> None:
     shelf = Shelf("shelf", LIGHT._replace(title="A\u202e " * 5000), None, "https://a.example/")
     desk = new_desk()
     for _ in range(2):
-        [result] = await remembered.search(shelf, "light", settings(), desk)
+        [result] = await run_engines.search(shelf, "light", settings(), desk)
         assert len(result.title) <= 200 and result.title.startswith("A A")
     assert shelf.asked == ["light"]

@@ -11,9 +11,9 @@ from search_api import KEY, Answer, SearchApi, closed_port, found, refused
 
 from deep_research.run.context import Context
 from deep_research.run.limits import Limits
-from deep_research.tools.engines.engine import EngineBusy, EngineFailed, Found, seconds_to_wait
-from deep_research.tools.engines.remembered import ask
+from deep_research.tools.engine import EngineBusy, EngineFailed, Found, seconds_to_wait
 from deep_research.tools.engines.tavily import Tavily
+from deep_research.tools.run_engines import ask
 from deep_research.tools.tool import Meter
 
 

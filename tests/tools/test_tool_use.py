@@ -17,7 +17,7 @@ from wire import END, Script, hand_out, search_for, tool_results, wire_lab
 
 from deep_research.models.scripted import call, calls
 from deep_research.run.spending import total
-from deep_research.tools.engines.engine import EngineBusy, EngineFailed
+from deep_research.tools.engine import EngineBusy, EngineFailed
 from deep_research.tools.tool import Meter, Outcome
 from deep_research.tools.use import Time, carry_out
 from deep_research.tools.web_search import WebSearch, WebSearchArguments

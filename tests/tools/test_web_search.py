@@ -14,8 +14,8 @@ from search_api import KEY, Answer, SearchApi, closed_port, found, pages, refuse
 from searching import Shelf, new_desk, settings
 
 from deep_research.run.errors import UnknownSetting
-from deep_research.tools.engines.choose import choose_engines
-from deep_research.tools.engines.engine import EngineBusy, EngineFailed, Found
+from deep_research.tools.engine import EngineBusy, EngineFailed, Found
+from deep_research.tools.run_engines import choose_engines
 from deep_research.tools.tool import Desk, Meter, Outcome, ToolFailed
 from deep_research.tools.web_search import WebSearch, WebSearchArguments
 

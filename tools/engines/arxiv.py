@@ -10,8 +10,18 @@ from typing import Any
 
 from ...run.concurrency import in_thread
 from ...run.context import Context
-from .community import without_notice
-from .engine import PACKED, USER_AGENT, Answer, EngineFailed, Found, broke_off, failed_status, too_slow, unreachable
+from ..engine import (
+    PACKED,
+    USER_AGENT,
+    Answer,
+    EngineFailed,
+    Found,
+    broke_off,
+    failed_status,
+    too_slow,
+    unreachable,
+    without_notice,
+)
 
 ADDRESS = "https://export.arxiv.org/api/query"
 CHUNK_BYTES = 65_536

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from ...reading.policy import domains_of
 from ...run.concurrency import in_thread
 from ...run.context import Context
-from .engine import DEFAULT_WAIT, EngineBusy, EngineFailed, Found, broke_off, too_slow, unreachable
+from ..engine import DEFAULT_WAIT, EngineBusy, EngineFailed, Found, broke_off, too_slow, unreachable
 from .tavily import KEY
 
 BACKEND = "duckduckgo"

@@ -14,7 +14,7 @@ from ...models.http import trusted_certificates
 from ...reading.policy import domains_of
 from ...run.context import Context
 from ...run.errors import SearchRefused
-from .engine import PACKED, USER_AGENT, EngineFailed, Found, failed_request, failed_status, limited_async
+from ..engine import PACKED, USER_AGENT, EngineFailed, Found, failed_request, failed_status, limited_async
 
 if TYPE_CHECKING:
     import httpx
@@ -37,6 +37,8 @@ class Tavily:
     parallel, gap = 4, 0.0
 
     def __init__(self, context: Context) -> None:
+        """Raise `SearchRefused` if the key is missing, or cannot be one."""
+        check_settings()
         self._context = context
 
     async def search(self, query: str, count: int) -> list[Found]:

@@ -11,8 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from ...run.concurrency import in_thread
 from ...run.context import Context
-from .community import without_notice
-from .engine import PACKED, USER_AGENT, EngineFailed, Found, failed_request, failed_status, limited
+from ..engine import PACKED, USER_AGENT, EngineFailed, Found, failed_request, failed_status, limited, without_notice
 
 if TYPE_CHECKING:
     import httpx

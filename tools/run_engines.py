@@ -1,16 +1,24 @@
-"""Asks engines no more often than they bear, and never twice for one question: answers are kept with the thread."""
+"""The search engines of a run: which these are, asked no more often than they bear, and never twice the same."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
 import json
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from importlib import import_module
+from pkgutil import iter_modules
 
-from ...run.concurrency import PerLoop
-from ...run.context import Context
-from ..tool import Desk, Meter
+from ..run.concurrency import PerLoop
+from ..run.context import AnyEngine, Context, engine_name
+from ..run.errors import UnknownSetting
+from ..run.registered import ENGINES, load_registered, registered
+from . import engines
 from .engine import EngineBusy, EngineFailed, Found, SearchEngine, cleaned, too_slow
+from .engines import tavily
+from .passed import PassedEngine
+from .tool import Desk, Meter
 
 LONGEST_PAUSE = 600.0
 """Seconds after which an engine is asked anew, whatever it has said: a process may live for months."""
@@ -106,3 +114,48 @@ def _name(engine: SearchEngine, query: str, context: Context, question_id: str) 
         str(context.published_after),
     )
     return f"searched {question_id} {hashlib.sha256(json.dumps(asked).encode()).hexdigest()}"
+
+
+_OWN: Mapping[str, Callable[[Context], SearchEngine]] = {
+    found.name: one
+    for found in iter_modules(engines.__path__)
+    for one in vars(import_module(f"{engines.__name__}.{found.name}")).values()
+    if isinstance(one, type) and getattr(one, "name", "") == found.name
+}
+"""The engines of `tools/engines` by name, which is also that of their file."""
+
+
+def known_engines() -> list[str]:
+    """Return the names of the engines that can be chosen: our own, and those that packages register."""
+    return [*_OWN, *registered(ENGINES)]
+
+
+def choose_engines(context: Context) -> tuple[SearchEngine, ...]:
+    """Return the engines of the settings, or else what can be had.
+
+    Raises `UnknownSetting` for a name that no engine has, and `SearchRefused` if an engine lacks its key.
+    """
+    given = _default(context) if context.engines is None else context.engines
+    return tuple(_engine(one, context) for one in {engine_name(one): one for one in given}.values())
+
+
+def _engine(given: AnyEngine, context: Context) -> SearchEngine:
+    return _named(given)(context) if isinstance(given, str) else PassedEngine(given)
+
+
+def _named(name: str) -> Callable[[Context], SearchEngine]:
+    if name in _OWN:
+        return _OWN[name]
+    if name in registered(ENGINES):
+        factory: Callable[[Context], SearchEngine] = load_registered(ENGINES, name)
+        return factory
+    raise UnknownSetting(
+        f"engines: there is no {name!r} here; there are {', '.join(known_engines())}. An engine that an app passed has "
+        "to be passed again when its question is resumed."
+    )
+
+
+def _default(context: Context) -> tuple[str, ...]:
+    if tavily.key():
+        return ("tavily",)
+    return () if context.docs else ("duckduckgo",)

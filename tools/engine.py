@@ -3,20 +3,37 @@
 from __future__ import annotations
 
 import asyncio
+import warnings
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from ...reading.addresses import parse_address
-from ...reading.documents.decode import clean, without_controls
-from ...reading.policy import Policy
-from ...reading.records import Unread
-from ...run.context import Context
+from ..evidence.citations.citing import source_key
+from ..reading.addresses import parse_address
+from ..reading.documents.decode import clean, without_controls
+from ..reading.policy import Policy
+from ..reading.records import Unread
+from ..records.sources import Source
+from ..run.context import Context
+from ..run.store.pages import text_hash
+from .tool import Hit
 
 if TYPE_CHECKING:
     import httpx
+
+
+NOTICE = "`langchain-community` is being sunset"
+
+
+@contextmanager
+def without_notice() -> Iterator[None]:
+    """Hide this one notice, which is for us and not for the user, from whatever is imported meanwhile."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", NOTICE, DeprecationWarning)
+        yield
 
 
 USER_AGENT = "deep-research (research assistant, run by its user)"
@@ -35,10 +52,12 @@ class Found(NamedTuple):
     """Day of publication (ISO 8601); empty if the engine does not tell."""
     score: float = 0.0
     """How well it matches the query as the engine has it, from 0 to 1; 0 if it does not tell."""
+    is_page: bool = True
+    """Whether it is a page of the web; else the excerpt is all of its text, and the address only names it."""
 
 
 class SearchEngine(Protocol):
-    """Something that searches the web."""
+    """Something that searches the web. A class in `tools/engines` is made from the settings: `Engine(context)`."""
 
     name: str
     """As `Context.engines` names it."""
@@ -212,6 +231,8 @@ def _as_read(response: httpx.Response, data: bytes) -> httpx.Response:
 TITLE_CHARACTERS = 200
 EXCERPT_CHARACTERS = 2000
 DAY_CHARACTERS = 10
+TEXT_CHARACTERS = 20_000
+"""Characters of a result that is no page, so that nothing more of it can be opened."""
 LOOKED_AT = 4
 """Results that are looked at for each that may be shown, and characters for each of a title or an excerpt."""
 
@@ -228,7 +249,7 @@ def usable(found: Sequence[Found], context: Context) -> list[Found]:
         one
         for one in found
         if (one.title or one.excerpt)
-        and _is_open(one.address, policy)
+        and (not one.is_page or _is_open(one.address, policy))
         and not (after and one.date and one.date < after.isoformat())
     ]
 
@@ -249,10 +270,27 @@ def _cleaned(one: Found) -> Found:
     return Found(
         _clean(one.title, TITLE_CHARACTERS),
         one.address if isinstance(one.address, str) else "",
-        _clean(one.excerpt, EXCERPT_CHARACTERS),
+        _clean(one.excerpt, EXCERPT_CHARACTERS) if one.is_page else clean(one.excerpt[:TEXT_CHARACTERS]).strip(),
         _clean(one.date, DAY_CHARACTERS),
         one.score,
+        one.is_page,
     )
+
+
+def hit_of(found: Found, key: str) -> Hit:
+    """Return a cleaned result as what a tool found; `key` is that of its source."""
+    excerpts = (text_hash(found.excerpt),) if found.excerpt.strip() else ()
+    source = Source(
+        key=key,
+        title=found.title or key,
+        location=source_key(found.address) if found.is_page else "",
+        address=found.address,
+        kind="web" if found.is_page else "document",
+        date=found.date,
+        content_hash="" if found.is_page else text_hash(found.excerpt),
+        excerpts=excerpts if found.is_page else (),
+    )
+    return Hit(source, found.excerpt, "" if found.is_page else found.excerpt, score=found.score)
 
 
 def _clean(text: object, characters: int) -> str:
