@@ -186,6 +186,7 @@ async def test_deleting_an_old_run_takes_nothing_from_the_thread(client: LangGra
     assert await talk.values() == values
 
 
+@pytest.mark.slow
 @pytest.mark.fault(36, 53, "R21")
 async def test_killed_runs_go_on_and_no_finished_researcher_runs_again(server: Server, desk: Desk) -> None:
     async with server.client() as client:

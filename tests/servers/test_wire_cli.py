@@ -106,6 +106,7 @@ def test_a_wrong_key_for_the_search_engine_ends_the_run_and_is_named_by_its_vari
     assert set(roles(desk)).isdisjoint({"finding", "writer"})
 
 
+@pytest.mark.slow
 @pytest.mark.fault(45)
 def test_a_run_outlives_a_server_that_is_down_and_ctrl_c_during_a_silent_call(desk: WireDesk) -> None:
     down = {"OPENAI_BASE_URL": f"{closed_port()}/v1", "DEEP_RESEARCH_MAX_RETRIES": "0"}
