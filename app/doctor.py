@@ -17,8 +17,7 @@ from ..models.caller import Caller
 from ..models.faults import explain_any
 from ..models.ladder.probe import Check, check_model
 from ..models.local import local_offers
-from ..models.providers import host_of
-from ..models.resolve import EXTRACTIVE, check_models, profile_of, resolve_model
+from ..models.resolve import EXTRACTIVE, check_models, host_of, profile_of, resolve_model
 from ..models.retries import retry_budget_of
 from ..run.context import ROLES, Context, Role
 from ..run.conversation import clean

@@ -9,11 +9,9 @@ from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from ..evidence.citations.citing import cited_numbers
-from ..evidence.citations.numbering import by_number
+from ..evidence.citations.citing import by_number, cited_numbers
 from ..evidence.citations.rendering import source_place
-from ..evidence.memory.notes import gaps_of, missing_of
-from ..evidence.memory.observations import contradictions, open_gaps
+from ..evidence.memory.observations import contradictions, gaps_of, missing_of, open_gaps
 from ..records.plan import FINAL_CHECK, Observation, PlanStep, StepOutcome
 from ..records.report import Audit
 from ..records.research import Finding

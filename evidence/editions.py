@@ -13,8 +13,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from ..records.sources import DOCUMENT_SCHEME, Source
-from .text.dates import dates_in
-from .text.words import FUNCTION_WORDS, all_month_names, stem, tokens
+from .text.words import FUNCTION_WORDS, all_month_names, dates_in, stem, tokens
 
 HEAD = 500
 """Characters at the beginning of a text that may state its date."""

@@ -1,4 +1,4 @@
-"""A question and a passage as the search for trails reads them."""
+"""A question and a passage as they are searched for and compared: terms, titles, names, stems."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
+from ..evidence.language import IN_QUESTION, common_words, language_by_words
 from ..evidence.text.similarity import rarity, subject_of
-from ..evidence.text.stems import QuestionWords, sought_words
+from ..evidence.text.stems import QuestionWords, sought_words, words_of
 from ..evidence.text.words import (
     FAMILIES,
+    FUNCTION_WORDS,
     GENERIC_WORDS,
     MONTHS,
     STOP_WORDS,
@@ -23,6 +25,29 @@ from ..evidence.text.words import (
     stems,
     tokens,
 )
+
+LONGEST_TITLE = 10
+"""Words of a title that a question may mention: longer runs cost look-ups and hardly ever are one."""
+_ASKING = frozenset({"find", "following", "give", "here", "list", "many", "much", "name", "one", "tell"})
+_CONTRACTED = frozenset({"d", "ll", "m", "re", "ve"})
+_STOP_WORDS = FUNCTION_WORDS["en"] | _ASKING | _CONTRACTED
+"""What an English question is worded with, and what contractions leave behind."""
+
+
+def terms_of(question: str) -> list[str]:
+    """Return the different words of a question that are worth searching for; all of them if none is."""
+    words = sought_words(question)
+    stop_words = _STOP_WORDS | common_words().get(language_by_words(words, IN_QUESTION), frozenset())
+    terms = list(dict.fromkeys(words))
+    return [word for word in terms if word not in stop_words] or terms
+
+
+def mentions(question: str) -> list[str]:
+    """Return every run of words in a question that might be a title, as `title_key` would write it."""
+    words = words_of(question)
+    runs = (words[start:end] for start in range(len(words)) for end in range(start + 1, start + LONGEST_TITLE + 1))
+    return list(dict.fromkeys(" ".join(run) for run in runs if not _STOP_WORDS.issuperset(run)))
+
 
 MEMBERS: dict[str, tuple[str, ...]] = {
     family: tuple(word for word, own in FAMILIES.items() if own == family) for family in set(FAMILIES.values())

@@ -18,8 +18,7 @@ from ..run.context import Context
 from ..run.errors import DocumentsUnreadable
 from .folder import NOT_IN_NAMES, LeftOut
 from .index_file import NEW, connect, discard, exchange, settle, text_of, usable, used
-from .index_search import Counter, Found, IndexReader, find
-from .near_words import MOST
+from .index_search import MOST, Counter, Found, IndexReader, find
 
 _STAMP = "path, size, mtime_ns, file_hash, reason, code, seconds, tries, is_cut"
 

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 
 from ..evidence import editions
 from ..evidence.language import IN_TEXT, detect_language, language_by_words
-from ..evidence.text.passages import split_passages
+from ..evidence.text.sentences import split_passages
 from ..evidence.text.stems import ALGORITHMS, stemmer_version, tokens_of, words_and_pieces
 from ..reading.records import readers
 from ..run.errors import DatabaseUnusable

@@ -1,4 +1,4 @@
-"""What an index answers to the words of a question."""
+"""The search of one index: from the words of a question to queries of FTS5, and from these to passages."""
 
 from __future__ import annotations
 
@@ -6,11 +6,61 @@ import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import accumulate
+from math import prod
 from typing import NamedTuple
 
 from ..evidence.text.stems import forms_of, index_term, sought_words
 from .index_file import PLACES, POSITION_BITS, base_of, text_of
-from .near_words import LIKE_AS_WRITTEN, known_terms, likeness_of, misspelt, narrowed, parts, quoted, written
+from .near_words import LIKE_AS_WRITTEN, known_terms, likeness_of, misspelt, parts, written
+
+MOST = 3_000
+"""Passages that one search compares; each takes some microseconds, and a question makes many searches."""
+TOGETHER = 3
+"""Common words that are sought together, at most: to look for one takes the longer the more passages hold it."""
+
+
+class _Word(NamedTuple):
+    passages: int
+    """How many hold it."""
+    match: str
+    """What it is indexed by, as a search of FTS5."""
+
+
+def narrowed(words: Sequence[Mapping[str, int]], total: int, most: int) -> list[str]:
+    """Return the searches, for FTS5, that find the passages for these words; none if no passage holds any of them.
+
+    `words`: for each, the terms that it is indexed by, and how many of all passages hold them. If those that hold
+    any word are more than `most`, the search asks for one of the rare words, or for the rarest of the others together.
+    """
+    known = sorted(_Word(sum(counts.values()), _any(map(quoted, counts))) for counts in words if counts)
+    if total <= most:
+        return [_any(word.match for word in known)] if known else []
+    rare = sum(so_far <= most for so_far in accumulate(word.passages for word in known))
+    searches = [_any(word.match for word in known[:rare]), _all(_rare_together(known[rare:], total, most))]
+    return list(filter(None, searches))
+
+
+def _rare_together(words: Sequence[_Word], total: int, most: int) -> Sequence[_Word]:
+    """Return the fewest words that would rarely stand together if they were independent of each other."""
+    for number in range(1, min(TOGETHER, len(words))):
+        if total * prod(word.passages / total for word in words[:number]) <= most:
+            return words[:number]
+    return words[:TOGETHER]
+
+
+def _any(matches: Iterable[str]) -> str:
+    return " OR ".join(matches)
+
+
+def _all(words: Iterable[_Word]) -> str:
+    return " AND ".join(f"({word.match})" for word in words)
+
+
+def quoted(stem: str) -> str:
+    """Return the search for passages that hold this text, whatever characters are in it."""
+    return '"' + stem.replace('"', '""') + '"'
+
 
 _AKIN = f"""
 SELECT texts.id << {POSITION_BITS} FROM texts JOIN spans ON spans.text = texts.id

@@ -15,13 +15,14 @@ from typing import NamedTuple, TypeVar
 from ..evidence.text.sentences import sentences_of
 from ..evidence.text.similarity import distinct, fuse_rankings, rarity, spread
 from ..evidence.text.stems import bare, sought_words
+from ..prompts import fence
 from ..records.sources import Source
 from ..run.context import Context
-from ..run.fencing import fence
+from .candidates import mentions, terms_of
 from .folder import LeftOut, originals_first
 from .index import SCHEME, Entry, Root, Summary, open_roots, unreadable
 from .index_search import OF_TEXT, Found, FoundPassage, IndexReader
-from .near_words import mentions, terms_of, with_near_words
+from .near_words import with_near_words
 from .shelf import IndexShelf, OpenIndex, Passage, in_force_first, scores, with_standing
 from .trails import find_trails, passages_of
 from .upkeep import Outdated, Upkeep

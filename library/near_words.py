@@ -1,91 +1,18 @@
-"""Words of an index near one that it does not hold, and the passages that are worth comparing for a question."""
+"""Words of an index near one that it does not hold: spelt alike, or parts of a compound."""
 
 from __future__ import annotations
 
 import json
 import re
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
-from itertools import accumulate
-from math import prod
 from string import ascii_lowercase
 from typing import NamedTuple, Protocol
 
-from ..evidence.language import IN_QUESTION, common_words, language_by_words
-from ..evidence.text.stems import TAG, index_term, sought_words, words_of
-from ..evidence.text.words import FUNCTION_WORDS, GENERIC_WORDS, STOP_WORDS
-
-LONGEST_TITLE = 10
-"""Words of a title that a question may mention: longer runs cost look-ups and hardly ever are one."""
-_ASKING = frozenset({"find", "following", "give", "here", "list", "many", "much", "name", "one", "tell"})
-_CONTRACTED = frozenset({"d", "ll", "m", "re", "ve"})
-_STOP_WORDS = FUNCTION_WORDS["en"] | _ASKING | _CONTRACTED
-"""What an English question is worded with, and what contractions leave behind."""
-
-
-def terms_of(question: str) -> list[str]:
-    """Return the different words of a question that are worth searching for; all of them if none is."""
-    words = sought_words(question)
-    stop_words = _STOP_WORDS | common_words().get(language_by_words(words, IN_QUESTION), frozenset())
-    terms = list(dict.fromkeys(words))
-    return [word for word in terms if word not in stop_words] or terms
-
-
-def mentions(question: str) -> list[str]:
-    """Return every run of words in a question that might be a title, as `title_key` would write it."""
-    words = words_of(question)
-    runs = (words[start:end] for start in range(len(words)) for end in range(start + 1, start + LONGEST_TITLE + 1))
-    return list(dict.fromkeys(" ".join(run) for run in runs if not _STOP_WORDS.issuperset(run)))
-
-
-MOST = 3_000
-"""Passages that one search compares; each takes some microseconds, and a question makes many searches."""
-TOGETHER = 3
-"""Common words that are sought together, at most: to look for one takes the longer the more passages hold it."""
-
-
-class _Word(NamedTuple):
-    passages: int
-    """How many hold it."""
-    match: str
-    """What it is indexed by, as a search of FTS5."""
-
-
-def narrowed(words: Sequence[Mapping[str, int]], total: int, most: int) -> list[str]:
-    """Return the searches, for FTS5, that find the passages for these words; none if no passage holds any of them.
-
-    `words`: for each, the terms that it is indexed by, and how many of all passages hold them. If those that hold
-    any word are more than `most`, the search asks for one of the rare words, or for the rarest of the others together.
-    """
-    known = sorted(_Word(sum(counts.values()), _any(map(quoted, counts))) for counts in words if counts)
-    if total <= most:
-        return [_any(word.match for word in known)] if known else []
-    rare = sum(so_far <= most for so_far in accumulate(word.passages for word in known))
-    searches = [_any(word.match for word in known[:rare]), _all(_rare_together(known[rare:], total, most))]
-    return list(filter(None, searches))
-
-
-def _rare_together(words: Sequence[_Word], total: int, most: int) -> Sequence[_Word]:
-    """Return the fewest words that would rarely stand together if they were independent of each other."""
-    for number in range(1, min(TOGETHER, len(words))):
-        if total * prod(word.passages / total for word in words[:number]) <= most:
-            return words[:number]
-    return words[:TOGETHER]
-
-
-def _any(matches: Iterable[str]) -> str:
-    return " OR ".join(matches)
-
-
-def _all(words: Iterable[_Word]) -> str:
-    return " AND ".join(f"({word.match})" for word in words)
-
-
-def quoted(stem: str) -> str:
-    """Return the search for passages that hold this text, whatever characters are in it."""
-    return '"' + stem.replace('"', '""') + '"'
-
+from ..evidence.text.stems import TAG, index_term
+from ..evidence.text.words import GENERIC_WORDS, STOP_WORDS
+from .candidates import terms_of
 
 FEWEST_LETTERS = 5
 """Letters of a word that may be misspelt, and of a part of a compound."""

@@ -8,18 +8,16 @@ from functools import cache, cached_property
 from typing import NamedTuple, Protocol
 
 from ..evidence.editions import LARGEST, Edition, calls_itself_draft, series_of, superseded
-from ..evidence.text.dates import dates_in
-from ..evidence.text.passages import split_passages
-from ..evidence.text.reprints import without_repeated
-from ..evidence.text.similarity import distinct, interleave, jaccard
+from ..evidence.text.sentences import split_passages
+from ..evidence.text.similarity import distinct, interleave, jaccard, without_repeated
 from ..evidence.text.stems import title_key, tokens_of
-from ..evidence.text.words import stems
+from ..evidence.text.words import dates_in, stems
 from ..records.sources import Source
-from .candidates import Candidate
+from .candidates import Candidate, mentions
 from .folder import originals_first
 from .index_file import base_of
 from .index_search import IndexReader
-from .near_words import MOST_MEANT, mentions
+from .near_words import MOST_MEANT
 
 SATURATION = 1.2
 LENGTH_SHARE = 0.5

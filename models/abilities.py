@@ -19,8 +19,7 @@ from .caller import Caller
 from .faults import explain_any
 from .ladder import Ability, RungName
 from .ladder.probe import find_ability
-from .providers import host_of
-from .resolve import is_named, profile_of, resolve_model
+from .resolve import host_of, is_named, profile_of, resolve_model
 
 
 class Location(NamedTuple):

@@ -34,10 +34,9 @@ from .deltas import reasoning_of
 from .extractive import ExtractiveChatModel
 from .faults import AnswerRefused, Kind, cut_short, explain, is_transient, kind_of, retry_reason, unknown_failure
 from .ladder import Ability, Prepared, prepare, read_reply
-from .ladder.thoughts import Piece, ThoughtFilter, split
-from .providers import host_of
+from .ladder.reply import Piece, ThoughtFilter, split
 from .request import Request
-from .resolve import is_named, output_tokens, profile_of, resolve_model
+from .resolve import host_of, is_named, output_tokens, profile_of, resolve_model
 from .retries import has_words, retry_budget_of
 
 ARGUMENT = "reasoning"

@@ -14,11 +14,11 @@ from langchain_core.messages.utils import count_tokens_approximately
 from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.constants import TAG_NOSTREAM
 
+from ..prompts import with_equal_fences
 from ..records.research import Spent
 from ..run.context import Context, Role
 from ..run.errors import ModelFailed
 from ..run.events.call import CallEvents
-from ..run.fencing import with_equal_fences
 from ..run.limits import Limits
 from ..run.store.pages import text_hash
 from .deltas import whole_message

@@ -6,7 +6,7 @@ import asyncio
 
 from typing_extensions import TypedDict
 
-from ..evidence.citations.numbering import number_findings
+from ..evidence.citations.citing import number_findings
 from ..evidence.memory.learned import notice_contradictions, notice_findings
 from ..records.plan import Learning, Observation
 from ..records.research import Finding, Run, Task

@@ -9,9 +9,10 @@ from langchain_core.messages import HumanMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ..evidence.memory.learned import facts_of, fitting_learnings
+from ..evidence.memory.learned import facts_of, fitting_learnings, own_learnings, own_observations
 from ..evidence.memory.observations import close_gap, contradictions, insights, open_gaps
 from ..models.resolve import settings_of
+from ..prompts import as_gaps, fenced_knowledge
 from ..records.plan import FINAL_CHECK, Fact, Learning, Observation
 from ..records.research import Progress, Run, Spent
 from ..run.context import Context
@@ -19,7 +20,6 @@ from ..run.events.activities import activity
 from ..run.events.call import SilentEvents
 from ..run.events.log import emitter
 from ..run.events.packets import Placement
-from ..run.fencing import as_gaps, fenced_knowledge
 from ..run.spending import recorded
 from ..run.store.pages import pages_of
 from ..state import ResearchState
@@ -27,7 +27,7 @@ from ..writing.basis import disagreement, disagreement_packets
 from ..writing.facts import facts_of_run
 from ..writing.fill_in import Filler
 from ..writing.forms import RecordInconsistencies
-from ..writing.steps import own_learnings, own_observations, sources_of, with_numbers
+from ..writing.steps import sources_of, with_numbers
 
 
 class CrossCheckUpdate(TypedDict, total=False):

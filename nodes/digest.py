@@ -6,9 +6,10 @@ from langchain_core.messages import AnyMessage, HumanMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ..evidence.memory.learned import fitting_learnings, is_confident
+from ..evidence.memory.learned import fitting_learnings, is_confident, own_learnings, own_observations
 from ..evidence.memory.observations import insights, open_gaps
 from ..models.resolve import settings_of
+from ..prompts import as_plan, fenced_knowledge
 from ..records.plan import PlanStep, StepOutcome
 from ..records.research import Progress, Run, Spent
 from ..run.context import Context
@@ -17,7 +18,6 @@ from ..run.events.activities import activity
 from ..run.events.call import SilentEvents
 from ..run.events.log import emitter
 from ..run.events.packets import Placement
-from ..run.fencing import as_plan, fenced_knowledge
 from ..run.schedule import revise_steps, set_status, with_follow_up
 from ..run.spending import recorded
 from ..run.store.pages import pages_of
@@ -26,7 +26,7 @@ from ..tools.addresses import Addresses, addresses_in
 from ..writing.facts import facts_of_run
 from ..writing.fill_in import Filler
 from ..writing.forms import UpdatePlan
-from ..writing.steps import ended_step, own_learnings, own_observations, with_numbers
+from ..writing.steps import ended_step, with_numbers
 
 
 class DigestUpdate(TypedDict, total=False):

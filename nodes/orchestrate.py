@@ -9,12 +9,13 @@ from langchain_core.messages.tool import tool_call
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
+from ..evidence.memory.learned import own_observations
 from ..evidence.memory.observations import contradictions, declare_missing, open_gaps
 from ..evidence.text.sentences import cited_sentences
 from ..models.ask import Reply, ask_model
 from ..models.request import Request
 from ..models.resolve import profile_of, settings_of
-from ..prompts import render
+from ..prompts import fenced_knowledge, render
 from ..records.plan import Observation
 from ..records.research import Finding, Progress, Run, Spent, Task
 from ..run import tool_names
@@ -24,7 +25,6 @@ from ..run.decisions import PENDING, Order, decide
 from ..run.events.call import CallEvents
 from ..run.events.log import emitter
 from ..run.events.packets import Placement, TopLevelBranching
-from ..run.fencing import fenced_knowledge
 from ..run.limits import Limits
 from ..run.spending import allowance, limit_reached, limits_of_round, recorded, unsettled_costs
 from ..run.store.pages import pages_of
@@ -35,7 +35,6 @@ from ..tools.control import GENERATE_REPORT, RESEARCH_AGENT, THINK_TOOL
 from ..tools.offer import offered_tools
 from ..tools.redaction import note_user
 from ..writing.facts import facts_of_run
-from ..writing.steps import own_observations
 
 OF_PLAN = "plan-"
 """What the ids of tasks begin with that are the plan's own steps."""

@@ -8,9 +8,10 @@ from langchain_core.messages import AnyMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ..evidence.memory.learned import fitting_learnings
+from ..evidence.memory.learned import fitting_learnings, own_learnings
 from ..evidence.memory.observations import open_gaps
 from ..models.resolve import settings_of
+from ..prompts import fenced_knowledge
 from ..records.plan import PlanStep
 from ..records.research import Plan, Progress, Run, Spent
 from ..run.context import Context
@@ -20,7 +21,6 @@ from ..run.events.activities import activity
 from ..run.events.call import SilentEvents, stop_packet
 from ..run.events.log import emitter
 from ..run.events.packets import Placement, PlanDelta, PlanStart, SectionEnd
-from ..run.fencing import fenced_knowledge
 from ..run.schedule import plan_text, read_steps
 from ..run.spending import recorded
 from ..run.store.pages import Pages, pages_of
@@ -28,7 +28,7 @@ from ..state import ResearchState
 from ..writing.facts import facts_of_run
 from ..writing.fill_in import Filler
 from ..writing.forms import MakePlan, PlannedStep
-from ..writing.steps import own_learnings, sources_of, with_numbers
+from ..writing.steps import sources_of, with_numbers
 
 
 class PlanStepsUpdate(TypedDict, total=False):

@@ -8,7 +8,7 @@ from dataclasses import replace
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ..evidence.memory.learned import fitting_learnings
+from ..evidence.memory.learned import fitting_learnings, own_learnings, own_observations
 from ..evidence.memory.observations import contradictions, elements_for, open_gaps, relevance
 from ..models.resolve import settings_of
 from ..records.plan import Learning, PlanStep, StepOutcome
@@ -24,7 +24,6 @@ from ..run.spending import allowance, limit_reached, limits_of_round, unsettled_
 from ..run.store.pages import pages_of
 from ..state import ResearchState
 from ..tools.redaction import note_user
-from ..writing.steps import own_learnings, own_observations
 
 THINKING_SHARE = 0.2
 """Share of the time that is kept for thought, where thought is planned: at 15 s a call, it still concludes."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ..evidence.citations.numbering import number_findings
+from ..evidence.citations.citing import number_findings
 from ..models.resolve import settings_of
 from ..records.plan import Learning, PlanStep
 from ..records.report import Brief

@@ -8,13 +8,12 @@ from collections.abc import Collection, Iterator
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ..evidence.citations.citing import numbered_draft
+from ..evidence.citations.citing import by_number, numbered_draft
 from ..evidence.citations.drafts.fix import clean_draft
 from ..evidence.citations.markers import settle_fences, unwrapped
-from ..evidence.citations.numbering import by_number
 from ..evidence.citations.rendering import without_marks
 from ..evidence.citations.sanitizing import sanitized
-from ..evidence.memory.notes import gaps_of, missing_of
+from ..evidence.memory.observations import gaps_of, missing_of
 from ..evidence.text.continuation import words_in
 from ..models.resolve import settings_of
 from ..records.report import Draft

@@ -10,10 +10,10 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMes
 from langchain_core.messages.tool import tool_call
 from langchain_core.messages.utils import count_tokens_approximately
 
+from ..prompts import fence
 from ..records.research import Finding
 from . import tool_names
 from .conversation import clean_nested
-from .fencing import fence
 
 CUT_OFF = frozenset({"length", "max_tokens"})
 BROKEN = {"finish_reason": "broken off"}

@@ -15,7 +15,7 @@ LEVELS = {
     "run": 1,
     "models": 2,
     "reading": 2,
-    "prompts": 2,
+    "prompts": 0,
     "library": 3,
     "tools": 4,
     "writing": 5,

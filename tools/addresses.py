@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-from ..evidence.citations.numbering import source_key
+from ..evidence.citations.citing import source_key
 from ..reading.addresses import parse_address
 from ..reading.records import Unread
 from ..records.sources import NotRead

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ..evidence.citations.numbering import source_key
+from ..evidence.citations.citing import source_key
 from ..evidence.text.similarity import distinct
 from ..library.library import Library
 from ..reading.addresses import parse_address

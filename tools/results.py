@@ -10,8 +10,8 @@ from typing import NotRequired, TypedDict, cast
 
 from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
 
+from ..prompts import fence
 from ..run import tool_names
-from ..run.fencing import fence
 from ..run.transcripts import is_status_text
 from .tool import Hit, Outcome
 from .window import passages

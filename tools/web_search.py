@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
-from ..evidence.citations.numbering import source_key
+from ..evidence.citations.citing import source_key
 from ..evidence.text.similarity import distinct, interleave
 from ..records.sources import Source
 from ..run import tool_names

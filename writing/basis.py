@@ -9,9 +9,8 @@ from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from langchain_core.messages.tool import tool_call
 
 from ..evidence.checking.source_text import SourceText
-from ..evidence.memory.learned import fitting_learnings, merged_by_source, thoughts
-from ..evidence.memory.notes import WITHHELD
-from ..evidence.memory.observations import ConfirmedPair, confirmed_contradictions, insights, relevance
+from ..evidence.memory.learned import fitting_learnings, merged_by_source, own_learnings, own_observations, thoughts
+from ..evidence.memory.observations import WITHHELD, ConfirmedPair, confirmed_contradictions, insights, relevance
 from ..records.plan import Fact, Learning, Observation
 from ..records.report import Report
 from ..records.sources import Source
@@ -22,7 +21,6 @@ from ..run.store.pages import Pages
 from ..run.transcripts import EARLIER
 from ..run.transcripts import WITHHELD as WITHHELD_RESULT
 from ..state import ResearchState
-from .steps import own_learnings, own_observations
 
 ANALYSIS = "analysis"
 """Id of the call whose result holds the thoughts."""

@@ -14,10 +14,9 @@ from ..evidence.citations.labels import labels
 from ..evidence.citations.rendering import write_document
 from ..evidence.citations.sanitizing import sanitized
 from ..evidence.editions import may_contradict
-from ..evidence.memory.notes import missing_of, not_read, notes_of
-from ..evidence.memory.observations import comparison_table
-from ..evidence.text.reprints import independent, reprints
+from ..evidence.memory.observations import comparison_table, missing_of, not_read, notes_of
 from ..evidence.text.sentences import sentences_of
+from ..evidence.text.similarity import independent, reprints
 from ..records.report import Audit, Disagreement, Draft, Report
 from ..records.research import Run
 from ..run.conversation import NUMBERS, marked

@@ -6,13 +6,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from typing_extensions import override
 
-from ..evidence.citations.citing import CitationStream, Cited, Piece
+from ..evidence.citations.citing import CitationStream, Cited, Piece, by_number
 from ..evidence.citations.labels import labels
-from ..evidence.citations.numbering import by_number
 from ..evidence.citations.rendering import plain_citations, said_above
-from ..evidence.memory.notes import notes_of
+from ..evidence.memory.observations import notes_of
 from ..evidence.text.continuation import Continuation
-from ..evidence.text.reprints import RepetitionFilter
+from ..evidence.text.similarity import RepetitionFilter
 from ..records.report import Draft, Report
 from ..records.sources import Source
 from ..run.events.activities import activity

@@ -18,10 +18,10 @@ from ..evidence.language import is_written_in
 from ..evidence.text.sentences import LINE_MARK
 from ..evidence.text.words import UNSURE, stems, tokens
 from ..models.resolve import is_extractive, profile_of
+from ..prompts import fenced_knowledge
 from ..records.report import ClaimCheck, Draft, Repair
 from ..records.sources import Source
 from ..run.context import Context
-from ..run.fencing import fenced_knowledge
 from .fill_in import Filler
 from .forms import RewriteSentences
 from .judging import MORE, Evidence, Judgement, Key, judge, key_of

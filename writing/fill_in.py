@@ -9,7 +9,7 @@ from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from langgraph.errors import GraphBubbleUp
 from pydantic import ValidationError
 
-from ..evidence.memory.notes import WITHHELD
+from ..evidence.memory.observations import WITHHELD
 from ..models.ask import ask_model
 from ..models.request import Facts, Request
 from ..prompts import render

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from ..evidence.checking.figures import Figures
 from ..evidence.checking.source_text import SourceText, Windows
 from ..evidence.checking.units import Unit
+from ..prompts import fenced_knowledge
 from ..records.sources import Extent, Source
-from ..run.fencing import fenced_knowledge
 from .fill_in import Filler
 from .forms import JudgedUnit, JudgeUnits, UnitVerdict
 

@@ -12,6 +12,7 @@ from langgraph.runtime import Runtime
 
 from ..evidence.memory.learned import facts_of, fitting_learnings, is_confident, without_markers
 from ..evidence.memory.observations import close_gap, open_gaps
+from ..prompts import as_elements, as_gaps, as_learned, as_sources, fenced_knowledge
 from ..records.plan import Learning, Observation, PlanStep, StepOutcome, Suggestion, last_verdict
 from ..records.research import Finding, Spent, Value
 from ..records.sources import short_hash
@@ -22,7 +23,6 @@ from ..run.context import Context, Watch
 from ..run.events.call import SilentEvents, step_done
 from ..run.events.log import Emitter, emitter
 from ..run.events.packets import SectionEnd
-from ..run.fencing import as_elements, as_gaps, as_learned, as_sources, fenced_knowledge
 from ..run.limits import Limits
 from ..run.spending import recorded
 from ..run.store.pages import Pages, pages_of
@@ -34,18 +34,6 @@ from ..tools.tool import as_lines
 from .facts import facts_of_step
 from .fill_in import Filler
 from .forms import Judged, LearnedFact, RecordRound
-
-
-def own_learnings(state: ResearchState) -> list[Learning]:
-    """Return what was learned for the present question, in order."""
-    assert state.run is not None
-    return [learning for learning in state.learnings.values() if learning.question_id == state.run.id]
-
-
-def own_observations(state: ResearchState) -> list[Observation]:
-    """Return what was noticed for the present question."""
-    assert state.run is not None
-    return [observation for observation in state.memory.values() if observation.question_id == state.run.id]
 
 
 def sources_of(state: ResearchState, learnings: Iterable[Learning]) -> list[dict[str, Any]]:

@@ -10,24 +10,21 @@ from urllib.parse import urlsplit
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 
-from ..evidence.citations.citing import cited_numbers
+from ..evidence.citations.citing import by_number, cited_numbers
 from ..evidence.citations.markers import Marker
-from ..evidence.citations.numbering import by_number
 from ..evidence.citations.scanner import scan
-from ..evidence.memory.notes import missing_of
-from ..evidence.memory.observations import contradiction_line, open_gaps
+from ..evidence.memory.observations import contradiction_line, missing_of, open_gaps
 from ..evidence.text.continuation import join_continuation
 from ..evidence.text.sentences import cited_sentences
 from ..models.ask import ask_model
 from ..models.request import Request
 from ..models.resolve import profile_of
-from ..prompts import render
+from ..prompts import fence, render
 from ..records.research import Finding
 from ..records.sources import Source
 from ..run.context import Context
 from ..run.errors import DeepResearchError
 from ..run.events.call import CallEvents, SilentEvents
-from ..run.fencing import fence
 from ..run.transcripts import (
     CHARACTERS_PER_TOKEN,
     broke_off,

@@ -14,8 +14,7 @@ from markdown_it.token import Token
 from ...evidence.citations.labels import Labels
 from ...evidence.citations.rendering import link_to, shown_title
 from ...evidence.citations.sanitizing import commonmark, sanitized
-from ...evidence.memory.notes import notes_of
-from ...evidence.memory.observations import ConfirmedPair
+from ...evidence.memory.observations import ConfirmedPair, notes_of
 from ...evidence.text.sentences import sentences_of
 from ...records.report import Audit, CitedPassage, ClaimCheck, ClaimVerdict, Report
 from ...records.sources import Source

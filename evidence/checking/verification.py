@@ -8,8 +8,8 @@ from itertools import groupby
 from ...records.plan import Learning
 from ...records.report import CitedPassage, ClaimCheck, ClaimVerdict, Disagreement
 from ...records.sources import Source
-from ..text.passages import page_of
-from ..text.reprints import independent
+from ..text.sentences import page_of
+from ..text.similarity import independent
 from ..text.words import STOP_WORDS, tokens
 from .contradictions import contradicting
 from .figures import Figures

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from ...records.plan import Fact, Learning, Observation
 from ...records.research import Finding
 from ...records.sources import Source
+from ...state import ResearchState
 from ..checking.contradictions import contradicting
 from ..citations.scanner import KnownMarkers
 from ..editions import may_contradict
@@ -213,3 +214,15 @@ def _contradiction(one: Learning, other: Learning, round: int) -> Observation:
         round=round,
         learnings=(one.id, other.id),
     )
+
+
+def own_learnings(state: ResearchState) -> list[Learning]:
+    """Return what was learned for the present question, in order."""
+    assert state.run is not None
+    return [learning for learning in state.learnings.values() if learning.question_id == state.run.id]
+
+
+def own_observations(state: ResearchState) -> list[Observation]:
+    """Return what was noticed for the present question."""
+    assert state.run is not None
+    return [observation for observation in state.memory.values() if observation.question_id == state.run.id]

@@ -1,4 +1,4 @@
-"""Splits Markdown into sections, paragraphs and sentences, each with what it cites."""
+"""Splits texts: into passages along headings, and Markdown into sections, paragraphs and sentences with citations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,89 @@ from ..citations.markers import Marker, Part, code_lines, settle_fences
 from ..citations.scanner import scan
 from .words import ABBREVIATIONS, CLOSING_ABBREVIATIONS, STOP_WORDS
 
-_HEADING = re.compile(r"\s{0,3}#{1,6}\s+(?P<words>.*?)\s*#*\s*$")
+PAGE_END = "\f"
+"""Separates the pages of a document; texts without pages have none."""
+
+
+def page_of(text: str, start: int) -> int:
+    """Return the page on which a passage begins, from 1; 0 if the text has no pages."""
+    return text.count(PAGE_END, 0, start) + 1 if PAGE_END in text else 0
+
+
+LEAST = 400
+MOST = 1200
+
+_GAP = re.compile(r"\n[ \t]*\n\s*|\Z")
+_HEADING = re.compile(r"(#{1,6})[ \t]+(.+)|([^\n]+)\n(?:=+|-+|~+)[ \t]*\Z")
+_MARKED_LINE = re.compile(r"#{1,6}[ \t].*(?=\n)")
+SENTENCE_ENDS = ".!?…。！？।။។"
+"""What ends a sentence, in any script."""
+CLOSERS = "\"'”’»)]"
+"""What may follow it."""
+_BREAKS = (re.compile(rf"[{SENTENCE_ENDS}][{re.escape(CLOSERS)}]*(?:\s+|(?<=[。！？]))"), re.compile(r"\s+"))
+
+
+class Span(NamedTuple):
+    """Where a passage stands in the text, and the headings above it."""
+
+    start: int
+    end: int
+    heading: str
+
+
+def split_passages(text: str) -> list[Span]:
+    """Split the text into passages of up to `MOST` characters, between paragraphs where possible."""
+    passages: list[Span] = []
+    headings: list[str] = []
+    start = end = 0
+    above = ""
+    for block_start, block_end in _blocks(text):
+        found = _HEADING.match(text, block_start, block_end)
+        length = end - start
+        is_full = block_end - start > MOST or bool(found and length >= LEAST)
+        if length and is_full:
+            passages.append(Span(start, end, above))
+            length = 0
+        if found:
+            _enter(headings, found)
+        if not length:
+            start, above = block_start, " › ".join(headings)
+        end = block_end
+    return [*passages, Span(start, end, above)] if end > start else passages
+
+
+def _enter(headings: list[str], found: re.Match[str]) -> None:
+    marks, name, underlined = found.groups()
+    level = len(marks) if marks else 2
+    del headings[level - 1 :]
+    headings.append((name or underlined).split("\n")[0].strip(" #"))
+
+
+def _blocks(text: str) -> Iterator[tuple[int, int]]:
+    start = 0
+    for gap in _GAP.finditer(text):
+        end = gap.start()
+        if heading := _MARKED_LINE.match(text, start, end):
+            yield start, heading.end()
+            start = heading.end() + 1
+        while end - start > MOST:
+            cut = _cut(text, start)
+            yield start, cut
+            start = cut
+        if text[start:end].strip():
+            yield start, end
+        start = gap.end()
+
+
+def _cut(text: str, start: int) -> int:
+    for pattern in _BREAKS:
+        ends = [found.end() for found in pattern.finditer(text, start + LEAST, start + MOST)]
+        if ends:
+            return ends[-1]
+    return start + MOST
+
+
+_HEADING_LINE = re.compile(r"\s{0,3}#{1,6}\s+(?P<words>.*?)\s*#*\s*$")
 _NO_PROSE = re.compile(r"\s*(?:[>|]|#{1,6}\s|(?:(?:[-*+]|\d+[.)])\s+)?\[\d+\])")
 _CODE = re.compile(r"`+[^`\n]*`+")
 _ADDRESS = re.compile(r"\b(?:https?://|www\.)\S+")
@@ -41,7 +123,7 @@ def sections_of(markdown: str) -> list[Section]:
     """Return the parts from heading to heading; joined, they are the text."""
     sections, place = [Section(0, "", "")], 0
     for line, is_code in zip(_lines(markdown), code_lines(settle_fences(markdown).split("\n")), strict=True):
-        heading = None if is_code else _HEADING.match(line)
+        heading = None if is_code else _HEADING_LINE.match(line)
         if heading:
             sections.append(Section(place, line, heading["words"]))
         else:
@@ -83,7 +165,7 @@ def _own_words(line: str) -> str:
 _CLOSERS = r"[\"'”’»)\]」』*_]*"
 # In a line that is split, a NUL stands for each character of a marker, so that places stay the same.
 _MARK = re.compile(rf"(?P<full_stop>\.)(?=[\s\0])|(?:[.!?…]{_CLOSERS}(?=[\s\0])|[。！？]{_CLOSERS})")
-_GAP = re.compile(r"[\s\0]*")
+_BLANK = re.compile(r"[\s\0]*")
 _BEHIND_MARKER = re.compile(r"\0\s+(?=[^\W\d_])")
 _CITED = re.compile(r" ?\0+(?:(?: ?[,;]| and)? ?\0+)*")
 LINE_MARK = re.compile(r"^\s*(?:(?:[-*+•]|\d{1,3}[.)]|>)\s+)+")
@@ -126,7 +208,7 @@ def sentences_of(text: str) -> list[Sentence]:
     sentences, place, lines = list[Sentence](), 0, settle_fences(text).split("\n")
     for line, is_code in zip(lines, code_lines(lines), strict=True):
         if not is_code:
-            sentences += _cut(line, place)
+            sentences += _line_sentences(line, place)
         place += len(line) + 1
     return sentences
 
@@ -156,7 +238,7 @@ def ends_sentence(before: str, following: str) -> bool:
     return not following or last not in ABBREVIATIONS
 
 
-def _cut(line: str, place: int) -> Iterator[Sentence]:
+def _line_sentences(line: str, place: int) -> Iterator[Sentence]:
     parts = scan(line)
     plain = "".join(map(_hidden, parts))
     is_entry = LINE_MARK.sub("", plain).startswith("\0") or bool(_HEADING_MARK.match(plain))
@@ -176,7 +258,7 @@ def _hidden(part: Part) -> str:
 
 def _ends(plain: str) -> Iterator[int]:
     for match in _MARK.finditer(plain):
-        gap = _GAP.match(plain, match.end())
+        gap = _BLANK.match(plain, match.end())
         place = gap.end() if gap else match.end()
         before, following = plain[max(0, match.start() - _NEAR) : match.start()], plain[place : place + _NEAR]
         if ends_sentence(before, following) if match["full_stop"] else _may_open(following):

@@ -13,9 +13,8 @@ from functools import cached_property
 
 from ...evidence.editions import DRAFT, Edition, series_of
 from ...evidence.language import IN_QUESTION, language_by_words
-from ...evidence.text.dates import dates_in
 from ...evidence.text.stems import sought_words
-from ...evidence.text.words import names, stem, tokens
+from ...evidence.text.words import dates_in, names, stem, tokens
 from ..request import Document
 from .pool import Pool, Sentence, counted_in
 from .units import points_back

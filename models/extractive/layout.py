@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from ...evidence.text.dates import dates_in
+from ...evidence.text.words import dates_in
 from .pool import Sentence
 from .units import points_back
 

@@ -14,9 +14,8 @@ from langchain_core.runnables import Runnable
 from ...run.transcripts import CHARACTERS_PER_TOKEN, was_cut_off
 from ..caller import bind_call
 from ..faults import ToolsUnbound, kind_of, message_of
-from .reply import read_reply
+from .reply import read_reply, split
 from .rungs import LADDER, Ability, RungName, prepare
-from .thoughts import split
 
 TRIAL_TOKENS = 200
 LONG_TRIAL_TOKENS = 2000

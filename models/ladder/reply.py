@@ -1,20 +1,211 @@
-"""Reads the tool calls of a model's message wherever the model has put them."""
+"""Reads a model's answer: separates thoughts from words, and finds tool calls wherever the model has put them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from itertools import groupby
+from typing import Any, Literal, NamedTuple
 
 from langchain_core.messages import AIMessage, InvalidToolCall, ToolCall
 from langchain_core.messages.tool import invalid_tool_call, tool_call
 
+from ...evidence.citations.markers import fence_after
 from ...run.conversation import clean_nested
 from ...run.transcripts import was_cut_off
 from .lenient import object_in
 from .rungs import Offer, coerce
-from .thoughts import split
 from .written_calls import Stretch, Written, answer_in, find_calls
+
+
+class Block(NamedTuple):
+    """A pair of tags that encloses something other than the answer."""
+
+    kind: Literal["thought", "call"]
+    openers: tuple[str, ...]
+    closers: tuple[str, ...] = ()
+    """Without any, the block goes on to the end of the text."""
+    noise: tuple[str, ...] = ()
+    """Tags of the same format that close the block too, and mean nothing elsewhere."""
+    is_special: bool = True
+    """Whether the tags are tokens that nobody would write into a sentence."""
+
+
+BLOCKS = (
+    Block(
+        "thought",
+        ("<think>", "<thinking>", "<thought>", "<reasoning>"),
+        ("</think>", "</thinking>", "</thought>", "</reasoning>"),
+        is_special=False,
+    ),
+    Block("thought", ("[THINK]",), ("[/THINK]",), is_special=False),
+    Block("thought", ("◁think▷",), ("◁/think▷",)),
+    Block(
+        "thought",
+        ("<|channel|>analysis<|message|>",),
+        ("<|channel|>final<|message|>",),
+        noise=("<|end|>", "<|return|>", "<|start|>assistant", "<|channel|>commentary<|message|>"),
+    ),
+    *(
+        Block("call", (f"<{name}>",), (f"</{name}>",), is_special=False)
+        for name in ("tool_call", "tool_calls", "function_call", "function_calls", "tool_use")
+    ),
+    Block("call", ("<tool name=",), ("</tool>",)),
+    Block("call", ("<function=",), ("</function>",)),
+    Block("call", ("<invoke name=",), ("</invoke>",)),
+    Block("call", ("[TOOL_CALLS]",)),
+    Block("call", ("<|python_tag|>",), ("<|eom_id|>", "<|eot_id|>")),
+    Block("call", ("<|channel|>commentary to=",), ("<|call|>",)),
+    Block("call", ("<|tool_calls_section_begin|>",), ("<|tool_calls_section_end|>",)),
+    Block("call", ("<|tool_call_begin|>",), ("<|tool_call_end|>",)),
+    Block("call", ("<｜tool▁calls▁begin｜>",), ("<｜tool▁calls▁end｜>",)),
+)
+_BEFORE_MENTION = " \t(\"'“‘`"
+"""What stands before a tag that a sentence only mentions."""
+
+
+class Piece(NamedTuple):
+    """A part of what a model said."""
+
+    kind: Literal["text", "thought"]
+    words: str
+
+
+class ThoughtFilter:
+    """Separates thoughts from text; the result does not depend on how the stream was cut.
+
+    Tags in a code fence, and those that a sentence mentions, are text. A block that never closes hides the rest.
+    """
+
+    def __init__(self, *, begins_inside: bool = False, hides_calls: bool = False) -> None:
+        """`begins_inside`: the text may begin within a thought; nothing is passed on before a closing tag decides.
+
+        Without it such a closing tag stays in the text, where `split` finds it. `hides_calls`: calls written as text
+        are left out.
+        """
+        self.began_inside = False
+        """Whether the text began within a thought, as far as it was read; never without `begins_inside`."""
+        blocks = [block for block in BLOCKS if hides_calls or block.kind == "thought"]
+        self._tags = {tag.lower(): (role, block) for block in blocks for role, tag in _tags_of(block)}
+        self._tag = re.compile("|".join(map(re.escape, self._tags)), re.IGNORECASE)
+        self._beginnings = {tag[:length] for tag in self._tags for length in range(1, len(tag))}
+        self._longest = max(map(len, self._tags))
+        self._held = ""
+        self._line = self._fence = ""
+        self._undecided: list[str] | None = [] if begins_inside else None
+        self._open: Block | None = None
+        self._pieces: list[Piece] = []
+        self._has_block = self._has_words = self._has_thought = self._is_thinking = False
+
+    def feed(self, text: str) -> list[Piece]:
+        """Take the next piece of the stream and return what is certain now."""
+        text = self._held + text
+        place = 0
+        for tag in self._tag.finditer(text):
+            self._pass_on(text[place : tag.start()])
+            self._read(tag.group())
+            place = tag.end()
+        tail = range(max(place, len(text) - self._longest), len(text))
+        end = next((start for start in tail if text[start:].lower() in self._beginnings), len(text))
+        self._held = text[end:]
+        self._pass_on(text[place:end])
+        return self._drain()
+
+    def finish(self) -> list[Piece]:
+        """Return the rest, once."""
+        self._pass_on(self._held)
+        self._release()
+        return self._drain()
+
+    def _pass_on(self, words: str) -> None:
+        if self._open and self._open.kind == "thought":
+            self._think(words)
+        elif not self._open:
+            self._say(words)
+
+    def _read(self, tag: str) -> None:
+        role, block = self._tags[tag.lower()]
+        if self._open:
+            if block is self._open and role != "opener":
+                self._open, self._has_block = None, True
+            else:
+                self._pass_on(tag)
+        elif self._fence or self._is_mentioned(block):
+            self._say(tag)
+        elif role == "opener":
+            self._release()
+            self._open, self._is_thinking = block, False
+        elif role == "closer" and self._undecided is not None:
+            thought, self._undecided = "".join(self._undecided).strip(), None
+            self.began_inside = bool(thought)
+            self._think(thought)
+            self._line, self._has_block = "", True
+        elif role == "closer" and not block.is_special and (self._has_words or not self._has_block):
+            self._say(tag)
+
+    def _is_mentioned(self, block: Block) -> bool:
+        """Whether a tag that comes next is a word of the sentence on this line."""
+        before = self._line[-1:] if self._line.strip() else ""
+        return before == "`" or (before != "" and before in _BEFORE_MENTION and not block.is_special)
+
+    def _say(self, words: str) -> None:
+        *ended, last = words.split("\n")
+        for line in ended:
+            self._fence = fence_after(self._fence, self._line + line)
+            self._line = ""
+        self._line += last
+        if self._undecided is None:
+            self._tell(words)
+        else:
+            self._undecided.append(words)
+
+    def _release(self) -> None:
+        undecided, self._undecided = self._undecided, None
+        self._tell("".join(undecided or ()))
+
+    def _tell(self, words: str) -> None:
+        # Between a thought and the answer models leave blank lines, which would begin the answer.
+        if self._has_block and not self._has_words:
+            words = words.lstrip()
+        self._has_words = self._has_words or bool(words.strip())
+        self._pieces.append(Piece("text", words))
+
+    def _think(self, words: str) -> None:
+        if not self._is_thinking:
+            words = words.lstrip()
+        if not words:
+            return
+        separator = "\n\n" if self._has_thought and not self._is_thinking else ""
+        self._is_thinking = self._has_thought = True
+        self._pieces.append(Piece("thought", separator + words))
+
+    def _drain(self) -> list[Piece]:
+        pieces, self._pieces = self._pieces, []
+        groups = groupby((piece for piece in pieces if piece.words), key=lambda piece: piece.kind)
+        return [Piece(kind, "".join(piece.words for piece in group)) for kind, group in groups]
+
+
+def _tags_of(block: Block) -> list[tuple[str, str]]:
+    roles = (("opener", block.openers), ("closer", block.closers), ("noise", block.noise))
+    return [(role, tag) for role, tags in roles for tag in tags]
+
+
+class Split(NamedTuple):
+    """A whole text, taken apart."""
+
+    text: str
+    thought: str
+    began_inside: bool
+    """Whether it began within a thought, without a tag that opens it."""
+
+
+def split(text: str, *, begins_inside: bool = True) -> Split:
+    """Separate the thoughts of a whole text; `begins_inside` as in `ThoughtFilter`."""
+    reader = ThoughtFilter(begins_inside=begins_inside)
+    pieces = [*reader.feed(text), *reader.finish()]
+    words, thought = ("".join(piece.words for piece in pieces if piece.kind == kind) for kind in ("text", "thought"))
+    return Split(words, thought, reader.began_inside)
+
 
 _WRAPPING = re.compile(
     r"```\w*\s*(?:```|\Z)|<[|｜][^<>|｜]*[|｜]>|\[/?TOOL_CALLS\]|\[ARGS\]"

@@ -8,7 +8,7 @@ from langchain_core.messages import AnyMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ...evidence.memory.notes import unopened
+from ...evidence.memory.observations import unopened
 from ...models.resolve import settings_of
 from ...records.research import Action, Spent
 from ...records.sources import Source, with_standing

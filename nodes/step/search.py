@@ -10,7 +10,7 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ...evidence.memory.notes import unopened
+from ...evidence.memory.observations import unopened
 from ...evidence.text.similarity import distinct, interleave
 from ...models.resolve import settings_of
 from ...records.research import Action, Ending, Spent

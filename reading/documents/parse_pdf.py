@@ -10,7 +10,7 @@ from itertools import pairwise
 from pypdf import PdfReader
 from pypdf.errors import DependencyError, FileNotDecryptedError, PyPdfError
 
-from ...evidence.text.passages import PAGE_END
+from ...evidence.text.sentences import PAGE_END
 from ..records import TEXT_CHARACTERS, Extract, Unreadable
 from .parse_text import first_line, informative_title, iso_date
 

@@ -9,7 +9,7 @@ from typing import Any
 from lxml import etree
 from pptx import Presentation
 
-from ...evidence.text.passages import CLOSERS, SENTENCE_ENDS
+from ...evidence.text.sentences import CLOSERS, SENTENCE_ENDS
 from ..records import Extract
 from .office import local_name, open_office
 from .parse_csv import shown_number, table_of, up_to_limit

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ...evidence.text.dates import date_at, dates_in
-from ...evidence.text.words import tokens
+from ...evidence.text.words import date_at, dates_in, tokens
 from ..records import Extract
 
 TITLE_CHARACTERS = 200

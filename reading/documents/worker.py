@@ -15,7 +15,7 @@ from pathlib import PurePath
 from typing import IO, Any, BinaryIO
 
 from ...evidence.editions import date_of
-from ...evidence.text.passages import PAGE_END
+from ...evidence.text.sentences import PAGE_END
 from ..records import KINDS, TEXT_CHARACTERS, Extract, Kind, Unreadable
 from .decode import TEXT_BYTES, clean, decode
 from .parse_text import TITLE_CHARACTERS, dateline, plain_title

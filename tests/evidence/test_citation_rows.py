@@ -8,9 +8,8 @@ from __future__ import annotations
 import pytest
 from renumbering import Renumbered, renumber
 
-from deep_research.evidence.citations.citing import CitationStream, Cited, Text, cited_numbers
+from deep_research.evidence.citations.citing import CitationStream, Cited, Text, cited_numbers, number_finding
 from deep_research.evidence.citations.markers import settle_fences
-from deep_research.evidence.citations.numbering import number_finding
 from deep_research.evidence.citations.rendering import plain_citations
 
 # Number 9 names no source; 1 and 4 name the same.

@@ -9,8 +9,7 @@ from babel.dates import get_month_names
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep_research.evidence.text.dates import dates_in
-from deep_research.evidence.text.words import all_month_names
+from deep_research.evidence.text.words import all_month_names, dates_in
 from deep_research.reading.documents.parse_text import iso_date
 from deep_research.reading.documents.worker import parse
 

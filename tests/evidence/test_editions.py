@@ -20,7 +20,7 @@ from deep_research.evidence.editions import (
     superseded,
 )
 from deep_research.evidence.memory.learned import notice_contradictions
-from deep_research.evidence.text.reprints import without_repeated
+from deep_research.evidence.text.similarity import without_repeated
 from deep_research.library.library import Library
 from deep_research.records.plan import Learning
 from deep_research.records.sources import Source, merge_sources

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from deep_research.evidence.text.similarity import SUBJECT_ONLY, WHOLE_TITLE, mentions, subject_of, title_match
 from deep_research.evidence.text.stems import sought_words
 from deep_research.evidence.text.words import stem_run, tokens
-from deep_research.library.near_words import mentions as mentions_in
+from deep_research.library.candidates import mentions as mentions_in
 from deep_research.models.extractive.pool import Pool
 from deep_research.models.request import Document
 

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from shelf import LONG, Place
 
-from deep_research.evidence.text.passages import MOST, split_passages
+from deep_research.evidence.text.sentences import MOST, split_passages
 from deep_research.library.index import Entry, Index
 from deep_research.library.index_file import PAGE_BYTES
 from deep_research.library.library import Library

@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from shelf import Place
 
+from deep_research.library.candidates import mentions, terms_of
 from deep_research.library.index import Index
 from deep_research.library.library import LibraryStatus
-from deep_research.library.near_words import mentions, terms_of
 from deep_research.library.upkeep import MOST_TRIES, compare, update
 from deep_research.reading.documents.pool import Parser
 from deep_research.reading.records import Extract, Unreadable

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deep_research.library.folder import FoundFile
-from deep_research.library.near_words import MOST, narrowed
+from deep_research.library.index_search import MOST, narrowed
 from deep_research.library.upkeep import BATCH_BYTES, BATCH_FILES, GROUP_BYTES, GROUP_FILES, batches, groups
 
 LARGE = 100 * MOST

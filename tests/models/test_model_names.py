@@ -12,8 +12,7 @@ from openai_server import fail, openai_server, say
 from deep_research.models.extractive.chat import ExtractiveChatModel
 from deep_research.models.faults import explain, host_in
 from deep_research.models.openai_chat import OpenAIChat
-from deep_research.models.providers import host_of
-from deep_research.models.resolve import check_models, cost_of, profile_of, resolve_model
+from deep_research.models.resolve import check_models, cost_of, host_of, profile_of, resolve_model
 from deep_research.models.scripted import ScriptedChatModel
 from deep_research.records.research import Spent
 from deep_research.run.context import Context, Price

@@ -12,8 +12,7 @@ from wired import PROMPT, TOOL
 
 from deep_research.models.caller import bind_call
 from deep_research.models.faults import is_transient
-from deep_research.models.providers import host_of
-from deep_research.models.resolve import resolve_model
+from deep_research.models.resolve import host_of, resolve_model
 from deep_research.run.context import Context
 
 

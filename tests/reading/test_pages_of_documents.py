@@ -16,7 +16,7 @@ from lab import QUESTION
 from pypdf import PdfReader, PdfWriter
 from web_pages import pdf_of
 
-from deep_research.evidence.text.passages import PAGE_END, page_of
+from deep_research.evidence.text.sentences import PAGE_END, page_of
 from deep_research.reading.documents.worker import parse
 
 PAGES = (

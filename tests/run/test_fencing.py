@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from lab import PLAN, REPORT, lab, research, results, search, simple_research, write_documents
 
 from deep_research.models.scripted import call, calls
+from deep_research.prompts import fence
 from deep_research.records.research import Finding
-from deep_research.run.fencing import fence
 from deep_research.run.transcripts import result_of
 
 DIALECTS = [

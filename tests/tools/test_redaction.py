@@ -24,7 +24,7 @@ from test_planned_web import on_the_web
 from web import hostile_web
 from wire import END, Script, hand_out, open_pages, search_for, tool_results, wire_lab
 
-from deep_research.evidence.memory.notes import notes_of
+from deep_research.evidence.memory.observations import notes_of
 from deep_research.library.library import Library
 from deep_research.nodes.begin import MIXED
 from deep_research.records.research import Run

@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from ..numbering import source_key
+from ..citing import source_key
 
 _CHAR = r"[^\s<>()\[\]{}（）［］【】「」『』《》，。；、“”\"`|\\]"
 WEB_ADDRESS = re.compile(rf"https?://{_CHAR}+(?:\({_CHAR}*\){_CHAR}*)*", re.IGNORECASE)
