@@ -75,7 +75,7 @@ def test_importing_does_no_work(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("module", "libraries"),
     [
-        ("reading.documents.worker", {"langgraph", "langchain_core", "langsmith"}),
+        ("reading.documents.worker", {"langgraph", "langchain_core", "pydantic"}),
         ("app.commands", {"openai", "langchain_openai", "aiohttp", "tavily"}),
     ],
 )
