@@ -15,6 +15,8 @@ from langgraph_sdk.schema import Command
 from server import GRAPH, Conversation, Server, said, until, write_config
 from server_graph import FOLDER, HOLD, NOTES
 
+pytestmark = pytest.mark.slow
+
 QUESTION = "On the coast:\n1. The Skerry Light\n2. Its keeper Ada Moran\n3. The harbour Port Anlow"
 SLOW = "Its keeper Ada Moran"
 """How the task begins that is made to wait."""
@@ -186,7 +188,6 @@ async def test_deleting_an_old_run_takes_nothing_from_the_thread(client: LangGra
     assert await talk.values() == values
 
 
-@pytest.mark.slow
 @pytest.mark.fault(36, 53, "R21")
 async def test_killed_runs_go_on_and_no_finished_researcher_runs_again(server: Server, desk: Desk) -> None:
     async with server.client() as client:

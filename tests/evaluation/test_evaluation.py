@@ -14,6 +14,8 @@ from command import Ended, lines_until
 from exam import HOSTILE, Exam, exam_in, write_lines
 from search_api import Answer, SearchApi, search_api, serving
 
+pytestmark = pytest.mark.slow
+
 ALL = ("--unanswerable", "unanswerable.jsonl")
 
 
@@ -103,7 +105,6 @@ def test_the_same_command_keeps_what_is_there_and_goes_on_with_what_failed(exam:
     assert exam.reports() == before
 
 
-@pytest.mark.slow
 def test_an_evaluation_that_is_killed_or_stopped_leaves_no_process_and_goes_on(tmp_path: Path) -> None:
     exam = exam_in(tmp_path)
     many = [{"id": str(number), "question": "When was the Skerry Light lit?"} for number in range(60)]
@@ -117,7 +118,6 @@ def test_an_evaluation_that_is_killed_or_stopped_leaves_no_process_and_goes_on(t
     assert ended.err.splitlines()[-1] == "Stopped; the same command goes on."
 
 
-@pytest.mark.slow
 def test_no_process_outlives_the_command_not_even_in_the_middle_of_a_question(tmp_path: Path) -> None:
     exam = exam_in(tmp_path)
     begun: list[subprocess.Popen[str]] = []
