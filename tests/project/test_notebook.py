@@ -19,6 +19,7 @@ def printed(cell: Any) -> str:
     return "".join(texts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 @pytest.mark.filterwarnings("default")
 def test_a_notebook_runs_and_shows_what_it_says(path: Path, tmp_path: Path) -> None:

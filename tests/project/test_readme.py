@@ -57,13 +57,21 @@ def test_the_readme_shows_how_documents_are_searched_without_a_question(tmp_path
     assert run_script(script, tmp_path).startswith("Skerry Light")
 
 
+@pytest.fixture(scope="module")
+def printed(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """What the scripts print, each as it stands there, one after the other in one process."""
+    runs = [f"exec({script!r}, {{'__name__': '__main__'}})" for script in EMBEDDED]
+    return run_script("\nprint('next script')\n".join(runs), tmp_path_factory.mktemp("readme")).split("next script\n")
+
+
 @pytest.mark.parametrize("number", range(len(EMBEDDED)))
-def test_a_script_of_the_readme_runs_verbatim_and_prints_a_cited_report(number: int, tmp_path: Path) -> None:
-    printed = run_script(EMBEDDED[number], tmp_path)
-    assert "Skerry Light" in printed
-    assert " [1]" in printed
+def test_a_script_of_the_readme_runs_verbatim_and_prints_a_cited_report(number: int, printed: list[str]) -> None:
+    assert len(printed) == len(EMBEDDED)
+    assert "Skerry Light" in printed[number]
+    assert " [1]" in printed[number]
 
 
+@pytest.mark.slow
 def test_each_script_of_the_readme_runs_inside_a_running_loop(tmp_path: Path) -> None:
     bodies = [indent(script.replace("asyncio.run(main())", "await main()"), "    ") for script in EMBEDDED]
     cells = "print('next cell')".join(CELL.format(body=body) for body in bodies)
@@ -72,6 +80,7 @@ def test_each_script_of_the_readme_runs_inside_a_running_loop(tmp_path: Path) ->
     assert all(" [1]" in one for one in printed)
 
 
+@pytest.mark.slow
 def test_the_excerpt_is_a_real_one(tmp_path: Path) -> None:
     from deep_research import research
     from deep_research.app.commands import QUESTION, write_documents
