@@ -1,7 +1,7 @@
 # Python 3.11 or newer and make are all that is needed; the first run makes .venv.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format docs bench lock clean install install-dev
+.PHONY: help demo test test-all check format docs bench lock clean install install-dev
 export PYTHON
 # Tests start hundreds of commands, and pytest rewrites each test: without bytecode all of it would be compiled anew.
 export PYTHONDONTWRITEBYTECODE =
@@ -11,23 +11,27 @@ COMPILE = $(UV) pip compile --quiet --upgrade --universal --python-version 3.11 
 	--no-emit-index-url --no-emit-find-links --no-header --no-annotate --group build pyproject.toml
 
 help: ## List the targets
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 10
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 10
 
 demo: install ## Show a run on example documents: no key, no network
 	@.venv/bin/deep-research demo
 
 BYTECODE = .venv/bin/python -m compileall -q -x '/\.' .
 
-test: install-dev ## Run the tests
+test: install-dev ## Run the tests but the long ones (two and a half minutes on two cores)
+	@$(BYTECODE)
+	@.venv/bin/pytest -q -m "not slow"
+
+test-all: install-dev ## Run all tests, as CI does: also kills at every point, random machines, real browsers
 	@$(BYTECODE)
 	@.venv/bin/pytest -q
 
-check: install-dev ## Check format, style, types and tests
+check: install-dev ## Check format, style, types and tests but the long ones
 	@.venv/bin/ruff format --check .
 	@.venv/bin/ruff check .
 	@.venv/bin/mypy
 	@$(BYTECODE)
-	@.venv/bin/pytest -q
+	@.venv/bin/pytest -q -m "not slow"
 
 format: install-dev ## Put the code into its format
 	@.venv/bin/ruff check --fix .

@@ -193,18 +193,19 @@ def build_graph(
     elif checkpointer is not None:
         _check_saver(checkpointer)
         checkpointer = with_strict_serializer(checkpointer)
-    compiled = compile_graph(strategy, checkpointer=checkpointer, store=store or InMemoryStore())
+    compiled = compile_graph(strategy).copy({"checkpointer": checkpointer, "store": store or InMemoryStore()})
     compiled.__class__ = ResearchGraph
     return compiled  # type: ignore[return-value]
 
 
-def compile_graph(strategy: Strategy, **settings: Any) -> CompiledStateGraph[Any, Any, Any, Any]:
+@cache
+def compile_graph(strategy: Strategy) -> CompiledStateGraph[Any, Any, Any, Any]:
     """Return the graph of a strategy under its name, whose checkpoints say by which strategy they were made.
 
-    `settings` are those of LangGraph's `compile`.
+    It is compiled once per process, as that takes as long as a step; whoever changes it takes a copy.
     """
     graph = build_planned_graph() if strategy == "planned" else build_orchestrated_graph()
-    compiled: CompiledStateGraph[Any, Any, Any, Any] = compile_drawable(graph, name=GRAPHS[strategy], **settings)
+    compiled: CompiledStateGraph[Any, Any, Any, Any] = compile_drawable(graph, name=GRAPHS[strategy])
     compiled.__class__ = LeasedGraph
     return compiled.with_config({"recursion_limit": RECURSION_LIMIT, "metadata": {MARK: strategy}})
 

@@ -8,9 +8,6 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-DOCUMENT_SCHEME = "docs:"
-"""How the addresses of the user's own documents begin."""
-
 
 class Record(BaseModel):
     """A frozen piece of a run; two records with equal fields are the same record."""

@@ -245,7 +245,8 @@ class Lab:
             await saver.is_written.wait()
 
     def calls(self, role: Role) -> list[Call]:
-        return self.models[role].calls
+        """The requests to a role, but for those that `FORMS` answers."""
+        return [one for one in self.models[role].calls if FORMS.keys().isdisjoint(one.tools)]
 
     def types(self) -> list[str]:
         return [packet["type"] for packet in self.packets]

@@ -8,7 +8,6 @@ import json
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,7 +16,6 @@ from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
 from langchain_core.language_models import ModelProfile
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.outputs import ChatGenerationChunk
-from langgraph.store.memory import InMemoryStore
 from packet_check import merged
 from typing_extensions import override
 
@@ -315,12 +313,6 @@ class PlannedLab(Lab):
         return True
 
 
-@cache
-def _compiled() -> ResearchGraph:
-    """The graph, for copies: compiling it takes as long as a step."""
-    return build_graph("planned")
-
-
 def planned_lab(
     tmp_path: Path, rules: Mapping[str, Rule] | None = None, *, graph: ResearchGraph | None = None, **settings: Any
 ) -> PlannedLab:
@@ -330,8 +322,7 @@ def planned_lab(
     folder = tmp_path.parent / "lab-documents"
     if not folder.exists():
         write_documents(folder)
-    own = {"checkpointer": WatchedSaver(serde=StrictSerializer()), "store": InMemoryStore()}
-    built = graph or _compiled().copy(own)
+    built = graph or build_graph("planned", checkpointer=WatchedSaver(serde=StrictSerializer()))
     given = {"data_dir": tmp_path.parent / "lab-data", **settings}
     return PlannedLab(folder, dict.fromkeys(ROLES, model), given, built, model=model)
 

@@ -12,7 +12,8 @@ from urllib.parse import quote, unquote, urlsplit
 from urllib.parse import quote as percent_encoded
 
 from ...records.report import ClaimCheck, Report
-from ...records.sources import DOCUMENT_SCHEME, Source
+from ...records.sources import Source
+from ..editions import DOCUMENT_SCHEME
 from ..text.sentences import Sentence
 from ..text.words import UNSPACED
 from .citing import end_of_words, without_unknown

@@ -112,6 +112,7 @@ def test_programs_read_a_run_as_json(library: Desk, light: Ended) -> None:
     }
 
 
+@pytest.mark.slow
 def test_a_reader_who_hangs_up_sees_no_traceback(library: Desk, light: Ended) -> None:
     reading, writing = os.pipe()
     os.close(reading)
@@ -207,6 +208,7 @@ def test_on_a_terminal_the_question_back_is_answered_right_there(desk: Desk) -> 
     assert terminal.raw.rindex("\x1b[?25h") > terminal.raw.rindex("\x1b[?25l"), "the cursor is shown again"
 
 
+@pytest.mark.slow
 def test_input_that_ends_instead_of_an_answer_leaves_the_run_waiting(desk: Desk) -> None:
     terminal = Terminal(desk, "ask", "Compare them?", "--docs", "docs", "--thread", "pair")
     terminal.wait_for("Your answer: ")

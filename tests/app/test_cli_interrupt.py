@@ -71,6 +71,7 @@ def test_ctrl_c_and_sigterm_leave_a_run_that_goes_on_where_it_was(wire: WireDesk
     assert " completed" in wire.desk.call("runs").out
 
 
+@pytest.mark.slow
 @pytest.mark.fault(45)
 def test_ctrl_c_does_not_wait_for_a_slow_document(tmp_path: Path) -> None:
     desk = with_notes(desk_in(tmp_path), 150)
@@ -95,6 +96,7 @@ def test_ctrl_c_does_not_wait_for_a_slow_document(tmp_path: Path) -> None:
     assert left and int(left.group(1)) < 154, "what was indexed before the stop is kept"
 
 
+@pytest.mark.slow
 @pytest.mark.fault(45)
 def test_a_stop_at_the_question_back_leaves_it_waiting(tmp_path: Path) -> None:
     desk = desk_in(tmp_path)
@@ -109,6 +111,7 @@ def test_a_stop_at_the_question_back_leaves_it_waiting(tmp_path: Path) -> None:
     assert desk.call("resume", "pair", "--answer", "The Skerry Light").code == 0
 
 
+@pytest.mark.slow
 @pytest.mark.fault(45)
 def test_ctrl_c_during_the_live_view_gives_the_terminal_back(wire: WireDesk) -> None:
     wire.holds.points.add(SECOND_ROUND)

@@ -105,6 +105,7 @@ def test_ctrl_c_ends_the_packets_with_its_reason(tmp_path: Path) -> None:
     assert stop_of(first + out) == {"stop_reason": "user_cancelled", "message": "", "is_resumable": True}
 
 
+@pytest.mark.slow
 @pytest.mark.fault(45)
 def test_packets_that_nobody_reads_stop_the_run_at_once_and_in_silence(tmp_path: Path) -> None:
     desk = with_notes(desk_in(tmp_path), 150)

@@ -15,6 +15,7 @@ from deep_research.app.words import STRATEGIES
 HOUR = 3600
 
 
+@pytest.mark.slow
 @pytest.mark.fault(42)
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_a_run_goes_on_where_it_was_though_the_clock_was_set_back(tmp_path: Path, strategy: str) -> None:

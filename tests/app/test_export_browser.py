@@ -15,7 +15,10 @@ from deep_research.app.exports.page import report_page
 CHROMIUM = Path("/usr/bin/chromium")
 WIDTHS = (1280, 390)
 
-pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason="there is no Chromium here")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not CHROMIUM.exists(), reason="there is no Chromium here"),
+]
 
 
 class Opened(NamedTuple):

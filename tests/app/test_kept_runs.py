@@ -59,6 +59,7 @@ def test_a_new_run_whose_account_is_empty_at_its_plan_is_kept_and_says_why_and_h
         assert "no credit" not in page and "Go on " not in page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [300_000, 600_000])
 def test_a_run_for_which_there_is_no_more_space_is_kept_and_its_exit_code_says_so(tmp_path: Path, size: int) -> None:
     with wire_desk(tmp_path) as wire:

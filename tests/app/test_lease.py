@@ -79,6 +79,7 @@ def told_of(pid: int, ended: Ended) -> bool:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.fault(43, "R28")
 def test_of_three_processes_that_resume_a_killed_run_at_once_one_runs_it(tmp_path: Path) -> None:
     chance, calls = random.Random(0), 0
@@ -203,6 +204,7 @@ def is_told_to_commands(wire: WireDesk, thread: str, pid: int) -> bool:
     return "Go on" not in shown.out and not report.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.fault(43, 47, "R28")
 def test_who_is_at_work_on_a_run_is_told_by_command_and_server_and_no_question_is_lost(
     wire: WireDesk, writer: FirstHeld, server: Server

@@ -186,6 +186,7 @@ async def test_nobody_reaches_the_threads_of_another(server: Server, alice: Lang
     assert "1844" in (await talk.values())["report"]["text"]
 
 
+@pytest.mark.slow
 @pytest.mark.fault(53, "R25")
 async def test_the_list_of_threads_can_be_lost_and_nobody_takes_them_over(server: Server) -> None:
     async with server.client(ALICE) as client:

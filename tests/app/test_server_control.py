@@ -15,6 +15,8 @@ from langgraph_sdk.schema import Command
 from server import GRAPH, Conversation, Server, said, until, write_config
 from server_graph import FOLDER, HOLD, NOTES
 
+pytestmark = pytest.mark.slow
+
 QUESTION = "On the coast:\n1. The Skerry Light\n2. Its keeper Ada Moran\n3. The harbour Port Anlow"
 SLOW = "Its keeper Ada Moran"
 """How the task begins that is made to wait."""

@@ -7,12 +7,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from deep_research.bench.documents import write_documents
 from deep_research.bench.index import KINDS, queries, questions
 from deep_research.bench.wire.figures import Entry, ideal
 from deep_research.bench.wire.model_server import Cache
 
 
+@pytest.mark.slow
 def test_a_small_measurement_tells_times_memory_and_sizes(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "deep_research.bench.index", "--documents", "20", "--queries", "10"]
     result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
@@ -39,6 +42,7 @@ def test_the_same_seed_gives_the_same_documents_and_questions(tmp_path: Path) ->
     assert list(questions(3, 7)) == list(questions(3, 7)) != list(questions(3, 8))
 
 
+@pytest.mark.slow
 def test_a_whole_run_is_measured_over_the_wire(tmp_path: Path) -> None:
     results = tmp_path / "results.json"
     command = [sys.executable, "-m", "deep_research.bench.wire", "orchestrated,1,1,1,fetches=1", "--json", str(results)]

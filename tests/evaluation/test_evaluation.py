@@ -14,6 +14,8 @@ from command import Ended, lines_until
 from exam import HOSTILE, Exam, exam_in, write_lines
 from search_api import Answer, SearchApi, search_api, serving
 
+pytestmark = pytest.mark.slow
+
 ALL = ("--unanswerable", "unanswerable.jsonl")
 
 

@@ -141,6 +141,7 @@ def test_another_seed_is_another_share() -> None:
     assert len({tuple(sample(QUESTION_LIST, 0.5, seed)) for seed in range(5)}) == 5
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed_ends_the_run_without_reports_and_ctrl_c_does_not_reach_it(
     exam: Exam, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,6 +17,8 @@ from deep_research.evaluation.wording import cited_numbers, contains_answer, lea
 from deep_research.evidence.citations.labels import all_labels
 from deep_research.evidence.language import detect_language
 
+pytestmark = pytest.mark.slow
+
 ASKED: list[dict[str, Any]] = [json.loads(line) for line in QUESTIONS.read_text("utf-8").splitlines()]
 CONFLICT = re.compile("|".join(f"## {re.escape(words.contradictions)}\n" for words in all_labels().values()))
 OPEN = {

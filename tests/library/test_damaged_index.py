@@ -41,6 +41,7 @@ def broken_pages(file: Path) -> None:
     file.write_bytes(data)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", [no_database, broken_pages])
 @pytest.mark.parametrize("is_shared", [True, False])
 def test_many_searches_at_once_over_a_damaged_index_find_what_there_is(

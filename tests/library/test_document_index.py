@@ -179,6 +179,7 @@ def test_a_data_folder_that_cannot_be_used_is_named(place: Place) -> None:
         place.library().refresh()
 
 
+@pytest.mark.slow
 @pytest.mark.fault(52)
 def test_processes_that_index_at_once_and_one_that_is_killed_leave_a_right_index(place: Place, tmp_path: Path) -> None:
     for number in range(120):

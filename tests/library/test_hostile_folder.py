@@ -18,6 +18,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Desk:
     return desk
 
 
+@pytest.mark.slow
 @pytest.mark.fault(52, "R29")
 def test_a_run_over_a_hostile_folder_ends_with_a_report_and_names_what_it_left_out(desk: Desk) -> None:
     question = "When was the Skerry Light lit?"
@@ -37,6 +38,7 @@ def test_a_run_over_a_hostile_folder_ends_with_a_report_and_names_what_it_left_o
     assert [one["path"] for one in run["audit"]["not_read"]] == [f"docs/{name}" for name in sorted(REASONS)]
 
 
+@pytest.mark.slow
 def test_the_doctor_names_all_that_cannot_be_read_in_a_hostile_folder(desk: Desk) -> None:
     ended = desk.run("doctor", "--docs", "docs")
     assert ended.code == 0, ended.out

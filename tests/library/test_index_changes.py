@@ -131,6 +131,7 @@ def do(docs: Path, step: Step, tick: int) -> None:
             os.utime(path, ns=(tick, tick))
 
 
+@pytest.mark.slow
 @pytest.mark.fault(52)
 @settings(max_examples=80)
 @given(steps=STEPS)

@@ -64,6 +64,7 @@ def indexed(out: str) -> list[tuple[int, int]]:
     return [(packet["done"], packet["total"]) for packet in found]
 
 
+@pytest.mark.slow
 @pytest.mark.fault(36)
 def test_indexing_that_is_killed_and_stopped_goes_on_where_it_was(desk: Desk) -> None:
     kept = 0

@@ -119,8 +119,8 @@ SILENCE = {"idle_seconds": 0.2, "report_idle_seconds": 0.2}
 
 @pytest.mark.parametrize("role", ["clarifier", "planner", "orchestrator"])
 async def test_a_model_that_falls_silent_ends_the_run_in_a_way_that_can_be_resumed(tmp_path: Path, role: str) -> None:
-    usual = lab(tmp_path).models[role].replies[""]  # type: ignore[index,call-overload]
-    scripts: dict[str, Any] = {role: [hang, *usual]}
+    usual: Any = lab(tmp_path).models[role].replies  # type: ignore[index]
+    scripts: dict[str, Any] = {role: [hang, *usual[""]]}
     run = lab(tmp_path, limits={**SILENCE, "max_retries": 0}, **scripts)
     with pytest.raises(ModelFailed, match=rf"{role}'s model 'scripted' was silent for 0\.2 s \(.*idle_seconds\)"):
         await run.ask()

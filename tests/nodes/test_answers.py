@@ -10,7 +10,7 @@ from extracting import answer, ask, cited_titles
 from deep_research.app.words import Strategy
 from deep_research.evidence.citations.labels import labels
 
-BOTH = pytest.mark.parametrize("strategy", ["orchestrated", "planned"])
+BOTH = pytest.mark.parametrize("strategy", ["orchestrated", pytest.param("planned", marks=pytest.mark.slow)])
 CITIES = {
     "oslo_md": "# Oslo\n\nOslo has 717,710 inhabitants. The city was founded in 1049.\n",
     "bergen_md": "# Bergen\n\nBergen is known for its rain. It lies on seven hills.\n",

@@ -60,6 +60,7 @@ def kill(desk: Desk, forms: Forms, point: Point, *arguments: str, **environment:
         process.communicate(timeout=SECONDS)
 
 
+@pytest.mark.slow
 @pytest.mark.fault(36)
 def test_a_planned_run_that_is_killed_between_steps_repeats_no_step_that_is_over(
     desk: Desk, monkeypatch: pytest.MonkeyPatch

@@ -72,11 +72,16 @@ def test_importing_does_no_work(tmp_path: Path) -> None:
     assert LEVELS.keys().isdisjoint(report["modules"])
 
 
-def test_a_child_that_parses_starts_without_the_agent_and_its_libraries(tmp_path: Path) -> None:
-    loaded = {
-        name.partition(".")[0] for name in probe(tmp_path, ROOT, [f"{PACKAGE}.reading.documents.worker"])["modules"]
-    }
-    assert loaded.isdisjoint({"langgraph", "langchain_core", "langsmith", "openai"})
+@pytest.mark.parametrize(
+    ("module", "libraries"),
+    [
+        ("reading.documents.worker", {"langgraph", "langchain_core", "pydantic"}),
+        ("app.commands", {"openai", "langchain_openai", "aiohttp", "tavily"}),
+    ],
+)
+def test_a_process_starts_without_what_it_may_never_need(tmp_path: Path, module: str, libraries: set[str]) -> None:
+    loaded = {name.partition(".")[0] for name in probe(tmp_path, ROOT, [f"{PACKAGE}.{module}"])["modules"]}
+    assert loaded.isdisjoint(libraries)
 
 
 def test_work_at_import_is_found(tmp_path: Path) -> None:

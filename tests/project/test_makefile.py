@@ -77,5 +77,5 @@ def test_locking_without_uv_is_one_line(copy: Path) -> None:
 def test_make_alone_lists_the_targets(copy: Path) -> None:
     result = make(copy)
     listed = [line.split()[0] for line in result.stdout.splitlines()]
-    assert listed == ["help", "demo", "test", "check", "format", "docs", "bench", "lock", "clean"]
+    assert listed == ["help", "demo", "test", "test-all", "check", "format", "docs", "bench", "lock", "clean"]
     assert result.stderr == ""

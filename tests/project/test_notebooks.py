@@ -21,6 +21,7 @@ def printed(notebook: Any) -> list[list[str]]:
     return [sorted(text.splitlines()) for text in texts]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 @pytest.mark.filterwarnings("default")
 def test_a_notebook_prints_what_is_kept_with_it(path: Path, tmp_path: Path) -> None:

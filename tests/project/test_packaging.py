@@ -82,6 +82,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
     assert {name.split("/", 1)[1] for name in metadata} >= {"METADATA", "entry_points.txt", "licenses/LICENSE"}
 
 
+@pytest.mark.slow
 def test_an_installed_wheel_runs_outside_the_repository(wheel: Path, tmp_path: Path) -> None:
     install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target"]
     subprocess.run([*install, str(tmp_path / "site"), str(wheel)], check=True, capture_output=True)

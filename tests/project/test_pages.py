@@ -85,13 +85,21 @@ def test_the_docs_show_all_ways_of_embedding() -> None:
         assert way in text
 
 
-@pytest.mark.parametrize("script", HERE, ids=lambda script: f"{script.page}-{HERE.index(script)}")
-def test_a_script_of_the_docs_runs_verbatim(script: Script, tmp_path: Path) -> None:
-    printed = run_script(script.text, tmp_path)
-    assert "Skerry Light" in printed
-    assert " [1]" in printed or "Library(" in script.text
+@pytest.fixture(scope="module")
+def printed(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """What the scripts print, each as it stands there, one after the other in one process."""
+    runs = [f"exec({script.text!r}, {{'__name__': '__main__'}})" for script in HERE]
+    return run_script("\nprint('next script')\n".join(runs), tmp_path_factory.mktemp("docs")).split("next script\n")
 
 
+@pytest.mark.parametrize("number", range(len(HERE)))
+def test_a_script_of_the_docs_runs_verbatim(number: int, printed: list[str]) -> None:
+    assert len(printed) == len(HERE)
+    assert "Skerry Light" in printed[number]
+    assert " [1]" in printed[number] or "Library(" in HERE[number].text
+
+
+@pytest.mark.slow
 def test_each_script_on_embedding_runs_inside_a_running_loop(tmp_path: Path) -> None:
     bodies = [indent(one.text.replace("asyncio.run(main())", "await main()"), "    ") for one in EMBEDDED]
     cells = "print('next cell')".join(CELL.format(body=body) for body in bodies)
@@ -100,6 +108,7 @@ def test_each_script_on_embedding_runs_inside_a_running_loop(tmp_path: Path) -> 
     assert all(" [1]" in one for one in printed)
 
 
+@pytest.mark.slow
 def test_the_excerpt_is_a_real_one(tmp_path: Path) -> None:
     from deep_research import research
     from deep_research.app.commands import QUESTION, write_documents

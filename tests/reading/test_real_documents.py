@@ -20,6 +20,7 @@ async def report_on(question: str, folder: Path, data: Path) -> str:
     return str(result["messages"][-1].text)
 
 
+@pytest.mark.slow
 async def test_the_demo_cites_at_least_three_documents_and_each_sentence_is_found_in_its_own(tmp_path: Path) -> None:
     folder = tmp_path / "reference"
     folder.mkdir()

@@ -119,6 +119,7 @@ async def test_a_copied_thread_has_its_own_pages_and_can_go_on(tmp_path: Path) -
         assert (await run.ask("How old?")).report
 
 
+@pytest.mark.slow
 @pytest.mark.fault(55)
 async def test_checkpoints_grow_with_what_is_new_and_not_with_its_square(tmp_path: Path) -> None:
     sizes = {}

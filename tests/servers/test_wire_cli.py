@@ -39,10 +39,6 @@ def anew(desk: WireDesk) -> None:
     desk.forget()
 
 
-def ask(desk: WireDesk, **environment: str) -> Ended:
-    return desk.desk.run("ask", QUESTION, env={**desk.desk.environment, **environment})
-
-
 def complaint(ended: Ended, code: int) -> str:
     """The last line, which says what is wrong, and holds no key."""
     assert (ended.code, ended.out) == (code, "")
@@ -61,7 +57,7 @@ def roles(desk: WireDesk) -> list[str]:
 
 @pytest.mark.fault("R9")
 def test_a_question_is_researched_on_the_web_alone(desk: WireDesk) -> None:
-    ended = ask(desk)
+    ended = desk.desk.run("ask", QUESTION)
     assert ended.code == 0
     text, sources = ended.out.split("\n\n## Sources\n\n")
     for number, (name, fact) in enumerate(FACTS.items(), 1):
@@ -76,7 +72,7 @@ def test_a_question_is_researched_on_the_web_alone(desk: WireDesk) -> None:
 
 @pytest.mark.fault(24)
 def test_a_wrong_key_is_sent_once_and_named_by_its_variable(desk: WireDesk) -> None:
-    line, hint, thread = complaint(ask(desk, OPENAI_API_KEY=WRONG_KEY), 1).partition(
+    line, hint, thread = complaint(desk.desk.call("ask", QUESTION, OPENAI_API_KEY=WRONG_KEY), 1).partition(
         " The run is kept; go on: deep-research resume "
     )
     assert line.endswith("check OPENAI_API_KEY.")
@@ -94,7 +90,7 @@ def test_a_model_that_the_server_does_not_know_is_asked_for_once_and_named(desk:
 
 @pytest.mark.fault(25)
 def test_with_no_key_and_nothing_to_search_the_settings_that_help_are_listed(desk: WireDesk) -> None:
-    line = complaint(ask(desk, **dict.fromkeys(NOTHING, ""), DEEP_RESEARCH_ENGINES="none"), 2)
+    line = complaint(desk.desk.call("ask", QUESTION, **dict.fromkeys(NOTHING, ""), DEEP_RESEARCH_ENGINES="none"), 2)
     assert all(name in line for name in ("--docs", "DEEP_RESEARCH_DOCS", "DEEP_RESEARCH_ENGINES"))
     assert not desk.paid()
 
@@ -106,6 +102,7 @@ def test_a_wrong_key_for_the_search_engine_ends_the_run_and_is_named_by_its_vari
     assert set(roles(desk)).isdisjoint({"finding", "writer"})
 
 
+@pytest.mark.slow
 @pytest.mark.fault(45)
 def test_a_run_outlives_a_server_that_is_down_and_ctrl_c_during_a_silent_call(desk: WireDesk) -> None:
     down = {"OPENAI_BASE_URL": f"{closed_port()}/v1", "DEEP_RESEARCH_MAX_RETRIES": "0"}

@@ -27,6 +27,8 @@ from deep_research.app.embed import thread_config, thread_id
 from deep_research.app.runs import RunBook, open_runs
 from deep_research.run.store.pages import page_namespace
 
+pytestmark = pytest.mark.slow
+
 THREAD = "light"
 DECISION, FINDING = Point("researcher", "tides", 1), Point("finding", "keeper", 3)
 BETWEEN_ROUNDS, REPORT = Point("orchestrator", results=3), Point("writer", results=4)

@@ -18,6 +18,8 @@ from wire_desk import KEYS, Point, WireDesk, model_call, page_call, search_call,
 
 from deep_research.app.stream import read_packet
 
+pytestmark = pytest.mark.slow
+
 UNCLEAR = "Compare them?"
 LOCKED = "What is behind the locked door?"
 

@@ -76,7 +76,7 @@ SCRIPT: dict[str, Script] = {
 
 
 @pytest.mark.fault("R8")
-@pytest.mark.parametrize("whole", [0, 10_000])
+@pytest.mark.parametrize("whole", [0, pytest.param(10_000, marks=pytest.mark.slow)])
 async def test_an_obedient_researcher_sends_no_word_that_only_documents_say(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, whole: int
 ) -> None:
@@ -95,6 +95,7 @@ async def test_an_obedient_researcher_sends_no_word_that_only_documents_say(
         assert note in state.messages[-1].text and "mix_private" in note
 
 
+@pytest.mark.slow
 @pytest.mark.fault("R8")
 async def test_the_steps_of_a_plan_send_no_word_that_only_documents_say(tmp_path: Path, api: SearchApi) -> None:
     """A step's title, its task, its learnings and the step that follows from it all quote the document."""

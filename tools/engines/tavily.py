@@ -10,7 +10,6 @@ from datetime import datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
-from ...models.http import trusted_certificates
 from ...reading.policy import domains_of
 from ...run.context import Context
 from ...run.errors import SearchRefused
@@ -102,6 +101,8 @@ def _open(connect_seconds: float) -> httpx.AsyncClient:
     """A client that uses no proxy of the environment, and whose answers are checked before the library sees them."""
     import httpx
     import tavily  # noqa: F401 - it takes long, so it has to be done by the thread that runs this
+
+    from ...models.http import trusted_certificates
 
     async def limit_connecting(request: httpx.Request) -> None:
         request.extensions["timeout"]["connect"] = connect_seconds
