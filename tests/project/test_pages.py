@@ -12,7 +12,7 @@ from textwrap import indent
 
 import pytest
 from lab import write_documents
-from pages import PAGES, README, ROOT, Script, commands, on_server, scripts
+from pages import PAGES, README, ROOT, broken_links, commands, on_server, scripts
 
 HERE = [script for script in scripts() if script not in on_server()]
 EMBEDDED = [script for script in HERE if script.page in ("README.md", "docs/embedding.md")]
@@ -48,6 +48,11 @@ def test_the_page_on_security_says_what_is_defended_what_is_not_and_where_to_rep
 
 def test_the_readme_is_short() -> None:
     assert len(README.read_text("utf-8").splitlines()) <= LONGEST_README
+
+
+def test_links_lead_to_files_and_headings_that_exist() -> None:
+    # To be written: the page on an app's own engines and tools.
+    assert [link for link in broken_links() if not link.endswith(" extending.md")] == []
 
 
 def test_extras_are_named_as_they_can_be_installed_and_exist() -> None:
