@@ -199,11 +199,13 @@ class Library:
         return Passage(self._source(root, found, read_at), found.start, found.heading, found.language, found.text)
 
     def documents(self) -> Iterator[Document]:
-        """Return all documents that can be read, folder by folder, in the order of their paths."""
+        """Return all documents that can be read, each once, folder by folder, in the order of their paths."""
+        keys: set[str] = set()
         for root in self._roots:
             for path in sorted(self._mended(root, root.store.stamps)):
                 document = self.read(root.address(path))
-                if document:
+                if document and document.source.key not in keys:
+                    keys.add(document.source.key)
                     yield document
 
     def standing(self) -> list[Document]:
