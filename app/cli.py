@@ -38,9 +38,9 @@ OPTIONS = (
     click.option(
         "--engine",
         multiple=True,
-        type=click.Choice(["tavily", "duckduckgo", "wikipedia", "arxiv"]),
-        help="Search the web by this engine (repeatable). Without: Tavily if TAVILY_API_KEY is set, else DuckDuckGo "
-        "unless documents are given.",
+        metavar="NAME",
+        help="Search the web by this engine: tavily, duckduckgo, wikipedia, arxiv, or one that a package adds "
+        "(repeatable). Without: Tavily if TAVILY_API_KEY is set, else DuckDuckGo unless documents are given.",
     ),
     click.option(
         "--domain", multiple=True, metavar="NAME", help="Search and read this domain of the web only (repeatable)."

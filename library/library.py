@@ -15,6 +15,7 @@ from typing import NamedTuple, TypeVar
 from ..evidence.text.sentences import sentences_of
 from ..evidence.text.similarity import distinct, fuse_rankings, rarity, spread
 from ..evidence.text.stems import bare, sought_words
+from ..evidence.text.words import GENERIC_WORDS
 from ..prompts import fence
 from ..records.sources import Source
 from ..run.context import Context
@@ -22,7 +23,7 @@ from .candidates import mentions, terms_of
 from .folder import LeftOut, originals_first
 from .index import SCHEME, Entry, Root, Summary, open_roots, unreadable
 from .index_search import OF_TEXT, Found, FoundPassage, IndexReader
-from .near_words import with_near_words
+from .near_words import WORD
 from .shelf import IndexShelf, OpenIndex, Passage, in_force_first, scores, with_standing
 from .trails import find_trails, passages_of
 from .upkeep import Outdated, Upkeep
@@ -40,6 +41,10 @@ TRAILED = 10
 """Passages that are taken from the trails through the documents; the others are those that hold the words best."""
 
 Result = TypeVar("Result")
+
+
+MOST_UNKNOWN = 3
+"""Unknown words of a question: more of them are of another language than the documents, or a pasted text."""
 
 
 class LibraryStatus(NamedTuple):
@@ -109,8 +114,15 @@ class Library:
         return self._best(near, found if near == query else self._found(near), limit)
 
     def _with_near_words(self, query: str) -> str:
+        """Return the query with near words of the documents in place of those that stand in none."""
+        sought = frozenset(terms_of(query)) - GENERIC_WORDS
+        words = (word for word in dict.fromkeys(WORD.findall(query)) if word.casefold() in sought)
         with self._shelf() as shelf:
-            return with_near_words(query, shelf)
+            unknown = [word for word in words if not shelf.counted([word.casefold()])]
+            if not 0 < len(unknown) <= MOST_UNKNOWN:
+                return query
+            near = {word: " ".join(shelf.near(word.casefold())) for word in unknown}
+        return WORD.sub(lambda found: near.get(found[0]) or str(found[0]), query)
 
     def _found(self, query: str) -> list[Found]:
         terms, titles = terms_of(query), mentions(query)
@@ -187,11 +199,13 @@ class Library:
         return Passage(self._source(root, found, read_at), found.start, found.heading, found.language, found.text)
 
     def documents(self) -> Iterator[Document]:
-        """Return all documents that can be read, folder by folder, in the order of their paths."""
+        """Return all documents that can be read, each once, folder by folder, in the order of their paths."""
+        keys: set[str] = set()
         for root in self._roots:
             for path in sorted(self._mended(root, root.store.stamps)):
                 document = self.read(root.address(path))
-                if document:
+                if document and document.source.key not in keys:
+                    keys.add(document.source.key)
                     yield document
 
     def standing(self) -> list[Document]:

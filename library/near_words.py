@@ -8,11 +8,10 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from string import ascii_lowercase
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from ..evidence.text.stems import TAG, index_term
-from ..evidence.text.words import GENERIC_WORDS, STOP_WORDS
-from .candidates import terms_of
+from ..evidence.text.words import STOP_WORDS
 
 FEWEST_LETTERS = 5
 """Letters of a word that may be misspelt, and of a part of a compound."""
@@ -31,10 +30,9 @@ MOST_NEAR = 8
 """Words that are looked at as they are written, those with the likest stems."""
 MOST_MEANT = 3
 """Words that are equally like one, of which all may be meant."""
-MOST_UNKNOWN = 3
-"""Unknown words of a question: more of them are of another language than the documents, or a pasted text."""
 
-_WORD = re.compile(rf"[^\W\d_]{{{FEWEST_LETTERS},}}")
+WORD = re.compile(rf"[^\W\d_]{{{FEWEST_LETTERS},}}")
+"""A word that may be misspelt."""
 _LIKE = "SELECT term FROM vocabulary WHERE term >= ? AND term < ? AND length (term) BETWEEN ? AND ?"
 _KNOWN = "SELECT term FROM json_each (?) CROSS JOIN vocabulary ON vocabulary.term = json_each.value"
 _LAST = "\U0010ffff"
@@ -46,25 +44,6 @@ class Near(NamedTuple):
     likeness: float
     term: str
     """What it is indexed by."""
-
-
-class _Shelf(Protocol):
-    def counted(self, words: Sequence[str]) -> int:
-        """Tell in how many passages these words stand."""
-
-    def near(self, word: str) -> list[str]:
-        """Find the words of the documents that are near this one."""
-
-
-def with_near_words(query: str, shelf: _Shelf) -> str:
-    """Return the query with near words of the documents in place of those that stand in none."""
-    sought = frozenset(terms_of(query)) - GENERIC_WORDS
-    words = (word for word in dict.fromkeys(_WORD.findall(query)) if word.casefold() in sought)
-    unknown = [word for word in words if not shelf.counted([word.casefold()])]
-    if not 0 < len(unknown) <= MOST_UNKNOWN:
-        return query
-    near = {word: " ".join(shelf.near(word.casefold())) for word in unknown}
-    return _WORD.sub(lambda found: near.get(found[0]) or found[0], query)
 
 
 def misspelt(connection: sqlite3.Connection, word: str, languages: Iterable[str]) -> list[Near]:
@@ -88,7 +67,7 @@ def parts(connection: sqlite3.Connection, word: str, languages: Sequence[str]) -
 
 def written(text: str, language: str, term: str) -> str:
     """Return the word of a text in this language that is indexed by this term, as it is written there."""
-    return next((word for word in _WORD.findall(text) if index_term(word.casefold(), language) == term), "")
+    return next((word for word in WORD.findall(text) if index_term(word.casefold(), language) == term), "")
 
 
 def _alike(connection: sqlite3.Connection, term: str) -> Iterator[Near]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import tomllib
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -68,6 +69,7 @@ def find_marks(source: str, mark: str) -> Iterator[tuple[str, str]]:
                     yield from ((node.name, str(ast.literal_eval(argument))) for argument in call.args)
 
 
+@cache
 def find_tests(page: Page) -> dict[str, list[str]]:
     """The tests that show each row, as pytest names them."""
     shown: dict[str, set[str]] = {}

@@ -20,6 +20,8 @@ ROOT = Path(__file__).resolve().parents[1]
 FOREIGN_SETTINGS = ("DEEP_RESEARCH_", "OPENAI_", "TAVILY_", "LANGCHAIN_", "LANGSMITH_")
 NAME_LOOKUPS = {"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"}
 TRANSFERS = {"socket.connect", "socket.sendto", "socket.sendmsg"}
+EXAMPLES = 40
+"""So many does hypothesis try where nobody waits for CI, unless a test says how many it needs."""
 NEW_OBJECTS = 10_000
 """So many are made before the youngest are searched for garbage."""
 MEMORY = Path("/dev/shm")
@@ -78,7 +80,11 @@ def pytest_configure() -> None:
     os.environ["LANGSMITH_TRACING"] = "false"
     # Whoever works on this machine may have a model running.
     os.environ["DEEP_RESEARCH_MODEL_PORTS"] = "none"
-    hypothesis.settings.register_profile("suite", deadline=None, database=None, derandomize="CI" in os.environ)
+    is_ci = "CI" in os.environ
+    examples = 100 if is_ci else EXAMPLES
+    hypothesis.settings.register_profile(
+        "suite", deadline=None, database=None, derandomize=is_ci, max_examples=examples
+    )
     hypothesis.settings.load_profile("suite")
     # A shell lets what it starts in the background ignore Ctrl-C, and so would every command that a test starts.
     signal.signal(signal.SIGINT, signal.default_int_handler)

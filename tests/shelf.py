@@ -53,12 +53,10 @@ class Place(NamedTuple):
 
     @classmethod
     def filled(cls, tmp_path: Path) -> Place:
-        """Three documents of different kinds."""
+        """Three short documents, none of a kind whose parser takes long to load."""
         docs = tmp_path / "papers"
         (docs / "old").mkdir(parents=True)
         (docs / "harbour.md").write_text(HARBOUR)
         (docs / "old" / "Velm bridge.txt").write_text(BRIDGE)
-        (docs / "page.html").write_text(
-            "<title>Salt</title><nav>Menu</nav><p>Salt was traded at Porto Alto until 1950.</p>"
-        )
+        (docs / "salt.txt").write_text("Salt\n\nSalt was traded at Porto Alto until 1950.\n")
         return cls(docs, tmp_path / "data")

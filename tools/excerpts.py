@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..records.research import Ending, Finding, Task
 from ..run.branches import ResearcherState, assignment_of
-from ..run.events.call import researcher_failed
+from ..run.events.call import document, researcher_failed
 from ..run.events.log import Emitter
 from ..run.events.packets import (
     Document,
@@ -14,7 +14,6 @@ from ..run.events.packets import (
     Packet,
     Placement,
     SectionEnd,
-    document,
 )
 from ..run.store.pages import Pages
 from ..run.transcripts import count_withheld, results_in_order

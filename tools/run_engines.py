@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from importlib import import_module
@@ -161,6 +162,6 @@ def _named(name: str) -> Callable[[Context], SearchEngine]:
 
 
 def _default(context: Context) -> tuple[str, ...]:
-    if tavily.key():
+    if os.environ.get(tavily.KEY, "").strip():
         return ("tavily",)
     return () if context.docs else ("duckduckgo",)

@@ -16,7 +16,8 @@ from ..records.report import Report
 from ..records.sources import Source
 from ..run import tool_names
 from ..run.conversation import subject_of
-from ..run.events.packets import Contradiction, ContradictionsFound, Placement, ReportFraming, Sources, final_document
+from ..run.events.call import final_document
+from ..run.events.packets import Contradiction, ContradictionsFound, Placement, ReportFraming, Sources
 from ..run.store.pages import Pages
 from ..run.transcripts import EARLIER
 from ..run.transcripts import WITHHELD as WITHHELD_RESULT

@@ -15,7 +15,7 @@ from ..evidence.text.similarity import RepetitionFilter
 from ..records.report import Draft, Report
 from ..records.sources import Source
 from ..run.events.activities import activity
-from ..run.events.call import ProseEvents, stop_packet
+from ..run.events.call import ProseEvents, final_document, stop_packet
 from ..run.events.log import Emitter
 from ..run.events.packets import (
     Activity,
@@ -28,7 +28,6 @@ from ..run.events.packets import (
     ReportAudited,
     ReportCitation,
     ReportRevised,
-    final_document,
 )
 from ..state import ResearchState
 

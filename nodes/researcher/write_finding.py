@@ -17,9 +17,9 @@ from ...run.branches import ResearcherState, assignment_of
 from ...run.concurrency import Failed, attempt
 from ...run.context import Context, Watch, within_scope
 from ...run.errors import ModelFailed, RunFailed
-from ...run.events.call import ProseEvents
+from ...run.events.call import ProseEvents, document
 from ...run.events.log import Emitter, emitter
-from ...run.events.packets import FindingCitedDocuments, FindingDelta, FindingStart, Placement, SectionEnd, document
+from ...run.events.packets import FindingCitedDocuments, FindingDelta, FindingStart, Placement, SectionEnd
 from ...run.spending import recorded
 from ...run.store.pages import Pages, pages_of
 from ...run.transcripts import broke_off, count_withheld, missing_in, results_in_order, was_cut_off

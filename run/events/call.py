@@ -16,6 +16,7 @@ from .packets import (
     CallContinued,
     CallDelayed,
     CallFinished,
+    Document,
     LearningShown,
     OpenUrlDocuments,
     OpenUrlStart,
@@ -36,8 +37,17 @@ from .packets import (
     StepLearnings,
     StepStarted,
     StopReason,
-    document,
 )
+
+
+def document(source: Source) -> Document:
+    """Return a source as packets name it while research goes on."""
+    return Document(document_id=source.key, title=source.title, link=source.location)
+
+
+def final_document(source: Source) -> Document:
+    """Return a source as packets name it once research has ended."""
+    return document(source).model_copy(update={"date": source.date, "extent": source.extent})
 
 
 def step_started(step: PlanStep, place: Placement) -> StepStarted:

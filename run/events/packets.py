@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ...records.plan import StepKind
 from ...records.report import Audit
-from ...records.sources import Extent, NotRead, Source
+from ...records.sources import Extent, NotRead
 
 
 class Placement(BaseModel):
@@ -45,16 +45,6 @@ class Packet(BaseModel):
 
     placement: Placement
     type: str
-
-
-def document(source: Source) -> Document:
-    """Return a source as packets name it while research goes on."""
-    return Document(document_id=source.key, title=source.title, link=source.location)
-
-
-def final_document(source: Source) -> Document:
-    """Return a source as packets name it once research has ended."""
-    return document(source).model_copy(update={"date": source.date, "extent": source.extent})
 
 
 class ReportCitation(BaseModel):

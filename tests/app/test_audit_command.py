@@ -95,7 +95,7 @@ def test_a_run_without_a_report_is_refused_by_both_in_one_line(library: Desk, tm
 
 def test_a_model_judges_an_old_report_and_what_has_changed_is_said(tmp_path: Path) -> None:
     with wire_desk(tmp_path, writer=lambda _: say("Its lamp is older than any other one of that coast [1].")) as wire:
-        asked = wire.desk.run("ask", QUESTION, "--thread", "light", "--limit", "max_opinions=0")
+        asked = wire.desk.call("ask", QUESTION, "--thread", "light", "--limit", "max_opinions=0")
         assert asked.code == 0 and "not verified" not in asked.out
         wire.forget()
         offline = wire.desk.call("audit", "light")

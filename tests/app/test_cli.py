@@ -125,6 +125,7 @@ def test_a_reader_who_hangs_up_sees_no_traceback(library: Desk, light: Ended) ->
     assert answer.out.startswith("Ada Moran kept the Skerry Light")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
 def test_a_report_that_cannot_be_printed_is_kept(library: Desk, light: Ended) -> None:
     with Path("/dev/full").open("w") as full:
@@ -136,13 +137,13 @@ def test_a_report_that_cannot_be_printed_is_kept(library: Desk, light: Ended) ->
 
 
 def test_without_a_terminal_a_question_back_waits_for_the_answer(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    ended = desk.run("ask", "Compare them?", "--docs", "docs", "--thread", "my pair", "--data-dir", "my data")
+    monkeypatch.chdir(desk.folder)
+    ended = desk.call("ask", "Compare them?", "--docs", "docs", "--thread", "my pair", "--data-dir", "my data")
     assert (ended.code, ended.out) == (3, "")
     assert "1. Which subject, person, place or document is it about?" in ended.err
     line = ended.err.splitlines()[-1]
     assert line == "Waiting for your answer: deep-research resume 'my pair' --data-dir 'my data' --answer TEXT"
     program, *arguments = shlex.split(line.removeprefix("Waiting for your answer: "))
-    monkeypatch.chdir(desk.folder)
     answered = desk.call(*[word.replace("TEXT", "The Skerry Light and Port Anlow") for word in arguments])
     assert program == "deep-research"
     assert answered.code == 0

@@ -42,6 +42,7 @@ def has_open(pid: int, file: Path) -> bool:
     return False
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="there is no /proc here")
 def test_ctrl_c_before_anything_is_stored_promises_nothing(desk: Desk) -> None:
     assert desk.call("runs").code == 0

@@ -19,6 +19,8 @@ from lab import write_documents
 from server import PAUSE
 from wire_desk import Point, WireDesk, wire_desk
 
+pytestmark = pytest.mark.slow
+
 QUESTION = "When was the Skerry Light lit, who was its keeper, and what is known of the tides and the harbour?"
 SECOND_ROUND = Point("finding", "harbour", 3)
 ASK = ("ask", QUESTION, "--docs", "docs", "--thread", "light", "--limit", "whole_characters=0")
@@ -71,7 +73,6 @@ def test_ctrl_c_and_sigterm_leave_a_run_that_goes_on_where_it_was(wire: WireDesk
     assert " completed" in wire.desk.call("runs").out
 
 
-@pytest.mark.slow
 @pytest.mark.fault(45)
 def test_ctrl_c_does_not_wait_for_a_slow_document(tmp_path: Path) -> None:
     desk = with_notes(desk_in(tmp_path), 150)
@@ -96,7 +97,6 @@ def test_ctrl_c_does_not_wait_for_a_slow_document(tmp_path: Path) -> None:
     assert left and int(left.group(1)) < 154, "what was indexed before the stop is kept"
 
 
-@pytest.mark.slow
 @pytest.mark.fault(45)
 def test_a_stop_at_the_question_back_leaves_it_waiting(tmp_path: Path) -> None:
     desk = desk_in(tmp_path)
@@ -111,7 +111,6 @@ def test_a_stop_at_the_question_back_leaves_it_waiting(tmp_path: Path) -> None:
     assert desk.call("resume", "pair", "--answer", "The Skerry Light").code == 0
 
 
-@pytest.mark.slow
 @pytest.mark.fault(45)
 def test_ctrl_c_during_the_live_view_gives_the_terminal_back(wire: WireDesk) -> None:
     wire.holds.points.add(SECOND_ROUND)

@@ -129,28 +129,6 @@ def test_leaving_a_sync_stream_early_cancels_the_run(tmp_path: Path, has_file: b
     assert run.graph.get_state(thread_config("t")).values["report"]
 
 
-@pytest.mark.fault(45)
-@pytest.mark.parametrize("has_file", [True, False])
-async def test_leaving_an_async_stream_early_cancels_the_run(tmp_path: Path, has_file: bool) -> None:
-    began, ended, wait = gate()
-    saver = tmp_path / "runs.sqlite" if has_file else InMemorySaver()
-    run = lab(tmp_path, researcher=[wait, *simple_research()], graph=build_graph(checkpointer=saver))
-    stream = run.graph.astream(
-        {"messages": [HumanMessage(QUESTION)]},
-        thread_config("t"),
-        context=run.context,
-        stream_mode="custom",
-        subgraphs=True,
-        version="v2",
-    )
-    async for part in stream:
-        if part["data"]["type"] == "research_agent_start":
-            break
-    await asyncio.to_thread(began.wait, HANGS_AFTER)
-    await stream.aclose()
-    assert await asyncio.to_thread(ended.wait, HANGS_AFTER)
-
-
 def test_the_graph_is_a_compiled_graph_and_stays_one_with_another_config(tmp_path: Path) -> None:
     graph = build_graph()
     assert isinstance(graph, CompiledStateGraph)

@@ -30,6 +30,7 @@ def test_a_draft_is_printed_in_order_with_one_line_of_counts_beside_it(desk: Des
     assert not desk.data.exists()
 
 
+@pytest.mark.slow
 def test_a_draft_can_come_from_a_pipe_and_go_to_a_file(desk: Desk) -> None:
     (desk.folder / "draft.md").write_bytes(b"\xef\xbb\xbf" + DRAFT.replace("\n", "\r\n").encode())
     with (desk.folder / "draft.md").open("rb") as draft:

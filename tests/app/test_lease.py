@@ -112,6 +112,7 @@ def test_of_three_processes_that_resume_a_killed_run_at_once_one_runs_it(tmp_pat
         assert leases(wire.desk.data) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.fault(43)
 def test_a_process_that_was_taken_for_dead_writes_nothing_when_it_wakes(wire: WireDesk, writer: FirstHeld) -> None:
     with wire.desk.started("ask", QUESTION, "--thread", "light") as process:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import sqlite3
 import subprocess
 import sys
@@ -17,7 +16,8 @@ import httpx
 import pytest
 from command import Desk
 from langgraph_sdk.client import LangGraphClient
-from server import GRAPH, ROOT, Conversation, Server
+from pages import Script, on_server
+from server import GRAPH, Conversation, Server
 
 from deep_research.app.stream import read_packet
 from deep_research.run.events.packets import OverallStop
@@ -199,15 +199,13 @@ async def test_a_copy_of_a_waiting_thread_reads_for_itself(server: Server, talk:
     assert (await talk.client.threads.get(talk.thread))["status"] == "interrupted"
 
 
-def test_the_script_of_the_readme_prints_a_cited_report(server: Server) -> None:
-    scripts = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
-    script = next(script for script in scripts if "langgraph_sdk" in script)
-    assert "http://127.0.0.1:2024" in script
-    here = script.replace("http://127.0.0.1:2024", server.url)
+@pytest.mark.parametrize("script", on_server(), ids=lambda script: script.page)
+def test_a_script_of_the_docs_asks_the_server_and_prints_a_cited_report(script: Script, server: Server) -> None:
+    assert "http://127.0.0.1:2024" in script.text
+    here = script.text.replace("http://127.0.0.1:2024", server.url)
     environment = {**os.environ, "LANGGRAPH_API_KEY": server.token}
     done = subprocess.run([sys.executable, "-c", here], capture_output=True, text=True, timeout=60, env=environment)
     assert done.returncode == 0, done.stderr
-    assert "write_report" in done.stdout
     assert "1844. [1]" in done.stdout
 
 

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import get_args
 
-import click
 from command import desk_in
 
-from deep_research.app.cli import ask
-from deep_research.run.context import Engine
 from deep_research.run.limits import Limits
 
 
-def test_the_engines_of_the_option_are_those_of_the_setting() -> None:
-    # They are written down twice: help must not wait for the settings to be imported.
-    (option,) = [each for each in ask.params if each.name == "engine"]
-    assert isinstance(option.type, click.Choice)
-    assert tuple(option.type.choices) == get_args(Engine)
+def test_an_engine_that_there_is_not_is_refused_with_those_that_there_are(tmp_path: Path) -> None:
+    ended = desk_in(tmp_path).call("ask", "When was it lit?", "--engine", "gogle")
+    assert ended.code == 2
+    assert "engines: there is no 'gogle' here; there are arxiv, duckduckgo, tavily, wikipedia." in ended.err
+    assert "Traceback" not in ended.err
 
 
 def test_every_limit_is_listed_with_the_value_that_holds(tmp_path: Path) -> None:

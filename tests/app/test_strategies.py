@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -185,38 +184,3 @@ async def test_a_planned_run_tells_the_seconds_and_ends_with_how_it_ended_and_ho
     graph, context, _ = planned(tmp_path, lambda clock: [clock.after(3.5, one_step()), *[one_step] * 9])
     heard = [packet async for packet in apackets(graph, QUESTION, "t", context=context)]
     assert ending(heard) == ("completed", [1.0, 2.0, 3.0], 3.5)
-
-
-@pytest.mark.behaviour("A-80")
-async def test_a_planned_run_that_fails_says_so_with_how_long_it_took(tmp_path: Path) -> None:
-    graph, context, _ = planned(tmp_path, lambda clock: [clock.after(1, ValueError("sk-secret"))] * 9)
-    heard: list[AnyPacket] = []
-    with pytest.raises(ValueError, match="sk-secret"):
-        async for packet in apackets(graph, QUESTION, "t", context=context):
-            heard.append(packet)
-    reason, elapsed, seconds = ending(heard)
-    assert (reason, elapsed[-1]) == ("failed", seconds)
-    assert "sk-secret" not in str(heard)
-
-
-@pytest.mark.behaviour("A-80")
-async def test_a_planned_run_that_is_stopped_says_so_with_how_long_it_took(tmp_path: Path) -> None:
-    heard: list[AnyPacket] = []
-
-    async def never(*_: Any) -> AIMessage:
-        clock.time += 2
-        await asyncio.Event().wait()
-        return one_step()
-
-    async def listen() -> None:
-        async for packet in apackets(graph, QUESTION, "t", context=context):
-            heard.append(packet)
-
-    graph, context, clock = planned(tmp_path, lambda _: [never])
-    task = asyncio.create_task(listen())
-    while not any(isinstance(packet, ElapsedTime) for packet in heard):
-        await asyncio.sleep(0)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    assert ending(heard) == ("user_cancelled", [1.0, 2.0], 2.0)

@@ -74,6 +74,7 @@ def test_what_is_not_there_is_named_by_its_option(exam: Exam) -> None:
     assert "is not UTF-8 text" in refused(exam)
 
 
+@pytest.mark.slow
 def test_what_would_fail_each_question_is_said_once_and_gold_documents_that_are_missing_too(exam: Exam) -> None:
     (exam.folder / "empty").mkdir()
     assert "there is no document in it" in refused(exam, "--corpus", str(exam.folder / "empty"))

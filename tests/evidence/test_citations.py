@@ -158,6 +158,7 @@ def test_a_citation_says_when_its_source_is_cited_first() -> None:
     assert stream.cited == ("three", "one")
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("O-73")
 @pytest.mark.parametrize(
     "text",

@@ -151,6 +151,7 @@ def test_any_text_can_be_compared(words: str, numbers: str) -> None:
     contradicting([learning(f"{words} {numbers}", "a"), learning(f"{numbers} {words}", "b")])
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(30)
 def test_hundreds_of_learnings_are_compared_soon() -> None:
     # More than a run keeps; a second on a slow computer, and the limit of the test is thirty.

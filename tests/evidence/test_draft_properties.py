@@ -171,6 +171,7 @@ HOSTILE += [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", HOSTILE)
 @pytest.mark.timeout(10)
 def test_no_draft_takes_long(piece: str) -> None:

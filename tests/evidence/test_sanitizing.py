@@ -122,6 +122,7 @@ def test_places_of_a_text_are_found_again_in_it() -> None:
     assert [inert.text[place : place + 3] for place in inert.places] == ["One", "Two", "thr", "Fou"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece", ["[a](b) ", "<a>", "<!--\n", "[x]: a\n", "> <div>\n\n", "a@b.cd ", "\\", "![a](", "`"]
 )

@@ -77,6 +77,7 @@ def test_the_lines_of_a_source_may_end_in_any_way(claim: str, text: str) -> None
         assert broken[check.start : check.end] == check.quote
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LONG)
 @pytest.mark.timeout(60)
 def test_a_text_that_is_written_to_keep_its_reader_busy_is_checked_soon(name: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lab import REPORT, lab, research
+from lab import REPORT, lab, research, write_documents
 
 from deep_research import Context
 from deep_research.library.library import LISTED, Library, catalogue
@@ -47,3 +47,11 @@ def test_drafts_and_superseded_versions_are_marked(tmp_path: Path) -> None:
         "fees.md, 2024-05-01, 59 characters)",
         "fees_old.md, 2021-05-01, superseded, 59 characters)",
     ]
+
+
+def test_a_file_that_is_named_beside_its_folder_is_one_document(tmp_path: Path) -> None:
+    folder = write_documents(tmp_path / "documents")
+    library = Library(Context(docs=[folder, folder / "keeper.md"], data_dir=tmp_path / "data"))
+    library.refresh()
+    titles = [document.source.title for document in library.standing()]
+    assert sorted(titles) == ["Ada Moran", "Port Anlow", "Skerry Light", "Tides"]

@@ -27,7 +27,7 @@ def test_a_text_that_several_files_hold_is_found_once_and_read_under_each_name(p
     assert library.refresh().documents == 6
     assert addresses(library, "deepened harbour Porto Alto") == [
         "docs:papers/a.md",
-        "docs:papers/page.html",
+        "docs:papers/salt.txt",
     ]
     documents = [library.read(f"docs:papers/{name}") for name in ("harbour.md", "old/harbour.md", "z.txt")]
     assert [one.text for one in documents if one] == [HARBOUR.strip()] * 3
@@ -43,7 +43,7 @@ def test_a_text_is_found_under_the_name_that_is_not_that_of_a_copy(place: Place)
     ):
         (place.docs / name).write_text(HARBOUR)
     library = place.indexed()
-    assert addresses(library, "deepened harbour Porto Alto") == ["docs:papers/harbour.md", "docs:papers/page.html"]
+    assert addresses(library, "deepened harbour Porto Alto") == ["docs:papers/harbour.md", "docs:papers/salt.txt"]
     assert (
         library.follow("When was the harbour of Porto Alto deepened?", 9)[0].source.address == "docs:papers/harbour.md"
     )

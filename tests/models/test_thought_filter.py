@@ -179,6 +179,7 @@ def test_calls_written_as_text_never_reach_a_report(text: str, visible: str) -> 
     assert told(ThoughtFilter(), text)[0] != visible or visible == text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "part", ["<", "`", "``` ", "` `` ", "x <think> ", "<think>", "</think> ", "<|channel|>anal", "\n"]
 )

@@ -34,14 +34,17 @@ async def cancelled(task: asyncio.Task[Any], run: Lab) -> None:
         await asyncio.wait_for(task, 60)
 
 
-async def test_a_consumer_that_leaves_at_the_stop_is_cancelled_where_it_waits_next(run: Lab) -> None:
+@pytest.mark.parametrize("leaves", [True, False])
+async def test_a_consumer_is_cancelled_where_it_waits_next_after_the_stop(run: Lab, leaves: bool) -> None:
     heard: list[str] = []
 
     async def consume() -> None:
         async for packet in apackets(run.graph, QUESTION, run.thread, context=run.context):
             if isinstance(packet, OverallStop):
                 heard.append(packet.stop_reason)
-                break
+                if leaves:
+                    break
+                await asyncio.sleep(0.01)
         await asyncio.sleep(0.01)
         heard.append("went on")
 
@@ -49,19 +52,6 @@ async def test_a_consumer_that_leaves_at_the_stop_is_cancelled_where_it_waits_ne
     await cancelled(task, run)
     assert heard == ["user_cancelled"]
     assert task.cancelling() == 1, "it was asked once"
-
-
-async def test_a_consumer_that_waits_at_the_stop_is_cancelled_there(run: Lab) -> None:
-    heard: list[str] = []
-
-    async def consume() -> None:
-        async for packet in apackets(run.graph, QUESTION, run.thread, context=run.context):
-            if isinstance(packet, OverallStop):
-                await asyncio.sleep(0.01)
-                heard.append("went on")
-
-    await cancelled(asyncio.create_task(consume()), run)
-    assert heard == []
 
 
 async def test_a_consumer_that_is_cancelled_once_can_clean_up_in_peace(run: Lab) -> None:

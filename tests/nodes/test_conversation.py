@@ -108,20 +108,6 @@ async def test_a_message_during_research_is_seen_in_the_next_turn_and_nothing_ru
     assert len(run.calls("planner")) == 1
 
 
-async def test_a_plain_message_to_a_run_that_was_stopped_goes_on_where_it_was(tmp_path: Path) -> None:
-    run = lab(
-        tmp_path,
-        orchestrator=[research("light task"), ValueError("connection lost"), REPORT],
-    )
-    with pytest.raises(ValueError, match="connection lost"):
-        await run.ask()
-    state = await run.ask("Please hurry.")
-    assert state.report
-    assert len(run.calls("planner")) == 1
-    assert "Please hurry." in run.calls("orchestrator")[2].messages[-2].text
-    assert "1844" in run.calls("orchestrator")[2].text
-
-
 @pytest.mark.fault(45)
 @pytest.mark.behaviour("O-87")
 async def test_after_a_cancel_no_model_is_called_and_the_run_can_be_resumed(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lab import CLEAR, PLAN, REPORT, in_order, lab, research, results, search, simple_research, think
+from lab import CLEAR, PLAN, QUESTION, REPORT, in_order, lab, research, results, search, simple_research, think
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command
@@ -60,7 +60,7 @@ async def test_an_earlier_report_is_shown_to_models_with_the_numbers_of_the_find
     assert "\n[1]: <file" in state.messages[1].text
 
 
-@pytest.mark.parametrize("paused", ["clarification", "plan"])
+@pytest.mark.parametrize("paused", ["", "clarification", "plan"])
 async def test_a_word_to_a_stopped_run_goes_on_although_it_was_paused_before(tmp_path: Path, paused: str) -> None:
     run = lab(
         tmp_path,
@@ -68,13 +68,16 @@ async def test_a_word_to_a_stopped_run_goes_on_although_it_was_paused_before(tmp
         orchestrator=[research("light task"), ValueError("lost"), REPORT],
         review_plan=paused == "plan",
     )
-    await run.ask()
+    if paused:
+        await run.ask()
     with pytest.raises(ValueError, match="lost"):
-        await run.ask(Command(resume="approve" if paused == "plan" else "The Skerry Light"))
+        await run.ask(Command(resume="approve" if paused == "plan" else "The Skerry Light") if paused else QUESTION)
     state = await run.ask("Please hurry.")
     assert state.report
     assert len(run.calls("planner")) == 1
     assert state.plan and state.plan.text == PLAN
+    assert "Please hurry." in run.calls("orchestrator")[2].messages[-2].text
+    assert "1844" in run.calls("orchestrator")[2].text
 
 
 async def test_a_word_on_the_way_is_shown_once_at_its_place_in_every_later_turn(tmp_path: Path) -> None:

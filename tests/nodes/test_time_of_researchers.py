@@ -32,13 +32,12 @@ async def test_a_researcher_whose_decision_fails_late_has_only_the_rest_of_its_t
     assert state.run and state.run.active_seconds == pytest.approx(1799.8), "counted once"
 
 
-async def test_the_time_of_a_finding_is_the_researchers(tmp_path: Path) -> None:
+@pytest.mark.parametrize("last", ["It. [1]", ValueError("x")])
+async def test_the_time_of_a_finding_is_the_researchers_also_where_it_fails(tmp_path: Path, last: Any) -> None:
     clock = HandClock()
-    run = lab(
-        tmp_path, clock=clock, researcher=[search("Skerry Light"), clock.after(3, REPORT), clock.after(4, "It. [1]")]
-    )
+    run = lab(tmp_path, clock=clock, researcher=[search("Skerry Light"), clock.after(3, REPORT), clock.after(4, last)])
     [finding] = (await run.ask()).findings.values()
-    assert finding.seconds == 7
+    assert (finding.ended, finding.seconds) == ("done" if last == "It. [1]" else "partial", 7)
 
 
 class SlowTexts(InMemoryStore):
@@ -68,13 +67,6 @@ async def test_what_a_researcher_waits_for_before_it_asks_its_model_is_its_time_
     [finding] = (await run.ask()).findings.values()
     assert [finding.seconds] == ends
     assert finding.seconds > 0
-
-
-async def test_the_time_of_a_finding_that_fails_is_the_researchers_too(tmp_path: Path) -> None:
-    clock = HandClock()
-    run = lab(tmp_path, clock=clock, researcher=[search("Skerry Light"), REPORT, clock.after(4, ValueError("x"))])
-    [finding] = (await run.ask()).findings.values()
-    assert (finding.ended, finding.seconds) == ("partial", 4)
 
 
 async def test_researchers_side_by_side_take_the_time_of_the_longest_and_rounds_add_up(tmp_path: Path) -> None:

@@ -202,6 +202,7 @@ async def test_what_a_body_is_shows_in_its_beginning(
     assert await code_of(reader, web.publish("/labelled", body, content_type=label)) == code
 
 
+@pytest.mark.slow
 @pytest.mark.fault(35, 54)
 async def test_pages_that_blow_up_a_parser_leave_the_loop_live_and_are_given_up_in_time(web: Web) -> None:
     large = {

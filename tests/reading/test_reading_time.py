@@ -15,6 +15,8 @@ from deep_research.reading.fetch import charset_of, kind_of, refuse_label
 from deep_research.reading.records import Unread, Unreadable
 from deep_research.reading.robots import Robots
 
+pytestmark = pytest.mark.slow
+
 SECONDS = 2.0
 """Far more than any of this takes, and far less than it would take if each character cost more than the last."""
 

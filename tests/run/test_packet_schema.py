@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import packet_schema
+import pytest
 from lab import write_documents
 from packet_schema import PAGE, SCHEMA
 
@@ -79,6 +80,7 @@ def test_the_wire_holds_every_field_that_the_schema_names() -> None:
     assert all(set(packet["required"]) == set(packet["properties"]) for packet in by_type().values())
 
 
+@pytest.mark.slow
 def test_the_script_of_the_page_prints_a_cited_report(tmp_path: Path) -> None:
     script = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)[0]
     write_documents(tmp_path / "documents")

@@ -170,6 +170,7 @@ async def test_a_checkpoint_that_is_missing_empties_nothing_in_silence(tmp_path:
     assert state.report and [finding.ended for finding in state.findings.values()] == ["done"]
 
 
+@pytest.mark.slow
 @pytest.mark.fault(40)
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_the_command_names_the_run_that_it_cannot_read_and_goes_back_to_the_last_good_state(

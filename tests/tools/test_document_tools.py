@@ -138,7 +138,7 @@ async def test_one_call_opens_ten_documents_and_shows_so_much_of_all(place: Plac
 async def test_only_documents_that_were_opened_are_counted_and_no_more_than_are_left(place: Place) -> None:
     desk = new_desk(meter=Meter(most_fetches=2))
     tool = OpenUrl(place.indexed(), place.context(), desk)
-    urls = ["docs:papers/nowhere.md", "docs:papers/harbour.md", "docs:papers/page.html"]
+    urls = ["docs:papers/nowhere.md", "docs:papers/harbour.md", "docs:papers/salt.txt"]
     outcome = await tool.run(OpenUrlArguments(urls=urls))
     assert len(outcome.hits) == desk.meter.fetches == 1
     assert outcome.problems[-1] == "Only the first 2 of 3 addresses were opened (max_fetches)."

@@ -1,0 +1,142 @@
+"""The README and the pages of docs/: their scripts run as they stand, their links and commands exist."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from textwrap import indent
+
+import pytest
+from lab import write_documents
+from pages import PAGES, README, ROOT, broken_links, commands, on_server, scripts
+
+HERE = [script for script in scripts() if script not in on_server()]
+EMBEDDED = [script for script in HERE if script.page in ("README.md", "docs/embedding.md")]
+LONGEST_README = 120
+CELL = """
+async def cell():
+{body}
+asyncio.run(cell())
+"""
+
+
+def run_script(script: str, folder: Path) -> str:
+    write_documents(folder / "documents")
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", script],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    assert not done.stderr
+    return done.stdout
+
+
+@pytest.mark.fault("R31")
+def test_the_page_on_security_says_what_is_defended_what_is_not_and_where_to_report() -> None:
+    page = (ROOT / "SECURITY.md").read_text("utf-8")
+    parts = {part.partition("\n")[0]: part for part in page.split("\n## ")[1:]}
+    assert list(parts) == ["Reporting", "What is defended", "What is not"]
+    assert "in private" in parts["Reporting"]
+
+
+def test_the_readme_is_short() -> None:
+    assert len(README.read_text("utf-8").splitlines()) <= LONGEST_README
+
+
+def test_links_lead_to_files_and_headings_that_exist() -> None:
+    # To be written: the page on an app's own engines and tools.
+    assert [link for link in broken_links() if not link.endswith(" extending.md")] == []
+
+
+def test_extras_are_named_as_they_can_be_installed_and_exist() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    text = "\n".join(page.read_text("utf-8") for page in PAGES)
+    assert "deep-research[" not in text
+    named = set(re.findall(r'pip install "\.\[(\w+)\]"', text))
+    assert named
+    assert named <= set(extras)
+
+
+def test_commands_of_the_docs_exist_with_their_options() -> None:
+    from deep_research.app.cli import cli
+
+    for page, line in commands():
+        words = shlex.split(line, comments=True)
+        if "deep-research" not in words:
+            continue
+        name, *given = words[words.index("deep-research") + 1 :]
+        known = {option for parameter in cli.commands[name].params for option in parameter.opts}
+        assert {word for word in given if word.startswith("--")} <= known, page
+
+
+def test_each_setting_is_explained() -> None:
+    from deep_research import Context
+
+    page = (ROOT / "docs" / "settings.md").read_text("utf-8")
+    inner = {"clock", "notices"}
+    assert {name for name in Context.model_fields if f"`{name}`" not in page} == inner
+
+
+def test_the_docs_show_all_ways_of_embedding() -> None:
+    text = "".join(script.text for script in HERE)
+    for way in ("research(", "graph.stream(", "graph.astream(", "packets(", "deep_research_tool(", "check_report("):
+        assert way in text
+
+
+@pytest.fixture(scope="module")
+def printed(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """What the scripts print, each as it stands there, one after the other in one process."""
+    runs = [f"exec({script.text!r}, {{'__name__': '__main__'}})" for script in HERE]
+    return run_script("\nprint('next script')\n".join(runs), tmp_path_factory.mktemp("docs")).split("next script\n")
+
+
+@pytest.mark.parametrize("number", range(len(HERE)))
+def test_a_script_of_the_docs_runs_verbatim(number: int, printed: list[str]) -> None:
+    assert len(printed) == len(HERE)
+    assert "Skerry Light" in printed[number]
+    assert " [1]" in printed[number] or "Library(" in HERE[number].text
+
+
+@pytest.mark.slow
+def test_each_script_on_embedding_runs_inside_a_running_loop(tmp_path: Path) -> None:
+    bodies = [indent(one.text.replace("asyncio.run(main())", "await main()"), "    ") for one in EMBEDDED]
+    cells = "print('next cell')".join(CELL.format(body=body) for body in bodies)
+    printed = run_script(f"import asyncio\n{cells}", tmp_path).split("next cell\n")
+    assert len(printed) == len(EMBEDDED)
+    assert all(" [1]" in one for one in printed)
+
+
+@pytest.mark.slow
+def test_the_excerpt_is_a_real_one(tmp_path: Path) -> None:
+    from deep_research import research
+    from deep_research.app.commands import QUESTION, write_documents
+
+    folder = tmp_path / "reference"
+    folder.mkdir()
+    write_documents(folder)
+    report = research(QUESTION, docs=[folder], models="extractive", data_dir=tmp_path / "data").report.text
+    excerpt = "\n".join(
+        line.removeprefix(">").strip() for line in README.read_text("utf-8").splitlines() if line.startswith(">")
+    )
+    if sys.version_info[:2] == (3, 11):
+        assert excerpt.split() == report.split()[: len(excerpt.split())]
+    assert len(re.findall(r"\[\d\]", excerpt)) >= 3
+
+
+async def test_a_report_is_the_same_when_the_question_is_asked_again(tmp_path: Path) -> None:
+    from deep_research import Context, build_graph
+
+    write_documents(tmp_path / "documents")
+    texts = set()
+    for number in range(3):
+        context = Context(docs=(tmp_path / "documents",), models="extractive", data_dir=tmp_path / str(number % 2))
+        question = {"messages": [("user", "Who kept the Skerry Light, and how high is the tide at Port Anlow?")]}
+        texts.add((await build_graph().ainvoke(question, context=context))["messages"][-1].text)
+    assert len(texts) == 1
