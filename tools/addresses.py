@@ -41,7 +41,7 @@ class Addresses:
         In the same go, keep `texts` by their hashes, the `records` of pages that were read, by their addresses, and
         other `notes`.
         """
-        opened = {f"opened {_exact(address)}": record for address, record in (records or {}).items()}
+        opened = {opened_note(_exact(address)): record for address, record in (records or {}).items()}
         given: dict[str, dict[str, Any]] = {}
         for address in addresses:
             if exact := _exact(address):
@@ -115,6 +115,11 @@ class Addresses:
             yield counts
             if counts != before:
                 await self._pages.note({name: counts})
+
+
+def opened_note(address: str) -> str:
+    """Return the name of the note on what was read at an address."""
+    return f"opened {address}"
 
 
 def _exact(address: str) -> str:

@@ -277,8 +277,12 @@ def _cleaned(one: Found) -> Found:
     )
 
 
-def hit_of(found: Found, key: str) -> Hit:
-    """Return a cleaned result as what a tool found; `key` is that of its source."""
+RETRIEVED = "retrieved:"
+"""How the addresses of results begin that are no pages."""
+
+
+def hit_of(found: Found, key: str, read_at: str = "") -> Hit:
+    """Return a cleaned result as what a tool found; `key` is that of its source, `read_at` the moment."""
     excerpts = (text_hash(found.excerpt),) if found.excerpt.strip() else ()
     source = Source(
         key=key,
@@ -287,6 +291,8 @@ def hit_of(found: Found, key: str) -> Hit:
         address=found.address,
         kind="web" if found.is_page else "document",
         date=found.date,
+        is_cut=not found.is_page and len(found.excerpt) >= TEXT_CHARACTERS,
+        read_at="" if found.is_page else read_at,
         content_hash="" if found.is_page else text_hash(found.excerpt),
         excerpts=excerpts if found.is_page else (),
     )

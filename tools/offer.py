@@ -23,7 +23,8 @@ from .web_search import WebSearch, WebSearchArguments
 def check_tools(context: Context) -> None:
     """Refuse a run that has nothing to search, an engine without its key, or lists of places that mean nothing."""
     check_policy(context)
-    if not choose_engines(context) and not context.docs and not passed_tools(context):
+    engines, passed = choose_engines(context), passed_tools(context)
+    if not engines and not context.docs and not passed:
         raise NoSearchTool(
             "There is nothing to search: name a folder of documents by --docs, docs or DEEP_RESEARCH_DOCS, "
             "or a search engine by --engine, engines or DEEP_RESEARCH_ENGINES."
@@ -54,7 +55,7 @@ def research_tool(name: str, context: Context, desk: Desk) -> ResearchTool:
     if name == WebSearch.name:
         return WebSearch(context, choose_engines(context), desk)
     if passed := passed_tools(context).get(name):
-        return PassedTool(passed, context)
+        return PassedTool(passed, context, desk.topic)
     library = Library(context)
     if name == ReadDocuments.name:
         return ReadDocuments(library)

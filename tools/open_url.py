@@ -19,7 +19,8 @@ from ..run.concurrency import gather_or_cancel
 from ..run.context import Context
 from ..run.errors import DeepResearchError
 from ..run.store.pages import text_hash
-from .addresses import Addresses
+from .addresses import Addresses, opened_note
+from .engine import RETRIEVED
 from .tool import Desk, Hit, Lines, Outcome, ToolFailed, take, unread_words
 from .window import passages, read_on, window
 
@@ -58,6 +59,11 @@ class WebPages:
             if "failure" in record:
                 return NotRead(**record["failure"])
             return self._hit(record, await self._text_of(record))
+
+    async def retrieved(self, address: str) -> Hit | None:
+        """Return what a retriever or a tool gave under this address; none if nothing did."""
+        record = await self._pages.read_note(opened_note(address))
+        return self._hit(record, await self._text_of(record)) if record else None
 
     async def _fetch(self, address: str, reader: WebReader) -> Hit | NotRead | str:
         limit = await self._addresses.count(address, self._context.limits)
@@ -169,13 +175,18 @@ class OpenUrl:
 
     async def _open(self, address: str, pages: WebPages, reader: WebReader, start: int) -> Hit | NotRead | str:
         try:
-            read = await (pages.read(address, reader) if _is_web(address) else self._read_document(address))
+            read = await self._read(address, pages, reader)
             # Finding a place in a long text may take a moment, which nobody else should wait for.
             return await asyncio.to_thread(self._windowed, read, address, start) if isinstance(read, Hit) else read
         except DeepResearchError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever befalls one address, the others are read
             return NotRead(path=address, reason=f"reading it failed ({type(error).__name__})", code="broken")
+
+    async def _read(self, address: str, pages: WebPages, reader: WebReader) -> Hit | NotRead | str:
+        if address.startswith(RETRIEVED):
+            return await pages.retrieved(address) or f"No result has the address {address!r}."
+        return await (pages.read(address, reader) if _is_web(address) else self._read_document(address))
 
     async def _read_document(self, address: str) -> Hit | str:
         # The library blocks on SQLite, which the server's event loop refuses.

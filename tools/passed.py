@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import json
 import re
+from ast import literal_eval
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from functools import partial
+from itertools import islice
 from typing import Any
 
 from langchain_core.documents import Document
@@ -16,20 +21,29 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ..evidence.citations.citing import source_key
-from ..reading.documents.decode import without_controls
+from ..reading.documents.decode import clean, without_controls
 from ..records.sources import short_hash
 from ..run import tool_names
+from ..run.concurrency import in_thread
 from ..run.context import Context, Engine, engine_name
 from ..run.errors import UnknownSetting
 from ..run.registered import TOOLS, load_registered, registered
-from .engine import EngineFailed, Found, cleaned, hit_of, usable
-from .tool import Outcome, ToolFailed
+from .engine import LOOKED_AT, RETRIEVED, EngineFailed, Found, cleaned, hit_of, usable
+from .results import shortened
+from .tool import Hit, Outcome, ToolFailed
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_UNPLAIN = re.compile(r"[^\w.-]+")
 DESCRIPTION_CHARACTERS = 2000
 """Characters of what a tool says of itself."""
 FAULT_CHARACTERS = 500
-"""Characters of what a tool says about its failure."""
+"""Characters of what a tool says about its failure, and about one of its arguments."""
+SCHEMA_CHARACTERS = 20_000
+"""Characters of all that a tool says about its arguments."""
+PARSED_CHARACTERS = 200_000
+"""Characters of a text that is looked at as JSON."""
+DEEPEST = 8
+"""Levels of lists and records that are looked into."""
 _TEXTS = ("page_content", "content", "text", "raw_content", "snippet", "body", "summary", "description")
 _TITLES = ("title", "name", "headline")
 _ADDRESSES = ("url", "link", "href", "source", "address", "uri", "entry id", "entry_id")
@@ -50,9 +64,9 @@ class PassedEngine:
         """Return what it finds, at most `count`; raises `EngineFailed`."""
         given = self._given
         if isinstance(given, BaseTool):
-            return found_in(await _call(given, {_query_argument(given): query}), self.name, query)[:count]
+            return found_in(await _call(given, {_query_argument(given): query}), self.name, query, count)
         if isinstance(given, BaseRetriever):
-            return found_in(await given.ainvoke(query), self.name, query)[:count]
+            return found_in(await _invoke(given, query), self.name, query, count)
         return await given.search(query, count)
 
 
@@ -73,6 +87,8 @@ def passed_tools(context: Context) -> dict[str, BaseTool]:
             raise UnknownSetting(f"tools: {one.name!r} is no name of a tool: use letters, digits, - and _, at most 64.")
         if one.name in tools or one.name in vars(tool_names).values():
             raise UnknownSetting(f"tools: {one.name!r} is the name of another tool: give this one another name.")
+        if len(json.dumps(passed_schema(one), default=str)) > SCHEMA_CHARACTERS:
+            raise UnknownSetting(f"tools: the arguments of {one.name!r} take more than {SCHEMA_CHARACTERS} characters.")
         tools[one.name] = one
     return tools
 
@@ -89,16 +105,25 @@ def _loaded(given: str | BaseTool) -> BaseTool:
 
 def passed_schema(given: BaseTool) -> dict[str, Any]:
     """Return what a model is told of a passed tool, in the form of the OpenAI API."""
-    description = without_controls(inspect.cleandoc(given.description))[:DESCRIPTION_CHARACTERS]
+    description = _line(inspect.cleandoc(given.description[: 4 * DESCRIPTION_CHARACTERS]))[:DESCRIPTION_CHARACTERS]
     return {
         "type": "function",
-        "function": {"name": given.name, "description": description, "parameters": _parameters(given)},
+        "function": {"name": given.name, "description": description, "parameters": _short(_parameters(given))},
     }
 
 
 def _parameters(given: BaseTool) -> dict[str, Any]:
     parameters: dict[str, Any] = convert_to_openai_tool(given)["function"].get("parameters", {})
     return {"type": "object", "properties": {}, **parameters}
+
+
+def _short(schema: Any) -> Any:
+    """Return a schema whose texts are short lines: whoever runs a server of tools writes them."""
+    if isinstance(schema, dict):
+        return {key: _short(value) for key, value in schema.items()}
+    if isinstance(schema, list):
+        return [_short(value) for value in schema]
+    return _line(schema[: 4 * FAULT_CHARACTERS])[:FAULT_CHARACTERS] if isinstance(schema, str) else schema
 
 
 class _AnyArguments(BaseModel):
@@ -112,8 +137,9 @@ class PassedTool:
 
     arguments: type[BaseModel] = _AnyArguments
 
-    def __init__(self, given: BaseTool, context: Context) -> None:
-        self._given, self._context, self.name = given, context, given.name
+    def __init__(self, given: BaseTool, context: Context, topic: str = "") -> None:
+        """`topic` tells which passages of a long text are wanted."""
+        self._given, self._context, self._topic, self.name = given, context, topic, given.name
 
     async def run(self, arguments: BaseModel) -> Outcome:
         """Carry out one call; raises `ToolFailed` with what the tool says is wrong."""
@@ -122,63 +148,91 @@ class PassedTool:
             result = await _call(self._given, values)
         except (ToolException, ValidationError) as error:
             raise ToolFailed(f"{self.name} failed: {_line(str(error))[:FAULT_CHARACTERS]}") from None
-        most = self._context.limits.max_web_results
-        title = f"{self.name}: {', '.join(map(_line, map(str, values.values())))}" if values else self.name
-        found = usable(cleaned(found_in(result, self.name, title)[:most], most), self._context)
-        hits = tuple(hit_of(one, source_key(one.address) if one.is_page else one.address) for one in found)
+        # Much may have come, and nobody else should wait for it to be read.
+        hits = await asyncio.to_thread(self._hits, result, values)
         return Outcome(hits, () if hits else (f"{self.name} brought nothing that may be shown.",))
+
+    def _hits(self, result: Any, values: Mapping[str, Any]) -> tuple[Hit, ...]:
+        most, now = self._context.limits.max_web_results, self._context.clock.now().isoformat(timespec="seconds")
+        title = f"{self.name}: {', '.join(map(_line, map(str, values.values())))}" if values else self.name
+        found = usable(cleaned(found_in(result, self.name, title, most), most), self._context)
+        hits = [hit_of(one, source_key(one.address) if one.is_page else one.address, now) for one in found]
+        return shortened(hits, self._topic, self._context.limits)
 
 
 async def _call(given: BaseTool, arguments: Mapping[str, Any]) -> Any:
     """Return the tool's artifact if it holds documents, else its content."""
     call = {"type": "tool_call", "name": given.name, "args": dict(arguments), "id": given.name}
-    answer = await given.ainvoke(call)
+    answer = await _invoke(given, call)
     if not isinstance(answer, ToolMessage):
         return answer
     if answer.status == "error":
         raise ToolException(answer.text)
-    return answer.artifact if list(_records(answer.artifact)) else answer.content
+    return answer.artifact if next(_records(answer.artifact), None) else answer.content
 
 
-def found_in(result: Any, name: str, title: str) -> list[Found]:
+async def _invoke(given: BaseRetriever | BaseTool, value: Any) -> Any:
+    """Return what it answers; one that blocks works in a thread that nobody has to wait for."""
+    if isinstance(given, BaseRetriever):
+        is_async = type(given)._aget_relevant_documents is not BaseRetriever._aget_relevant_documents
+    elif hasattr(given, "coroutine"):
+        is_async = given.coroutine is not None
+    else:
+        is_async = type(given)._arun is not BaseTool._arun
+    if is_async:
+        # Some have the method and say in it that they have it not.
+        with suppress(NotImplementedError):
+            return await given.ainvoke(value)
+    return await in_thread(partial(given.invoke, value))
+
+
+def found_in(result: Any, name: str, title: str, most: int) -> list[Found]:
     """Return what stands in the result of a retriever or tool of this `name`: its records, or else its text as one.
+
+    Of the records the first ones are looked at, some for each of the `most` that are wanted.
 
     A record is a document, or a dict with a text; one without a web address is cited by the name of the tool. `title`
     stands in for that of a text without one.
     """
-    records = list(_records(result))
-    if not records:
+    records = list(islice(_records(result), LOOKED_AT * most))
+    if not records and not _are_blocks(result):
         text = result if isinstance(result, str) else json.dumps(result, ensure_ascii=False, default=str)
         records = [{"text": text}] if text.strip() else []
-    return [found for record in records if (found := _found(record, name, title))]
+    return [found for record in records if (found := _found(record, name, title))][:most]
 
 
-def _records(result: Any) -> Iterator[Mapping[str, Any]]:
+def _are_blocks(result: Any) -> bool:
+    """Return whether a result is made of blocks of content without a text, such as pictures."""
+    return isinstance(result, list) and all(isinstance(one, dict) and "type" in one for one in result)
+
+
+def _records(result: Any, depth: int = DEEPEST) -> Iterator[Mapping[str, Any]]:
+    if not depth:
+        return
     if isinstance(result, Document):
         yield {**result.metadata, "page_content": result.page_content}
     elif isinstance(result, Mapping):
         if any(isinstance(result.get(key), str) for key in _TEXTS):
-            yield from _parsed(result) or [result]
+            yield from _parsed(result, depth) or [result]
         else:
-            yield from (
-                record for key in ("results", "documents", "items", "data") for record in _records(result.get(key))
-            )
+            for key in ("results", "documents", "items", "data"):
+                yield from _records(result.get(key), depth - 1)
     elif isinstance(result, list | tuple):
-        yield from (record for one in result for record in _records(one))
+        yield from (record for one in result for record in _records(one, depth - 1))
     elif isinstance(result, str):
-        yield from _parsed({"text": result})
+        yield from _parsed({"text": result}, depth)
 
 
-def _parsed(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _parsed(record: Mapping[str, Any], depth: int) -> list[Mapping[str, Any]]:
     """Return the records in a text that is JSON, such as a block of text from an MCP server."""
     text = record.get("text")
     if set(record) - {"type", "text", "id"} or not isinstance(text, str) or text.lstrip()[:1] not in ("{", "["):
         return []
-    try:
-        value = json.loads(text)
-    except ValueError:
-        return []
-    return list(_records(value))
+    # Some tools of langchain-community return the text of a Python list in the place of JSON.
+    for parse in (json.loads, literal_eval):
+        with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+            return list(_records(parse(text) if len(text) <= PARSED_CHARACTERS else None, depth - 1))
+    return []
 
 
 def _found(record: Mapping[str, Any], name: str, title: str) -> Found | None:
@@ -191,7 +245,7 @@ def _found(record: Mapping[str, Any], name: str, title: str) -> Found | None:
     score = fields.get("score", 0.0)
     return Found(
         _first(fields, _TITLES) or title,
-        address or f"{name}:{short_hash(text)}",
+        address or f"{RETRIEVED}{short_hash(name, text)}/{plain_name(name)}",
         text,
         _first(fields, _DATES)[:10],
         min(max(float(score), 0.0), 1.0) if isinstance(score, int | float) else 0.0,
@@ -199,9 +253,14 @@ def _found(record: Mapping[str, Any], name: str, title: str) -> Found | None:
     )
 
 
+def plain_name(name: str) -> str:
+    """Return the name of a retriever or tool as addresses bear it."""
+    return _UNPLAIN.sub("-", name)
+
+
 def _first(fields: Mapping[str, Any], names: Iterable[str]) -> str:
     return next((str(fields[name]).strip() for name in names if str(fields.get(name, "")).strip()), "")
 
 
 def _line(text: str) -> str:
-    return " ".join(without_controls(text).split())
+    return " ".join(clean(without_controls(text)).split())

@@ -29,6 +29,7 @@ from ..records.research import Run
 from ..run.context import Context
 from ..run.conversation import words_of_user
 from ..run.store.pages import Pages
+from .engine import RETRIEVED
 from .results import Result, read_results
 from .tool import Outcome
 
@@ -79,6 +80,8 @@ DISGUISES: tuple[Callable[[str], str], ...] = (
 """Ways to disguise a word that are their own undoing, or of which another one is."""
 
 
+PRIVATE = (SCHEME, RETRIEVED)
+"""How the addresses begin of what may be nobody else's business."""
 SAID = "what the user says"
 SHOWN = "results that were shown"
 LONGEST_WORD = 24
@@ -174,7 +177,7 @@ async def note_shown(pages: Pages, outcome: Outcome, reference: str) -> dict[str
     before = await pages.read_note(SHOWN) or {"references": [], "has_documents": False}
     if not outcome.hits or reference in before["references"]:
         return {}
-    has_documents = any(hit.source.address.startswith(SCHEME) for hit in outcome.hits)
+    has_documents = any(hit.source.address.startswith(PRIVATE) for hit in outcome.hits)
     references = [*before["references"], reference]
     return {SHOWN: {"references": references, "has_documents": before["has_documents"] or has_documents}}
 
@@ -197,8 +200,9 @@ async def note_user(pages: Pages, messages: Sequence[AnyMessage], run: Run) -> N
 class Redactor:
     """Redacts the queries of one question."""
 
-    def __init__(self, pages: Pages, question_id: str, context: Context) -> None:
-        self._pages, self._context = pages, context
+    def __init__(self, pages: Pages, question_id: str, context: Context, told_to: str = "") -> None:
+        """`told_to`: the retriever that alone is asked, in plain words; what it has given may be told to it."""
+        self._pages, self._context, self._told_to = pages, context, told_to
         self._name = f"unseen words sent {question_id}"
 
     async def redact(self, queries: Iterable[str]) -> dict[str, Redacted]:
@@ -221,21 +225,24 @@ class Redactor:
     def _redacted(
         self, queries: list[str], said: Mapping[str, Any], shown: Sequence[str], sent: dict[str, int]
     ) -> dict[str, Redacted]:
-        seen, most, is_mixed = _seen(said, shown), self._context.limits.max_unseen_characters, self._context.mix_private
+        seen, limits, is_mixed = _seen(said, shown, self._told_to), self._context.limits, self._context.mix_private
         texts = {query: _sendable(query) for query in queries}
         if self._context.docs and not is_mixed:
             library, pieces = Library(self._context), [[*_pieces(text)] for text in texts.values()]
             words = {word for of_text in pieces for word in _suspect(of_text, seen)}
             rows = {row for of_text in pieces for row, _ in _in_a_row(of_text)}
             seen = seen._replace(held=library.held(words), rows=library.in_a_row(rows))
-        return {query: _redact(text, seen, sent, most, is_mixed=is_mixed) for query, text in texts.items()}
+        return {
+            query: _redact(text, seen, sent, limits.max_unseen_characters, is_mixed=is_mixed)
+            for query, text in texts.items()
+        }
 
 
-def _seen(said: Mapping[str, Any], shown: Sequence[str]) -> Seen:
+def _seen(said: Mapping[str, Any], shown: Sequence[str], told_to: str) -> Seen:
     language = said.get("language", "")
     own = [_words_in(text, language) for text in said.get("said", [])]
     documents = [_words_in(text, language) for text in said.get("documents", [])]
-    results = [_words_of_results(text, language) for text in shown]
+    results = [_words_of_results(text, language, told_to) for text in shown]
     known, private = ([result[side] for result in results] for side in (0, 1))
     return Seen(_all([*own, *known]), _all([*documents, *private]), language)
 
@@ -249,12 +256,15 @@ def _all(parts: Iterable[Words]) -> Words:
 
 
 @lru_cache(maxsize=128)
-def _words_of_results(text: str, language: str) -> tuple[Words, Words]:
+def _words_of_results(text: str, language: str, told_to: str) -> tuple[Words, Words]:
     """The words of a tool's results that are public, and of those that are documents."""
     results = read_results(text)
-    private = [_told(one) for one in results if one.get("address", "").startswith(SCHEME)]
-    public = [_told(one) for one in results if not one.get("address", "").startswith(SCHEME)]
-    return _words_in("\n".join(public), language), _words_in("\n".join(private), language)
+    texts: tuple[list[str], list[str]] = ([], [])
+    for one in results:
+        address = one.get("address", "")
+        is_theirs = bool(told_to) and address.endswith(f"/{told_to}")
+        texts[address.startswith(PRIVATE) and not is_theirs].append(_told(one))
+    return _words_in("\n".join(texts[False]), language), _words_in("\n".join(texts[True]), language)
 
 
 def _told(result: Result) -> str:

@@ -12,6 +12,7 @@ from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
 
 from ..prompts import fence
 from ..run import tool_names
+from ..run.limits import Limits
 from ..run.transcripts import is_status_text
 from .tool import Hit, Outcome
 from .window import passages
@@ -76,6 +77,18 @@ def write_results(
     new = [result for result in results if result["text"] or result["document"] not in shown]
     again = [result["document"] for result in results if result not in new]
     return _write(new, list(outcome.problems), fence_name, again)
+
+
+def shortened(hits: Iterable[Hit], topic: str, limits: Limits) -> tuple[Hit, ...]:
+    """Return the hits with what bears on the topic of long texts that were retrieved, the first ones shown longest."""
+    left, shown = limits.pages_characters, list[Hit]()
+    for hit in hits:
+        most = max(LEAST_SHOWN, min(limits.page_characters, left))
+        if hit.text and len(hit.excerpt) > most:
+            hit = hit._replace(excerpt=passages(hit.text, topic, "", most))
+        left -= len(hit.excerpt) if hit.text else 0
+        shown.append(hit)
+    return tuple(shown)
 
 
 def _result(hits: Sequence[Hit], numbers: Mapping[str, int], shown: str) -> Result:

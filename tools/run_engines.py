@@ -137,7 +137,12 @@ def choose_engines(context: Context) -> tuple[SearchEngine, ...]:
     Raises `UnknownSetting` for a name that no engine has, and `SearchRefused` if an engine lacks its key.
     """
     given = _default(context) if context.engines is None else context.engines
-    return tuple(_engine(one, context) for one in {engine_name(one): one for one in given}.values())
+    by_name: dict[str, AnyEngine] = {}
+    for one in given:
+        name = engine_name(one)
+        if by_name.setdefault(name, one) is not one and by_name[name] != one:
+            raise UnknownSetting(f"engines: two are named {name!r}: give one of them another `name`.")
+    return tuple(_engine(one, context) for one in by_name.values())
 
 
 def _engine(given: AnyEngine, context: Context) -> SearchEngine:

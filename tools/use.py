@@ -17,7 +17,8 @@ from ..run.limits import Limits
 from ..run.spending import seconds_left, total
 from ..run.store.pages import Pages, text_hash
 from ..run.transcripts import NOT_RUN
-from .addresses import Addresses
+from .addresses import Addresses, opened_note
+from .engine import RETRIEVED
 from .offer import research_tool
 from .redaction import SHOWN, note_shown
 from .results import Result, write_results
@@ -124,6 +125,11 @@ async def keep(
     found_on_web = [hit.source.address for hit in outcome.hits if hit.source.kind == "web"]
     async with pages.alone(SHOWN):
         notes = await note_shown(pages, outcome, reference)
+        notes |= {
+            opened_note(hit.source.address): {"source": hit.source.model_dump(), "links": []}
+            for hit in outcome.hits
+            if hit.source.address.startswith(RETRIEVED) and not hit.is_kept
+        }
         texts = {**whole, **excerpts, reference: shown}
         await Addresses(pages, question_id).allow(found_on_web, texts, notes=notes)
     return reference

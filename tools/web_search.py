@@ -16,7 +16,9 @@ from ..run.errors import DeepResearchError
 from . import run_engines
 from .addresses import Addresses
 from .engine import EngineFailed, Found, SearchEngine, hit_of, usable
+from .passed import PassedEngine, plain_name
 from .redaction import Redacted, Redactor
+from .results import shortened
 from .tool import Desk, Hit, Lines, Outcome, ToolFailed, queries_of, take
 
 ONLY_PRIVATE = "stand only in the user's documents, which are not told to search engines"
@@ -66,7 +68,9 @@ class WebSearch:
         asked = queries_of(self.name, [self._cut(query) for query in given])
         engines = self._engines[: self._desk.meter.most_searches]
         taken, left_out = self._take(asked, len(engines))
-        sent = await Redactor(self._desk.pages, self._desk.question_id, self._context).redact(taken)
+        told_to = plain_name(engines[0].name) if len(engines) == 1 and isinstance(engines[0], PassedEngine) else ""
+        redactor = Redactor(self._desk.pages, self._desk.question_id, self._context, told_to)
+        sent = await redactor.redact(taken)
         dropped = _dropped(sent)
         redacted = tuple(distinct([word for one in sent.values() for word in one.private], str.casefold))
         queries = distinct([one.query for one in sent.values() if one.query], str.casefold)
@@ -105,11 +109,12 @@ class WebSearch:
         by_query = [interleave(answer.found for answer in answers if answer.query == query) for query in queries]
         best = distinct(interleave(by_query), lambda found: source_key(found.address))
         most = self._context.limits.max_web_results
+        now = self._context.clock.now().isoformat(timespec="seconds")
         hits = [
-            hit_of(found, await self._addresses.key(found.address) if found.is_page else found.address)
+            hit_of(found, await self._addresses.key(found.address) if found.is_page else found.address, now)
             for found in best[:most]
         ]
-        return tuple(distinct(hits, lambda hit: hit.source.key))
+        return shortened(distinct(hits, lambda hit: hit.source.key), self._desk.topic, self._context.limits)
 
     def _cut(self, query: str) -> str:
         most = self._context.limits.query_characters
