@@ -25,7 +25,7 @@ NOT_SETTINGS = frozenset({"thread_id", "checkpoint_id", "checkpoint_ns", "checkp
 
 @auth.authenticate
 async def authenticate(headers: dict[bytes, bytes], scope: dict[str, Any]) -> Auth.types.MinimalUserDict:
-    """Return whose token a request bears."""
+    """Return the user whose token a request carries; refuse it with status 401 if there is none."""
     given = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in headers.items()}
     user = user_of(token_in(given), (scope.get("client") or ("",))[0])
     if user is None:

@@ -77,7 +77,7 @@ def _refused(scope: Scope, headers: Headers) -> tuple[int, str] | None:
     if user_of(token_in(dict(headers)), client[0]) is None:
         return (
             401,
-            "A token is needed, as `Authorization: Bearer TOKEN` or `X-Api-Key: TOKEN`; see SECURITY.md.",
+            "A token is needed, as `Authorization: Bearer TOKEN` or `X-Api-Key: TOKEN`; see docs/server.md.",
         )
     return None
 

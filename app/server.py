@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -23,6 +24,8 @@ with frozen_imports():
 @asynccontextmanager
 async def open_saver() -> AsyncIterator[RunSaver]:
     """Open the saver on the data folder's file."""
+    # Its folders are looked up here, once, since no run may block.
+    await asyncio.to_thread(lambda: UserSettings().operator)
     async with open_database(Context().data_dir / FILE_NAME) as database:
         yield database.saver
 

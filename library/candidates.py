@@ -65,7 +65,7 @@ class SoughtName(NamedTuple):
 
 
 class Query(NamedTuple):
-    """What is sought."""
+    """A question or a search, taken apart into words, stems and names."""
 
     text: str
     weights: dict[str, float]

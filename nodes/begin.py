@@ -111,7 +111,7 @@ async def _start(state: ResearchState, runtime: Runtime[Context], entry: Entry, 
         language_code=language.code,
         # The only sign of a checkpointer that a node can see.
         is_resumable=get_config().get("configurable", {}).get("__pregel_checkpointer") is not None,
-        scope=_scope(context, documents, whole),
+        scope=await asyncio.to_thread(_scope, context, documents, whole),
         version=await asyncio.to_thread(code_version),
         entry=entry,
         active_seconds=context.clock.seconds() - started,

@@ -25,7 +25,9 @@ def _no_limits() -> Limits:
 
 @cache
 def _operator() -> Context:
-    return Context()
+    settings = Context()
+    # A relative path would be looked up at each run, which blocks the server.
+    return settings.model_copy(update={"docs": tuple(path.expanduser().absolute() for path in settings.docs)})
 
 
 class UserSettings(BaseModel):

@@ -112,8 +112,9 @@ class Server:
             **os.environ,
             "PYTHONPATH": os.pathsep.join((str(WATCH), str(ROOT / "tests"))),
             "WATCH_LOG": str(self.contacts),
-            "DEEP_RESEARCH_DATA_DIR": str(self.data),
-            "DEEP_RESEARCH_DOCS": str(self.docs),
+            "DEEP_RESEARCH_DATA_DIR": self.data.name,
+            # As a user types it: from the folder where the server starts.
+            "DEEP_RESEARCH_DOCS": self.docs.name,
             "LANGGRAPH_CLI_NO_ANALYTICS": "1",
             "LANGGRAPH_NO_VERSION_CHECK": "1",
             "LANGSMITH_TRACING": "false",

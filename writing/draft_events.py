@@ -158,7 +158,7 @@ class ReportEvents(ProseEvents):
             self._unrepeated, self.draft = None, self.raw
 
     def finish(self) -> None:
-        """End the text."""
+        """Emit what is still held back of the report, at its end."""
         self._take(self._seam.finish())
         self.end_section(was_cut=False)
         self._show(self.citations.finish())

@@ -47,7 +47,9 @@ class Filler:
         facts: Facts = NOTHING,
         **values: Any,
     ) -> Filled:
-        """Return the form as the role's model fills it in; `said` stands within the prompt of these `values`.
+        """Have the model of a role fill in a form, and return it.
+
+        `said` are messages between the system prompt and the reminder; `values` fill in the prompt.
 
         Raises `ModelFailed` if the model cannot fill it in, and what a failed call raises.
         """

@@ -88,8 +88,10 @@ class Evidence:
         return {"source": self.numbers[key], "title": source.title, **date, **seen, "passages": passages}
 
     def keys_for(self, unit: Unit, *, is_second_look: bool) -> list[str]:
-        """Return the keys of the sources that a unit is compared with: those that it or its sentence cites, else near
-        ones. At the second look near ones are added to those that it cites.
+        """Return the keys of the sources that a unit is compared with.
+
+        These are the sources that the unit cites, or else its sentence. The nearest others are added where it cites
+        none itself, and at a second look.
         """
         near = self.nearest(unit) if is_second_look or not unit.sources else ()
         return list(dict.fromkeys([*(unit.sources or unit.of_sentence), *near]))

@@ -47,7 +47,10 @@ class Reaudit(NamedTuple):
 
 
 def reaudit(report: Report, texts: Mapping[str, Sequence[SourceText]]) -> Reaudit:
-    """Check each unit of a report again by rules, with the opinions of a model kept; `texts` by key of the source."""
+    """Check each part of a report again by rules, keeping verdicts that a model gave.
+
+    `texts`: those of each source, by its key.
+    """
     verifier, known_checks = Verifier(texts), dict(_checks_of(report))
     judged = {(words, one.source): one for words, check in known_checks.items() for one in check.passages if one.judge}
     checks = list[tuple[str, ClaimCheck]]()
@@ -66,7 +69,10 @@ def reaudit(report: Report, texts: Mapping[str, Sequence[SourceText]]) -> Reaudi
 
 
 def compare_checks(report: Report, again: Report, texts: Mapping[str, Sequence[SourceText]]) -> Reaudit:
-    """Compare a report with the same one checked anew; `texts` by the key of the source."""
+    """Compare a report with the same report checked again.
+
+    `texts`: those of each source, by its key.
+    """
     return Reaudit(tuple(_with_first(report, _checks_of(again))), faults_of(report, texts))
 
 

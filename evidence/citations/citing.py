@@ -52,7 +52,7 @@ class CitationStream:
 
     @property
     def dropped(self) -> int:
-        """Numbers that named no source and were removed so far."""
+        """How many numbers were removed so far because they named no source."""
         return self._markers.dropped
 
     def feed(self, text: str) -> list[Piece]:

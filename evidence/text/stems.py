@@ -58,13 +58,13 @@ CACHED = 60_000
 
 
 def tokens_of(text: str, language: str) -> list[str]:
-    """Return what a text in this language is indexed by."""
+    """Return the index terms of a text in this language: stems, or pieces of words in scripts without spaces."""
     words, pieces = words_and_pieces(text)
     return [*map(_stems_of(language).__getitem__, words), *pieces]
 
 
 def forms_of(words: Iterable[str], languages: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return for each word of a question what it is indexed by in these languages and in English."""
+    """Return the index terms that each word of a question may have, in these languages and in English."""
     codes = ("", *languages)
     # A word without its accents means the same, but may have another stem.
     return [

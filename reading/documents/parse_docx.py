@@ -86,7 +86,7 @@ _NOTES = (RELATIONSHIP_TYPE.FOOTNOTES, RELATIONSHIP_TYPE.ENDNOTES)
 
 
 def parse_docx(data: bytes) -> Extract:
-    """Title, text and last change of a Word document."""
+    """Return title, text and last change of a Word document."""
     office = open_office(data)
     document = Document(office.file)
     styles = {style.style_id: style_of(style) for style in document.styles}

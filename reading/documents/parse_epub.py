@@ -21,7 +21,7 @@ _PAGES = ("application/xhtml+xml", "text/html")
 
 
 def parse_epub(data: bytes) -> Extract:
-    """Title, text and date of a book."""
+    """Return title, text and date of a book."""
     archive = open_archive(data)
     names = set(archive.namelist())
     if _CONTAINER not in names:

@@ -119,7 +119,7 @@ _IN_SOURCE: dict[Sign, str] = {
 
 
 def signs_of(html: str, root: lxml.html.HtmlElement) -> tuple[Sign, ...]:
-    """Return the signs in the source of a page, and in its words, those for readers without scripts included."""
+    """Return the signs that a page is a challenge, behind a paywall or made by scripts."""
     words = " ".join(" ".join(map(str, islice(root.xpath(_TEXTS), PIECES))).split())[:SIGNS_CHARACTERS]
     texts = (*((words, one) for one in _IN_WORDS.items()), *((html, one) for one in _IN_SOURCE.items()))
     return tuple(sign for text, (sign, pattern) in texts if re.search(pattern, text, re.IGNORECASE))

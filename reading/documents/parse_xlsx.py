@@ -26,7 +26,7 @@ _BARE = {
 
 
 def parse_xlsx(data: bytes) -> Extract:
-    """Title, text and last change of an Excel document."""
+    """Return title, text and last change of an Excel document."""
     office = open_office(data)
     with warnings.catch_warnings():
         # The library warns of looks that it does not know.

@@ -250,7 +250,7 @@ class Sheets:
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """The tags for which there are rules."""
+        """The tags that have rules of their own in the style sheets."""
         return tuple(key for key in self._rules if key[0] not in ".#")
 
     def style(self, element: lxml.html.HtmlElement) -> dict[str, str]:

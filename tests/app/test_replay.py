@@ -46,6 +46,7 @@ def last(told: list[AnyPacket]) -> tuple[str, bool, int]:
     return stop.stop_reason, stop.is_resumable, stop.placement.turn_index
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("O-88")
 @settings(max_examples=15, phases=[Phase.generate], suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(script=scripts())

@@ -104,6 +104,7 @@ async def test_a_question_back_is_answered_by_resuming(talk: Conversation) -> No
     assert (await talk.client.threads.get(talk.thread))["status"] == "idle"
 
 
+@pytest.mark.slow
 async def test_the_planned_strategy_is_served_beside_the_other(client: LangGraphClient, server: Server) -> None:
     assistants = await client.assistants.search()
     assert {assistant["graph_id"] for assistant in assistants} == {GRAPH, "planned_research"}

@@ -305,6 +305,7 @@ def test_nothing_of_this_blocks_the_server(server: Server) -> None:
     assert "BlockingError" not in server.log.read_text("utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.fault("R26")
 @pytest.mark.skipif(not CHROMIUM.exists(), reason="there is no Chromium here")
 def test_a_page_in_a_browser_gets_nothing_and_changes_nothing(server: Server, tmp_path: Path) -> None:

@@ -41,6 +41,7 @@ def stops(heard: Sequence[AnyPacket]) -> tuple[str, str, bool, int]:
     return stop.stop_reason, stop.message, stop.is_resumable, stop.placement.turn_index
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("O-71", "O-77", "O-78")
 @settings(max_examples=15, phases=[Phase.generate], suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(script=scripts())

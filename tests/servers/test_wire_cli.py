@@ -55,6 +55,7 @@ def roles(desk: WireDesk) -> list[str]:
     return [role_of(request) for request in desk.lab.models.requests]
 
 
+@pytest.mark.slow
 @pytest.mark.fault("R9")
 def test_a_question_is_researched_on_the_web_alone(desk: WireDesk) -> None:
     ended = desk.desk.run("ask", QUESTION)
