@@ -21,6 +21,7 @@ Kind = TypeVar("Kind", bound=BaseModel)
 
 EXAMPLES = {
     "limits": '{"max_cycles": 4}',
+    "mcp": '{"NAME": {"command": "COMMAND", "args": []}}',
     "prices": '{"NAME": [0.25, 2.0]}',
 }
 """How the settings look in the environment that are JSON there."""

@@ -31,6 +31,7 @@ from ..run.store.pages import pages_of
 from ..run.store.serializer import code_version
 from ..state import ResearchState
 from ..tools.addresses import Addresses, addresses_in
+from ..tools.mcp_servers import load_servers
 from ..tools.offer import check_tools
 from ..tools.read_documents import read_whole
 from ..tools.redaction import note_user
@@ -68,6 +69,7 @@ async def begin(state: ResearchState, runtime: Runtime[Context]) -> BeginUpdate:
     # Whoever listens sees at once that the run has begun.
     Emitter(runtime.stream_writer).emit(ChatHeartbeat(placement=Placement(turn_index=0), elapsed_seconds=0.0))
     context = settings_of(runtime)
+    await load_servers(context)
     check_question(state.messages, context.limits.question_characters)
     entry = entry_of(state.messages, state.run)
     drop = refused(state.messages, context.limits.question_characters)

@@ -32,6 +32,7 @@ from ..run.transcripts import call_ids, earlier_findings, mark_withheld, read_ca
 from ..state import ResearchState
 from ..tools.addresses import Addresses, addresses_in
 from ..tools.control import GENERATE_REPORT, RESEARCH_AGENT, THINK_TOOL
+from ..tools.mcp_servers import load_servers
 from ..tools.offer import offered_tools
 from ..tools.passed import passed_tools
 from ..tools.redaction import note_user
@@ -57,6 +58,7 @@ async def orchestrate(state: ResearchState, runtime: Runtime[Context]) -> Orches
     """Ask the orchestrator for its next decision, unless a limit has made it already."""
     context, run, progress = settings_of(runtime), state.run, state.progress
     assert run is not None
+    await load_servers(context)
     pages = pages_of(runtime.store, run.id)
     lost = await unsettled_costs(pages, run.id)
     new = lost.new(state.spending)

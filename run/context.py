@@ -113,6 +113,7 @@ class Settings(TypedDict, total=False):
     docs: str | Path | Sequence[str | Path]
     engines: Sequence[str | BaseRetriever | BaseTool | Engine] | None
     tools: Sequence[str | BaseTool | Callable[..., Any]]
+    mcp: Mapping[str, Mapping[str, Any]]
     domains_allow: Sequence[str]
     domains_deny: Sequence[str]
     published_after: date | str | None
@@ -183,6 +184,11 @@ class Context(BaseSettings):
     )
     """What researchers may call beside search: LangChain tools, functions with a docstring, or names of tools that an
     installed package registers."""
+    mcp: SkipJsonSchema[dict[str, dict[str, Any]]] = Field(
+        default_factory=dict, exclude=True, repr=False, title="MCP servers"
+    )
+    """Servers of tools that speak MCP, by name: `{"command": ..., "args": [...]}` for one to start, `{"url": ...}` for
+    one on the network; JSON in the environment."""
     domains_allow: Annotated[tuple[str, ...], NoDecode] = Field(default=(), title="Only these domains")
     """Domains, with their subdomains, that the web is searched and read in; all if empty."""
     domains_deny: Annotated[tuple[str, ...], NoDecode] = Field(default=(), title="Not these domains")

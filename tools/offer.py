@@ -24,7 +24,7 @@ def check_tools(context: Context) -> None:
     """Refuse a run that has nothing to search, an engine without its key, or lists of places that mean nothing."""
     check_policy(context)
     engines, passed = choose_engines(context), passed_tools(context)
-    if not engines and not context.docs and not passed:
+    if not (engines or context.docs or passed or context.mcp):
         raise NoSearchTool(
             "There is nothing to search: name a folder of documents by --docs, docs or DEEP_RESEARCH_DOCS, "
             "or a search engine by --engine, engines or DEEP_RESEARCH_ENGINES."

@@ -29,6 +29,7 @@ from ..run.context import Context, Engine, engine_name
 from ..run.errors import UnknownSetting
 from ..run.registered import TOOLS, load_registered, registered
 from .engine import LOOKED_AT, RETRIEVED, EngineFailed, Found, cleaned, hit_of, usable
+from .mcp_servers import server_tools
 from .results import shortened
 from .tool import Hit, Outcome, ToolFailed
 
@@ -82,7 +83,7 @@ def _query_argument(given: BaseTool) -> str:
 def passed_tools(context: Context) -> dict[str, BaseTool]:
     """Return the tools of the settings by name; raises `UnknownSetting` if one cannot be offered."""
     tools: dict[str, BaseTool] = {}
-    for one in map(_loaded, context.tools):
+    for one in (*map(_loaded, context.tools), *server_tools(context)):
         if not _NAME.fullmatch(one.name):
             raise UnknownSetting(f"tools: {one.name!r} is no name of a tool: use letters, digits, - and _, at most 64.")
         if one.name in tools or one.name in vars(tool_names).values():

@@ -24,6 +24,7 @@ from ...run.limits import Limits
 from ...run.spending import recorded, seconds_left
 from ...run.store.pages import Pages, pages_of
 from ...run.transcripts import call_ids, read_calls, results_for, results_in_order, tokens_of
+from ...tools.mcp_servers import load_servers
 from ...tools.offer import researcher_tools
 from ...tools.read_documents import CALL_ID
 from ...tools.results import shortener, shrunk
@@ -56,6 +57,7 @@ async def think_or_act(state: ResearcherState, runtime: Runtime[Context]) -> Thi
     """Ask the researcher's model for its next step, unless a limit ends the research."""
     task = state.task
     context = within_scope(settings_of(runtime), task.scope)
+    await load_servers(context)
     watch = Watch(context.clock, state.seconds)
     placement = Placement(turn_index=task.turn, tab_index=task.position)
     if not (state.step or state.notes or state.was_nudged):

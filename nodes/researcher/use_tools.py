@@ -21,6 +21,7 @@ from ...run.events.packets import Placement, SectionEnd
 from ...run.spending import Bill, recorded
 from ...run.store.pages import Pages, pages_of, reference_to
 from ...run.transcripts import results_in_order
+from ...tools.mcp_servers import load_servers
 from ...tools.results import Result, results_in, shrunk
 from ...tools.tool import Desk, Meter, Outcome
 from ...tools.use import found_in, keep, lasting_fault, meter_of, tool_time, use_tool
@@ -47,6 +48,7 @@ async def use_tools(state: ResearcherState, runtime: Runtime[Context]) -> UseToo
     request, task = state.request, state.task
     assert request is not None
     context, pages = within_scope(settings_of(runtime), task.scope), pages_of(runtime.store, task.question_id)
+    await load_servers(context)
     watch, meter, bill = Watch(context.clock, state.seconds), meter_of(task, state.spending), Bill()
     place = Placement(turn_index=task.turn, tab_index=task.position, sub_turn_index=state.step)
     emitter(task.question_id).emit(*tool_call_packets(place, request.tool, request.inputs, task.scope))

@@ -1,0 +1,87 @@
+"""What an installed package registers by entry points: an engine, a tool, a parser and an export format."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PLUGIN = """
+from deep_research.tools.engine import Found
+
+class Shelf:
+    name, title, parallel, gap = "shelf", "Shelf", 1, 0.0
+
+    def __init__(self, context):
+        pass
+
+    async def search(self, query, count):
+        return [Found("Log", "https://log.example/1", "The Skerry Light was repainted in 1901.")]
+
+def keepers(light: str) -> str:
+    "Return who kept a light."
+    return "Ada Moran kept it."
+
+def parse_runes(data):
+    return "The Skerry Light was lit in " + data.decode() + "."
+
+def write_tex(report):
+    return "TeX: " + report.report.text
+"""
+POINTS = """
+[deep_research.engines]
+shelf = runes:Shelf
+[deep_research.tools]
+keepers = runes:keepers
+[deep_research.parsers]
+runes = runes:parse_runes
+[deep_research.exporters]
+tex = runes:write_tex
+"""
+RUN = """
+from deep_research import Context
+from deep_research.tools.offer import researcher_tools
+from deep_research.tools.run_engines import choose_engines
+context = Context(engines=("shelf",), tools=("keepers",))
+print([engine.title for engine in choose_engines(context)], list(researcher_tools(context)))
+"""
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """An environment in which a package with entry points is installed."""
+    about = tmp_path / "site" / "runes-1.0.dist-info"
+    about.mkdir(parents=True)
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: runes\nVersion: 1.0\n", encoding="utf-8")
+    (about / "entry_points.txt").write_text(POINTS, encoding="utf-8")
+    (tmp_path / "site" / "runes.py").write_text(PLUGIN, encoding="utf-8")
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "light.runes").write_bytes(b"1844")
+    return {**os.environ, "PYTHONPATH": str(tmp_path / "site"), "DEEP_RESEARCH_DATA_DIR": str(tmp_path / "data")}
+
+
+def ended(environment: dict[str, str], *arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, *arguments], env=environment, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_registered_engines_and_tools_are_named_like_our_own(environment: dict[str, str]) -> None:
+    assert ended(environment, "-c", RUN) == "['Shelf'] ['web_search', 'open_url', 'keepers']\n"
+
+
+def test_a_registered_parser_reads_documents_and_a_registered_exporter_writes_the_report(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    command = str(Path(sys.executable).with_name("deep-research"))
+    question, folder, out = "When was the Skerry Light lit?", str(tmp_path / "docs"), tmp_path / "report.tex"
+    options = ("--no-web", "--yes", "--model", "extractive", "--docs", folder, "--out", str(out))
+    ended(environment, command, "ask", question, *options)
+    written = out.read_text("utf-8")
+    assert written.startswith("TeX: ")
+    assert "lit in 1844" in written
