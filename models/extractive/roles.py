@@ -218,6 +218,7 @@ def write_report(facts: Facts) -> str:
     if not any(units for _, said, sections in found if not said for _, units in sections):
         return _no_answer(facts, [said for _, said, _ in found if said], [s for _, _, s in found], labels)
     has_headings = len(found) > 1 and any(task.is_topic for task, _, _ in found)
+    quotes = [one for _, said, sections in found if not said for _, units in sections for one in units]
     told: set[str] = set()
     blocks: list[str] = []
     for task, said, sections in found:
@@ -228,11 +229,16 @@ def write_report(facts: Facts) -> str:
             blocks.append(said)
             continue
         for heading, units in sections:
-            new = [one for one in units if one.text not in told]
+            new = [one for one in units if one.text not in told and not _is_held(one, quotes)]
             told.update(one.text for one in new)
             if new:
                 blocks += [*([f"## {heading}"] if heading else []), laid_out(new, labels.source)]
     return "\n\n".join(_without_empty_sections(blocks))
+
+
+def _is_held(unit: Quoted, quotes: Sequence[Quoted]) -> bool:
+    """Return whether a longer quote of the same document holds this one."""
+    return any(one.number == unit.number and one.text != unit.text and unit.text in one.text for one in quotes)
 
 
 def _no_answer(
