@@ -21,7 +21,7 @@ from ..run.spending import Bill, recorded
 from ..run.store.pages import Pages, pages_of
 from ..state import ResearchState
 from ..tools.offer import offered_tools
-from ..tools.tool import Desk, Outcome
+from ..tools.tool import Outcome, ToolContext
 from ..tools.use import Time, found_in, keep, meter_for_run, use_tool
 
 SHOWN = 10
@@ -89,8 +89,8 @@ class Orientation:
         self._emitter.emit(*tool_call_packets(place, name, [self._query], self._run.scope))
         try:
             time = Time(self._context.limits.tool_seconds, "tool_seconds")
-            desk = Desk(self._pages, self._run.id, meter)
-            found = await use_tool(name, {"queries": [self._query]}, self._context, desk, time)
+            tool_context = ToolContext(self._pages, self._run.id, meter)
+            found = await use_tool(name, {"queries": [self._query]}, self._context, tool_context, time)
         finally:
             self.bill.add(meter.spent(name))
             self._emitter.emit(tool_result_packet(place, name, found_in(found).values()), SectionEnd(placement=place))

@@ -26,7 +26,7 @@ from ..run.spending import recorded
 from ..run.store.pages import Pages, pages_of, reference_to
 from ..state import ResearchState
 from ..tools.addresses import Addresses, addresses_in
-from ..tools.tool import Desk, Outcome
+from ..tools.tool import Outcome, ToolContext
 from ..tools.use import Time, found_in, keep, meter_for_run, use_tool
 from ..writing.facts import facts_of_run
 from ..writing.fill_in import Filler
@@ -82,10 +82,10 @@ class NamedPages:
     async def _open(self, addresses: list[str]) -> Outcome:
         meter, outcome = meter_for_run(self._context.limits, self._spending), Outcome()
         time = Time(self._context.limits.tool_seconds, "tool_seconds")
-        desk = Desk(self._pages, self._run.id, meter)
+        tool_context = ToolContext(self._pages, self._run.id, meter)
         self._emitter.emit(*tool_call_packets(self._place, tool_names.OPEN_URL, addresses, self._run.scope))
         try:
-            outcome = await use_tool(tool_names.OPEN_URL, {"urls": addresses}, self._context, desk, time)
+            outcome = await use_tool(tool_names.OPEN_URL, {"urls": addresses}, self._context, tool_context, time)
         finally:
             self._events.bill.add(meter.spent(tool_names.OPEN_URL))
             brought = tool_result_packet(self._place, tool_names.OPEN_URL, found_in(outcome).values())

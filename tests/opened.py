@@ -13,7 +13,7 @@ from deep_research.run.context import Context
 from deep_research.run.store.pages import Pages
 from deep_research.tools.addresses import Addresses
 from deep_research.tools.open_url import OpenUrl, OpenUrlArguments
-from deep_research.tools.tool import Desk, Meter, Outcome
+from deep_research.tools.tool import Meter, Outcome, ToolContext
 
 ARTICLE = "<html><head><title>{title}</title></head><body><main><p>{words}</p></main></body></html>"
 WORDS = "The Skerry Light was lit for the first time in 1844, and its lamp was seen from twenty miles away. "
@@ -37,8 +37,8 @@ class Reading:
 
     async def open(self, *addresses: str, question: str = "question", **excerpts: str) -> Outcome:
         seen = dict.fromkeys(addresses, excerpts["excerpt"]) if excerpts else {}
-        desk = Desk(self.pages(), question, self.meter, seen)
-        tool = OpenUrl(Library(self.context), self.context, desk)
+        tool_context = ToolContext(self.pages(), question, self.meter, seen)
+        tool = OpenUrl(Library(self.context), self.context, tool_context)
         return await tool.run(OpenUrlArguments(urls=list(addresses)))
 
 

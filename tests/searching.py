@@ -1,4 +1,4 @@
-"""A desk of a new thread, and an engine that answers as it is told."""
+"""What a tool is called in, in a new thread, and an engine that answers by a script."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from deep_research.run.context import Context
 from deep_research.run.limits import Limits
 from deep_research.run.store.pages import Pages
 from deep_research.tools.engine import Found
-from deep_research.tools.tool import Desk, Meter
+from deep_research.tools.tool import Meter, ToolContext
 
 
 class Shelf:
@@ -33,9 +33,9 @@ class Shelf:
         return cast("list[Found]", self.found)
 
 
-def new_desk(store: InMemoryStore | None = None, question: str = "question", **seen: Any) -> Desk:
-    """A desk in a thread of its own, unless a store is given."""
-    return Desk(Pages(store or InMemoryStore(), "thread"), question, **{"meter": Meter(), **seen})
+def new_tool_context(store: InMemoryStore | None = None, question: str = "question", **seen: Any) -> ToolContext:
+    """A thread of its own, unless a store is given."""
+    return ToolContext(Pages(store or InMemoryStore(), "thread"), question, **{"meter": Meter(), **seen})
 
 
 def settings(*, limits: dict[str, Any] | None = None, **values: Any) -> Context:

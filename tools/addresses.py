@@ -53,7 +53,7 @@ class Addresses:
             await self._pages.write(texts or {}, {**new, **opened, **(notes or {})})
 
     async def given(self, address: str) -> str:
-        """The address as it was given, whatever a model has made of its fragment; empty if nobody gave it.
+        """Return the address as it was given, whatever a model has made of its fragment; empty if nobody gave it.
 
         If nobody gave just this one, it is the first that was given for the same source. Raises `Unread` if it can be
         no address of the web.
@@ -62,11 +62,11 @@ class Addresses:
         return given
 
     async def opened(self, address: str) -> dict[str, Any] | None:
-        """What came of opening an address in this thread; a failure counts for its own question only."""
+        """Return what came of opening an address in this thread; a failure counts for its own question only."""
         return self._counting(await self._pages.read_note(f"opened {_exact(address)}"))
 
     async def known(self, address: str) -> tuple[str, dict[str, Any] | None]:
-        """An address as it was given and what came of opening it, as `given` and `opened`; raises `Unread`."""
+        """Return an address as it was given and what came of opening it, as `given` and `opened`; raises `Unread`."""
         exact = str(parse_address(address))
         names = [f"given {exact}", _first_name(address), f"opened {exact}"]
         noted, first, opened = await self._pages.read_notes(names)
@@ -77,7 +77,7 @@ class Addresses:
         return noted if noted and noted.get("question_id") in (None, self._question_id) else None
 
     async def key(self, address: str) -> str:
-        """The key of the source at an address: that of the page to which it led, if it was opened."""
+        """Return the key of the source at an address: that of the page to which it led, if it was opened."""
         record = await self.opened(address)
         return str(record["source"]["key"]) if record and "source" in record else source_key(address)
 
@@ -123,7 +123,7 @@ def opened_note(address: str) -> str:
 
 
 def _exact(address: str) -> str:
-    """The address as it is sent; empty if it cannot be opened.
+    """Return the address as it is sent; empty if it cannot be opened.
 
     The table is by this and not by source keys: what differs in a tracking parameter only is one source, but a server
     may answer it otherwise, and whoever gives the one must not take the other away.
@@ -139,7 +139,7 @@ def _first_name(address: str) -> str:
 
 
 def addresses_in(text: str) -> list[str]:
-    """The web addresses in a text, without the punctuation that follows them."""
+    """Return the web addresses in a text, without the punctuation that follows them."""
     return list(dict.fromkeys(_without_trail(found) for found in _ADDRESS.findall(text)))
 
 

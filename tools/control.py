@@ -52,7 +52,7 @@ _NEEDLESS = ("title", "default", "$ref")
 
 @cache
 def tool_schema(name: str, arguments: type[BaseModel]) -> dict[str, Any]:
-    """What a model is told of a tool, in the form of the OpenAI API."""
+    """Return the schema of a tool as the OpenAI API takes it."""
     schema = arguments.model_json_schema()
     properties = _plain(schema.get("properties", {}), schema.get("$defs", {}))
     parameters = {"type": "object", "properties": properties, "required": schema.get("required", [])}
@@ -61,7 +61,7 @@ def tool_schema(name: str, arguments: type[BaseModel]) -> dict[str, Any]:
 
 
 def _plain(properties: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
-    """The schemas of some fields without what small servers cannot read: references, and titles that repeat names."""
+    """Return the schemas of fields without what small servers cannot read: references, titles that repeat names."""
     return {name: _field(schema, definitions) for name, schema in properties.items()}
 
 

@@ -69,7 +69,7 @@ class SearchEngine(Protocol):
     """Seconds that it wants between an answer and the next request."""
 
     async def search(self, query: str, count: int) -> list[Found]:
-        """At most about `count` results, the best first; raises `EngineFailed`."""
+        """Return at most about `count` results, the best first; raises `EngineFailed`."""
 
 
 class EngineFailed(Exception):
@@ -94,7 +94,7 @@ DEFAULT_WAIT = 1.0
 
 
 def failed_status(title: str, status: int, retry_after: str = "") -> EngineFailed:
-    """The failure that an HTTP status other than 200 stands for."""
+    """Return the failure that an HTTP status other than 200 stands for."""
     seconds = seconds_to_wait(retry_after)
     if status == 429:
         return EngineBusy(f"{title} asks for fewer requests (status 429).", seconds)
@@ -104,7 +104,7 @@ def failed_status(title: str, status: int, retry_after: str = "") -> EngineFaile
 
 
 def failed_request(title: str, error: httpx.HTTPError, setting: str = "") -> EngineFailed:
-    """The failure that an error on the way to the engine stands for."""
+    """Return the failure that an error on the way to the engine stands for."""
     import httpx
 
     if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
@@ -115,7 +115,7 @@ def failed_request(title: str, error: httpx.HTTPError, setting: str = "") -> Eng
 
 
 def broke_off(title: str) -> EngineBusy:
-    """The connection ended before the answer did."""
+    """Return the failure of a connection that ended before the answer did."""
     return EngineBusy(f"{title} broke off the connection.", DEFAULT_WAIT, is_lasting=True)
 
 
@@ -175,7 +175,7 @@ class Answer:
 
     @property
     def data(self) -> bytes:
-        """All of it."""
+        """Return all of it."""
         return bytes(self._data)
 
     def _damaged(self) -> EngineFailed:
@@ -183,7 +183,7 @@ class Answer:
 
 
 def limited(title: str) -> httpx.HTTPTransport:
-    """A transport for a client that blocks."""
+    """Return a transport for a client that blocks."""
     import httpx
 
     class Limited(httpx.HTTPTransport):
@@ -201,7 +201,7 @@ def limited(title: str) -> httpx.HTTPTransport:
 
 
 def limited_async(title: str, shrink: Callable[[int, bytes], bytes], **options: Any) -> httpx.AsyncHTTPTransport:
-    """A transport for a client of the event loop; `shrink` takes the status and all of the body to a thread.
+    """Return a transport for a client of the event loop; `shrink` takes the status and all of the body to a thread.
 
     It returns what the client is to see of the body. `options` are those of httpx's own transport.
     """
@@ -238,12 +238,12 @@ LOOKED_AT = 4
 
 
 def cleaned(found: Sequence[object], most: int) -> list[Found]:
-    """The first results, short and without what nobody sees: some for each of the `most` that may be shown."""
+    """Return the first results, short and without what nobody sees: some for each of the `most` that may be shown."""
     return [_cleaned(one) for one in found[: LOOKED_AT * most] if isinstance(one, Found)]
 
 
 def usable(found: Sequence[Found], context: Context) -> list[Found]:
-    """The cleaned results that may be shown; denial wins. Raises `UnknownSetting`."""
+    """Return the cleaned results that may be shown; denial wins. Raises `UnknownSetting`."""
     policy, after = Policy(context), context.published_after
     return [
         one
@@ -255,7 +255,7 @@ def usable(found: Sequence[Found], context: Context) -> list[Found]:
 
 
 def _is_open(address: str, policy: Policy) -> bool:
-    """Whether the settings let an address through, as far as it can be told without looking up its host."""
+    """Return whether the settings let an address through, as far as it can be told without looking up its host."""
     try:
         parts = parse_address(address)
         policy.check_domain(parts)

@@ -26,7 +26,7 @@ _HARMLESS = str.maketrans("[]【】［］`~<>", "()()()'-‹›")
 
 
 async def keep_excerpts(state: ResearcherState, pages: Pages, emitter: Emitter, reason: str, seconds: float) -> Finding:
-    """A finding of excerpts from the notes; `seconds` are those that the research took. The listeners are told."""
+    """Return a finding of excerpts from the notes, and emit it; `seconds` are those that the research took."""
     results = results_in(await pages.fill_in(results_in_order(state.notes)))
     by_number = {result["document"]: result["text"][:EXCERPT_CHARACTERS] for result in reversed(results)}
     excerpts = "\n".join(f"{_one_line(text)} [{number}]" for number, text in sorted(by_number.items()))
@@ -46,7 +46,7 @@ async def keep_excerpts(state: ResearcherState, pages: Pages, emitter: Emitter, 
 
 
 def failed_finding(task: Task, ended: Ending, reason: str) -> Finding:
-    """A finding without words."""
+    """Return a finding without words."""
     return Finding(**assignment_of(task), text="", ended=ended, reason=reason, failures=(reason,))
 
 

@@ -13,7 +13,7 @@ from ..library.library import Library
 from ..library.shelf import Passage
 from ..run import tool_names
 from ..run.context import Context
-from .tool import Desk, Hit, Lines, Outcome, queries_of, take
+from .tool import Hit, Lines, Outcome, ToolContext, queries_of, take
 
 
 class InternalSearchArguments(BaseModel):
@@ -34,10 +34,10 @@ class InternalSearch:
     name = tool_names.INTERNAL_SEARCH
     arguments: type[BaseModel] = InternalSearchArguments
 
-    def __init__(self, library: Library, context: Context, desk: Desk) -> None:
+    def __init__(self, library: Library, context: Context, tool_context: ToolContext) -> None:
         self._library = library
         self._limits = context.limits
-        self._meter = desk.meter
+        self._meter = tool_context.meter
 
     async def run(self, arguments: BaseModel) -> Outcome:
         """Search for each query and mix the results; raises `ToolFailed` if there is no query."""
@@ -64,7 +64,7 @@ class InternalSearch:
 
 
 def _grouped(passages: Iterable[Passage]) -> list[Passage]:
-    """The passages of one document together, where the first of them stands."""
+    """Return the passages of one document together, where the first of them stands."""
     groups: dict[str, list[Passage]] = defaultdict(list)
     for passage in passages:
         groups[passage.source.key].append(passage)

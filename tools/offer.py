@@ -16,7 +16,7 @@ from .open_url import OpenUrl, OpenUrlArguments
 from .passed import PassedTool, passed_schema, passed_tools
 from .read_documents import ReadDocuments
 from .run_engines import choose_engines
-from .tool import Desk, ResearchTool
+from .tool import ResearchTool, ToolContext
 from .web_search import WebSearch, WebSearchArguments
 
 
@@ -50,14 +50,14 @@ def researcher_tools(context: Context, *, has_read_all: bool = False) -> dict[st
     return schemas | {name: passed_schema(one) for name, one in passed.items()}
 
 
-def research_tool(name: str, context: Context, desk: Desk) -> ResearchTool:
+def research_tool(name: str, context: Context, tool_context: ToolContext) -> ResearchTool:
     """Return one of the offered tools, ready for a call."""
     if name == WebSearch.name:
-        return WebSearch(context, choose_engines(context), desk)
+        return WebSearch(context, choose_engines(context), tool_context)
     if passed := passed_tools(context).get(name):
-        return PassedTool(passed, context, desk.topic)
+        return PassedTool(passed, context, tool_context.topic)
     library = Library(context)
     if name == ReadDocuments.name:
         return ReadDocuments(library)
     kind = InternalSearch if name == InternalSearch.name else OpenUrl
-    return kind(library, context, desk)
+    return kind(library, context, tool_context)

@@ -21,7 +21,7 @@ from ..run.errors import DeepResearchError
 from ..run.store.pages import text_hash
 from .addresses import Addresses, opened_note
 from .engine import RETRIEVED
-from .tool import Desk, Hit, Lines, Outcome, ToolFailed, take, unread_words
+from .tool import Hit, Lines, Outcome, ToolContext, ToolFailed, take, unread_words
 from .window import passages, read_on, window
 
 MAX_LINKS = 20
@@ -35,14 +35,14 @@ SHOWN_CHARACTERS = 200
 class WebPages:
     """Reads pages whose addresses were given, within the limits of the run."""
 
-    def __init__(self, context: Context, desk: Desk) -> None:
+    def __init__(self, context: Context, tool_context: ToolContext) -> None:
         self._context = context
-        self._pages = desk.pages
-        self._meter = desk.meter
-        self._addresses = Addresses(desk.pages, desk.question_id)
+        self._pages = tool_context.pages
+        self._meter = tool_context.meter
+        self._addresses = Addresses(tool_context.pages, tool_context.question_id)
 
     async def read(self, asked: str, reader: WebReader) -> Hit | NotRead | str:
-        """The page with its whole text as its excerpt, or why it was not read."""
+        """Return the page with its whole text as its excerpt, or why it was not read."""
         try:
             address = await self._addresses.given(asked)
         except Unread as refusal:
@@ -143,11 +143,11 @@ class OpenUrl:
     name = tool_names.OPEN_URL
     arguments: type[BaseModel] = OpenUrlArguments
 
-    def __init__(self, library: Library, context: Context, desk: Desk) -> None:
+    def __init__(self, library: Library, context: Context, tool_context: ToolContext) -> None:
         self._library = library
         self._context = context
         self._limits = context.limits
-        self._desk = desk
+        self._tool_context = tool_context
 
     async def run(self, arguments: BaseModel) -> Outcome:
         """Open each address; raises `ToolFailed` if none could be read."""
@@ -155,7 +155,7 @@ class OpenUrl:
         asked = distinct(wanted.urls, str)
         if not asked:
             raise ToolFailed(f"{self.name} needs at least one address, exactly as a search result states it.")
-        limits = {"max_open": self._limits.max_open, "max_fetches": self._desk.meter.most_fetches}
+        limits = {"max_open": self._limits.max_open, "max_fetches": self._tool_context.meter.most_fetches}
         addresses, left_out = take(asked, limits, "addresses were opened")
         read = await self._open_all(addresses, wanted.start)
         hits = distinct([one for one in read if isinstance(one, Hit)], lambda hit: hit.source.key)
@@ -168,8 +168,8 @@ class OpenUrl:
         return Outcome(shown, tuple(problems), not_read=not_read)
 
     async def _open_all(self, addresses: list[str], start: int) -> list[Hit | NotRead | str]:
-        """What was read at each address, or why nothing was."""
-        pages = WebPages(self._context, self._desk)
+        """Return what was read at each address, or why nothing was."""
+        pages = WebPages(self._context, self._tool_context)
         async with WebReader(self._context) as reader:
             return await gather_or_cancel(self._open(address, pages, reader, start) for address in addresses)
 
@@ -193,18 +193,18 @@ class OpenUrl:
         document = await asyncio.to_thread(self._library.read, address)
         if document is None:
             return f"No document has the address {address!r}; use addresses exactly as a search result states them."
-        self._desk.meter.fetches += 1
+        self._tool_context.meter.fetches += 1
         return Hit(document.source, document.text, document.text)
 
     def _windowed(self, hit: Hit, asked: str, start: int) -> Hit | str:
-        """The passages of a text that are wanted, or what follows a place in it."""
+        """Return the passages of a text that are wanted, or what follows a place in it."""
         if start and start >= len(hit.text):
             return f"{hit.source.address!r} has {len(hit.text)} characters, so there is nothing from {start} on."
         if start:
             return hit._replace(excerpt=read_on(hit.text, start, self._limits.page_characters))
-        excerpts = self._desk.excerpts
+        excerpts = self._tool_context.excerpts
         excerpt = excerpts.get(asked, "") or excerpts.get(hit.source.address, "")
-        return hit._replace(excerpt=passages(hit.text, self._desk.topic, excerpt, self._limits.page_characters))
+        return hit._replace(excerpt=passages(hit.text, self._tool_context.topic, excerpt, self._limits.page_characters))
 
 
 def _is_web(address: str) -> bool:
@@ -212,7 +212,7 @@ def _is_web(address: str) -> bool:
 
 
 def _fitting(hits: list[Hit], characters: int) -> tuple[tuple[Hit, ...], list[str]]:
-    """The hits that fit into this many characters, the last one shortened, and a word on those that do not."""
+    """Return the hits that fit into this many characters, the last one shortened, and a word on those that do not."""
     shown: list[Hit] = []
     for number, hit in enumerate(hits):
         if characters < LEAST_CHARACTERS:

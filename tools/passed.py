@@ -105,7 +105,7 @@ def _loaded(given: str | BaseTool) -> BaseTool:
 
 
 def passed_schema(given: BaseTool) -> dict[str, Any]:
-    """Return what a model is told of a passed tool, in the form of the OpenAI API."""
+    """Return the schema of a passed tool as the OpenAI API takes it."""
     description = _line(inspect.cleandoc(given.description[: 4 * DESCRIPTION_CHARACTERS]))[:DESCRIPTION_CHARACTERS]
     return {
         "type": "function",

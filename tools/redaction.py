@@ -39,7 +39,7 @@ _SIGNS = re.compile(rf"[A-Za-z0-9+/_\-]{{{LEAST_ENCODED},}}=*")
 
 
 def encoded(text: str) -> list[tuple[int, int]]:
-    """Where a text holds another one in base 64, base 32 or hexadecimal digits, or a part of one from any place on."""
+    """Return where a text holds another one, or a part of one, in base 64, base 32 or hexadecimal digits."""
     return [found.span() for found in _SIGNS.finditer(text) if any(map(_is_readable, _decoded(found[0].rstrip("="))))]
 
 
@@ -145,7 +145,7 @@ class Words(NamedTuple):
     stems: frozenset[str] = frozenset()
 
     def holds(self, word: str, language: str) -> bool:
-        """Whether they use the word in any form."""
+        """Return whether they use the word in any form."""
         written = (word, word.replace(POINT, ""))
         return not self.words.isdisjoint(written) or not self.stems.isdisjoint(_stems(word, language))
 
@@ -164,16 +164,16 @@ class Seen(NamedTuple):
     """The same of words one behind the other; none if they cannot be looked up."""
 
     def is_known(self, word: str) -> bool:
-        """Whether the user or a public page uses it."""
+        """Return whether the user or a public page uses it."""
         return self.known.holds(word, self.language)
 
     def is_private(self, word: str) -> bool:
-        """Whether documents use it, and nobody else."""
+        """Return whether documents use it, and nobody else."""
         return (word in self.held or self.private.holds(word, self.language)) and not self.is_known(word)
 
 
 async def note_shown(pages: Pages, outcome: Outcome, reference: str) -> dict[str, dict[str, Any]]:
-    """The note that adds what a call has shown to what the thread has seen; `reference` is the hash of its text."""
+    """Return the note that adds what a call has shown to what was seen; `reference` is the hash of its text."""
     before = await pages.read_note(SHOWN) or {"references": [], "has_documents": False}
     if not outcome.hits or reference in before["references"]:
         return {}
@@ -257,7 +257,7 @@ def _all(parts: Iterable[Words]) -> Words:
 
 @lru_cache(maxsize=128)
 def _words_of_results(text: str, language: str, told_to: str) -> tuple[Words, Words]:
-    """The words of a tool's results that are public, and of those that are documents."""
+    """Return the words of a tool's results that are public, and of those that are documents."""
     results = read_results(text)
     texts: tuple[list[str], list[str]] = ([], [])
     for one in results:
@@ -283,20 +283,20 @@ def _stems(word: str, language: str) -> tuple[str, ...]:
 
 
 def _visible(text: str) -> str:
-    """The text without invisible signs and variants of letters, with its spelled words put together."""
+    """Return the text without invisible signs and variants of letters, with its spelled words put together."""
     plain = "".join(one for one in unicodedata.normalize("NFKC", text) if unicodedata.category(one) != "Cf")
     return _SPELLED.sub(lambda found: "".join(re.findall(r"[^\W_]", found[0])), plain)
 
 
 @cache
 def _marks() -> str:
-    """The vowel signs and accents that stand by themselves in Unicode, and Python's patterns take for no letters."""
+    """Return the vowel signs and accents that are characters in Unicode, and no letters in Python's patterns."""
     return "".join(sign for sign in map(chr, range(0x300, 0x10000)) if unicodedata.category(sign) in ("Mn", "Mc"))
 
 
 @cache
 def _piece() -> re.Pattern[str]:
-    """A run of a script without spaces, or a word; a number is one word with its points, as is a possessive."""
+    """Return a run of a script without spaces, or a word; a number is one word with its points, as is a possessive."""
     letter = rf"(?:[^\W_{UNSPACED}]|[{_marks()}])"
     return re.compile(rf"(?P<unspaced>[{UNSPACED}]+)|{letter}+(?:(?<=\d)[.,'’](?=\d){letter}+)*(?:['’]s\b)?")
 
@@ -326,7 +326,7 @@ def _size(character: str) -> int:
 
 
 def _sendable(query: str) -> str:
-    """The query without what could be a code: signs, and what has no letters or digits."""
+    """Return the query without what could be a code: signs, and what has no letters or digits."""
     chunks = _signs().sub(" ", _visible(query)).split()
     return " ".join(chunk for chunk in chunks if chunk in "&+" or _piece().search(chunk))
 
@@ -348,12 +348,12 @@ def _redact(text: str, seen: Seen, sent: dict[str, int], most: int, *, is_mixed:
     if not private and not unknown:
         return Redacted(text)
     left, dropped = _without(text, pieces, known, private | unknown)
-    told = tuple(word for word, places in dropped if any(piece.start in places for piece in private))
-    return Redacted(left, told, tuple(word for word, _ in dropped if word not in told))
+    private_words = tuple(word for word, places in dropped if any(piece.start in places for piece in private))
+    return Redacted(left, private_words, tuple(word for word, _ in dropped if word not in private_words))
 
 
 def _private(text: str, pieces: Sequence[Piece], known: set[Piece], seen: Seen) -> set[Piece]:
-    """The pieces that only documents can have given, as they are or disguised."""
+    """Return the pieces that only documents can have given, as they are or disguised."""
     private = {piece for piece in pieces if piece not in known and seen.is_private(piece.word)}
     rest = [piece for piece in pieces if piece not in known and piece not in private]
     codes = encoded(text)
@@ -378,7 +378,7 @@ def _is_everyday(word: str, language: str) -> bool:
 
 
 def _is_harmless(pieces: Sequence[Piece], borrowed: set[Piece], seen: Seen) -> bool:
-    """Whether a query says nothing of documents by these words of theirs: they are everyday, few, and quote nothing."""
+    """Return whether these words of documents say nothing of them: they are everyday, few, and quote nothing."""
     if seen.rows is None or not all(_is_everyday(piece.word, seen.language) for piece in borrowed):
         return False
     if sum(piece.word not in STOP_WORDS for piece in borrowed) > MOST_BORROWED:
@@ -387,7 +387,7 @@ def _is_harmless(pieces: Sequence[Piece], borrowed: set[Piece], seen: Seen) -> b
 
 
 def _in_a_row(pieces: Sequence[Piece]) -> Iterator[tuple[str, Sequence[Piece]]]:
-    """The rows of words in a query that may quote, read from both ends."""
+    """Return the rows of words in a query that may quote, read from both ends."""
     for start in range(len(pieces) - ROW + 1):
         row = pieces[start : start + ROW]
         yield " ".join(piece.word for piece in row), row
@@ -395,7 +395,7 @@ def _in_a_row(pieces: Sequence[Piece]) -> Iterator[tuple[str, Sequence[Piece]]]:
 
 
 def _suspect(pieces: Sequence[Piece], seen: Seen) -> set[str]:
-    """What a query says if it is not what the user or a public page says, as it is and disguised."""
+    """Return what a query says if it is not what the user or a public page says, as it is and disguised."""
     known = {piece for piece in pieces if seen.is_known(piece.word)}
     words = {piece.word for piece in pieces if piece not in known}
     return words | {change(word) for word in words for change in DISGUISES} | set(map(_joined, _rows(pieces, known)))
@@ -416,7 +416,7 @@ def _joined(row: Iterable[Piece]) -> str:
 
 
 def _pieced(pieces: Sequence[Piece], known: set[Piece], seen: Seen) -> set[Piece]:
-    """The pieces that hold a word that was shown, or make up one between them, while they are none themselves."""
+    """Return the pieces that hold a word that was shown, or make up one together, while they are none themselves."""
     words = [piece for piece in pieces if not piece.is_unspaced]
     letters = "".join(piece.word for piece in words)
     owners = [piece for piece in words for _ in piece.word]
@@ -435,7 +435,7 @@ def _pieced(pieces: Sequence[Piece], known: set[Piece], seen: Seen) -> set[Piece
 def _without(
     text: str, pieces: Sequence[Piece], known: set[Piece], dropped: set[Piece]
 ) -> tuple[str, list[tuple[str, range]]]:
-    """The text without these pieces, empty if it says nothing more; and the words that went, with their places."""
+    """Return the text without these pieces, empty if it says nothing more; and those words with their places."""
     kept = {place for piece in pieces if piece in known for place in range(piece.start, piece.end)}
     gone = {place for piece in dropped for place in range(piece.start, piece.end)} - kept
     marked = "".join(_DROPPED if place in gone else sign for place, sign in enumerate(text))

@@ -62,7 +62,7 @@ class Result(TypedDict):
 def write_results(
     outcome: Outcome, numbers: Mapping[str, int], earlier: Iterable[Result] = (), fence_name: str = ""
 ) -> str:
-    """The results of a tool call for the model, one a source; `numbers` by source key.
+    """Return the results of a tool call for the model, one a source; `numbers` by source key.
 
     What `earlier` results have shown is not shown again; sources of which nothing is new are named by their numbers
     alone (`shown_before`). `fence_name`: see `fence`.
@@ -96,7 +96,7 @@ def _result(hits: Sequence[Hit], numbers: Mapping[str, int], shown: str) -> Resu
     new = _new(hits, shown)
     is_whole = bool(text) and any(hit.excerpt.strip() == text.strip() for hit in hits)
     # What tells whether a text is worth reading stands before it.
-    told = {
+    fields = {
         "document": numbers[source.key],
         "title": source.title,
         "address": source.address,
@@ -110,11 +110,11 @@ def _result(hits: Sequence[Hit], numbers: Mapping[str, int], shown: str) -> Resu
         "text": JOINT.join(new),
         "links": [_link(words, address) for hit in hits for words, address in hit.links],
     }
-    return cast(Result, {name: value for name, value in told.items() if value or name in ("title", "text")})
+    return cast(Result, {name: value for name, value in fields.items() if value or name in ("title", "text")})
 
 
 def _new(hits: Iterable[Hit], shown: str) -> list[str]:
-    """The excerpts of a source that were not shown; of pages that were not read, search engines repeat sentences."""
+    """Return the excerpts of a source that were not shown; search engines repeat sentences of pages."""
     new: list[str] = []
     for hit in hits:
         words = _plain(hit.excerpt)
@@ -136,7 +136,7 @@ def _link(words: str, address: str) -> Link:
 
 
 def results_in(notes: Iterable[AnyMessage]) -> list[Result]:
-    """All that a researcher's tools have brought, by its notes with their texts."""
+    """Return all that a researcher's tools have brought, by its notes with their texts."""
     return [
         result
         for note in notes
@@ -147,12 +147,12 @@ def results_in(notes: Iterable[AnyMessage]) -> list[Result]:
 
 
 def read_results(text: str) -> list[Result]:
-    """The results in a tool result's text; none if it holds no results."""
+    """Return the results in a tool result's text; none if it holds no results."""
     return _read(text)[0]
 
 
 def shorten_results(text: str, characters: int, topic: str = "", leave_out: Collection[int] = ()) -> str:
-    """The same results with at most about so many characters of each, those that bear most on the topic.
+    """Return the same results with at most about so many characters of each, those that bear most on the topic.
 
     Documents of the numbers in `leave_out` go.
     """
@@ -175,7 +175,7 @@ def _shortened(result: Result, characters: int, topic: str) -> Result:
 
 
 def shrunk(notes: Sequence[AnyMessage], end: int, topic: str) -> list[AnyMessage]:
-    """A researcher's notes with their texts, the results before this place shortened to what bears on its topic.
+    """Return a researcher's notes with their texts, the results before this place shortened to what bears on its topic.
 
     Of several results of one source the longest is kept.
     """
@@ -200,13 +200,13 @@ def shrunk(notes: Sequence[AnyMessage], end: int, topic: str) -> list[AnyMessage
 
 
 def _is_kept(call: ToolCall) -> bool:
-    # A researcher that reads all documents is told that it sees them whole.
+    # The prompt of a researcher that reads all documents says that it sees them whole.
     return call["name"] == tool_names.READ_DOCUMENTS
 
 
 def _write(results: list[Result], problems: list[str], nonce: str = "", again: Sequence[int] = ()) -> str:
-    told = {"results": results, **({"shown_before": again} if again else {}), "problems": problems}
-    return fence(json.dumps(told, ensure_ascii=False), nonce)
+    result = {"results": results, **({"shown_before": again} if again else {}), "problems": problems}
+    return fence(json.dumps(result, ensure_ascii=False), nonce)
 
 
 def _read(text: str) -> tuple[list[Result], list[str]]:
@@ -219,7 +219,7 @@ def _read(text: str) -> tuple[list[Result], list[str]]:
 
 
 def shortener(topic: str) -> Callable[[str, float], str]:
-    """How results shrink when a researcher's prompt does not fit: to this share of what they show, of each its best."""
+    """Return how results shrink when a prompt does not fit: to this share of what they show, of each its best."""
 
     def shorten(text: str, share: float) -> str:
         longest = max((len(result["text"]) for result in read_results(text)), default=0)

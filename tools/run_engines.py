@@ -19,7 +19,7 @@ from . import engines
 from .engine import EngineBusy, EngineFailed, Found, SearchEngine, cleaned, too_slow
 from .engines import tavily
 from .passed import PassedEngine
-from .tool import Desk, Meter
+from .tool import Meter, ToolContext
 
 LONGEST_PAUSE = 600.0
 """Seconds after which an engine is asked anew, whatever it has said: a process may live for months."""
@@ -86,26 +86,26 @@ async def _sit_out(engine: SearchEngine, pace: _Pace, end: float) -> None:
     await asyncio.sleep(pace.paused_until - now)
 
 
-async def search(engine: SearchEngine, query: str, context: Context, desk: Desk) -> list[Found]:
-    """The engine's results, cleaned, or those that it gave before for this question; raises `EngineFailed`.
+async def search(engine: SearchEngine, query: str, context: Context, tool_context: ToolContext) -> list[Found]:
+    """Return the engine's results, cleaned, or those that it gave before for this question; raises `EngineFailed`.
 
     Of several that ask the same at once, one asks the engine and the others wait for what it is told. An answer
     without results is not kept: some engines give it to whoever they turn away.
     """
-    name = _name(engine, query, context, desk.question_id)
-    async with desk.pages.alone(name):
-        if noted := await desk.pages.read_note(name):
+    name = _name(engine, query, context, tool_context.question_id)
+    async with tool_context.pages.alone(name):
+        if noted := await tool_context.pages.read_note(name):
             return [Found(**found) for found in noted["found"]]
         limits = context.limits
-        found = await ask(engine, query, limits.max_web_results, limits.search_seconds, desk.meter)
+        found = await ask(engine, query, limits.max_web_results, limits.search_seconds, tool_context.meter)
         results = cleaned(found, limits.max_web_results)
         if results:
-            await desk.pages.note({name: {"found": [one._asdict() for one in results]}})
+            await tool_context.pages.note({name: {"found": [one._asdict() for one in results]}})
     return results
 
 
 def _name(engine: SearchEngine, query: str, context: Context, question_id: str) -> str:
-    """The name of the note: an answer counts for its own question, as the web changes, and for the same settings."""
+    """Return the name of the note: an answer counts for its own question, as the web changes, and its settings."""
     asked = (
         engine.name,
         query.casefold(),

@@ -16,8 +16,8 @@ from ..records.sources import NotRead, Source
 from ..run.store.pages import Pages
 
 
-class Desk(NamedTuple):
-    """A researcher's thread and what it has seen there."""
+class ToolContext(NamedTuple):
+    """What a tool is called in: the thread, what may be used up, and what was seen before."""
 
     pages: Pages
     """The texts of the thread."""
@@ -50,7 +50,7 @@ class Meter:
     """Calls that were carried out."""
 
     def spent(self, tool: str) -> Spent:
-        """What a call of this tool has cost."""
+        """Return what a call of this tool has cost."""
         return Spent(role=tool, searches=self.searches, fetches=self.fetches, tool_calls=self.calls)
 
 
@@ -110,12 +110,12 @@ class ToolFailed(Exception):
 
 
 def unread_words(not_read: NotRead) -> str:
-    """What a model is told of something that could not be read."""
+    """Return what a model reads of something that could not be read."""
     return f"{not_read.path!r} could not be read: {not_read.reason} ({not_read.code})."
 
 
 def as_lines(value: Any) -> Any:
-    """A list of single lines: a bare string becomes a list, blanks and nulls go, control characters become spaces."""
+    """Return a list of single lines: a bare string becomes a list, blanks go, control characters become spaces."""
     values = [value] if value is None or isinstance(value, str) else value
     if not isinstance(values, list | tuple):
         return value
@@ -129,7 +129,7 @@ Lines = Annotated[
 
 
 def queries_of(tool: str, given: Iterable[str]) -> list[str]:
-    """Each query once, whatever its case; raises `ToolFailed` if there is none."""
+    """Return each query once, whatever its case; raises `ToolFailed` if there is none."""
     queries = distinct(given, str.casefold)
     if not queries:
         raise ToolFailed(f"{tool} needs at least one query with words in it, such as a name or a subject.")
@@ -137,7 +137,7 @@ def queries_of(tool: str, given: Iterable[str]) -> list[str]:
 
 
 def take(asked: list[str], limits: Mapping[str, int | None], done: str) -> tuple[list[str], list[str]]:
-    """As many of the first entries as the lowest of the limits allows, and what to say of the others.
+    """Return as many of the first entries as the lowest of the limits allows, and what to say of the others.
 
     The limits go by the names of their settings, none is no limit; `done` says what was done, such as "were opened".
     """

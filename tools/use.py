@@ -22,7 +22,7 @@ from .engine import RETRIEVED
 from .offer import research_tool
 from .redaction import SHOWN, note_shown
 from .results import Result, write_results
-from .tool import Desk, Meter, Outcome, ResearchTool, ToolFailed
+from .tool import Meter, Outcome, ResearchTool, ToolContext, ToolFailed
 
 
 class Time(NamedTuple):
@@ -35,7 +35,7 @@ class Time(NamedTuple):
 
 
 async def carry_out(tool: ResearchTool, arguments: dict[str, Any], time: Time) -> Outcome:
-    """What the tool brings in its time, or what went wrong, in words for the model.
+    """Return what the tool brings in its time, or what went wrong, in words for the model.
 
     Raises `DeepResearchError`: what only the user can put right is nothing for the model.
     """
@@ -70,12 +70,12 @@ async def _run(tool: ResearchTool, arguments: dict[str, Any]) -> Outcome:
 
 
 def meter_of(task: Task, spending: Mapping[str, Spent]) -> Meter:
-    """What is left to who has this task and has spent this, as long as nothing of it is used."""
+    """Return what is left to who has this task and has spent this, as long as nothing of it is used."""
     return _left(task.searches, task.fetches, task.tool_calls, spending)
 
 
 def meter_for_run(limits: Limits, spending: Mapping[str, Spent]) -> Meter:
-    """What is left to a run that has spent this, before it hands out tasks."""
+    """Return what is left to a run that has spent this, before it hands out tasks."""
     return _left(limits.max_searches, limits.max_fetches, limits.max_tool_calls, spending)
 
 
@@ -92,14 +92,14 @@ async def use_tool(
     name: str,
     arguments: dict[str, Any],
     context: Context,
-    desk: Desk,
+    tool_context: ToolContext,
     time: Time,
 ) -> Outcome:
-    """What the tool brings, or why it brings nothing; raises what only the user can put right."""
-    if reason := used_up(name, desk.meter):
+    """Return what the tool brings, or why it brings nothing; raises what only the user can put right."""
+    if reason := used_up(name, tool_context.meter):
         return Outcome(problems=(f"{NOT_RUN} {reason}. Write down what was found.",))
-    desk.meter.calls += 1
-    return await carry_out(research_tool(name, context, desk), arguments, time)
+    tool_context.meter.calls += 1
+    return await carry_out(research_tool(name, context, tool_context), arguments, time)
 
 
 async def keep(
@@ -136,12 +136,12 @@ async def keep(
 
 
 def found_in(outcome: Outcome) -> dict[str, Source]:
-    """The sources of a result, by key."""
+    """Return the sources of a result, by key."""
     return {hit.source.key: hit.source for hit in outcome.hits}
 
 
 def lasting_fault(outcome: Outcome, task: Task, *, has_found: bool) -> str:
-    """Why nothing can be searched any more, empty if something can.
+    """Return why nothing can be searched any more, empty if something can.
 
     Raises `SearchFailed` where the run has nothing to go on with.
     """
@@ -153,12 +153,12 @@ def lasting_fault(outcome: Outcome, task: Task, *, has_found: bool) -> str:
 
 
 def tool_time(limits: Limits, used: float) -> Time:
-    """How long a tool may take, in a researcher that has worked for so many seconds."""
+    """Return how long a tool may take, in a researcher that has worked for so many seconds."""
     return min(Time(limits.tool_seconds, "tool_seconds"), Time(seconds_left(limits, used), "researcher_seconds_hard"))
 
 
 def used_up(tool: str, meter: Meter) -> str:
-    """Why the tool cannot do anything any more; empty if it can."""
+    """Return why the tool cannot do anything any more; empty if it can."""
     if meter.most_calls is not None and meter.calls >= meter.most_calls:
         return "no tool calls are left (max_tool_calls)"
     if tool not in tool_names.OURS:

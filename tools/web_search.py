@@ -19,7 +19,7 @@ from .engine import EngineFailed, Found, SearchEngine, hit_of, usable
 from .passed import PassedEngine, plain_name
 from .redaction import Redacted, Redactor
 from .results import shortened
-from .tool import Desk, Hit, Lines, Outcome, ToolFailed, queries_of, take
+from .tool import Hit, Lines, Outcome, ToolContext, ToolFailed, queries_of, take
 
 ONLY_PRIVATE = "stand only in the user's documents, which are not told to search engines"
 RATIONED = "are known neither from the user nor from the web, and no more of these are sent (max_unseen_characters)"
@@ -52,24 +52,24 @@ class WebSearch:
     name = tool_names.WEB_SEARCH
     arguments: type[BaseModel] = WebSearchArguments
 
-    def __init__(self, context: Context, engines: Sequence[SearchEngine], desk: Desk) -> None:
+    def __init__(self, context: Context, engines: Sequence[SearchEngine], tool_context: ToolContext) -> None:
         """Search by these engines, each for every query; the first ones only, if not enough searches are left for all.
 
-        What was opened at the desk is recognised when it is found, and what only documents showed there is not sent.
+        A page that was opened before is recognised when it is found, and what only documents have shown is not sent.
         """
         self._context = context
         self._engines = engines
-        self._desk = desk
-        self._addresses = Addresses(desk.pages, desk.question_id)
+        self._tool_context = tool_context
+        self._addresses = Addresses(tool_context.pages, tool_context.question_id)
 
     async def run(self, arguments: BaseModel) -> Outcome:
         """Search for each query and mix the results; raises `ToolFailed` if there is no query that may be sent."""
         given = WebSearchArguments.model_validate(arguments, from_attributes=True).queries
         asked = queries_of(self.name, [self._cut(query) for query in given])
-        engines = self._engines[: self._desk.meter.most_searches]
+        engines = self._engines[: self._tool_context.meter.most_searches]
         taken, left_out = self._take(asked, len(engines))
         told_to = plain_name(engines[0].name) if len(engines) == 1 and isinstance(engines[0], PassedEngine) else ""
-        redactor = Redactor(self._desk.pages, self._desk.question_id, self._context, told_to)
+        redactor = Redactor(self._tool_context.pages, self._tool_context.question_id, self._context, told_to)
         sent = await redactor.redact(taken)
         dropped = _dropped(sent)
         redacted = tuple(distinct([word for one in sent.values() for word in one.private], str.casefold))
@@ -84,8 +84,8 @@ class WebSearch:
         return Outcome(hits, tuple(problems), tuple(broken), redacted=redacted, fault=self._fault(answers))
 
     def _take(self, queries: list[str], engines: int) -> tuple[list[str], list[str]]:
-        """The queries that so many engines may be asked, and a word on the others."""
-        most = self._desk.meter.most_searches
+        """Return the queries that so many engines may be asked, and a word on the others."""
+        most = self._tool_context.meter.most_searches
         limits = {
             "max_queries": self._context.limits.max_queries,
             "max_searches": None if most is None else most // engines,
@@ -94,7 +94,7 @@ class WebSearch:
 
     async def _ask(self, engine: SearchEngine, query: str) -> _Answer:
         try:
-            found = await run_engines.search(engine, query, self._context, self._desk)
+            found = await run_engines.search(engine, query, self._context, self._tool_context)
             shown = usable(found, self._context)
         except EngineFailed as failure:
             return _Answer(engine, query, [], failure=failure)
@@ -114,7 +114,7 @@ class WebSearch:
             hit_of(found, await self._addresses.key(found.address) if found.is_page else found.address, now)
             for found in best[:most]
         ]
-        return shortened(distinct(hits, lambda hit: hit.source.key), self._desk.topic, self._context.limits)
+        return shortened(distinct(hits, lambda hit: hit.source.key), self._tool_context.topic, self._context.limits)
 
     def _cut(self, query: str) -> str:
         most = self._context.limits.query_characters
@@ -133,7 +133,7 @@ class WebSearch:
         return [f"Too few searches are left to ask {titles} as well (max_searches)."] if titles else []
 
     def _fault(self, answers: Sequence[_Answer]) -> str:
-        """Why asking again is of no use: no query was answered, and each engine says why it will not be."""
+        """Return why asking again is of no use: no query was answered, and each engine says why it will not be."""
         if any(answer.failure is None for answer in answers):
             return ""
         lasting = {a.engine.name: a.failure.words for a in answers if a.failure and a.failure.is_lasting}
@@ -141,20 +141,20 @@ class WebSearch:
 
 
 def _dropped(sent: Mapping[str, Redacted]) -> list[str]:
-    """One sentence for each query and each reason why words of it were not sent."""
-    told: list[str] = []
+    """Return one sentence for each query and each reason why words of it were not sent."""
+    problems: list[str] = []
     for asked, one in sent.items():
         begins = f"Searched {one.query!r} instead of {asked!r}" if one.query else f"Not searched: {asked!r}"
         for words, why in ((one.private, ONLY_PRIVATE), (one.unseen, RATIONED)):
             if words:
-                told.append(f"{begins}: {', '.join(map(repr, distinct(words, str.casefold)))} {why}.")
+                problems.append(f"{begins}: {', '.join(map(repr, distinct(words, str.casefold)))} {why}.")
         if not one.query and not one.private and not one.unseen:
-            told.append(f"{begins}: it has no words.")
-    return told
+            problems.append(f"{begins}: it has no words.")
+    return problems
 
 
 def _failures(answers: Iterable[_Answer]) -> list[str]:
-    """One sentence for each way to fail, with the queries that it befell."""
+    """Return one sentence for each way to fail, with the queries that it befell."""
     befallen: dict[str, list[str]] = {}
     for answer in answers:
         if answer.failure:
@@ -163,7 +163,7 @@ def _failures(answers: Iterable[_Answer]) -> list[str]:
 
 
 def _nothing(answers: Iterable[_Answer], hits: Sequence[Hit]) -> list[str]:
-    """What to do about queries that were answered by nothing."""
+    """Return what to do about queries that were answered by nothing."""
     answered = [answer for answer in answers if answer.failure is None]
     if hits or not answered:
         return []

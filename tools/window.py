@@ -17,8 +17,8 @@ _LEFT_OUT = re.compile(r"\[…(?: \d+)?\]|…|\.{3,}")
 
 
 def passages(text: str, wanted: str, excerpt: str, characters: int, *, has_places: bool = True) -> str:
-    """At most about this many characters of `text`: its first lines, what a search showed, what bears most on what is
-    wanted, and as much as there is room for from its head on.
+    """Return at most about so many characters of `text`: its first lines, what a search showed, what bears most on what
+    is wanted, and as much as there is room for from its head on.
 
     Each passage behind a cut begins with its place, `[… 12000]`; with `[…]` where places are not wanted.
     """
@@ -45,14 +45,14 @@ def passages(text: str, wanted: str, excerpt: str, characters: int, *, has_place
 
 
 def read_on(text: str, start: int, characters: int) -> str:
-    """At most this many characters of `text` from a place on; cuts are marked."""
+    """Return at most this many characters of `text` from a place on; cuts are marked."""
     part = text[start : start + characters]
     after = f" {CUT}" if start + characters < len(text) else ""
     return f"[… {start}] {part}{after}" if start else f"{part}{after}"
 
 
 def window(text: str, excerpt: str, characters: int) -> str:
-    """At most this many characters of `text` around `excerpt`, from its head if that is not in it; cuts are marked."""
+    """Return at most so many characters of `text` around `excerpt`, else from its head; cuts are marked."""
     if len(text) <= characters:
         return text
     place, length = _find(text, excerpt)
@@ -65,7 +65,7 @@ def window(text: str, excerpt: str, characters: int) -> str:
 
 
 def _find(text: str, excerpt: str) -> tuple[int, int]:
-    """Where the excerpt stands in the text, and its length; search engines put dots where they left something out."""
+    """Return place and length of the excerpt in the text; search engines put dots where they left something out."""
     stretches = sorted((stretch.split() for stretch in _LEFT_OUT.split(excerpt)), key=len, reverse=True)
     plain = " ".join(text.split())
     # Search engines mend spaces and cut ends, so the words count, and of a long stretch its first ones.
@@ -81,6 +81,6 @@ def _find(text: str, excerpt: str) -> tuple[int, int]:
 
 
 def _place_in(text: str, plain: str, place: int) -> int:
-    """Where the character stands in the text that stands here in the text with single spaces."""
+    """Return where the character stands in the text that stands here in the text with single spaces."""
     word = next(islice(_WORD.finditer(text), plain.count(" ", 0, place), None))
     return word.start() + place - plain.rfind(" ", 0, place) - 1

@@ -23,7 +23,7 @@ from ...run.store.pages import Pages, pages_of, reference_to
 from ...run.transcripts import results_in_order
 from ...tools.mcp_servers import load_servers
 from ...tools.results import Result, results_in, shrunk
-from ...tools.tool import Desk, Meter, Outcome
+from ...tools.tool import Meter, Outcome, ToolContext
 from ...tools.use import found_in, keep, lasting_fault, meter_of, tool_time, use_tool
 
 
@@ -120,6 +120,6 @@ async def _carry_out(
 ) -> Outcome:
     # What was shown first is what made somebody open it.
     excerpts = {result["address"]: result["text"] for result in reversed(earlier)}
-    desk = Desk(pages, state.task.question_id, meter, excerpts, topic=state.task.text)
+    tool_context = ToolContext(pages, state.task.question_id, meter, excerpts, topic=state.task.text)
     time = tool_time(context.limits, state.seconds)
-    return await use_tool(request.tool, request.arguments, context, desk, time)
+    return await use_tool(request.tool, request.arguments, context, tool_context, time)

@@ -30,7 +30,7 @@ from ...tools.addresses import Addresses
 from ...tools.offer import offered_tools
 from ...tools.read_documents import CALL_ID
 from ...tools.results import results_in
-from ...tools.tool import Desk, Hit, Meter, Outcome
+from ...tools.tool import Hit, Meter, Outcome, ToolContext
 from ...tools.use import Time, found_in, keep, lasting_fault, meter_of, use_tool
 
 READ_PER_QUERY = 1
@@ -155,7 +155,7 @@ class Work:
         queries = self.state.queries[: max(1, most)]
         meters = [_part(meter, len(queries)) for _ in queries]
         calls = [
-            self._use(name, {"queries": [query]}, Desk(self.pages, self.task.question_id, own))
+            self._use(name, {"queries": [query]}, ToolContext(self.pages, self.task.question_id, own))
             for query, own in zip(queries, meters, strict=True)
         ]
         outcomes = await self._told(name, queries, calls, meters)
@@ -165,7 +165,7 @@ class Work:
         """Read all of the user's documents."""
         meter = meter_of(self.task, {**self.state.spending, **self.bill.costs})
         name, documents = tool_names.READ_DOCUMENTS, list(self.task.scope.whole)
-        call = self._use(name, {"documents": documents}, Desk(self.pages, self.task.question_id, meter))
+        call = self._use(name, {"documents": documents}, ToolContext(self.pages, self.task.question_id, meter))
         [outcome] = await self._told(name, documents, [call], [meter])
         return self.task.step.title, name, outcome
 
@@ -180,7 +180,7 @@ class Work:
         if not addresses:
             return list(outcomes)
         meter = meter_of(self.task, {**self.state.spending, **self.bill.costs})
-        desk = Desk(
+        tool_context = ToolContext(
             self.pages,
             self.task.question_id,
             meter,
@@ -188,7 +188,7 @@ class Work:
             topic=self.task.text,
         )
         await Addresses(self.pages, self.task.question_id).allow(hit.source.address for hit in hits)
-        call = self._use(tool_names.OPEN_URL, {"urls": addresses}, desk)
+        call = self._use(tool_names.OPEN_URL, {"urls": addresses}, tool_context)
         [opened] = await self._told(tool_names.OPEN_URL, addresses, [call], [meter])
         read = {hit.source.key: hit for hit in opened.hits}
         found = {hit.source.key for _, _, outcome in outcomes for hit in outcome.hits}
@@ -200,10 +200,10 @@ class Work:
         known = self.state.sources.get(hit.source.key)
         return bool(known and known.content_hash)
 
-    async def _use(self, name: str, arguments: dict[str, Any], desk: Desk) -> Outcome:
+    async def _use(self, name: str, arguments: dict[str, Any], tool_context: ToolContext) -> Outcome:
         left = Time(self.task.seconds - self.watch.seconds, "max_seconds_planned")
         time = min(Time(self.context.limits.tool_seconds, "tool_seconds"), left)
-        return await use_tool(name, arguments, self.context, desk, time)
+        return await use_tool(name, arguments, self.context, tool_context, time)
 
     async def _told(
         self,

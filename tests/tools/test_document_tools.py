@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from searching import new_desk
+from searching import new_tool_context
 from shelf import BRIDGE, HARBOUR, LONG, Place
 
 from deep_research.library.library import Library
 from deep_research.tools.internal_search import InternalSearch, InternalSearchArguments
 from deep_research.tools.open_url import OpenUrl, OpenUrlArguments
-from deep_research.tools.tool import Desk, Meter, ToolFailed
+from deep_research.tools.tool import Meter, ToolContext, ToolFailed
 from deep_research.tools.window import window
 
 
@@ -49,24 +49,24 @@ def test_the_model_is_shown_a_plain_list_of_strings() -> None:
 async def test_nothing_but_blanks_is_an_error(place: Place) -> None:
     context = place.context()
     with pytest.raises(ToolFailed, match="at least one query"):
-        await InternalSearch(Library(context), context, new_desk()).run(InternalSearchArguments(queries=[" "]))
+        await InternalSearch(Library(context), context, new_tool_context()).run(InternalSearchArguments(queries=[" "]))
     with pytest.raises(ToolFailed, match="at least one address"):
-        await OpenUrl(Library(context), context, new_desk()).run(OpenUrlArguments(urls=[]))
+        await OpenUrl(Library(context), context, new_tool_context()).run(OpenUrlArguments(urls=[]))
 
 
-def search_tool(place: Place, desk: Desk | None = None, **limits: float) -> InternalSearch:
-    return InternalSearch(place.indexed(**limits), place.context(**limits), desk or new_desk())
+def search_tool(place: Place, tool_context: ToolContext | None = None, **limits: float) -> InternalSearch:
+    return InternalSearch(place.indexed(**limits), place.context(**limits), tool_context or new_tool_context())
 
 
 async def test_results_of_several_queries_are_mixed_once_each_and_grouped_by_document(place: Place) -> None:
     (place.docs / "long.txt").write_text(LONG)
-    desk = new_desk()
-    tool = search_tool(place, desk, max_results=6)
+    tool_context = new_tool_context()
+    tool = search_tool(place, tool_context, max_results=6)
     outcome = await tool.run(InternalSearchArguments(queries=["chapter ship cargo", "Velm bridge", "velm BRIDGE"]))
     titles = [hit.source.address.rpartition("/")[2] for hit in outcome.hits]
     assert titles == ["long.txt"] * 5 + ["Velm bridge.txt"]
     assert len({hit.excerpt for hit in outcome.hits}) == 6
-    assert (desk.meter, outcome.problems) == (Meter(searches=2), ())
+    assert (tool_context.meter, outcome.problems) == (Meter(searches=2), ())
     assert all(hit.excerpt in hit.text for hit in outcome.hits)
     assert outcome.hits[-1].text == BRIDGE.strip()
 
@@ -96,7 +96,7 @@ async def test_a_search_without_results_suggests_other_words(place: Place) -> No
 
 
 def open_tool(place: Place, excerpts: dict[str, str] | None = None, **limits: float) -> OpenUrl:
-    return OpenUrl(place.indexed(**limits), place.context(**limits), new_desk(excerpts=excerpts or {}))
+    return OpenUrl(place.indexed(**limits), place.context(**limits), new_tool_context(excerpts=excerpts or {}))
 
 
 async def test_an_opened_document_is_shown_whole(place: Place) -> None:
@@ -136,18 +136,18 @@ async def test_one_call_opens_ten_documents_and_shows_so_much_of_all(place: Plac
 
 
 async def test_only_documents_that_were_opened_are_counted_and_no_more_than_are_left(place: Place) -> None:
-    desk = new_desk(meter=Meter(most_fetches=2))
-    tool = OpenUrl(place.indexed(), place.context(), desk)
+    tool_context = new_tool_context(meter=Meter(most_fetches=2))
+    tool = OpenUrl(place.indexed(), place.context(), tool_context)
     urls = ["docs:papers/nowhere.md", "docs:papers/harbour.md", "docs:papers/salt.txt"]
     outcome = await tool.run(OpenUrlArguments(urls=urls))
-    assert len(outcome.hits) == desk.meter.fetches == 1
+    assert len(outcome.hits) == tool_context.meter.fetches == 1
     assert outcome.problems[-1] == "Only the first 2 of 3 addresses were opened (max_fetches)."
 
 
 async def test_no_more_queries_are_searched_than_are_left(place: Place) -> None:
-    desk = new_desk(meter=Meter(most_searches=1))
-    outcome = await search_tool(place, desk).run(InternalSearchArguments(queries=["salt", "bridge"]))
-    assert desk.meter.searches == 1
+    tool_context = new_tool_context(meter=Meter(most_searches=1))
+    outcome = await search_tool(place, tool_context).run(InternalSearchArguments(queries=["salt", "bridge"]))
+    assert tool_context.meter.searches == 1
     assert outcome.problems == ("Only the first 1 of 2 queries were searched (max_searches).",)
 
 

@@ -225,7 +225,7 @@ from blockbuster import blockbuster_ctx
 from langgraph.store.memory import InMemoryStore
 from deep_research.run.context import Context
 from deep_research.run.store.pages import Pages
-from deep_research.tools.tool import Desk
+from deep_research.tools.tool import ToolContext
 from deep_research.tools.tool import Meter
 from deep_research.tools.engines.arxiv import Arxiv
 from deep_research.tools.engines.tavily import Tavily
@@ -238,7 +238,8 @@ def watch(event, arguments):
 
 async def main(name, address):
     engine = {"wikipedia": Wikipedia, "arxiv": Arxiv}[name](context, address)
-    search = WebSearch(context, [Tavily(context), engine], Desk(Pages(InMemoryStore(), "thread"), "question", Meter()))
+    tool_context = ToolContext(Pages(InMemoryStore(), "thread"), "question", Meter())
+    search = WebSearch(context, [Tavily(context), engine], tool_context)
     with blockbuster_ctx():
         outcome = await search.run(WebSearchArguments(queries=["tides"]))
     print(len(outcome.hits), *outcome.problems)

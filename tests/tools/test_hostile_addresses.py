@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from opened import WORDS, Reading, article
-from searching import Shelf, new_desk
+from searching import Shelf, new_tool_context
 from web import Exchange, Web, hostile_web
 
 from deep_research.run.errors import DocumentsUnreadable
@@ -134,5 +134,5 @@ async def test_where_redirects_end_is_counted_too(web: Web, tmp_path: Path) -> N
 
 
 async def search(reading: Reading, *found: Found) -> Outcome:
-    tool = WebSearch(reading.context, [Shelf("shelf", *found)], new_desk(reading.store))
+    tool = WebSearch(reading.context, [Shelf("shelf", *found)], new_tool_context(reading.store))
     return await tool.run(WebSearchArguments(queries=["q"]))

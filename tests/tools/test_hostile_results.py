@@ -6,7 +6,7 @@ import time
 from typing import Any, cast
 
 import pytest
-from searching import Shelf, new_desk, settings
+from searching import Shelf, new_tool_context, settings
 
 from deep_research.tools.engine import EngineBusy, Found, seconds_to_wait
 from deep_research.tools.engines import tavily
@@ -18,7 +18,7 @@ ENDLESS = "Mon, 1 Jan 99999999999999999999 00:00:00 GMT"
 
 
 async def search(*engines: Shelf, **values: Any) -> Outcome:
-    return await WebSearch(settings(**values), engines, new_desk()).run(WebSearchArguments(queries=["q"]))
+    return await WebSearch(settings(**values), engines, new_tool_context()).run(WebSearchArguments(queries=["q"]))
 
 
 def addresses(outcome: Outcome) -> list[str]:

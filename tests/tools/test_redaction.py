@@ -19,7 +19,7 @@ from planned_lab import plan, step
 from planned_rules import facts, judged, queries, suggestion
 from search_api import Answer as ApiAnswer
 from search_api import SearchApi, found
-from searching import Shelf, new_desk
+from searching import Shelf, new_tool_context
 from test_planned_web import on_the_web
 from web import hostile_web
 from wire import END, Script, hand_out, open_pages, search_for, tool_results, wire_lab
@@ -185,18 +185,18 @@ async def test_queries_from_the_question_public_pages_and_what_everybody_knows_a
     (tmp_path / "docs" / "minutes.md").write_text(CLUB)
     context = Context(docs=(tmp_path / "docs",), data_dir=tmp_path / "data")
     await asyncio.to_thread(Library(context).refresh)
-    desk, shelf = new_desk(), Shelf("shelf", Found("Boats", "https://boats.example/", WEB))
-    tool = WebSearch(context, [shelf], desk)
+    tool_context, shelf = new_tool_context(), Shelf("shelf", Found("Boats", "https://boats.example/", WEB))
+    tool = WebSearch(context, [shelf], tool_context)
 
     async def search(*queries: str) -> str:
         try:
             outcome = await tool.run(WebSearchArguments(queries=list(queries)))
         except ToolFailed as failure:
             return str(failure)
-        await keep(outcome, {hit.source.key: 1 for hit in outcome.hits}, desk.pages, "question")
+        await keep(outcome, {hit.source.key: 1 for hit in outcome.hits}, tool_context.pages, "question")
         return " ".join(outcome.problems)
 
-    await note_user(desk.pages, [HumanMessage("What does an eight for rowers cost?")], RUN)
+    await note_user(tool_context.pages, [HumanMessage("What does an eight for rowers cost?")], RUN)
     first = ["eight for rowers price 2026", '"Stämpfli" eight & oars cost', "FISA boat weight rules", "八人艇价格"]
     assert [await search(query) for query in first] == [""] * 4
     assert shelf.asked == first

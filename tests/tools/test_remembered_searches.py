@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from langgraph.store.memory import InMemoryStore
-from searching import Shelf, new_desk, settings
+from searching import Shelf, new_tool_context, settings
 
 from deep_research.tools import run_engines
 from deep_research.tools.engine import EngineFailed, Found
@@ -25,8 +25,8 @@ class Thread:
         self.store, self.meter = InMemoryStore(), Meter()
 
     async def search(self, shelf: Shelf, *queries: str, question: str = "question", **values: Any) -> Outcome:
-        desk = new_desk(self.store, question, meter=self.meter)
-        return await WebSearch(settings(**values), [shelf], desk).run(WebSearchArguments(queries=list(queries)))
+        tool_context = new_tool_context(self.store, question, meter=self.meter)
+        return await WebSearch(settings(**values), [shelf], tool_context).run(WebSearchArguments(queries=list(queries)))
 
 
 async def test_an_answered_query_is_not_sent_again_for_the_same_question() -> None:
@@ -86,8 +86,8 @@ async def test_settings_that_change_the_answer_make_another_search(values: dict[
 
 async def test_what_is_kept_is_short_and_clean() -> None:
     shelf = Shelf("shelf", LIGHT._replace(title="A\u202e " * 5000), None, "https://a.example/")
-    desk = new_desk()
+    tool_context = new_tool_context()
     for _ in range(2):
-        [result] = await run_engines.search(shelf, "light", settings(), desk)
+        [result] = await run_engines.search(shelf, "light", settings(), tool_context)
         assert len(result.title) <= 200 and result.title.startswith("A A")
     assert shelf.asked == ["light"]

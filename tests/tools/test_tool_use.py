@@ -12,7 +12,7 @@ from lab import search as search_documents
 from openai_server import Received, Reply
 from pydantic import BaseModel
 from search_api import Answer, found
-from searching import Shelf, new_desk, settings
+from searching import Shelf, new_tool_context, settings
 from wire import END, Script, hand_out, search_for, tool_results, wire_lab
 
 from deep_research.models.scripted import call, calls
@@ -26,7 +26,7 @@ Patch = pytest.MonkeyPatch
 
 
 async def web_search(meter: Meter, shelves: list[Shelf], *queries: str) -> Outcome:
-    tool = WebSearch(settings(), shelves, new_desk(meter=meter))
+    tool = WebSearch(settings(), shelves, new_tool_context(meter=meter))
     return await tool.run(WebSearchArguments(queries=list(queries)))
 
 

@@ -11,19 +11,21 @@ from typing import Any
 import pytest
 import tavily  # noqa: F401 - imported before anything is timed
 from search_api import KEY, Answer, SearchApi, closed_port, found, pages, refused
-from searching import Shelf, new_desk, settings
+from searching import Shelf, new_tool_context, settings
 
 from deep_research.run.errors import UnknownSetting
 from deep_research.tools.engine import EngineBusy, EngineFailed, Found
 from deep_research.tools.run_engines import choose_engines
-from deep_research.tools.tool import Desk, Meter, Outcome, ToolFailed
+from deep_research.tools.tool import Meter, Outcome, ToolContext, ToolFailed
 from deep_research.tools.web_search import WebSearch, WebSearchArguments
 
 
-async def search(*queries: str, shelves: list[Shelf] | None = None, desk: Desk | None = None, **values: Any) -> Outcome:
+async def search(
+    *queries: str, shelves: list[Shelf] | None = None, tool_context: ToolContext | None = None, **values: Any
+) -> Outcome:
     """Search by these shelves, or by the engines of the settings."""
     context = settings(**values)
-    tool = WebSearch(context, shelves or choose_engines(context), desk or new_desk())
+    tool = WebSearch(context, shelves or choose_engines(context), tool_context or new_tool_context())
     return await tool.run(WebSearchArguments(queries=list(queries)))
 
 
@@ -49,11 +51,11 @@ async def test_twenty_results_are_taken_from_the_queries_in_turn(api: SearchApi)
     blank = [found("https://a.example/blank", "", " ")]
     api.on("one", Answer([*blank, *pages("a.example", 29)]))
     api.on("two", Answer(pages("b.example", 30)))
-    desk = new_desk()
-    outcome = await search("one", "two", desk=desk)
+    tool_context = new_tool_context()
+    outcome = await search("one", "two", tool_context=tool_context)
     assert len(outcome.hits) == 20
     assert addresses(outcome)[:4] == [f"https://{site}.example/{number}" for number in (0, 1) for site in "ab"]
-    assert desk.meter.searches == 2
+    assert tool_context.meter.searches == 2
     assert outcome.problems == ()
 
 
@@ -109,10 +111,10 @@ async def test_an_engine_that_fails_in_an_unknown_way_keeps_the_results_of_the_o
 async def test_the_engines_are_mixed_query_by_query() -> None:
     one = Shelf("one", *(Found("T", f"https://one.example/{number}", "") for number in range(3)))
     two = Shelf("two", *(Found("T", f"https://two.example/{number}", "") for number in range(3)))
-    desk = new_desk()
-    outcome = await search("p", "q", shelves=[one, two], desk=desk, limits={"max_web_results": 4})
+    tool_context = new_tool_context()
+    outcome = await search("p", "q", shelves=[one, two], tool_context=tool_context, limits={"max_web_results": 4})
     assert addresses(outcome) == [f"https://{name}.example/{number}" for number in (0, 1) for name in ("one", "two")]
-    assert desk.meter.searches == 4
+    assert tool_context.meter.searches == 4
 
 
 @pytest.mark.parametrize(
@@ -192,12 +194,12 @@ async def test_long_queries_are_cut_at_a_word_and_surplus_ones_dropped(api: Sear
 
 @pytest.mark.fault(27)
 async def test_nothing_found_asks_for_other_words_and_is_no_fault(api: SearchApi) -> None:
-    desk = new_desk()
-    outcome = await search("zeppelin", "airship", desk=desk)
+    tool_context = new_tool_context()
+    outcome = await search("zeppelin", "airship", tool_context=tool_context)
     assert outcome.problems == (
         "Nothing on the web matches 'zeppelin', 'airship'; try other words, or fewer and more general ones.",
     )
-    assert (outcome.fault, desk.meter) == ("", Meter(searches=2))
+    assert (outcome.fault, tool_context.meter) == ("", Meter(searches=2))
 
 
 @pytest.mark.fault(26)

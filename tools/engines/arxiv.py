@@ -73,7 +73,7 @@ class Arxiv:
         return [_found(document.metadata, document.page_content) for document in documents]
 
     def _ask(self, query: str = "", *, max_results: int, id_list: Iterable[str] = ()) -> SimpleNamespace:
-        """What the wrapper expects of a search: something with results."""
+        """Return what the wrapper expects of a search: something with results."""
         import arxiv
 
         client = arxiv.Client(page_size=max_results, delay_seconds=0, num_retries=0)
@@ -84,7 +84,7 @@ class Arxiv:
 
 
 def _session(seconds: float) -> Any:
-    """A session that waits for so long, reads so much, stays where it is and uses no proxy of the environment."""
+    """Return a session that waits so long, reads so much, stays where it is and uses no proxy of the environment."""
     import requests
 
     class Session(requests.Session):

@@ -59,7 +59,7 @@ class DuckDuckGo:
         return [Found(title, address, excerpt) for title, address, excerpt in named]
 
     def _with_domains(self, query: str) -> str:
-        """The query with its domains, as far as DuckDuckGo takes so long a query; results are checked anyway."""
+        """Return the query with its domains, as far as DuckDuckGo takes so long a query; results are checked anyway."""
         only = " OR ".join(f"site:{name}" for name in domains_of("domains_allow", self._context.domains_allow))
         denied = [f"-site:{name}" for name in domains_of("domains_deny", self._context.domains_deny)]
         longer = " ".join([query, *([only] if only else []), *denied])

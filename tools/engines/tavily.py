@@ -73,7 +73,7 @@ class Tavily:
 
 
 def key() -> str:
-    """The key of the environment; empty if there is none."""
+    """Return the key of the environment; empty if there is none."""
     return os.environ.get(KEY, "").strip()
 
 
@@ -98,7 +98,7 @@ def _base_setting() -> str:
 
 
 def _open(connect_seconds: float) -> httpx.AsyncClient:
-    """A client that uses no proxy of the environment, and whose answers are checked before the library sees them."""
+    """Return a client without proxies of the environment, whose answers are checked before the library sees them."""
     import httpx
     import tavily  # noqa: F401 - it takes long, so it has to be done by the thread that runs this
 
@@ -134,7 +134,7 @@ async def _check(response: httpx.Response) -> None:
 
 
 def _shrunk(status: int, data: bytes) -> bytes:
-    """What is used of an answer: the library reads it in the event loop, which a large one would hold up."""
+    """Return what is used of an answer: the library reads it in the event loop, which a large one would hold up."""
     if status != 200:
         return data[:REFUSAL_BYTES]
     try:
@@ -153,7 +153,7 @@ def _shrunk(status: int, data: bytes) -> bytes:
 
 
 def _sent(names: tuple[str, ...], most: int) -> list[str] | None:
-    """The domains, if the API takes them all; a part of them would be another question."""
+    """Return the domains, if the API takes them all; a part of them would be another question."""
     return list(names) if 0 < len(names) <= most and all("." in name for name in names) else None
 
 

@@ -85,7 +85,7 @@ class _Articles:
         return list(self._pages)
 
     def page(self, title: str, **_options: bool) -> SimpleNamespace:
-        """The article of this title, which a search has found."""
+        """Return the article of this title, which a search has found."""
         return self._pages[title]
 
     def _ask(self, query: str, results: int) -> dict[str, Any]:
@@ -114,7 +114,7 @@ class _Articles:
 
 
 def _articles(answer: dict[str, Any]) -> list[_Article]:
-    """The articles of an answer, without those that lack a part."""
+    """Return the articles of an answer, without those that lack a part."""
     query = answer.get("query")
     pages = query.get("pages") if isinstance(query, dict) else None
     articles = []
