@@ -21,8 +21,7 @@ from ..run.store.pages import pages_of
 from ..run.transcripts import NOT_RUN
 from ..state import ResearchState
 from ..tools.excerpts import emit_failure, failed_finding, keep_excerpts
-from ..writing.conclude import ended, report_message, unchecked
-from ..writing.draft_events import end_packets
+from ..writing.report import end_packets, ended, report_message, unchecked
 from ..writing.steps import emit_end, finding_of, not_found, outcome_of
 
 

@@ -30,11 +30,10 @@ from ..run.transcripts import (
 )
 from .abilities import ability_of, other_ability, remember_ability
 from .caller import Assembly, Caller, bind_call
-from .deltas import reasoning_of
 from .extractive import ExtractiveChatModel
 from .faults import AnswerRefused, Kind, cut_short, explain, is_transient, kind_of, retry_reason, unknown_failure
 from .ladder import Ability, Prepared, prepare, read_reply
-from .ladder.reply import Piece, ThoughtFilter, split
+from .ladder.reply import Piece, ThoughtFilter, reasoning_of, split
 from .request import Request
 from .resolve import host_of, is_named, output_tokens, profile_of, resolve_model
 from .retries import has_words, retry_budget_of
@@ -322,14 +321,19 @@ async def stream_answer(request: Request, ability: Ability, caller: Caller) -> A
     if split(whole).began_inside and not ability.begins_inside:
         await remember_ability(request.role, context, ability._replace(begins_inside=True))
     # Calls written as text are looked for in all of it: an argument may quote what looks like a thought.
-    text = clean(whole) if request.may_call else split(emitter.text).text
-    message = read_reply(message.model_copy(update={"content": text}), request.tools if request.may_call else ())
+    text = clean(whole) if _may_call(request) else split(emitter.text).text
+    message = read_reply(message.model_copy(update={"content": text}), request.tools if _may_call(request) else ())
     emitter.finish(message)
     return message
 
 
+def _may_call(request: Request) -> bool:
+    """Return whether the answer can be a call."""
+    return bool(request.tools) and request.tool_choice != "none"
+
+
 def _emitter_for(request: Request, ability: Ability, events: CallEvents) -> AnswerEmitter:
-    return AnswerEmitter(events, is_prose=not request.may_call, begins_inside=ability.begins_inside)
+    return AnswerEmitter(events, is_prose=not _may_call(request), begins_inside=ability.begins_inside)
 
 
 def _bound(model: BaseChatModel, request: Request, prepared: Prepared, context: Context) -> Runnable[Any, Any]:

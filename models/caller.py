@@ -21,7 +21,7 @@ from ..run.errors import ModelFailed
 from ..run.events.call import CallEvents
 from ..run.limits import Limits
 from ..run.store.pages import text_hash
-from .deltas import whole_message
+from ..run.transcripts import whole_message
 from .faults import AnswerSilent, ToolsUnbound
 from .resolve import EXTRACTIVE, cost_of, is_extractive, profile_of
 from .retries import RetryBudget

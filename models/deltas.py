@@ -9,79 +9,8 @@ from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from langchain_core.messages import AIMessage, AIMessageChunk, InvalidToolCall, ToolCall
-from langchain_core.messages.tool import invalid_tool_call, tool_call
-
 from ..run.conversation import clean_nested
-from ..run.transcripts import REASONING
 from .faults import BROKE_OFF, AnswerBroken, AnswerRefused
-
-
-def whole_message(chunk: AIMessageChunk, text: str) -> AIMessage:
-    """Return the message that the chunks add up to, with `text` as its content.
-
-    LangChain closes open brackets and quotes of arguments that were cut off, so that half a call looks like a whole
-    one. Here arguments that are not a JSON object make an invalid call.
-    """
-    calls: list[ToolCall] = []
-    broken: list[InvalidToolCall] = []
-    for part in chunk.tool_call_chunks:
-        arguments = _read(part["args"] or "{}")
-        if arguments is None:
-            broken.append(invalid_tool_call(name=part["name"], args=part["args"], id=part["id"], error="not an object"))
-        else:
-            calls.append(tool_call(name=part["name"] or "", args=arguments, id=part["id"]))
-    return AIMessage(
-        content=text,
-        additional_kwargs=chunk.additional_kwargs,
-        response_metadata=chunk.response_metadata,
-        id=chunk.id,
-        tool_calls=calls,
-        invalid_tool_calls=broken,
-        usage_metadata=chunk.usage_metadata,
-    )
-
-
-def _read(arguments: str) -> dict[str, Any] | None:
-    """Return the object that the text holds; some servers send it as a JSON string once more."""
-    try:
-        value = json.loads(arguments, strict=False)
-        value = json.loads(value, strict=False) if isinstance(value, str) else value
-    except (ValueError, RecursionError):
-        return None
-    return clean_nested(value) if isinstance(value, dict) else None
-
-
-def reasoning_of(message: AIMessage) -> str:
-    """Return the thought in a chunk or in a whole message; empty if it has none."""
-    kept = message.additional_kwargs.get(REASONING)
-    if isinstance(kept, str) and kept:
-        return kept
-    if isinstance(message.content, str):
-        return ""
-    return "".join(_words(block) for block in message.content if isinstance(block, dict))
-
-
-def _words(block: Mapping[str, Any]) -> str:
-    if block.get("type") == "thinking":
-        return _text(block.get("thinking"))
-    if block.get("type") != "reasoning":
-        return ""
-    return _text(block.get("reasoning")) or _summary(block.get("summary") or [])
-
-
-def _text(value: Any) -> str:
-    """Return a text, or the texts of the blocks that stand for one."""
-    if isinstance(value, list):
-        return "".join(_text(part.get("text")) for part in value if isinstance(part, dict))
-    return value if isinstance(value, str) else ""
-
-
-def _summary(parts: list[Any]) -> str:
-    words = "\n\n".join(_text(part.get("text")) for part in parts if isinstance(part, dict))
-    begins_next = bool(parts) and not words and parts[0].get("index", 0) > 0
-    return "\n\n" if begins_next else words
-
 
 CUT = ("max_tokens", "model_length")
 """What some servers call the finish reason `length`."""

@@ -18,8 +18,8 @@ from pydantic import PrivateAttr
 from typing_extensions import override
 
 from ..run.conversation import clean_nested
-from ..run.transcripts import REASONING
-from .deltas import Deltas, as_chunk, events, whole_message
+from ..run.transcripts import REASONING, whole_message
+from .deltas import Deltas, as_chunk, events
 from .faults import BROKE_OFF, AnswerBroken, AnswerRefused, kind_of, message_of
 
 Payload = dict[str, Any]

@@ -103,8 +103,3 @@ class Request(NamedTuple):
     """Whether the answer is a finding or a report, which may take its time."""
     keeps_broken: bool = False
     """Whether of an answer that breaks off what was heard is taken, instead of raising what broke it."""
-
-    @property
-    def may_call(self) -> bool:
-        """Whether the answer can be a call."""
-        return bool(self.tools) and self.tool_choice != "none"

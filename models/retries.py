@@ -13,8 +13,8 @@ from langgraph.runtime import RunControl, get_runtime
 
 from ..run.concurrency import PerLoop
 from ..run.limits import Limits
-from .deltas import reasoning_of
 from .faults import asks_to_wait, is_transient, kind_of, retry_after, retry_reason
+from .ladder.reply import reasoning_of
 
 FIRST_WAIT = 0.5
 """Seconds before the second try of a call, or up to half as many more; each further wait is twice as long."""

@@ -31,9 +31,9 @@ from ..run.store.pages import pages_of
 from ..run.store.serializer import code_version
 from ..state import ResearchState
 from ..tools.addresses import Addresses, addresses_in
-from ..tools.mcp_servers import load_servers
+from ..tools.internal_search import read_whole
 from ..tools.offer import check_tools
-from ..tools.read_documents import read_whole
+from ..tools.passed import load_servers
 from ..tools.redaction import note_user
 from ..tools.run_engines import choose_engines
 from ..writing.language import check_language, decide_language

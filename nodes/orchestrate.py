@@ -32,9 +32,8 @@ from ..run.transcripts import call_ids, earlier_findings, mark_withheld, read_ca
 from ..state import ResearchState
 from ..tools.addresses import Addresses, addresses_in
 from ..tools.control import GENERATE_REPORT, RESEARCH_AGENT, THINK_TOOL
-from ..tools.mcp_servers import load_servers
 from ..tools.offer import offered_tools
-from ..tools.passed import passed_tools
+from ..tools.passed import load_servers, passed_tools
 from ..tools.redaction import note_user
 from ..writing.facts import facts_of_run
 

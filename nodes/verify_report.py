@@ -24,11 +24,10 @@ from ..run.spending import recorded, unsettled_costs
 from ..run.store.pages import pages_of
 from ..state import ResearchState
 from ..writing.basis import source_texts
-from ..writing.conclude import audit_of, ended, report_message, unchecked
-from ..writing.draft_events import check_place, check_start, end_packets
 from ..writing.examination import Examination, Examined
 from ..writing.fill_in import Filler
 from ..writing.language import into_one_language
+from ..writing.report import audit_of, check_place, check_start, end_packets, ended, report_message, unchecked
 
 
 class VerifyReportUpdate(TypedDict):

@@ -27,7 +27,7 @@ from ..run.store.pages import pages_of
 from ..run.transcripts import mark_withheld
 from ..state import ResearchState
 from ..writing.basis import withheld_notes as left_out_of_basis
-from ..writing.draft_events import ReportEvents
+from ..writing.report import ReportEvents
 from ..writing.write import TextWriter
 
 

@@ -25,7 +25,7 @@ from deep_research.models.scripted import ScriptedChatModel, call, calls, in_chu
 from deep_research.run.context import ROLES
 from deep_research.run.store.serializer import StrictSerializer
 from deep_research.state import ResearchState
-from deep_research.tools.read_documents import OPENING
+from deep_research.tools.internal_search import OPENING
 
 _FENCED = re.compile(r"<(data-[0-9a-f]+)>\s*(\{.*?\})\s*</\1>", re.DOTALL)
 REPORT = "It was lit in 1844. [1]"

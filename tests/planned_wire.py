@@ -14,7 +14,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from openai_server import OpenAIServer, Received, Reply, openai_server, say, use
 from planned_lab import RULES, Asked, Rule, handed_in, is_last, parts_of
 
-from deep_research.tools.read_documents import OPENING
+from deep_research.tools.internal_search import OPENING
 
 HELD_SECONDS = 600.0
 """Longer than any test: what is held is let go when the server closes."""

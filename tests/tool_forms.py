@@ -7,7 +7,8 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from deep_research.tools.control import GENERATE_FINDING, RESEARCH_AGENT, THINK_TOOL, tool_schema
+from deep_research.tools.control import GENERATE_FINDING, RESEARCH_AGENT, THINK_TOOL
+from deep_research.tools.tool import tool_schema
 
 
 class Search(BaseModel):

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
-from functools import cache
-from typing import Any
-
 from pydantic import BaseModel, Field
 
 from ..run import tool_names
+from .tool import tool_schema
 
 
 class GeneratePlan(BaseModel):
@@ -45,34 +42,6 @@ class ThinkTool(BaseModel):
     """Reason between two rounds and before the report: key results, gaps, next steps."""
 
     reasoning: str = Field(description="The thought, in one to three paragraphs.")
-
-
-_NEEDLESS = ("title", "default", "$ref")
-
-
-@cache
-def tool_schema(name: str, arguments: type[BaseModel]) -> dict[str, Any]:
-    """Return the schema of a tool as the OpenAI API takes it."""
-    schema = arguments.model_json_schema()
-    properties = _plain(schema.get("properties", {}), schema.get("$defs", {}))
-    parameters = {"type": "object", "properties": properties, "required": schema.get("required", [])}
-    description = inspect.cleandoc(arguments.__doc__ or "")
-    return {"type": "function", "function": {"name": name, "description": description, "parameters": parameters}}
-
-
-def _plain(properties: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
-    """Return the schemas of fields without what small servers cannot read: references, titles that repeat names."""
-    return {name: _field(schema, definitions) for name, schema in properties.items()}
-
-
-def _field(schema: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
-    reference = str(schema.get("$ref", "")).removeprefix("#/$defs/")
-    field = {key: value for key, value in {**definitions.get(reference, {}), **schema}.items() if key not in _NEEDLESS}
-    if "properties" in field:
-        field["properties"] = _plain(field["properties"], definitions)
-    if "items" in field:
-        field["items"] = _field(field["items"], definitions)
-    return field
 
 
 GENERATE_PLAN = tool_schema(tool_names.GENERATE_PLAN, GeneratePlan)

@@ -1,22 +1,26 @@
-"""Which research tools a run has."""
+"""What a researcher may call, and how each of its calls begins: alike, so that a provider caches what it has read."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel
 
 from ..library.library import Library
+from ..models.resolve import profile_of
+from ..prompts import render
 from ..reading.policy import check_policy
+from ..records.research import Task
 from ..run.context import Context
 from ..run.errors import NoSearchTool
-from .control import tool_schema
-from .internal_search import InternalSearch, InternalSearchArguments
+from .control import GENERATE_FINDING, THINK_TOOL
+from .internal_search import InternalSearch, InternalSearchArguments, ReadDocuments, behind_documents
 from .open_url import OpenUrl, OpenUrlArguments
 from .passed import PassedTool, passed_schema, passed_tools
-from .read_documents import ReadDocuments
 from .run_engines import choose_engines
-from .tool import ResearchTool, ToolContext
+from .tool import ResearchTool, ToolContext, tool_schema
 from .web_search import WebSearch, WebSearchArguments
 
 
@@ -61,3 +65,35 @@ def research_tool(name: str, context: Context, tool_context: ToolContext) -> Res
         return ReadDocuments(library)
     kind = InternalSearch if name == InternalSearch.name else OpenUrl
     return kind(library, context, tool_context)
+
+
+def researcher_conversation(task: Task, context: Context, notes: Sequence[AnyMessage]) -> list[AnyMessage]:
+    """Return a researcher's conversation: what it is to do, its task, and its notes with their texts."""
+    offered = list(researcher_tools(context, has_read_all=task.scope.reads_all))
+    system = render(
+        "think_or_act",
+        "system",
+        date=task.date,
+        language=task.language,
+        tools=_in_words(offered),
+        offered=offered,
+        reasons=profile_of("researcher", context).reasons,
+        max_iterations=context.limits.max_iterations,
+        max_queries=context.limits.max_queries,
+        documents="" if task.scope.reads_all else task.scope.documents,
+        has_read_all=task.scope.reads_all,
+    )
+    return [SystemMessage(system), *behind_documents([HumanMessage(task.text)], notes)]
+
+
+def researcher_schemas(task: Task, context: Context) -> list[dict[str, Any]]:
+    """Return the schemas of the tools that a researcher is offered in each of its calls."""
+    offered = researcher_tools(context, has_read_all=task.scope.reads_all)
+    tools = [*offered.values(), GENERATE_FINDING]
+    if not offered:
+        return tools
+    return tools if profile_of("researcher", context).reasons else [*tools, THINK_TOOL]
+
+
+def _in_words(names: list[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))

@@ -1,4 +1,4 @@
-"""LangChain retrievers and tools, and engines of an app, as engines and tools of a run; their results are untrusted."""
+"""LangChain retrievers and tools, MCP servers, and an app's engines as those of a run; their results are untrusted."""
 
 from __future__ import annotations
 
@@ -26,12 +26,67 @@ from ..records.sources import short_hash
 from ..run import tool_names
 from ..run.concurrency import in_thread
 from ..run.context import Context, Engine, engine_name
-from ..run.errors import UnknownSetting
+from ..run.errors import DeepResearchError, ExtraMissing, UnknownSetting
 from ..run.registered import TOOLS, load_registered, registered
 from .engine import LOOKED_AT, RETRIEVED, EngineFailed, Found, cleaned, hit_of, usable
-from .mcp_servers import server_tools
 from .results import shortened
 from .tool import Hit, Outcome, ToolFailed
+
+_UNUSABLE = re.compile(r"[^A-Za-z0-9_-]")
+_LONGEST_NAME = 64
+_loaded: dict[str, tuple[BaseTool, ...]] = {}
+"""The tools of a server, by all that is set for it: what they are does not change while a process lives."""
+
+
+async def load_servers(context: Context) -> None:
+    """Ask each server of the settings for its tools, unless this process knows them.
+
+    Raises `ExtraMissing`, and `UnknownSetting` for a server that cannot be used.
+    """
+    for name, connection in context.mcp.items():
+        key = _key(name, connection)
+        if key not in _loaded:
+            _loaded[key] = await _tools(name, connection, context.limits.search_seconds)
+
+
+def server_tools(context: Context) -> list[BaseTool]:
+    """Return the tools of the servers, once they are loaded; each bears the name of its server before its own."""
+    return [tool for name, connection in context.mcp.items() for tool in _loaded.get(_key(name, connection), ())]
+
+
+def _key(name: str, connection: Mapping[str, Any]) -> str:
+    return json.dumps([name, connection], sort_keys=True, default=str)
+
+
+async def _tools(name: str, connection: Mapping[str, Any], seconds: float) -> tuple[BaseTool, ...]:
+    client = await in_thread(lambda: _client(name, connection))
+    try:
+        async with asyncio.timeout(seconds):
+            tools = await client.get_tools()
+    except DeepResearchError:
+        raise
+    except Exception as error:
+        kind = type(error).__name__
+        raise UnknownSetting(
+            f"mcp: the server {name!r} gave no list of its tools ({kind}): check its command or address."
+        ) from error
+    return tuple(one.model_copy(update={"name": _tool_name(name, one.name)}) for one in tools)
+
+
+def _tool_name(server: str, tool: str) -> str:
+    return _UNUSABLE.sub("_", f"{server}_{tool}")[:_LONGEST_NAME]
+
+
+def _client(name: str, connection: Mapping[str, Any]) -> Any:
+    try:
+        from langchain_mcp_adapters.client import MultiServerMCPClient
+    except ImportError:
+        raise ExtraMissing(
+            'MCP servers need a package that is not installed: pip install ".[mcp]" in the checkout of deep_research.'
+        ) from None
+    whole: Any = {"transport": "stdio" if "command" in connection else "streamable_http", **connection}
+    return MultiServerMCPClient({name: whole})
+
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _UNPLAIN = re.compile(r"[^\w.-]+")
@@ -83,7 +138,7 @@ def _query_argument(given: BaseTool) -> str:
 def passed_tools(context: Context) -> dict[str, BaseTool]:
     """Return the tools of the settings by name; raises `UnknownSetting` if one cannot be offered."""
     tools: dict[str, BaseTool] = {}
-    for one in (*map(_loaded, context.tools), *server_tools(context)):
+    for one in (*map(_registered_tool, context.tools), *server_tools(context)):
         if not _NAME.fullmatch(one.name):
             raise UnknownSetting(f"tools: {one.name!r} is no name of a tool: use letters, digits, - and _, at most 64.")
         if one.name in tools or one.name in vars(tool_names).values():
@@ -94,7 +149,7 @@ def passed_tools(context: Context) -> dict[str, BaseTool]:
     return tools
 
 
-def _loaded(given: str | BaseTool) -> BaseTool:
+def _registered_tool(given: str | BaseTool) -> BaseTool:
     if isinstance(given, BaseTool):
         return given
     if given not in registered(TOOLS):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from types import MappingProxyType
 from typing import Annotated, Any, NamedTuple, Protocol
 
@@ -14,6 +16,33 @@ from ..reading.documents.decode import without_controls
 from ..records.research import Spent
 from ..records.sources import NotRead, Source
 from ..run.store.pages import Pages
+
+_NEEDLESS = ("title", "default", "$ref")
+
+
+@cache
+def tool_schema(name: str, arguments: type[BaseModel]) -> dict[str, Any]:
+    """Return the schema of a tool as the OpenAI API takes it."""
+    schema = arguments.model_json_schema()
+    properties = _plain(schema.get("properties", {}), schema.get("$defs", {}))
+    parameters = {"type": "object", "properties": properties, "required": schema.get("required", [])}
+    description = inspect.cleandoc(arguments.__doc__ or "")
+    return {"type": "function", "function": {"name": name, "description": description, "parameters": parameters}}
+
+
+def _plain(properties: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
+    """Return the schemas of fields without what small servers cannot read: references, titles that repeat names."""
+    return {name: _field(schema, definitions) for name, schema in properties.items()}
+
+
+def _field(schema: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
+    reference = str(schema.get("$ref", "")).removeprefix("#/$defs/")
+    field = {key: value for key, value in {**definitions.get(reference, {}), **schema}.items() if key not in _NEEDLESS}
+    if "properties" in field:
+        field["properties"] = _plain(field["properties"], definitions)
+    if "items" in field:
+        field["items"] = _field(field["items"], definitions)
+    return field
 
 
 class ToolContext(NamedTuple):

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from ..tools.control import tool_schema
+from ..tools.tool import tool_schema
 
 Share = Field(ge=0, le=1)
 

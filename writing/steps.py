@@ -27,8 +27,8 @@ from ..run.limits import Limits
 from ..run.spending import recorded
 from ..run.store.pages import Pages, pages_of
 from ..state import ResearchState
+from ..tools.internal_search import behind_documents
 from ..tools.offer import offered_tools
-from ..tools.read_documents import behind_documents
 from ..tools.results import results_in
 from ..tools.tool import as_lines
 from .facts import facts_of_step

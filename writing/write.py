@@ -36,8 +36,8 @@ from ..run.transcripts import (
 )
 from ..state import ResearchState
 from .basis import disagreement_in_thread, intent_of, report_basis
-from .draft_events import ReportEvents
 from .facts import facts_of_run
+from .report import ReportEvents
 
 _SEEN = {
     "part": "read in part",

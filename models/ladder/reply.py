@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any, Literal, NamedTuple
 
@@ -12,10 +12,41 @@ from langchain_core.messages.tool import invalid_tool_call, tool_call
 
 from ...evidence.citations.markers import fence_after
 from ...run.conversation import clean_nested
-from ...run.transcripts import was_cut_off
+from ...run.transcripts import REASONING, was_cut_off
 from .lenient import object_in
 from .rungs import Offer, coerce
 from .written_calls import Stretch, Written, answer_in, find_calls
+
+
+def reasoning_of(message: AIMessage) -> str:
+    """Return the thought in a chunk or in a whole message; empty if it has none."""
+    kept = message.additional_kwargs.get(REASONING)
+    if isinstance(kept, str) and kept:
+        return kept
+    if isinstance(message.content, str):
+        return ""
+    return "".join(_words(block) for block in message.content if isinstance(block, dict))
+
+
+def _words(block: Mapping[str, Any]) -> str:
+    if block.get("type") == "thinking":
+        return _text(block.get("thinking"))
+    if block.get("type") != "reasoning":
+        return ""
+    return _text(block.get("reasoning")) or _summary(block.get("summary") or [])
+
+
+def _text(value: Any) -> str:
+    """Return a text, or the texts of the blocks that stand for one."""
+    if isinstance(value, list):
+        return "".join(_text(part.get("text")) for part in value if isinstance(part, dict))
+    return value if isinstance(value, str) else ""
+
+
+def _summary(parts: list[Any]) -> str:
+    words = "\n\n".join(_text(part.get("text")) for part in parts if isinstance(part, dict))
+    begins_next = bool(parts) and not words and parts[0].get("index", 0) > 0
+    return "\n\n" if begins_next else words
 
 
 class Block(NamedTuple):
@@ -237,7 +268,7 @@ def read_reply(message: AIMessage, tools: Sequence[dict[str, Any]]) -> AIMessage
         return message.model_copy(update={"content": "", "invalid_tool_calls": [_invalid("", text, 1, CUT)]})
     return message.model_copy(
         update={
-            "content": _words(text, stretches),
+            "content": _words_beside(text, stretches),
             "tool_calls": [] if is_cut else _valid(calls),
             "invalid_tool_calls": _broken(calls, is_cut),
         }
@@ -290,7 +321,7 @@ def _invalid(name: str, raw: str, number: int, fault: str) -> InvalidToolCall:
     return invalid_tool_call(name=name or None, args=raw, id=f"call-{number}", error=fault)
 
 
-def _words(text: str, stretches: list[Stretch]) -> str:
+def _words_beside(text: str, stretches: list[Stretch]) -> str:
     """Return what the text says beside its calls; nothing if only their wrapping is left."""
     answer = answer_in(text)
     if answer is not None:

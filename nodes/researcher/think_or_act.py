@@ -24,12 +24,11 @@ from ...run.limits import Limits
 from ...run.spending import recorded, seconds_left
 from ...run.store.pages import Pages, pages_of
 from ...run.transcripts import call_ids, read_calls, results_for, results_in_order, tokens_of
-from ...tools.mcp_servers import load_servers
-from ...tools.offer import researcher_tools
-from ...tools.read_documents import CALL_ID
+from ...tools.internal_search import CALL_ID
+from ...tools.offer import researcher_conversation, researcher_schemas, researcher_tools
+from ...tools.passed import load_servers
 from ...tools.results import shortener, shrunk
 from ...writing.facts import facts_of_researcher
-from ...writing.researcher_prompt import conversation, tools_of_researcher
 
 MOST_SHRINKS = 2
 """Times that older results shrink: each time the provider has to read anew what it has kept."""
@@ -159,13 +158,13 @@ async def _ask(state: ResearcherState, notes: list[AnyMessage], context: Context
         has_unread_results=bool(last and last.tool == tool_names.WEB_SEARCH and last.found and not state.thinks),
         was_nudged=state.was_nudged,
     )
-    messages = [*conversation(task, context, notes), HumanMessage(reminder)]
+    messages = [*researcher_conversation(task, context, notes), HumanMessage(reminder)]
     request = Request(
         "researcher",
         task.question_id,
         messages,
         shortener(task.text),
-        tools_of_researcher(task, context),
+        researcher_schemas(task, context),
         max_tokens=limits.decision_tokens,
         facts=facts_of_researcher(state, notes),
     )

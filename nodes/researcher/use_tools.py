@@ -21,7 +21,7 @@ from ...run.events.packets import Placement, SectionEnd
 from ...run.spending import Bill, recorded
 from ...run.store.pages import Pages, pages_of, reference_to
 from ...run.transcripts import results_in_order
-from ...tools.mcp_servers import load_servers
+from ...tools.passed import load_servers
 from ...tools.results import Result, results_in, shrunk
 from ...tools.tool import Meter, Outcome, ToolContext
 from ...tools.use import found_in, keep, lasting_fault, meter_of, tool_time, use_tool

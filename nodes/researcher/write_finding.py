@@ -24,10 +24,9 @@ from ...run.spending import recorded
 from ...run.store.pages import Pages, pages_of
 from ...run.transcripts import broke_off, count_withheld, missing_in, results_in_order, was_cut_off
 from ...tools.excerpts import keep_excerpts
-from ...tools.offer import researcher_tools
+from ...tools.offer import researcher_conversation, researcher_schemas, researcher_tools
 from ...tools.results import shortener, shrunk
 from ...writing.facts import facts_of_researcher
-from ...writing.researcher_prompt import conversation, tools_of_researcher
 from ...writing.write import go_on
 
 NOTHING_CONSULTED = "it consulted no source"
@@ -144,13 +143,13 @@ async def _ask(state: ResearcherState, context: Context, pages: Pages, events: F
         again=again,
         may_declare=may_declare,
     )
-    messages = [*conversation(task, context, notes), HumanMessage(reminder)]
+    messages = [*researcher_conversation(task, context, notes), HumanMessage(reminder)]
     request = Request(
         "researcher",
         task.question_id,
         messages,
         shortener(task.text),
-        tools_of_researcher(task, context),
+        researcher_schemas(task, context),
         tool_choice="auto" if may_declare else "none",
         max_tokens=context.limits.finding_tokens,
         facts=facts_of_researcher(state, notes),

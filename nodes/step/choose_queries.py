@@ -18,8 +18,8 @@ from ...run.decisions import allowance_used_up
 from ...run.events.activities import activity
 from ...run.events.call import step_started
 from ...run.events.log import emitter
+from ...tools.internal_search import CALL_ID
 from ...tools.offer import offered_tools
-from ...tools.read_documents import CALL_ID
 from ...tools.use import meter_of, used_up
 from ...writing.forms import RecordRound
 from ...writing.steps import StepCall, ask_round, asked, new_queries

@@ -27,8 +27,8 @@ from ...run.limits import Limits
 from ...run.spending import Bill, recorded
 from ...run.store.pages import Pages, pages_of, reference_to
 from ...tools.addresses import Addresses
+from ...tools.internal_search import CALL_ID
 from ...tools.offer import offered_tools
-from ...tools.read_documents import CALL_ID
 from ...tools.results import results_in
 from ...tools.tool import Hit, Meter, Outcome, ToolContext
 from ...tools.use import Time, found_in, keep, lasting_fault, meter_of, use_tool

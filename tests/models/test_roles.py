@@ -15,7 +15,7 @@ from deep_research.models.extractive.chat import ExtractiveChatModel
 from deep_research.models.request import Document, Facts, Found, Learned
 from deep_research.run import tool_names
 from deep_research.run.context import Role
-from deep_research.tools.control import tool_schema
+from deep_research.tools.tool import tool_schema
 
 QUESTION = "Where was the captain of the Silver Heron born?"
 SHIP = Document(1, "Silver Heron", "docs:ship.md", texts=("The Silver Heron had one captain, Mara Ellingsen.",))

@@ -31,7 +31,7 @@ from deep_research.records.research import Run
 from deep_research.run.context import Context
 from deep_research.run.conversation import marked, words_of_user
 from deep_research.tools.engine import Found
-from deep_research.tools.read_documents import OPENING
+from deep_research.tools.internal_search import OPENING
 from deep_research.tools.redaction import note_user
 from deep_research.tools.tool import ToolFailed
 from deep_research.tools.use import keep
