@@ -45,6 +45,14 @@ FALSE = [
 ]
 
 
+def test_an_amount_is_told_by_the_amount_in_its_place() -> None:
+    told = best_passage(
+        "The lamp of the light burnt 40 litres of oil a night.",
+        "The lamp of the light burnt for 12 hours and 50 litres of oil a night.",
+    )
+    assert "the passage says 12, not 40" in told.reasons
+
+
 @pytest.mark.parametrize("claim", SUPPORTED)
 def test_what_the_source_says_is_supported(claim: str) -> None:
     check = best_passage(claim, TOWER)

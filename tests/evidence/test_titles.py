@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from deep_research.evidence.text.similarity import SUBJECT_ONLY, WHOLE_TITLE, mentions, subject_of, title_match
 from deep_research.evidence.text.stems import sought_words
-from deep_research.evidence.text.words import stem_run, tokens
+from deep_research.evidence.text.words import names, stem_run, tokens
 from deep_research.library.candidates import mentions as mentions_in
 from deep_research.models.extractive.pool import Pool
 from deep_research.models.request import Document
@@ -74,3 +74,7 @@ def test_words_of_scripts_without_spaces_are_pairs_of_neighbours(text: str, pair
 @given(st.text("港口ア항ກ၅ក𠀀 ・。x7"))
 def test_the_index_and_the_rest_tell_the_same_words(text: str) -> None:
     assert tokens(text) == [part for word in sought_words(text) for part in word.split()]
+
+
+def test_names_may_have_two_letters() -> None:
+    assert names("Was the UK in it, or Q?") == ["UK"]

@@ -107,7 +107,11 @@ async def test_a_suggestion_that_lacks_words_is_worded_by_one_call_that_may_refu
     judging = of_task(LIGHT, judged(0.3, 0.8, suggested), judged(1.0, 1.0))
     wording: Rule = lambda _: {"is_needed": True, **named}  # noqa: E731 - a rule
     run, state = await followed(tmp_path, evaluate_outcome=judging, update_step=wording)
-    assert len(run.asked("update_step")) == 1
+    [asked] = run.asked("update_step")
+    words = suggested["title"] or suggested["rationale"]
+    assert f"A further step was suggested{f': {words}' if words else ', without words'}." in "".join(
+        one.text for one in asked.messages
+    )
     assert [(step.title, step.task, step.requires_search) for step in state.steps[1:]] == ([made] if made else [])
 
 

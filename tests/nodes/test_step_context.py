@@ -138,6 +138,15 @@ async def test_contradictions_reach_the_final_check(tmp_path: Path) -> None:
     assert {check.known[one - 1], check.known[other - 1]} == {TALL, TALLER}
 
 
+async def test_what_looks_contradictory_reaches_the_final_check_before_all_else(tmp_path: Path) -> None:
+    before = facts("The Skerry Light has a white tower.", "The Skerry Light has an iron door.")
+    both: Rule = lambda asked: {"learnings": [*before(asked)["learnings"], fact(TALL, 1), fact(TALLER, 2)]}  # noqa: E731
+    rules = {"make_plan": TWO, "record_learnings": of_task(FIRST, both, facts()), "record_insights": NOTES}
+    run, _ = await finished(tmp_path, rules, limits={"memory_tokens": 50})
+    [check] = run.asked("record_inconsistencies")
+    assert {*check.known} == {TALL, TALLER}
+
+
 async def test_what_was_learned_in_another_language_is_known_sure_and_leaves_no_gap(tmp_path: Path) -> None:
     first, second = "When was the beacon first illuminated?", "Compare its age with that of the port"
     french = "Le phare de Skerry brille depuis 1844."
