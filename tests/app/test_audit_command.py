@@ -14,6 +14,8 @@ from openai_server import fail, say, use
 from wire import role_of
 from wire_desk import wire_desk
 
+pytestmark = pytest.mark.slow
+
 WARNING = "Warning: a text behind this report is gone or has changed since it was checked: deep-research audit light\n"
 NO_TEXT = "DELETE FROM store WHERE length(key) = 64"
 OTHER_TEXT = """UPDATE store SET value = '{"text": "Lit in 1846."}' WHERE length(key) = 64"""

@@ -15,6 +15,8 @@ from lab import QUESTION
 from openai_replies import fail
 from wire_desk import wire_desk
 
+pytestmark = pytest.mark.slow
+
 NOTHING_BEGAN = "Stopped before anything began."
 
 

@@ -8,6 +8,8 @@ import pytest
 from command import Desk, desk_in
 from lab import QUESTION
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Desk:

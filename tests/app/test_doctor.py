@@ -16,6 +16,8 @@ from deep_research.app.doctor import diagnose
 from deep_research.models.scripted import ScriptedChatModel
 from deep_research.run.context import Context
 
+pytestmark = pytest.mark.slow
+
 JSON = json.dumps({"calls": [{"name": "save_word", "arguments": {"word": "amber"}}]})
 
 

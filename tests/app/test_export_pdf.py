@@ -17,6 +17,8 @@ from deep_research.app.export import check_format
 from deep_research.app.exports.page import report_pdf
 from deep_research.run.errors import ExtraMissing
 
+pytestmark = pytest.mark.slow
+
 try:
     import weasyprint  # noqa: F401
 except (ImportError, OSError):

@@ -77,6 +77,7 @@ def test_a_folder_and_a_place_that_takes_no_file_are_refused(desk: Desk) -> None
     assert (ended.code, "there is no folder" in ended.err) == (2, True)
 
 
+@pytest.mark.slow
 def test_an_auditor_finds_nothing_wrong_with_real_drafts_and_no_citation_is_lost(
     shared_data: Path, tmp_path: Path
 ) -> None:

@@ -24,6 +24,8 @@ from deep_research.run.errors import KeyRefused
 from deep_research.run.events.packets import AnyPacket
 from deep_research.run.store.pages import page_namespace
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.fault(24)
 def test_a_run_whose_credit_ends_in_its_report_is_kept_and_can_be_resumed_with_another_model(tmp_path: Path) -> None:

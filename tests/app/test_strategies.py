@@ -24,6 +24,8 @@ from deep_research.run.context import ROLES, Context, Role
 from deep_research.run.errors import UnknownSetting
 from deep_research.run.events.packets import AnyPacket, ElapsedTime, OverallStop
 
+pytestmark = pytest.mark.slow
+
 FOLLOW_UP = "How tall is the Skerry Light?"
 PLANNED = {"DEEP_RESEARCH_STRATEGY": "planned"}
 

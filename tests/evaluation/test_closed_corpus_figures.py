@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from exam import Exam
 
+pytestmark = pytest.mark.slow
+
 MULTIHOP = Path(__file__).resolve().parents[3] / "shared" / "data" / "multihop"
 AHEAD = 0.15
 """How far ahead of plain BM25, of which the whole set is 0.18 (recall) to 0.5 behind."""

@@ -20,6 +20,8 @@ from deep_research.records.research import Run
 from deep_research.run.errors import UnknownSetting
 from deep_research.writing.language import named_language
 
+pytestmark = pytest.mark.slow
+
 QUESTIONS = Path(__file__).parents[3] / "shared" / "data" / "multihop" / "questions.jsonl"
 ASKED = {
     "de": "Wie hoch ist der Eiffelturm?",

@@ -13,6 +13,8 @@ from mutations import KINDS, Kind, mutate, names_in
 from deep_research.evidence.checking.score import best_passage
 from deep_research.evidence.text.sentences import spans_of
 
+pytestmark = pytest.mark.slow
+
 CORPUS = Path(__file__).parents[3] / "shared" / "data" / "multihop" / "corpus"
 SOURCES = [
     "The Harrow canal was dug between 1791 and 1798. It is 38 km long and has 24 locks, which were designed by Thomas "

@@ -239,6 +239,7 @@ def test_a_long_document_does_not_hide_the_others(tmp_path: Path, query: str) ->
 
 
 @pytest.mark.skipif(not CORPUS.exists(), reason="the development data is not here")
+@pytest.mark.slow
 def test_a_search_with_the_question_alone_finds_most_documents_it_needs(tmp_path: Path) -> None:
     library = Place(CORPUS / "corpus", tmp_path).indexed()
     shares = []

@@ -27,6 +27,8 @@ from deep_research.run.context import ROLES, Context
 from deep_research.run.errors import ModelFailed
 from deep_research.run.spending import total
 
+pytestmark = pytest.mark.slow
+
 Patch = pytest.MonkeyPatch
 Answer = Callable[[Received], Reply]
 WITHOUT_TROUBLE = {"clarifier": 1, "planner": 1, "orchestrator": 2, "researcher": 6, "finding": 3, "writer": 1}

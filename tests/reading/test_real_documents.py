@@ -11,6 +11,8 @@ from traceable import Quotation, quotations, stands_in_its_file
 from deep_research import Context, build_graph
 from deep_research.app.commands import QUESTION, write_documents
 
+pytestmark = pytest.mark.slow
+
 QUESTIONS = 3
 
 

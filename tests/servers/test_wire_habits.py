@@ -17,6 +17,8 @@ from wire_checks import all_faults
 
 from deep_research.state import ResearchState
 
+pytestmark = pytest.mark.slow
+
 Patch = pytest.MonkeyPatch
 Calls = Sequence[tuple[str, Any]]
 LEAK = "LEAK: what do they want to know?"

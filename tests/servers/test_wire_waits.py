@@ -14,6 +14,8 @@ from wire_checks import all_faults
 
 from deep_research.run.errors import RateLimited
 
+pytestmark = pytest.mark.slow
+
 Patch = pytest.MonkeyPatch
 HTML = send("<html>Sign in</html>", content_type="text/html")
 AN_HOUR = fail(429, "Slow down.", retry_after=3600)
