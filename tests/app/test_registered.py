@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 PLUGIN = """
 from deep_research.tools.engine import Found
 

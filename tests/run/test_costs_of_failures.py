@@ -16,6 +16,8 @@ from deep_research.run.errors import ContentRefused, ModelFailed, NoPlan, NoRepo
 from deep_research.run.spending import total
 from deep_research.state import ResearchState
 
+pytestmark = pytest.mark.slow
+
 Patch = pytest.MonkeyPatch
 
 

@@ -22,6 +22,8 @@ from deep_research.run.errors import ModelFailed, NoPlan, NoReport, RateLimited,
 from deep_research.run.spending import Bill, recorded, total, unsettled_costs
 from deep_research.run.store.pages import Pages
 
+pytestmark = pytest.mark.slow
+
 Patch = pytest.MonkeyPatch
 
 
