@@ -112,7 +112,7 @@ async def test_the_planned_strategy_is_served_beside_the_other(client: LangGraph
     await talk.ask(UNCLEAR)
     assert (await client.threads.get(talk.thread))["status"] == "interrupted"
     values = await talk.ask(None, command={"resume": QUESTION})
-    assert "1844. [" in values["report"]["text"]
+    assert "was lit for the first time in 1844." in values["report"]["text"]
     assert {step["status"] for step in values["steps"]} == {"completed"}
     told = [read_packet(packet) for packet in talk.packets()]
     assert isinstance(told[-1], OverallStop) and told[-1].stop_reason == "completed"
