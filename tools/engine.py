@@ -120,19 +120,19 @@ def broke_off(title: str) -> EngineBusy:
 
 
 def unreachable(title: str, setting: str = "") -> EngineFailed:
-    """Nobody takes the connection."""
+    """Return the failure of an engine that takes no connection."""
     check = f"the network and {setting}" if setting else "the network"
     return EngineFailed(f"{title} cannot be reached: check {check}.", is_lasting=True)
 
 
 def too_slow(title: str, seconds: float | None = None) -> EngineFailed:
-    """No answer came in time."""
+    """Return the failure of an engine that did not answer in time."""
     within = "in time" if seconds is None else f"within {seconds:g} s"
     return EngineFailed(f"{title} did not answer {within} (search_seconds).")
 
 
 def seconds_to_wait(retry_after: str) -> float:
-    """Seconds that a Retry-After header asks for; 1 if it asks for none."""
+    """Return the seconds that a Retry-After header asks for; 1 if it asks for none."""
     text = retry_after.strip()
     if text.isascii() and text.isdigit():
         return float(text[:9])
@@ -232,7 +232,7 @@ TITLE_CHARACTERS = 200
 EXCERPT_CHARACTERS = 2000
 DAY_CHARACTERS = 10
 TEXT_CHARACTERS = 20_000
-"""Characters of a result that is no page, so that nothing more of it can be opened."""
+"""Characters that are kept of a result that is not a page."""
 LOOKED_AT = 4
 """Results that are looked at for each that may be shown, and characters for each of a title or an excerpt."""
 
