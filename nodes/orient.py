@@ -13,6 +13,7 @@ from ..records.sources import Source
 from ..run import tool_names
 from ..run.context import Context, within_scope
 from ..run.conversation import subject_of
+from ..run.errors import NoSearchTool
 from ..run.events.activities import activity
 from ..run.events.call import step_failed, tool_call_packets, tool_result_packet
 from ..run.events.log import Emitter, emitter
@@ -50,8 +51,13 @@ async def orient(state: ResearchState, runtime: Runtime[Context]) -> OrientUpdat
     place = Placement(turn_index=0)
     look, start = Orientation(run, context, pages, emitter(run.id)), context.clock.seconds()
     emitter(run.id).emit(activity("understand", run.question, place))
+    offered = offered_tools(context, has_read_all=run.scope.reads_all)
+    if not offered and not run.scope.reads_all:
+        raise NoSearchTool(
+            "The steps of a plan search, and there are only tools (tools, mcp): name documents or an engine, or pass a "
+            "tool that takes a query among the engines."
+        )
     async with recorded(pages, run.id, look.bill):
-        offered = offered_tools(context, has_read_all=run.scope.reads_all)
         searches = [name for name in offered if name != tool_names.OPEN_URL]
         allowed = [most for most in (context.limits.max_searches, context.limits.max_tool_calls) if most is not None]
         if state.learnings or min(allowed, default=len(searches) + 1) <= len(searches):

@@ -21,7 +21,7 @@ from deep_research.app.embed import aresearch, build_graph
 from deep_research.models.scripted import call, calls
 from deep_research.records.research import Scope
 from deep_research.run.context import Context, within_scope
-from deep_research.run.errors import UnknownSetting
+from deep_research.run.errors import NoSearchTool, UnknownSetting
 from deep_research.run.limits import Limits
 from deep_research.run.user_settings import UserSettings
 from deep_research.state import ResearchState
@@ -266,6 +266,11 @@ async def test_calls_of_tools_count_against_their_limit(tmp_path: Path) -> None:
     thread = lab(tmp_path, researcher=twice, docs=(), engines=(), tools=(keepers,), limits={"max_tool_calls": 1})
     state = await thread.ask()
     assert sum(spent.tool_calls for spent in state.spending.values()) == 1
+
+
+async def test_the_planned_strategy_is_refused_tools_alone_since_its_steps_search(tmp_path: Path) -> None:
+    with pytest.raises(NoSearchTool, match=r"steps of a plan search.*pass a tool that takes a query among the engines"):
+        await aresearch("Who kept it?", "planned", models="extractive", engines=(), tools=[keepers], data_dir=tmp_path)
 
 
 def renamed(name: str) -> BaseTool:
