@@ -144,14 +144,17 @@ async def test_silence_brings_heartbeats_and_nothing_is_lost_by_them(tmp_path: P
 
     heard = list[AnyPacket]()
     await told(lab(tmp_path, planner=[slow], limits={"heartbeat_seconds": 0.05}), into=heard)
-    first, *beats = [packet for packet in heard if isinstance(packet, p.ChatHeartbeat)]
-    assert first == heard[0]
-    elapsed = [beat.elapsed_seconds for beat in beats]
+    # On a busy machine silence may come before the run's own first sign of life, which bears no time.
+    beats = [packet for packet in heard if isinstance(packet, p.ChatHeartbeat)]
+    assert beats[0] == heard[0]
+    [first] = [beat for beat in beats if not beat.elapsed_seconds]
+    elapsed = [beat.elapsed_seconds for beat in beats if beat is not first]
     assert elapsed == sorted(elapsed) and elapsed[0] > 0.04 and elapsed[-1] < stop_of(heard).elapsed_seconds
     assert {beat.placement for beat in beats} == {Placement(turn_index=0)}
     assert faults(heard) == []
     assert "".join(packet.content for packet in heard if isinstance(packet, p.PlanDelta)) == PLAN
     quick = await told(lab(tmp_path))
+    assert quick[0] == first
     assert [packet for packet in quick if isinstance(packet, p.ChatHeartbeat)] == [first]
 
 
