@@ -48,7 +48,7 @@ bench: install ## Measure whole runs on fake servers, then index and search on 1
 
 lock: ## Refresh the lock files (needs uv)
 	@command -v "$(UV)" >/dev/null || { echo "make lock needs uv; name it with UV=/path/to/uv." >&2; exit 1; }
-	@$(COMPILE) --output-file requirements.lock
+	@$(COMPILE) --extra serve --output-file requirements.lock
 	@$(COMPILE) --extra dev --constraint requirements.lock --output-file requirements-dev.lock
 
 clean: ## Remove .venv, builds and caches
