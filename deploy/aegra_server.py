@@ -34,8 +34,9 @@ from deep_research.app.guard import AllowedOrigins, Guard
 from deep_research.app.users import server_settings, token_in, user_of
 from deep_research.app.words import Strategy
 from deep_research.run.context import Context
-from deep_research.run.errors import ThreadBusy
+from deep_research.run.errors import ThreadBusy, UnknownSetting
 from deep_research.run.imports import frozen_imports
+from deep_research.run.limits import DATABASE
 from deep_research.run.registered import load_all
 from deep_research.run.store.database import Database, open_database, place_of_runs
 from deep_research.run.store.lease import EXPIRY_SECONDS, TOKEN, Lease
@@ -108,7 +109,10 @@ class Shared:
             if self._database is None:
                 # Folders are looked up here, once.
                 await asyncio.to_thread(lambda: UserSettings().operator)
-                self._open = open_database(place_of_runs(Context().data_dir))
+                place = place_of_runs(Context().data_dir)
+                if not isinstance(place, str):
+                    raise UnknownSetting(f"{DATABASE}: name the PostgreSQL database that all processes use.")
+                self._open = open_database(place)
                 self._database = await self._open.__aenter__()
             return self._database
 

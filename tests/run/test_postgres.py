@@ -16,7 +16,7 @@ from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.base import id as checkpoint_ids
 from langgraph.types import Command
 from langgraph_sdk.errors import NotFoundError
-from server import Conversation, Server
+from server import CONFIG, Conversation, Server
 
 from deep_research.app.embed import build_graph, thread_id
 from deep_research.bench.postgres import Cluster, programs, started_cluster
@@ -88,6 +88,15 @@ def test_a_database_that_cannot_be_used_is_said_in_a_line_without_the_password(
         line = ended.err.splitlines()[-1]
         assert words in line and "(setting DEEP_RESEARCH_DATABASE)" in line
         assert not any(one in ended.err for one in (PASSWORD, password, "Traceback"))
+
+
+def test_without_psycopg_the_extra_is_named(desk: Desk) -> None:
+    (desk.folder / "psycopg.py").write_text("raise ImportError")
+    environment = {**desk.environment, "PYTHONPATH": str(desk.folder)}
+    ended = desk.run("runs", env={**environment, "DEEP_RESEARCH_DATABASE": "postgresql://research@127.0.0.1/runs"})
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.startswith("Error: DEEP_RESEARCH_DATABASE names a PostgreSQL database, which needs psycopg")
+    assert len(ended.err.splitlines()) == 1
 
 
 async def test_processes_that_start_at_once_make_the_tables_once(address: str) -> None:
@@ -184,7 +193,7 @@ async def test_the_server_keeps_its_runs_there_and_another_one_goes_on(tmp_path:
         "DEEP_RESEARCH_DATABASE": address,
         "DEEP_RESEARCH_SERVER_TOKENS": " ".join(f"{user}:{token}" for user, token in tokens.items()),
     }
-    first, second = (Server(tmp_path / name, **environment) for name in ("first", "second"))
+    first, second = (Server(tmp_path / name, CONFIG, **environment) for name in ("first", "second"))
     for server in (first, second):
         await asyncio.to_thread(server.start)
     try:
