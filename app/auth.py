@@ -113,12 +113,12 @@ async def _check_settings(context: Mapping[str, Any]) -> None:
 async def _check_unclaimed(user: str, value: Mapping[str, Any]) -> None:
     """Refuse a thread whose checkpoints were written for somebody else; the command line's are the local user's."""
     if thread := value.get("thread_id"):
-        owner = await asyncio.to_thread(_owner_of_checkpoints, str(thread))
+        owner = await asyncio.to_thread(owner_of_checkpoints, str(thread))
         if owner not in (None, user):
             _refuse(f"There is no thread {thread}.", 404)
 
 
-def _owner_of_checkpoints(thread_id: str) -> str | None:
+def owner_of_checkpoints(thread_id: str) -> str | None:
     """Return the user for whom a thread's checkpoints were written; none if there are no checkpoints."""
     query = (
         "SELECT json_extract(CAST(metadata AS TEXT), '$.langgraph_auth_user_id') FROM checkpoints WHERE thread_id = ?"

@@ -259,6 +259,24 @@ def fix_draft(file: Path, out: Path | None) -> int:
 
 
 @cli.command()
+@with_settings
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at; others need tokens.")
+@click.option(
+    "--port", type=click.IntRange(1, 65535), help="Port to listen at. Without: 2024, or another that is free."
+)
+@DATA_DIR
+def serve(**options: Any) -> int:
+    """Start the page in the browser, and the server behind it.
+
+    It prints the address with its token, and runs until Ctrl-C. The options hold for all runs of the server; without
+    --docs the documents of the demo can be searched, if it was run.
+    """
+    from .serve import serve
+
+    return serve(**options)
+
+
+@cli.command()
 def limits() -> int:
     """List all limits with the values that hold now, and what they mean."""
     from .doctor import list_limits

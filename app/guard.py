@@ -8,7 +8,6 @@ import re
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
 from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
@@ -18,13 +17,17 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from .page import serve_page
+from .routes import ROUTES, opened_book
 from .users import LOCAL_USER, LOOPBACK, server_settings, token_in, user_of, users
 
 BODY_BYTES = 256 * 1024
 """Size of a request's body; the longest question takes half of it."""
 PUBLIC = frozenset({"/ok"})
 """Paths that need no token."""
-SERVED = re.compile(r"/(?:ok|info|docs|openapi\.json|(?:assistants|threads|runs)(?:/.*)?)")
+PAGE = re.compile(r"/|/page/[a-z_]+\.(?:js|css|svg)")
+"""Paths of the page, which needs none either: it holds nothing of anybody's."""
+SERVED = re.compile(r"/(?:ok|info|docs|openapi\.json|(?:assistants|threads|runs|research)(?:/.*)?)")
 """Paths that are served at all: the server's others deploy, measure, reset or serve other protocols."""
 STATE_WRITES = re.compile(r"/threads/[^/]+/state")
 REFUSED_STATE = (
@@ -46,6 +49,8 @@ class Guard:
             return await self._app(scope, receive, send)
         headers = Headers(scope=scope)
         refused = _refused(scope, headers)
+        if refused is None and _is_of_page(scope):
+            return await serve_page(scope, receive, send)
         if refused is None and scope["type"] == "http" and scope["method"] in ("POST", "PUT", "PATCH", "DELETE"):
             body = await _body(receive)
             refused = _refused_body(scope, headers, body)
@@ -69,10 +74,10 @@ def _refused(scope: Scope, headers: Headers) -> tuple[int, str] | None:
             403,
             f"Pages of {origin!r} may not use this server; its operator can allow it: DEEP_RESEARCH_SERVER_ORIGINS.",
         )
+    if _is_of_page(scope) or scope["path"] in PUBLIC:
+        return None
     if not SERVED.fullmatch(scope["path"]):
         return 404, "Nothing is served here."
-    if scope["path"] in PUBLIC:
-        return None
     client = scope.get("client") or ("",)
     if user_of(token_in(dict(headers)), client[0]) is None:
         return (
@@ -80,6 +85,10 @@ def _refused(scope: Scope, headers: Headers) -> tuple[int, str] | None:
             "A token is needed, as `Authorization: Bearer TOKEN` or `X-Api-Key: TOKEN`; see docs/server.md.",
         )
     return None
+
+
+def _is_of_page(scope: Scope) -> bool:
+    return scope["type"] == "http" and scope["method"] in ("GET", "HEAD") and bool(PAGE.fullmatch(scope["path"]))
 
 
 def _refused_body(scope: Scope, headers: Headers, body: bytes | None) -> tuple[int, str] | None:
@@ -133,13 +142,17 @@ def _once(body: bytes, receive: Receive) -> Receive:
 
 
 @asynccontextmanager
-async def _lifespan(_: Any) -> AsyncIterator[None]:
+async def _lifespan(app: Starlette) -> AsyncIterator[None]:
     # LangGraph keeps questions and reports in `.langgraph_api` as well, under the rights that the process gives.
     os.umask(0o077)
     for token, user in users().items():
         if user == LOCAL_USER:
-            sys.stderr.write(f"\nToken of this server, for clients on this machine: {token}\n\n")
-    yield
+            address = os.environ.get("LANGGRAPH_API_URL", "")
+            sys.stderr.write(f"\nToken of this server, for clients on this machine: {token}\n")
+            sys.stderr.write(f"Its page: {address}/#token={token}\n\n")
+            sys.stderr.flush()
+    async with opened_book(app):
+        yield
 
 
 class AllowedOrigins(CORSMiddleware):
@@ -155,5 +168,5 @@ class AllowedOrigins(CORSMiddleware):
         )
 
 
-app = Starlette(lifespan=_lifespan, middleware=[Middleware(AllowedOrigins), Middleware(Guard)])
+app = Starlette(routes=ROUTES, lifespan=_lifespan, middleware=[Middleware(AllowedOrigins), Middleware(Guard)])
 """The server's routes are put into this app by LangGraph, behind its middleware."""

@@ -97,8 +97,8 @@ class StoredRun(NamedTuple):
     strategy: Strategy
     """By which it works."""
     state: ResearchState
-    asks: str
-    """What the run asks the user; empty if it is not waiting."""
+    waiting: Mapping[str, Any]
+    """What the run waits with, as clients are told: a question or a plan; empty if it is not waiting."""
     is_unfinished: bool
     """Whether something of the run is still to be done."""
     changed: str
@@ -107,6 +107,13 @@ class StoredRun(NamedTuple):
     """Why it failed, in words for the user; empty if it did not, or has ended well since."""
     runner: str = ""
     """Who is at work on it, other than this command; empty if nobody is."""
+
+    @property
+    def asks(self) -> str:
+        """What the run asks the user; empty if it is not waiting."""
+        if "plan" in self.waiting:
+            return f"{self.waiting['plan']}\n\nIs this plan good? Write yes, or what should be different."
+        return str(self.waiting.get("question", ""))
 
     @property
     def status(self) -> str:
@@ -209,14 +216,13 @@ class RunBook(NamedTuple):
         snapshot = await _snapshot(self.graph(strategy), thread)
         if not snapshot.values:
             raise unknown_thread(thread)
-        waiting = snapshot.interrupts[0].value if snapshot.interrupts else {}
         kept = await self._notes(thread).read()
         return StoredRun(
             thread=thread_id(thread),
             name=kept.get("name", ""),
             strategy=strategy,
             state=ResearchState(**snapshot.values),
-            asks=_asked(waiting),
+            waiting=snapshot.interrupts[0].value if snapshot.interrupts else {},
             is_unfinished=_is_unfinished(snapshot),
             changed=snapshot.created_at or "",
             failure=kept.get("failure", ""),
@@ -325,9 +331,3 @@ def _message(snapshot: StateSnapshot, words: str) -> Any:
 def _is_unfinished(snapshot: StateSnapshot) -> bool:
     # After a kill between two steps every task has its result, `next` is empty and the tasks are still there.
     return bool(snapshot.next or snapshot.tasks)
-
-
-def _asked(waiting: dict[str, Any]) -> str:
-    if "plan" in waiting:
-        return f"{waiting['plan']}\n\nIs this plan good? Write yes, or what should be different."
-    return str(waiting.get("question", ""))

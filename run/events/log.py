@@ -153,8 +153,33 @@ async def read_log(pages: Pages, question_id: str) -> list[Data]:
 
     Words that came one by one come in one packet; of the packets that end a part of the run, the last one stays.
     """
+    return _settled(await _parts(pages, question_id))
+
+
+class LogTail:
+    """The log of a question as it grows, read again and again."""
+
+    def __init__(self, pages: Pages, question_id: str) -> None:
+        self._pages, self._question_id = pages, question_id
+        self._parts = list[list[Data]]()
+        self._packets = list[Data]()
+
+    async def news(self) -> tuple[int, list[Data]]:
+        """Return how many of the packets that were returned before still hold, and those that follow them now."""
+        before, new = self._packets, await _parts(self._pages, self._question_id, len(self._parts))
+        if not new:
+            return len(before), []
+        self._parts += new
+        self._packets = _settled(self._parts)
+        pairs = zip(before, self._packets, strict=False)
+        held = next((place for place, (old, packet) in enumerate(pairs) if old != packet), len(before))
+        held = min(held, len(self._packets))
+        return held, self._packets[held:]
+
+
+def _settled(parts: Iterable[list[Data]]) -> list[Data]:
     kept = list[Data]()
-    for part in await _parts(pages, question_id):
+    for part in parts:
         for packet in part:
             turn = packet["placement"]["turn_index"]
             if kept and kept[-1]["placement"]["turn_index"] > turn:
@@ -191,9 +216,9 @@ def _continued(last: Data, packet: Data) -> bool:
     return bool(is_same)
 
 
-async def _parts(pages: Pages, question_id: str) -> list[list[Data]]:
+async def _parts(pages: Pages, question_id: str, start: int = 0) -> list[list[Data]]:
     parts = list[list[Data]]()
-    for first in count(0, READ_AT_ONCE):
+    for first in count(start, READ_AT_ONCE):
         notes = await pages.read_notes([_name(question_id, first + one) for one in range(READ_AT_ONCE)])
         parts += [note["packets"] for note in notes if note]
         if not all(notes):
