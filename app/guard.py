@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from starlette.applications import Starlette
 from starlette.datastructures import Headers
@@ -21,6 +22,8 @@ from .page import serve_page
 from .routes import ROUTES, opened_book
 from .users import LOCAL_USER, LOOPBACK, server_settings, token_in, user_of, users
 
+LISTENING_SECONDS = 0.05
+"""Seconds between two looks whether the server listens."""
 BODY_BYTES = 256 * 1024
 """Size of a request's body; the longest question takes half of it."""
 PUBLIC = frozenset({"/ok"})
@@ -145,14 +148,27 @@ def _once(body: bytes, receive: Receive) -> Receive:
 async def _lifespan(app: Starlette) -> AsyncIterator[None]:
     # LangGraph keeps questions and reports in `.langgraph_api` as well, under the rights that the process gives.
     os.umask(0o077)
-    for token, user in users().items():
-        if user == LOCAL_USER:
-            address = os.environ.get("LANGGRAPH_API_URL", "")
-            sys.stderr.write(f"\nToken of this server, for clients on this machine: {token}\n")
-            sys.stderr.write(f"Its page: {address}/#token={token}\n\n")
-            sys.stderr.flush()
+    tokens = [token for token, user in (await asyncio.to_thread(users)).items() if user == LOCAL_USER]
+    greeting = asyncio.create_task(_greet(urlsplit(os.environ.get("LANGGRAPH_API_URL", "")), tokens))
     async with opened_book(app):
         yield
+    greeting.cancel()
+
+
+async def _greet(place: SplitResult, tokens: list[str]) -> None:
+    """Print token and address once the server listens: before, a browser would be refused."""
+    while place.port:
+        try:
+            _, writer = await asyncio.open_connection(place.hostname, place.port)
+        except OSError:
+            await asyncio.sleep(LISTENING_SECONDS)
+            continue
+        writer.close()
+        break
+    for token in tokens:
+        address = f"{place.geturl()}/#token={token}"
+        sys.stderr.write(f"\nToken of this server, for clients on this machine: {token}\nIts page: {address}\n\n")
+        sys.stderr.flush()
 
 
 class AllowedOrigins(CORSMiddleware):

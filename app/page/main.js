@@ -276,6 +276,15 @@ document.addEventListener("submit", (event) => {
 });
 
 document.addEventListener("click", (event) => {
+  const within = event.target.closest('a[href^="#"]:not([href^="#/"], [data-do])');
+  if (within) {
+    // The address says which run is shown, and goes on saying so.
+    event.preventDefault();
+    const target = place(within.hash.slice(1));
+    target?.scrollIntoView();
+    target?.focus();
+    return;
+  }
   const element = event.target.closest("button[data-do], a[data-do]");
   if (!element) {
     if (!event.target.closest(".menu")) document.querySelectorAll(".menu[open]").forEach((menu) => (menu.open = false));
