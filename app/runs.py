@@ -6,7 +6,7 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import aclosing, asynccontextmanager, suppress
+from contextlib import aclosing, asynccontextmanager
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,7 +24,8 @@ from ..records.report import Report
 from ..run.context import ROLES, Context
 from ..run.conversation import check_question
 from ..run.errors import DatabaseUnusable, UnknownSetting, UnknownThread, UserMistake
-from ..run.events.packets import AnyPacket, OverallStop
+from ..run.events.log import read_failure
+from ..run.events.packets import AnyPacket
 from ..run.limits import Limits
 from ..run.store.database import FILE_NAME, Database, open_database
 from ..run.store.lease import Lease
@@ -51,7 +52,7 @@ class Notes(NamedTuple):
     thread: str
 
     async def read(self) -> dict[str, str]:
-        """Return the notes: `name`, `json` (the settings) and `failure`, as far as there are any."""
+        """Return the notes: `name` and `json` (the settings), as far as there are any."""
         return note_value(await self.store.aget(page_namespace(thread_id(self.thread)), KEY)) or {}
 
     async def choices(self, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -61,25 +62,14 @@ class Notes(NamedTuple):
         return {**kept, **given, "limits": {**limits, **given.get("limits", {})}}
 
     async def remember(self, choices: Mapping[str, Any], context: Context) -> None:
-        """Keep the settings that were chosen, as the context holds them; a new run has not failed yet.
+        """Keep the settings that were chosen, as the context holds them.
 
         What comes from the environment is left out: whatever it gives when the run is resumed holds then.
         """
         chosen: dict[str, Any] = dict.fromkeys(choices.keys() - {"data_dir"}, True)
         chosen["limits"] = set(choices["limits"])
         name = {} if self.thread == thread_id(self.thread) else {"name": self.thread}
-        await self._write(json=context.model_dump_json(include=chosen), failure="", **name)
-
-    async def note_stop(self, stop: OverallStop) -> None:
-        """Keep why the run failed, if it did."""
-        failure = stop.message if stop.stop_reason == "failed" else ""
-        # A database that cannot be written is what the run has failed of.
-        with suppress(DatabaseUnusable):
-            if failure != (await self.read()).get("failure", ""):
-                await self._write(failure=failure)
-
-    async def _write(self, **values: str) -> None:
-        value = {**await self.read(), **values}
+        value = {**await self.read(), "json": context.model_dump_json(include=chosen), **name}
         await self.store.aput(page_namespace(thread_id(self.thread)), KEY, value, index=False)
 
 
@@ -216,7 +206,7 @@ class RunBook(NamedTuple):
         snapshot = await _snapshot(self.graph(strategy), thread)
         if not snapshot.values:
             raise unknown_thread(thread)
-        kept = await self._notes(thread).read()
+        kept, pages = await self._notes(thread).read(), Pages(self.database.store, thread_id(thread))
         return StoredRun(
             thread=thread_id(thread),
             name=kept.get("name", ""),
@@ -225,7 +215,7 @@ class RunBook(NamedTuple):
             waiting=snapshot.interrupts[0].value if snapshot.interrupts else {},
             is_unfinished=_is_unfinished(snapshot),
             changed=snapshot.created_at or "",
-            failure=kept.get("failure", ""),
+            failure=await read_failure(pages),
             runner=str(await self.database.saver.leases.other(thread_id(thread)) or ""),
         )
 
@@ -252,9 +242,6 @@ class RunBook(NamedTuple):
             async with aclosing(packets):
                 async for packet in packets:
                     view(packet)
-                    # Why a run stopped that another process has taken over is that process's to note.
-                    if isinstance(packet, OverallStop) and not lease.is_lost:
-                        await self._notes(thread).note_stop(packet)
         except UserMistake as error:
             if await _has_begun(graph, thread):
                 error.add_note(KEPT)

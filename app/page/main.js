@@ -17,7 +17,7 @@ let runs = [];
 // The run that is shown: its state, its packets, what its models have cost since the page listens.
 let current = null;
 // What was asked last, for the moment until the server has it.
-let asked = { thread: "", question: "" };
+let asked = { thread: "", question: "", run: "" };
 
 function say(words) {
   place("said").textContent = words;
@@ -95,9 +95,10 @@ async function showReport() {
 async function follow(thread) {
   const stop = new AbortController();
   const run = { ...RUN, question: asked.thread === thread ? asked.question : "" };
-  current = { thread, stop, run, packets: [], of: "", story: read([]), live: { ...NOTHING }, since: Date.now(), failure: "", passing: "" };
+  current = { thread, stop, run, packets: [], of: "", story: read([]), live: { ...NOTHING }, since: Date.now(), failure: "", passing: "", heard: "" };
   const mine = current;
   draw();
+  if (asked.thread === thread) listen(mine, asked.run).catch(fail);
   while (mine === current) {
     try {
       for await (const { event, data } of server.events(`/research/runs/${thread}/packets`, stop.signal)) {
@@ -137,13 +138,16 @@ function stand(run) {
   current.passing = "";
   say(STATES[run.status] ?? run.status);
   refreshRuns().catch(fail);
-  if (run.status === "running") listen(current).catch(() => {});
+  if (run.status === "running") listen(current, "").catch(() => {});
 }
 
 // What says something of the moment only, and is in no log: costs, waits, and how far the documents are indexed.
-async function listen(mine) {
+async function listen(mine, started) {
+  const run = started || (await server.runAtWork(mine.thread));
+  if (!run || mine.heard === run) return;
+  mine.heard = run;
   mine.live = { ...mine.run.spent };
-  for await (const packet of server.live(mine.thread, mine.stop.signal)) {
+  for await (const packet of server.live(mine.thread, run, mine.stop.signal)) {
     if (mine !== current) return;
     if (packet.type === "call_finished") {
       mine.live.tokens += packet.input_tokens + packet.output_tokens;
@@ -222,8 +226,8 @@ const submitted = {
     const given = new FormData(form);
     const context = settings(form);
     const thread = await server.newThread(given.get("graph"), context);
-    await server.put(thread, given.get("graph"), given.get("question"), context);
-    asked = { thread, question: given.get("question") };
+    const run = await server.put(thread, given.get("graph"), given.get("question"), context);
+    asked = { thread, question: given.get("question"), run };
     location.hash = `#/run/${thread}`;
   },
   async approve(form) {
@@ -232,7 +236,7 @@ const submitted = {
     const isChanged = given.get("plan").trim() !== run.waiting.plan.trim();
     const value = given.get("comment").trim() ? { action: "reject", comment: given.get("comment") }
       : isChanged ? { action: "edit", plan: given.get("plan") } : { action: "approve" };
-    await server.reply(thread, run.graph, value);
+    return server.reply(thread, run.graph, value);
   },
   answer: (form) => server.reply(current.thread, current.run.graph, new FormData(form).get("words")),
   steer: (form) => server.steer(current.thread, current.run.graph, new FormData(form).get("words")),
@@ -259,7 +263,8 @@ async function act(work, button) {
   if (current) current.failure = "";
   if (button) button.disabled = true;
   try {
-    await work();
+    const run = await work();
+    if (current && run) listen(current, run).catch(fail);
     if (current && button?.form?.isConnected) button.form.querySelectorAll("textarea:not([name=plan]), input[name=comment]").forEach((field) => (field.value = ""));
     if (current) draw();
   } catch (error) {

@@ -92,7 +92,7 @@ async function settingsOf(thread) {
 
 async function start(thread, graph, more, context) {
   const body = { assistant_id: graph, context: context ?? (await settingsOf(thread)), ...WIRE, ...more };
-  return ask(`/threads/${thread}/runs`, { method: "POST", body });
+  return (await ask(`/threads/${thread}/runs`, { method: "POST", body })).run_id;
 }
 
 export const put = (thread, graph, words, context) => start(thread, graph, { input: said(words) }, context);
@@ -115,10 +115,10 @@ export async function stop(thread) {
   await answer(`/threads/${thread}/runs/${run}/cancel?wait=false&action=interrupt`, { method: "POST" });
 }
 
-export async function* live(thread, signal) {
-  const run = await runAtWork(thread);
-  if (!run) return;
+// What a run says of the moment, and what ended it: that is said to whoever listens alone, if it came before its first step.
+export async function* live(thread, run, signal) {
   for await (const { event, data } of events(`/threads/${thread}/runs/${run}/stream?stream_mode=custom`, signal)) {
+    if (event === "error") throw new Refused(409, data.message ?? "The run failed.");
     if (event.split("|")[0] === "custom") yield data;
   }
 }

@@ -165,7 +165,7 @@ export function runView(view) {
   return [
     h("h1", { class: "question", dir: "auto" }, run.question || "…"),
     meta(view), actions(view),
-    view.failure && h("p", { class: "failure", role: "alert", "data-key": "failure" }, view.failure),
+    view.failure && view.failure !== run.failure && h("p", { class: "failure", role: "alert", "data-key": "failure" }, view.failure),
     run.failure && run.status === "failed" && h("p", { class: "failure", "data-key": "failed" }, run.failure),
     run.status === "stopped" && h("p", { class: "quiet", "data-key": "stopped" }, "The run was stopped; what was found is kept."),
     doing && h("p", { class: "doing", "data-key": "doing" }, doing),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from contextlib import suppress
 from itertools import count
 from typing import Any
 
@@ -16,9 +17,12 @@ from langgraph.config import get_config, get_store, get_stream_writer
 from langgraph.types import StreamWriter
 
 from ..concurrency import PerLoop
+from ..errors import DatabaseUnusable
 from ..store.pages import Pages, page_namespace, pages_of
 from .packets import Packet
 
+FAILURE = "failure"
+"""Name of the note that says why the last run on a thread failed."""
 FLUSH_SECONDS = 0.5
 """Seconds after which what was emitted is kept."""
 READ_AT_ONCE = 64
@@ -75,6 +79,13 @@ class Log:
         self._start()
         while self._tasks:
             await asyncio.wait(self._tasks)
+
+    async def note_failure(self, words: str) -> None:
+        """Keep why the run failed, or that it did not."""
+        # A store that takes nothing is what the run has failed of.
+        with suppress(DatabaseUnusable):
+            if words != await read_failure(self._pages):
+                await self._pages.note({FAILURE: {"words": words}})
 
     def _start(self) -> None:
         if self._timer:
@@ -141,11 +152,22 @@ def emitter(question_id: str) -> Emitter:
     return Emitter(get_stream_writer(), logs[name])
 
 
-async def flush(thread_id: str) -> None:
-    """Keep all that was emitted on a thread, on which nobody is at work any more."""
+async def flush(thread_id: str, failure: str | None) -> None:
+    """Keep all that was emitted on a thread, on which nobody is at work any more.
+
+    `failure` says in a line for the user why its run failed, and is empty if it did not; with none, nothing is said.
+    """
     logs, place = _logs.get(), page_namespace(thread_id)
     for name in [name for name in logs if name[0] == place]:
-        await logs.pop(name).flush()
+        log = logs.pop(name)
+        await log.flush()
+        if failure is not None:
+            await log.note_failure(failure)
+
+
+async def read_failure(pages: Pages) -> str:
+    """Return why the last run on a thread failed; empty if it did not."""
+    return str((await pages.read_note(FAILURE) or {}).get("words", ""))
 
 
 async def read_log(pages: Pages, question_id: str) -> list[Data]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from openai_server import Received, Reply, say, use
+from openai_server import Received, Reply, fail, say, use
 from server import Server
 from wire import END, FACTS, QUESTION, hand_out
 from wire_desk import Point, WireDesk, wire_desk
@@ -16,6 +16,7 @@ from wire_desk import Point, WireDesk, wire_desk
 pytestmark = pytest.mark.slow
 
 UNCLEAR = "Compare them?"
+LOCKED = "What is behind the locked door?"
 FURTHER = "And the harbour?"
 CHROMIUM = Path("/usr/bin/chromium")
 HELD = Point("researcher", "keeper")
@@ -24,6 +25,8 @@ WAIT = 60_000
 
 
 def clarify(request: Received) -> Reply:
+    if LOCKED in request.prompt:
+        return fail(401, "Incorrect API key provided.", code="invalid_api_key")
     is_unclear = UNCLEAR in request.prompt and "The light" not in request.prompt
     return say("Which of **them**?") if is_unclear else use(("generate_plan", {}))
 
@@ -178,6 +181,16 @@ def test_what_is_said_to_researchers_at_work_reaches_them(reader: Reader, desk: 
         page.locator("#report article").wait_for()
         assert any("The keeper matters most" in one.prompt for one in desk.lab.models.requests[before:])
         assert FACTS["keeper"] in page.locator("#report article").inner_text()
+
+
+def test_why_a_run_failed_is_said_now_and_later(reader: Reader) -> None:
+    with reader.page() as page:
+        ask(page, LOCKED)
+        page.get_by_text("check OPENAI_API_KEY").first.wait_for()
+        page.reload()
+        page.get_by_text("check OPENAI_API_KEY").first.wait_for()
+        assert page.locator(".state").inner_text() == "Failed"
+        assert page.get_by_role("button", name="Go on").first.is_visible()
 
 
 def test_runs_of_the_command_line_are_there_and_go_on(reader: Reader, desk: WireDesk) -> None:
