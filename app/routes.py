@@ -31,7 +31,7 @@ from .runs import RunBook, StoredRun, open_runs
 from .users import LOCAL_USER, token_in, user_of
 from .words import GRAPHS, STRATEGIES, ExportFormat
 
-LISTED = 100
+LISTED = 50
 """Runs in the list, the latest."""
 FOLDERS = 200
 """Folders below one of the operator's that are offered by name."""

@@ -306,6 +306,6 @@ document.addEventListener("keydown", (event) => {
 
 addEventListener("hashchange", () => go().catch(fail));
 setInterval(() => current?.run.status === "running" && draw(), 1000);
-setInterval(() => !document.hidden && server.hasToken() && refreshRuns().catch(() => {}), 15_000);
+setInterval(() => !document.hidden && server.hasToken() && refreshRuns().catch(() => {}), 60_000);
 server.takeToken();
 go().catch(fail);
