@@ -16,15 +16,17 @@ from starlette.datastructures import Headers
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import JSONResponse
+from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from .mcp_http import PATH, SESSIONS, served
 from .users import LOCAL_USER, LOOPBACK, server_settings, token_in, user_of, users
 
 BODY_BYTES = 256 * 1024
 """Size of a request's body; the longest question takes half of it."""
 PUBLIC = frozenset({"/ok"})
 """Paths that need no token."""
-SERVED = re.compile(r"/(?:ok|info|docs|openapi\.json|(?:assistants|threads|runs)(?:/.*)?)")
+SERVED = re.compile(r"/(?:ok|info|docs|openapi\.json|mcp|(?:assistants|threads|runs)(?:/.*)?)")
 """Paths that are served at all: the server's others deploy, measure, reset or serve other protocols."""
 STATE_WRITES = re.compile(r"/threads/[^/]+/state")
 REFUSED_STATE = (
@@ -133,7 +135,8 @@ def _once(body: bytes, receive: Receive) -> Receive:
 
 
 @asynccontextmanager
-async def _lifespan(_: Any) -> AsyncIterator[None]:
+async def starting() -> AsyncIterator[None]:
+    """Begin a server: print its token if it has made one; what it writes is its user's alone."""
     # LangGraph keeps questions and reports in `.langgraph_api` as well, under the rights that the process gives.
     os.umask(0o077)
     for token, user in users().items():
@@ -155,5 +158,14 @@ class AllowedOrigins(CORSMiddleware):
         )
 
 
-app = Starlette(lifespan=_lifespan, middleware=[Middleware(AllowedOrigins), Middleware(Guard)])
+MIDDLEWARE = (Middleware(AllowedOrigins), Middleware(Guard))
+
+
+@asynccontextmanager
+async def _lifespan(_: Any) -> AsyncIterator[None]:
+    async with starting(), served():
+        yield
+
+
+app = Starlette(routes=[Route(PATH, SESSIONS)], lifespan=_lifespan, middleware=MIDDLEWARE)
 """The server's routes are put into this app by LangGraph, behind its middleware."""
