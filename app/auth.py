@@ -13,6 +13,7 @@ from langgraph_sdk import Auth, get_client
 from ..run.context import Context
 from ..run.errors import UserMistake
 from ..run.store.database import FILE_NAME
+from ..run.store.pages import OWNER
 from ..run.user_settings import UserSettings
 from .embed import RECURSION_LIMIT
 from .settings import read_settings
@@ -120,9 +121,7 @@ async def _check_unclaimed(user: str, value: Mapping[str, Any]) -> None:
 
 def owner_of_checkpoints(thread_id: str) -> str | None:
     """Return the user for whom a thread's checkpoints were written; none if there are no checkpoints."""
-    query = (
-        "SELECT json_extract(CAST(metadata AS TEXT), '$.langgraph_auth_user_id') FROM checkpoints WHERE thread_id = ?"
-    )
+    query = f"SELECT json_extract(CAST(metadata AS TEXT), '$.{OWNER}') FROM checkpoints WHERE thread_id = ?"  # noqa: S608
     file = (Context().data_dir / FILE_NAME).absolute()
     if not file.exists():
         return None

@@ -16,8 +16,10 @@ from starlette.datastructures import Headers
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import JSONResponse
+from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from .mcp_http import PATH, SESSIONS, served
 from .page import serve_page
 from .routes import ROUTES, opened_book
 from .users import LOCAL_USER, LOOPBACK, server_settings, token_in, user_of, users
@@ -30,7 +32,7 @@ PUBLIC = frozenset({"/ok"})
 """Paths that need no token."""
 PAGE = re.compile(r"/|/page/[a-z_]+\.(?:js|css|svg)")
 """Paths of the page, which needs none either: it holds nothing of anybody's."""
-SERVED = re.compile(r"/(?:ok|info|docs|openapi\.json|(?:assistants|threads|runs|research)(?:/.*)?)")
+SERVED = re.compile(r"/(?:ok|info|docs|mcp|openapi\.json|(?:assistants|threads|runs|research)(?:/.*)?)")
 """Paths that are served at all: the server's others deploy, measure, reset or serve other protocols."""
 STATE_WRITES = re.compile(r"/threads/[^/]+/state")
 REFUSED_STATE = (
@@ -42,8 +44,9 @@ REFUSED_STATE = (
 class Guard:
     """Refuses requests that no client of ours makes; what it lets through has a user's token."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+    def __init__(self, app: ASGIApp, page: ASGIApp | None = None) -> None:
+        """`page` answers requests for the files of the page, which need no token."""
+        self._app, self._page = app, page
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it with the reason."""
@@ -51,9 +54,10 @@ class Guard:
         if scope["type"] not in ("http", "websocket") or scope.get("root_path", "").startswith("/noauth"):
             return await self._app(scope, receive, send)
         headers = Headers(scope=scope)
-        refused = _refused(scope, headers)
-        if refused is None and _is_of_page(scope):
-            return await serve_page(scope, receive, send)
+        page = self._page if _is_of_page(scope) else None
+        refused = _refused(scope, headers, is_public=page is not None or scope["path"] in PUBLIC)
+        if refused is None and page:
+            return await page(scope, receive, send)
         if refused is None and scope["type"] == "http" and scope["method"] in ("POST", "PUT", "PATCH", "DELETE"):
             body = await _body(receive)
             refused = _refused_body(scope, headers, body)
@@ -65,7 +69,7 @@ class Guard:
         return await JSONResponse({"detail": refused[1]}, status_code=refused[0])(scope, receive, send)
 
 
-def _refused(scope: Scope, headers: Headers) -> tuple[int, str] | None:
+def _refused(scope: Scope, headers: Headers, *, is_public: bool) -> tuple[int, str] | None:
     """Return status and reason if a request is refused for its head; else none."""
     settings, host, origin = server_settings(), headers.get("host", ""), headers.get("origin")
     name = urlsplit(f"//{host}").hostname or ""
@@ -77,7 +81,7 @@ def _refused(scope: Scope, headers: Headers) -> tuple[int, str] | None:
             403,
             f"Pages of {origin!r} may not use this server; its operator can allow it: DEEP_RESEARCH_SERVER_ORIGINS.",
         )
-    if _is_of_page(scope) or scope["path"] in PUBLIC:
+    if is_public:
         return None
     if not SERVED.fullmatch(scope["path"]):
         return 404, "Nothing is served here."
@@ -145,13 +149,13 @@ def _once(body: bytes, receive: Receive) -> Receive:
 
 
 @asynccontextmanager
-async def _lifespan(app: Starlette) -> AsyncIterator[None]:
+async def starting(page: str = "") -> AsyncIterator[None]:
+    """Begin a server: print the token if it has made one, and where its page is; what it writes is its user's alone."""
     # LangGraph keeps questions and reports in `.langgraph_api` as well, under the rights that the process gives.
     os.umask(0o077)
     tokens = [token for token, user in (await asyncio.to_thread(users)).items() if user == LOCAL_USER]
-    greeting = asyncio.create_task(_greet(urlsplit(os.environ.get("LANGGRAPH_API_URL", "")), tokens))
-    async with opened_book(app):
-        yield
+    greeting = asyncio.create_task(_greet(urlsplit(page), tokens))
+    yield
     greeting.cancel()
 
 
@@ -166,8 +170,8 @@ async def _greet(place: SplitResult, tokens: list[str]) -> None:
         writer.close()
         break
     for token in tokens:
-        address = f"{place.geturl()}/#token={token}"
-        sys.stderr.write(f"\nToken of this server, for clients on this machine: {token}\nIts page: {address}\n\n")
+        where = f"\nIts page: {place.geturl()}/#token={token}" if place.port else ""
+        sys.stderr.write(f"\nToken of this server, for clients on this machine: {token}{where}\n\n")
         sys.stderr.flush()
 
 
@@ -184,5 +188,18 @@ class AllowedOrigins(CORSMiddleware):
         )
 
 
-app = Starlette(routes=ROUTES, lifespan=_lifespan, middleware=[Middleware(AllowedOrigins), Middleware(Guard)])
+MIDDLEWARE = (Middleware(AllowedOrigins), Middleware(Guard))
+
+
+@asynccontextmanager
+async def _lifespan(app: Starlette) -> AsyncIterator[None]:
+    async with starting(os.environ.get("LANGGRAPH_API_URL", "")), served(), opened_book(app):
+        yield
+
+
+app = Starlette(
+    routes=[*ROUTES, Route(PATH, SESSIONS)],
+    lifespan=_lifespan,
+    middleware=[Middleware(AllowedOrigins), Middleware(Guard, page=serve_page)],
+)
 """The server's routes are put into this app by LangGraph, behind its middleware."""

@@ -218,13 +218,11 @@ async def _line(book: RunBook, thread: str) -> dict[str, Any]:
 
 async def _run(request: Request) -> StoredRun:
     """Return the run of a request; raises status 404 if the user has none of this id."""
-    thread, book = request.path_params["thread"], _book(request)
+    thread = request.path_params["thread"]
     try:
-        if await asyncio.to_thread(owner_of_checkpoints, thread) == _user(request):
-            return await book.read(thread)
+        return await _book(request)._replace(user=_user(request)).read(thread)
     except UnknownThread:
-        pass
-    raise _no_run(thread)
+        raise _no_run(thread) from None
 
 
 def _no_run(thread: str) -> HTTPException:

@@ -29,7 +29,7 @@ from ..run.events.packets import AnyPacket
 from ..run.limits import Limits
 from ..run.store.database import FILE_NAME, Database, open_database
 from ..run.store.lease import Lease
-from ..run.store.pages import Pages, note_value, page_namespace
+from ..run.store.pages import OWNER, Pages, note_value, page_namespace
 from ..state import ResearchState
 from ..tools.offer import check_tools
 from ..writing.basis import source_texts
@@ -39,6 +39,7 @@ from .endings import KEPT
 from .progress import Progress
 from .settings import read_context
 from .stream import apackets, replay
+from .users import LOCAL_USER
 from .words import Strategy, default_strategy, strategy_of
 
 KEY = "settings"
@@ -130,6 +131,8 @@ class RunBook(NamedTuple):
     """The graph of a strategy, over the database."""
     database: Database
     data_dir: Path
+    user: str = ""
+    """The user of a server whose runs these are; empty: whoever's they are."""
 
     async def ask(
         self, thread: str, words: str, given: Mapping[str, Any], view: Progress, strategy: Strategy | None = None
@@ -170,6 +173,13 @@ class RunBook(NamedTuple):
                 if not snapshot.values and not await _has_begun(graph, thread):
                     await self.database.saver.adelete_thread(thread_id(thread))
                 raise
+
+    async def entry(self, thread: str, words: str) -> tuple[Strategy, Any]:
+        """Return the strategy of a thread, and how a text enters it; raises `UnknownThread`."""
+        strategy = await self._begun_by(thread)
+        if strategy is None:
+            raise unknown_thread(thread)
+        return strategy, _message(await _snapshot(self.graph(strategy), thread), words)
 
     async def packets(self, stored: StoredRun) -> list[AnyPacket]:
         """Return the packets of a run's latest question, as they were emitted."""
@@ -229,15 +239,22 @@ class RunBook(NamedTuple):
         return await self.database.saver.thread_ids()
 
     async def _begun_by(self, thread: str) -> Strategy | None:
-        """Return the strategy of a thread; none if there is no such thread."""
+        """Return the strategy of a thread; none if there is no such thread.
+
+        Raises `UnknownThread` for that of another user.
+        """
         found = await self.database.saver.aget_tuple({"configurable": {"thread_id": thread_id(thread)}})
+        owner: Any = found.metadata if found else {}
+        if found and self.user and self.user != (owner.get(OWNER) or LOCAL_USER):
+            raise unknown_thread(thread)
         return strategy_of(found.metadata) if found else None
 
     async def _run(
         self, graph: ResearchGraph, lease: Lease, thread: str, message: Any, context: Context, view: Progress
     ) -> StoredRun:
         # A kill then repeats nothing but the calls under way; else it may repeat the step before them too.
-        packets = apackets(graph, message, lease.config, context=context, durability="sync")
+        config = lease.config["configurable"] | ({OWNER: self.user} if self.user else {})
+        packets = apackets(graph, message, {"configurable": config}, context=context, durability="sync")
         try:
             async with aclosing(packets):
                 async for packet in packets:

@@ -25,8 +25,14 @@ def _no_limits() -> Limits:
 
 @cache
 def _operator() -> Context:
-    settings = Context()
-    # A relative path would be looked up at each run, which blocks the server.
+    return with_whole_paths(Context())
+
+
+def with_whole_paths(settings: Context) -> Context:
+    """Return settings whose documents are named by absolute paths.
+
+    A relative path would be looked up at each run, which blocks a server.
+    """
     return settings.model_copy(update={"docs": tuple(path.expanduser().absolute() for path in settings.docs)})
 
 
@@ -82,7 +88,7 @@ class UserSettings(BaseModel):
                 "language": self.language or operator.language,
                 "instructions": "\n".join(filter(None, (operator.instructions, self.instructions))),
                 "models": _models(self.models, operator),
-                "docs": operator.docs if self.docs is None else tuple(_below(operator.docs, one) for one in self.docs),
+                "docs": documents_below(operator.docs, self.docs),
                 "engines": _engines(self.engines, operator.engines),
                 "domains_allow": _domains(self.domains_allow, operator.domains_allow),
                 "domains_deny": (*operator.domains_deny, *self.domains_deny),
@@ -104,6 +110,14 @@ def _models(wanted: str | dict[Role, str] | None, operator: Context) -> Any:
         return wanted
     kept = operator.models if isinstance(operator.models, dict) else {}
     return {**kept, **wanted}
+
+
+def documents_below(roots: Sequence[Path], names: Sequence[str] | None) -> tuple[Path, ...]:
+    """Return the folders and files of these names below the operator's, all of his if there are no names.
+
+    Blocks. Raises `UnknownSetting` for a name of which there is none.
+    """
+    return tuple(roots) if names is None else tuple(_below(roots, name) for name in names)
 
 
 def _below(roots: Sequence[Path], name: str) -> Path:

@@ -47,7 +47,7 @@ ATTACKS = """async ([server, token]) => {
 """What a page of another origin may try; who knows the token as well gets no further."""
 HIDDEN = (
     *(("GET", "/metrics"), ("POST", "/internal/truncate"), ("POST", "/deploy"), ("GET", "/store/items")),
-    *(("POST", "/store/items/search"), ("POST", "/mcp"), ("POST", "/a2a/x"), ("POST", "/ui/x"), ("GET", "/profile")),
+    *(("POST", "/store/items/search"), ("POST", "/a2a/x"), ("POST", "/ui/x"), ("GET", "/profile")),
 )
 """Routes that LangGraph's server has beside those that it describes."""
 
