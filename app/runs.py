@@ -27,7 +27,7 @@ from ..run.errors import DatabaseUnusable, UnknownSetting, UnknownThread, UserMi
 from ..run.events.log import read_failure
 from ..run.events.packets import AnyPacket
 from ..run.limits import Limits
-from ..run.store.database import FILE_NAME, Database, open_database
+from ..run.store.database import Database, open_database, place_of_runs
 from ..run.store.lease import Lease
 from ..run.store.pages import OWNER, Pages, note_value, page_namespace
 from ..state import ResearchState
@@ -273,19 +273,20 @@ class RunBook(NamedTuple):
 
 
 def has_runs(data_dir: Path) -> bool:
-    """Whether the folder may hold runs; opening what does not would make the folder and a file.
+    """Whether there may be runs; opening a file that there is not would make it and its folder.
 
     Raises `DatabaseUnusable` as `check_not_empty`.
     """
     check_not_empty(data_dir)
-    return (data_dir / FILE_NAME).exists()
+    place = place_of_runs(data_dir)
+    return isinstance(place, str) or place.exists()
 
 
 def check_not_empty(data_dir: Path, sleep: Callable[[float], object] = time.sleep) -> None:
     """Raise `DatabaseUnusable` for a file of no bytes where runs are looked for: SQLite would take it for a new one."""
-    file = data_dir / FILE_NAME
+    file = place_of_runs(data_dir)
     for seconds in (0.1, 0.4, 0):
-        if not file.exists() or file.stat().st_size:
+        if isinstance(file, str) or not file.exists() or file.stat().st_size:
             return
         # Another process may be making it; then it holds something at once.
         sleep(seconds)
@@ -302,8 +303,8 @@ def unknown_thread(thread: str) -> UnknownThread:
 
 @asynccontextmanager
 async def open_runs(data_dir: Path) -> AsyncIterator[RunBook]:
-    """Open the runs of a data folder."""
-    async with open_database(data_dir / FILE_NAME) as database:
+    """Open the runs of a data folder, or those of the database that the environment names."""
+    async with open_database(place_of_runs(data_dir)) as database:
         yield RunBook(
             cache(partial(build_graph, checkpointer=database.saver, store=database.store)), database, data_dir
         )

@@ -6,6 +6,8 @@ from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 ENVIRONMENT_PREFIX = "DEEP_RESEARCH_"
+DATABASE = f"{ENVIRONMENT_PREFIX}DATABASE"
+"""Variable of the environment with the path of a file of runs, or with the address of a PostgreSQL database."""
 
 
 class Limits(BaseSettings):
