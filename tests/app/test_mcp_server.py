@@ -36,7 +36,7 @@ async def connected(how: str, desk: Desk, *options: str) -> AsyncIterator[Peer]:
             yield peer
 
 
-@pytest.mark.parametrize("how", ["stdio", "http"])
+@pytest.mark.parametrize("how", ["stdio", pytest.param("http", marks=pytest.mark.slow)])
 async def test_an_agent_researches_asks_on_and_reads_and_the_command_line_knows_the_run(
     tmp_path: Path, how: str
 ) -> None:
@@ -95,7 +95,7 @@ def wires(tmp_path: Path) -> Iterator[WireDesk]:
         yield desk
 
 
-@pytest.mark.parametrize("how", ["stdio", "http"])
+@pytest.mark.parametrize("how", ["stdio", pytest.param("http", marks=pytest.mark.slow)])
 async def test_a_cancelled_call_stops_the_run_which_goes_on_where_it_was(wires: WireDesk, how: str) -> None:
     wires.holds.points.add(Point("researcher", "light"))
     async with connected(how, wires.desk) as peer:
@@ -165,14 +165,14 @@ def test_standard_output_is_the_protocols_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--port", "2025"), "--port is of --http"),
         (("--limit", "max_cycle=4"), "there is no such limit (did you mean max_cycles?)"),
         (("--no-web", "--engine", "arxiv"), "--no-web and --engine exclude each other"),
+        (("--data-dir", "/dev/null/data"), "/dev/null/data"),
     ],
 )
 def test_wrong_options_are_refused_before_anything_is_served(
     tmp_path: Path, options: tuple[str, ...], words: str
 ) -> None:
-    ended = Desk(tmp_path).run("mcp", *options)
+    ended = Desk(tmp_path).call("mcp", *options)
     assert (ended.code, ended.out) == (2, "")
     assert words in ended.err and "Traceback" not in ended.err

@@ -47,7 +47,7 @@ ATTACKS = """async ([server, token]) => {
 """What a page of another origin may try; who knows the token as well gets no further."""
 HIDDEN = (
     *(("GET", "/metrics"), ("POST", "/internal/truncate"), ("POST", "/deploy"), ("GET", "/store/items")),
-    *(("POST", "/store/items/search"), ("POST", "/mcp"), ("POST", "/a2a/x"), ("POST", "/ui/x"), ("GET", "/profile")),
+    *(("POST", "/store/items/search"), ("POST", "/a2a/x"), ("POST", "/ui/x"), ("GET", "/profile")),
 )
 """Routes that LangGraph's server has beside those that it describes."""
 
@@ -92,7 +92,7 @@ async def test_no_route_answers_without_a_token(web: httpx.AsyncClient) -> None:
     routes = [(method.upper(), path) for path, methods in described.items() for method in methods]
     assert len(routes) > 30
     some = str(uuid.uuid4())
-    for method, path in (*routes, *HIDDEN):
+    for method, path in (*routes, ("POST", "/mcp"), *HIDDEN):
         place = "/".join(some if part.startswith("{") else part for part in path.split("/"))
         body: dict[str, Any] | None = {} if method in ("POST", "PUT", "PATCH") else None
         for headers in ({}, bearer("nobody-has-this-token"), {"x-auth-scheme": "langsmith"}, {"x-api-key": "guess"}):
