@@ -96,18 +96,28 @@ def wires(tmp_path: Path) -> Iterator[WireDesk]:
 
 
 @pytest.mark.parametrize("how", ["stdio", pytest.param("http", marks=pytest.mark.slow)])
-async def test_a_cancelled_call_stops_the_run_which_goes_on_where_it_was(wires: WireDesk, how: str) -> None:
+async def test_a_cancelled_call_stops_the_run_which_goes_on_where_it_was(
+    wires: WireDesk, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEEP_RESEARCH_SERVER_USER_RUNS", "1")
     wires.holds.points.add(Point("researcher", "light"))
-    async with connected(how, wires.desk) as peer:
-        assert "cancelled" in await peer.cancelled("research", "researching: keeper", question="What is on the coast?")
-        thread = peer.progress[0].removeprefix("Research ")
+    async with connected(how, wires.desk, "--limit", "heartbeat_seconds=0.2") as peer:
+
+        async def hear() -> None:
+            await peer.told("still at work")
+            if how == "http":
+                assert "DEEP_RESEARCH_SERVER_USER_RUNS" in await peer.fault("research", question="What else?")
+
+        coast = {"question": "What is on the coast?"}
+        assert "cancelled" in await peer.cancelled("research", "researching: light", meanwhile=hear, **coast)
+        thread = (await peer.told("Research ")).removeprefix("Research ")
         stopped = await peer.until("stopped", thread)
         assert stopped["report"] == ""
         # Whatever the run might do still, it would do before this is answered.
         before = len(wires.lab.models.requests)
         assert (await peer.data("read_report", thread=thread))["status"] == "stopped"
         assert len(wires.lab.models.requests) == before
-        report = await peer.data("follow_up", thread=thread, question="What is on the coast?")
+        report = await peer.data("follow_up", thread=thread, **coast)
         assert report["status"].startswith("completed")
         assert FACTS["light"] in report["report"]
 
@@ -124,6 +134,7 @@ async def test_a_run_that_fails_is_an_error_that_says_how_to_go_on(tmp_path: Pat
             assert FACTS["light"] in report["report"]
 
 
+@pytest.mark.fault("R25")
 async def test_over_http_everybody_needs_a_token_and_sees_their_own_runs_alone(tmp_path: Path) -> None:
     desk = desk_in(tmp_path)
     tokens = {"DEEP_RESEARCH_SERVER_TOKENS": f"alice:{ALICE} bob:{BOB}"}

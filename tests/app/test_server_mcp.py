@@ -30,6 +30,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     server.stop()
 
 
+@pytest.mark.fault("R25")
 async def test_a_user_researches_asks_on_and_reads_and_the_api_knows_the_run(server: Server) -> None:
     async with over_http(f"{server.url}/mcp", ALICE) as peer, server.client(ALICE) as client:
         report = await peer.call("research", question=QUESTION)
@@ -39,7 +40,7 @@ async def test_a_user_researches_asks_on_and_reads_and_the_api_knows_the_run(ser
         thread = report.structuredContent["thread"]
         assert peer.progress[0] == f"Research {thread}"
         assert any("searching: When was the Skerry Light lit?" in line for line in peer.progress)
-        assert (await client.threads.get(thread))["metadata"]["owner"] == "alice"
+        assert ((await client.threads.get(thread))["metadata"] or {})["owner"] == "alice"
         further = await peer.data("follow_up", thread=thread, question="How tall is the Skerry Light?")
         assert (further["status"], further["thread"]) == ("completed", thread)
         assert await peer.data("read_report", thread=thread) == further

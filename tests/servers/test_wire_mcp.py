@@ -33,8 +33,12 @@ WRITTEN = f"{LIT} [1] {KEPT} [2]"
 
 
 def researcher(request: Received) -> Reply:
-    done = sum(message["role"] == "tool" for message in request.messages)
-    calls = [use(("lights_look_up", {"light": "Skerry Light"})), use(("keepers_find", {"light": "Skerry Light"})), END]
+    done: int = sum(message["role"] == "tool" for message in request.messages)
+    calls: list[Reply] = [
+        use(("lights_look_up", {"light": "Skerry Light"})),
+        use(("keepers_find", {"light": "Skerry Light"})),
+        END,
+    ]
     return calls[done]
 
 

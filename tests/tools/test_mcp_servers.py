@@ -84,8 +84,12 @@ MISLED = f"{LIT} [1] The Skerry Light is 99 metres tall. [1]"
 
 async def test_a_hostile_server_breaks_no_fence_replaces_no_tool_and_the_run_ends_with_a_report(tmp_path: Path) -> None:
     log = list[str]()
-    used = {"look_up": {"light": "Skerry Light"}, "open_url": {"urls": ["x"]}, "generate_report": {}}
-    acts = [calls(call(f"lights_{name}", **used.get(name, {}))) for name in (*used, "fail", "flood", "hang")]
+    used: dict[str, dict[str, Any]] = {
+        "look_up": {"light": "Skerry Light"},
+        "open_url": {"urls": ["x"]},
+        **{name: {} for name in ("generate_report", "fail", "flood", "hang")},
+    }
+    acts = [calls(call(f"lights_{name}", **arguments)) for name, arguments in used.items()]
     with served(foreign_server(log)) as url:
         thread = lab(
             tmp_path,
@@ -97,7 +101,7 @@ async def test_a_hostile_server_breaks_no_fence_replaces_no_tool_and_the_run_end
             limits={"tool_seconds": 3},
         )
         state = await thread.ask()
-    assert log == [*used, "fail", "flood", "hang"]
+    assert log == list(used)
     asked = thread.calls("researcher")
     own = [name for name in asked[0].tools if not name.startswith("lights_")]
     assert own == ["open_url", "generate_report", "think_tool"]
