@@ -5,18 +5,20 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..run.context import Context
-from ..run.errors import ExtraMissing, UnknownSetting
+from ..run.errors import ExtraMissing, UnknownSetting, UserMistake
 from ..run.user_settings import documents_below, with_whole_paths
 from .endings import reported, run_interruptibly
 from .runs import RunBook, StoredRun, check_not_empty, open_runs
 from .settings import read_context, settings_from_options
 from .terminal import say
+from .users import server_settings, too_many_runs
 from .words import DONE, Strategy
 
 if TYPE_CHECKING:
@@ -33,6 +35,8 @@ class LocalRuns(NamedTuple):
     """The settings that the operator has given."""
     settings: Context
     """All of them."""
+    at_work: Counter[str]
+    """Runs at work by user."""
 
     async def begin(
         self, thread: str, question: str, documents: tuple[str, ...] | None, strategy: Strategy | None, view: PlainLines
@@ -41,17 +45,31 @@ class LocalRuns(NamedTuple):
         given = dict(self.given)
         if documents is not None:
             given["docs"] = await asyncio.to_thread(documents_below, self.settings.docs, documents)
-        return await self.book.ask(thread, question, given, view, strategy)
+        with self._counted():
+            return await self.book.ask(thread, question, given, view, strategy)
 
     async def go_on(self, thread: str, words: str, view: PlainLines) -> StoredRun:
         """Put an answer, a follow-up or a hint to a thread, which goes on over its own documents."""
         await self.read(thread)
         given = {name: value for name, value in self.given.items() if name != "docs"}
-        return await self.book.ask(thread, words, given, view)
+        with self._counted():
+            return await self.book.ask(thread, words, given, view)
 
     async def read(self, thread: str) -> StoredRun:
         """Return a stored run."""
         return await self.book.read(thread)
+
+    @contextmanager
+    def _counted(self) -> Iterator[None]:
+        """Count a run; raises `UserMistake` beyond what one user of a server may have at once."""
+        user = self.book.user
+        if user and self.at_work[user] >= server_settings().user_runs:
+            raise UserMistake(too_many_runs(user))
+        self.at_work[user] += 1
+        try:
+            yield
+        finally:
+            self.at_work[user] -= 1
 
 
 def serve_mcp(*, port: int | None, data_dir: Path | None, **options: Any) -> int:
@@ -77,7 +95,7 @@ def serve_mcp(*, port: int | None, data_dir: Path | None, **options: Any) -> int
 @asynccontextmanager
 async def _local_runs(given: Mapping[str, Any], settings: Context) -> AsyncIterator[LocalRuns]:
     async with open_runs(settings.data_dir) as book:
-        yield LocalRuns(book, given, settings)
+        yield LocalRuns(book, given, settings, Counter())
 
 
 async def _over_streams(given: Mapping[str, Any], settings: Context) -> None:

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import httpx
+from langchain_core.messages import HumanMessage
 from langgraph.types import Command
 from langgraph_sdk.client import LangGraphClient
 from langgraph_sdk.errors import APIError
@@ -18,6 +19,7 @@ from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
 from ..run.context import Context
+from ..run.conversation import check_question
 from ..run.errors import RunFailed, UserMistake
 from ..run.user_settings import UserSettings
 from .runs import StoredRun, open_runs
@@ -114,22 +116,22 @@ class ServedRuns(NamedTuple):
     ) -> StoredRun:
         """Put a question to a new thread."""
         context = {} if documents is None else {"docs": documents}
-        return await self._run(thread, strategy or default_strategy(), _asked(question), view, context=context)
+        sent = {"input": _said(question), "context": context}
+        return await self._run(thread, strategy or default_strategy(), question, view, **sent)
 
     async def go_on(self, thread: str, words: str, view: PlainLines) -> StoredRun:
         """Put an answer, a follow-up or a hint to a thread."""
         async with open_runs(Context().data_dir) as book:
             strategy, message = await book._replace(user=self.caller.user).entry(thread, words)
-        return await self._run(thread, strategy, _sent(message, words), view)
+        return await self._run(thread, strategy, words, view, **_sent(message, words))
 
     async def read(self, thread: str) -> StoredRun:
         """Return a stored run."""
         async with open_runs(Context().data_dir) as book:
             return await book._replace(user=self.caller.user).read(thread)
 
-    async def _run(
-        self, thread: str, strategy: Strategy, sent: Mapping[str, Any], view: PlainLines, **settings: Any
-    ) -> StoredRun:
+    async def _run(self, thread: str, strategy: Strategy, words: str, view: PlainLines, **sent: Any) -> StoredRun:
+        check_question([HumanMessage(words)], self.settings.limits.question_characters)
         view.begin()
         runs = list[str]()
         async with _client(self.caller.token) as client:
@@ -138,7 +140,6 @@ class ServedRuns(NamedTuple):
                     thread,
                     GRAPHS[strategy],
                     **sent,
-                    **settings,
                     stream_mode="custom",
                     stream_subgraphs=True,
                     if_not_exists="create",
@@ -146,6 +147,9 @@ class ServedRuns(NamedTuple):
                     durability="sync",
                     on_run_created=lambda run: runs.append(run["run_id"]),
                 )
+                # The first part tells that the run is there; before, it could not be cancelled.
+                first = asyncio.ensure_future(anext(stream))
+                await asyncio.shield(first)
                 async for part in stream:
                     if part.event == "error":
                         raise RunFailed(str(part.data.get("message") or part.data.get("error")))
@@ -154,21 +158,22 @@ class ServedRuns(NamedTuple):
             except APIError as error:
                 raise UserMistake(error.message) from error
             except asyncio.CancelledError:
+                await asyncio.wait([first])
                 for run in runs:
                     await client.runs.cancel(thread, run, wait=True)
                 raise
         return await self.read(thread)
 
 
-def _asked(words: str) -> dict[str, Any]:
-    return {"input": {"messages": [{"role": "user", "content": words}]}}
+def _said(words: str) -> dict[str, Any]:
+    return {"messages": [{"role": "user", "content": words}]}
 
 
 def _sent(message: Any, words: str) -> dict[str, Any]:
     """Return what the API is sent for a message of the graph."""
     if not isinstance(message, Command):
-        return {"input": None} if message is None else _asked(words)
-    return {"command": {"resume": words} if message.resume else {"update": _asked(words)["input"]}}
+        return {"input": None if message is None else _said(words)}
+    return {"command": {"resume": words} if message.resume else {"update": _said(words)}}
 
 
 @asynccontextmanager

@@ -320,7 +320,7 @@ def mcp_server(runs_of: Callable[[Any], Runs], settings: Context) -> Server[Any,
         if name not in TOOLS:
             return _fault(UnknownSetting(f"There is no tool {name!r}; there are {', '.join(TOOLS)}."))
         view = ToldLines()
-        teller = asyncio.create_task(view.tell(request))
+        teller = asyncio.create_task(view.tell(request, settings.limits.heartbeat_seconds))
         try:
             call = TOOLS[name][0](**arguments)
             result: Any = await _carried_out(call.carry_out(runs_of(request.request), view))
@@ -370,12 +370,19 @@ class ToldLines(PlainLines):
     def print(self, text: str) -> None:
         self.lines.put_nowait(clean(text))
 
-    async def tell(self, request: Any) -> None:
-        """Send the lines to who asked for progress, up to an empty one."""
+    async def tell(self, request: Any, seconds: float) -> None:
+        """Send the lines, up to an empty one, to who asked for progress; after `seconds` of silence a sign of life."""
         token = request.meta.progressToken if request.meta else None
         number = 0
-        while line := await self.lines.get():
+        while line := await self._next(seconds):
             number += 1
             if token is not None:
                 related = str(request.request_id)
                 await request.session.send_progress_notification(token, number, None, line, related)
+
+    async def _next(self, seconds: float) -> str:
+        try:
+            async with asyncio.timeout(seconds):
+                return await self.lines.get()
+        except TimeoutError:
+            return "still at work"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import subprocess
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
@@ -54,8 +54,13 @@ class Peer:
         assert "\n" not in text_of(result) and "Traceback" not in text_of(result)
         return text_of(result)
 
-    async def cancelled(self, tool: str, words: str, **arguments: Any) -> str:
-        """Call a tool, and cancel the request once its progress holds these words; returns what the server answers."""
+    async def cancelled(
+        self, tool: str, words: str, meanwhile: Callable[[], Awaitable[object]] | None = None, **arguments: Any
+    ) -> str:
+        """Call a tool, and cancel the request once its progress holds these words, and something was done meanwhile.
+
+        Returns what the server answers.
+        """
         # The SDK's client numbers its requests and does not tell them.
         number = self.session._request_id
         request = CallToolRequest(params=CallToolRequestParams(name=tool, arguments=arguments))
@@ -63,6 +68,8 @@ class Peer:
             self.session.send_request(ClientRequest(request), CallToolResult, progress_callback=self._note)
         )
         await self.told(words)
+        if meanwhile:
+            await meanwhile()
         note = CancelledNotification(params=CancelledNotificationParams(requestId=number))
         await self.session.send_notification(ClientNotification(note))
         try:

@@ -93,7 +93,7 @@ async def test_no_route_answers_without_a_token(web: httpx.AsyncClient) -> None:
     assert len(routes) > 30
     assert (await web.get("/")).text == (await web.get("/", headers=bearer(ALICE))).text, "the page is nobody's"
     some = str(uuid.uuid4())
-    for method, path in (*routes, *HIDDEN):
+    for method, path in (*routes, ("POST", "/mcp"), *HIDDEN):
         place = "/".join(some if part.startswith("{") else part for part in path.split("/"))
         body: dict[str, Any] | None = {} if method in ("POST", "PUT", "PATCH") else None
         for headers in ({}, bearer("nobody-has-this-token"), {"x-auth-scheme": "langsmith"}, {"x-api-key": "guess"}):
