@@ -134,6 +134,12 @@ def cli() -> None:
     help="How a new run works: orchestrated (the default; rounds of research until nothing is missing) or planned (a "
     "plan of steps, carried out within max_seconds_planned).",
 )
+@click.option(
+    "--depth",
+    type=click.Choice(["quick", "standard", "deep", "auto"]),
+    help="How much the question is worth: quick (one search, two calls of models), standard (the default), deep (wider "
+    "limits), or auto (quick for a small question, else standard).",
+)
 @click.option("--thread", metavar="NAME", help="Name of the run; a known name continues its conversation.")
 @click.option("--yes", is_flag=True, help="Never ask back; state assumptions in the report.")
 @click.option("--review-plan", is_flag=True, help="Show the plan for approval first.")

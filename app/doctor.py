@@ -44,7 +44,7 @@ from .words import DONE, REFUSED, counted
 @reports_errors
 def list_limits() -> int:
     """Print a line a limit: its name, the value that holds by the environment or by default, and what it is."""
-    limits = read_context({}).limits
+    limits = read_context({}).at_depth().limits
     for name, field in Limits.model_fields.items():
         value, meaning = getattr(limits, name), " ".join((field.description or "").split())
         put_out(f"{name:24} {'-' if value is None else f'{value:.15g}':>10}  {meaning}")

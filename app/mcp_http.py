@@ -18,6 +18,7 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
+from ..records.research import Depth
 from ..run.context import Context
 from ..run.conversation import check_question
 from ..run.errors import RunFailed, UserMistake
@@ -112,10 +113,18 @@ class ServedRuns(NamedTuple):
         return UserSettings().operator
 
     async def begin(
-        self, thread: str, question: str, documents: tuple[str, ...] | None, strategy: Strategy | None, view: PlainLines
+        self,
+        thread: str,
+        question: str,
+        view: PlainLines,
+        *,
+        documents: tuple[str, ...] | None,
+        depth: Depth | None,
+        strategy: Strategy | None,
     ) -> StoredRun:
         """Put a question to a new thread."""
-        context = {} if documents is None else {"docs": documents}
+        given = {"docs": documents, "depth": depth}
+        context = {name: value for name, value in given.items() if value is not None}
         sent = {"input": _said(question), "context": context}
         return await self._run(thread, strategy or default_strategy(), question, view, **sent)
 

@@ -17,6 +17,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from ..evidence.citations.rendering import link_to, shown_title
+from ..records.research import Depth
 from ..run.context import Context, engine_name
 from ..run.conversation import clean, clean_nested, mark_of
 from ..run.errors import UnknownThread, UserMistake
@@ -72,6 +73,8 @@ async def offer(request: Request) -> Response:
             "docs": folders,
             "engines": [engine_name(one) for one in operator.engines or ()],
             "models": list(operator.allow_models),
+            "depths": get_args(Depth),
+            "depth": operator.depth,
             "formats": list(get_args(ExportFormat)),
         }
     )

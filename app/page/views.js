@@ -11,6 +11,10 @@ const STRATEGIES = {
   deep_research: ["Orchestrated", "rounds of research until nothing is missing"],
   planned_research: ["Planned", "a plan of steps, carried out within a time limit"],
 };
+const DEPTHS = {
+  quick: "Quick: one search, for a fact or a definition", standard: "Standard: thorough research", deep: "Deep: further and longer",
+  auto: "Auto: quick for a small question, else thorough",
+};
 const FORMATS = {
   md: "Markdown", html: "Web page", docx: "Word", pdf: "PDF", bibtex: "BibTeX", "csl-json": "Citations (CSL JSON)", json: "All data (JSON)",
 };
@@ -60,8 +64,8 @@ export function askForm(offer, failure) {
     h("div", { class: "choices" },
       h("label", {}, "Strategy", h("select", { name: "graph" }, Object.values(offer.graphs).map((graph) =>
         h("option", { value: graph }, `${STRATEGIES[graph]?.[0] ?? graph}: ${STRATEGIES[graph]?.[1] ?? ""}`)))),
-      offer.depths?.length > 0 && h("label", {}, "Depth", h("select", { name: "depth" }, offer.depths.map((one) =>
-        h("option", { value: one, selected: one === offer.depth }, one)))),
+      h("label", {}, "Depth", h("select", { name: "depth" }, offer.depths.map((one) =>
+        h("option", { value: one, selected: one === offer.depth }, DEPTHS[one] ?? one)))),
       offer.models.length > 0 && h("label", {}, "Model", h("select", { name: "models" },
         h("option", { value: "" }, "as the server has it"), offer.models.map((one) => h("option", { value: one }, one))))),
     offer.docs.length > 0 && h("fieldset", {}, h("legend", {}, "Documents"), offer.docs.map(folderChoice)),
