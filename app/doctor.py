@@ -174,6 +174,8 @@ def _documents(context: Context) -> Iterator[Diagnosis]:
         yield Diagnosis("note", "not read", clean(f"{left.path}: {left.reason}"))
     for path in status.shortened:
         yield Diagnosis("note", "only the beginning is read", clean(path))
+    for note in status.notes:
+        yield Diagnosis("note", "scan", clean(note))
 
 
 def _say_read(done: int, total: int) -> None:

@@ -211,5 +211,6 @@ def _not_read(left_out: Iterable[LeftOut]) -> tuple[NotRead, ...]:
 
 def _left_out(status: LibraryStatus) -> list[str]:
     notices = [f"Only the beginning was read: {path}." for path in status.shortened[:LISTED]]
+    notices += [f"Scan: {note}." for note in status.notes[:LISTED]]
     more = sum(one.files for one in status.left_out[LISTED:])
     return [*notices, f"Not read: {more} more; deep-research doctor lists all."] if more else notices
