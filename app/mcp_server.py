@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import uuid
+from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from importlib.metadata import version
@@ -158,9 +159,9 @@ class Call(BaseModel):
 
     model_config = SHAPE
 
+    @abstractmethod
     async def carry_out(self, runs: Runs, view: PlainLines) -> BaseModel:
         """Return the result; raises what goes wrong."""
-        raise NotImplementedError
 
 
 DOCUMENTS = "Names of the folders and files to search, such as `handbook` or `handbook/2024`; left out: all there are."
