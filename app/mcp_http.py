@@ -159,7 +159,7 @@ class ServedRuns(NamedTuple):
             except APIError as error:
                 raise UserMistake(error.message) from error
             except asyncio.CancelledError:
-                await asyncio.wait([first])
+                await asyncio.gather(first, return_exceptions=True)
                 for run in runs:
                     await client.runs.cancel(thread, run, wait=True)
                 raise

@@ -356,7 +356,7 @@ async def _carried_out(work: Any) -> Any:
         # Whoever cancels a scope of anyio does so again and again; the run is to be told once.
         task.cancel()
         with anyio.CancelScope(shield=True):
-            await asyncio.wait([task])
+            await asyncio.gather(task, return_exceptions=True)
         raise
 
 
