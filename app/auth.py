@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
+import json
 from collections.abc import Mapping
-from contextlib import closing
 from typing import Any
 
 from langgraph_sdk import Auth, get_client
 
 from ..run.context import Context
 from ..run.errors import UserMistake
-from ..run.store.database import FILE_NAME
+from ..run.store.database import look_up, place_of_runs
 from ..run.store.pages import OWNER
 from ..run.user_settings import UserSettings
 from .embed import RECURSION_LIMIT
@@ -20,6 +19,8 @@ from .settings import read_settings
 from .users import LOCAL_USER, server_settings, token_in, too_many_runs, user_of
 
 auth = Auth()
+BUSY_SECONDS = 5.0
+"""Seconds to wait for the database."""
 NOT_SETTINGS = frozenset({"thread_id", "checkpoint_id", "checkpoint_ns", "checkpoint_map", "__event_streaming_v2"})
 """What may stand in a run's `configurable` and is no setting: a place in the thread, and how it is streamed."""
 
@@ -114,20 +115,18 @@ async def _check_settings(context: Mapping[str, Any]) -> None:
 async def _check_unclaimed(user: str, value: Mapping[str, Any]) -> None:
     """Refuse a thread whose checkpoints were written for somebody else; the command line's are the local user's."""
     if thread := value.get("thread_id"):
-        owner = await asyncio.to_thread(_owner_of_checkpoints, str(thread))
+        owner = await asyncio.to_thread(owner_of_checkpoints, str(thread))
         if owner not in (None, user):
             _refuse(f"There is no thread {thread}.", 404)
 
 
-def _owner_of_checkpoints(thread_id: str) -> str | None:
+def owner_of_checkpoints(thread_id: str) -> str | None:
     """Return the user for whom a thread's checkpoints were written; none if there are no checkpoints."""
-    query = f"SELECT json_extract(CAST(metadata AS TEXT), '$.{OWNER}') FROM checkpoints WHERE thread_id = ?"  # noqa: S608
-    file = (Context().data_dir / FILE_NAME).absolute()
-    if not file.exists():
-        return None
-    with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as connection:
-        row = connection.execute(f"{query} LIMIT 1", (thread_id,)).fetchone()
-    return None if row is None else row[0] or LOCAL_USER
+    query = "SELECT metadata FROM checkpoints WHERE thread_id = ? LIMIT 1"
+    for (metadata,) in look_up(place_of_runs(Context().data_dir), query, thread_id, seconds=BUSY_SECONDS):
+        known = metadata if isinstance(metadata, dict) else json.loads(metadata)
+        return known.get(OWNER) or LOCAL_USER
+    return None
 
 
 async def _check_load(user: str, value: Mapping[str, Any]) -> None:

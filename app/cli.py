@@ -134,6 +134,12 @@ def cli() -> None:
     help="How a new run works: orchestrated (the default; rounds of research until nothing is missing) or planned (a "
     "plan of steps, carried out within max_seconds_planned).",
 )
+@click.option(
+    "--depth",
+    type=click.Choice(["quick", "standard", "deep", "auto"]),
+    help="How much the question is worth: quick (one search, two calls of models), standard (the default), deep (wider "
+    "limits), or auto (quick for a small question, else standard).",
+)
 @click.option("--thread", metavar="NAME", help="Name of the run; a known name continues its conversation.")
 @click.option("--yes", is_flag=True, help="Never ask back; state assumptions in the report.")
 @click.option("--review-plan", is_flag=True, help="Show the plan for approval first.")
@@ -256,6 +262,24 @@ def fix_draft(file: Path, out: Path | None) -> int:
     from .fix_draft import fix_file
 
     return fix_file(None if file == STANDARD_INPUT else file, _output(out, "md"))
+
+
+@cli.command()
+@with_settings
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at; others need tokens.")
+@click.option(
+    "--port", type=click.IntRange(1, 65535), help="Port to listen at. Without: 2024, or another that is free."
+)
+@DATA_DIR
+def serve(**options: Any) -> int:
+    """Start the page in the browser, and the server behind it.
+
+    It prints the address with its token, and runs until Ctrl-C. The options hold for all runs of the server; without
+    --docs the documents of the demo can be searched, if it was run.
+    """
+    from .serve import serve
+
+    return serve(**options)
 
 
 @cli.command()

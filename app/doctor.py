@@ -26,7 +26,7 @@ from ..run.events.call import CallEvents
 from ..run.events.log import Emitter
 from ..run.events.packets import CallDelayed, Placement
 from ..run.limits import Limits
-from ..run.store.database import FILE_NAME, open_database
+from ..run.store.database import open_database, place_of_runs
 from ..tools.engine import EngineFailed
 from ..tools.engines.tavily import Tavily
 from ..tools.offer import check_tools
@@ -44,7 +44,7 @@ from .words import DONE, REFUSED, counted
 @reports_errors
 def list_limits() -> int:
     """Print a line a limit: its name, the value that holds by the environment or by default, and what it is."""
-    limits = read_context({}).limits
+    limits = read_context({}).at_depth().limits
     for name, field in Limits.model_fields.items():
         value, meaning = getattr(limits, name), " ".join((field.description or "").split())
         put_out(f"{name:24} {'-' if value is None else f'{value:.15g}':>10}  {meaning}")
@@ -198,7 +198,7 @@ def _data_folder(path: Path) -> Diagnosis:
 
 def _count_runs(folder: Path) -> int:
     async def count() -> int:
-        async with open_database(folder / FILE_NAME) as database:
+        async with open_database(place_of_runs(folder)) as database:
             return len(await database.saver.thread_ids())
 
     return asyncio.run(count()) if has_runs(folder) else 0

@@ -27,9 +27,9 @@ from ..graph.planned import build_planned_graph
 from ..records.report import Report
 from ..records.sources import Source
 from ..run.context import Settings
-from ..run.errors import SyncOnlySaver
+from ..run.errors import SyncOnlySaver, said_of
 from ..run.events.log import flush
-from ..run.store.database import Database, open_database
+from ..run.store.database import Database, open_database, place_named
 from ..run.store.lease import TOKEN, Lease
 from ..run.store.serializer import code_version, with_strict_serializer
 from .loops import aiterate, background_loop, hand_over, iterate, wait_for
@@ -49,12 +49,18 @@ class LeasedGraph(DrawableGraph):
         """Stream as LangGraph's `astream`; raises `ThreadBusy`."""
         # LangGraph calls it an iterator.
         stream = cast(AsyncGenerator[Any, None], super().astream(input, config, **settings))
+        failure = ""
         async with self._lease(config) as lease, aclosing(stream):
             try:
                 async for part in lease.guard(stream) if lease else stream:
                     yield part
+            except Exception as error:
+                failure = said_of(error)
+                raise
             finally:
-                await flush(str(merge_configs(self.config, config).get("configurable", {}).get("thread_id", "")))
+                thread = str(merge_configs(self.config, config).get("configurable", {}).get("thread_id", ""))
+                # Why a run stopped that another process has taken over is that process's to note.
+                await flush(thread, None if lease and lease.is_lost else failure)
 
     async def abulk_update_state(self, config: RunnableConfig, *args: Any, **settings: Any) -> Any:
         """Change a thread's state in several steps, as LangGraph's `abulk_update_state`; raises `ThreadBusy`."""
@@ -178,17 +184,19 @@ def build_graph(
 ) -> ResearchGraph:
     """Return the compiled research graph of a strategy.
 
-    `checkpointer` is an async LangGraph saver, or the path of an SQLite file, which is made if it is missing and keeps
-    checkpoints and page texts. Without one a run cannot pause to ask; it states its assumptions instead. Without
-    `store` the page texts stay in memory and end with the process, unless `checkpointer` is a path.
+    `checkpointer` is an async LangGraph saver, the path of an SQLite file, which is made if it is missing, or the
+    address of a PostgreSQL database (`postgresql://…`); file and database keep checkpoints and page texts. Without one
+    a run cannot pause to ask; it states its assumptions instead. Without `store` the page texts stay in memory and end
+    with the process, unless `checkpointer` is a path or an address.
     Raises `UnknownSetting` for a strategy that there is not, `SyncOnlySaver` for savers without async methods,
-    `DatabaseUnusable` for a file that is not ours.
+    `DatabaseUnusable` for a file that is not ours or a database that cannot be reached, `ExtraMissing`.
     """
     check_strategy(strategy)
     # What it reads, nobody should have to wait for later.
     code_version()
     if isinstance(checkpointer, str | Path):
-        database = _opened(Path(checkpointer).resolve())
+        place = place_named(checkpointer)
+        database = _opened(place.resolve() if isinstance(place, Path) else place)
         checkpointer, store = database.saver, store or database.store
     elif checkpointer is not None:
         _check_saver(checkpointer)
@@ -236,10 +244,10 @@ def _running_loop() -> asyncio.AbstractEventLoop | None:
 
 
 @cache
-def _opened(path: Path) -> Database:
-    """Return the database of a file, opened once a process and closed at its end: a graph has no end of its own."""
+def _opened(place: Path | str) -> Database:
+    """Return a database, opened once a process and closed at its end: a graph has no end of its own."""
     resources, loop = AsyncExitStack(), background_loop()
-    database = wait_for(resources.enter_async_context(open_database(path)), loop)
+    database = wait_for(resources.enter_async_context(open_database(place)), loop)
     atexit.register(lambda: wait_for(resources.aclose(), loop))
     return database
 

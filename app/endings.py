@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar
 
 from ..run.context import Context
 from ..run.errors import DeepResearchError, StateUnreadable, ThreadBusy, UserMistake
-from ..run.limits import ENVIRONMENT_PREFIX, Limits
+from ..run.limits import DATABASE, ENVIRONMENT_PREFIX, Limits
 from .run_name import RunName
 from .terminal import ReaderGone, complain, is_terminal, say
 from .users import ServerSettings
@@ -85,7 +85,7 @@ def _unknown_variables() -> str:
     """Return what to say of variables that are meant as settings and are none; empty if there are none."""
     known = {name.upper() for name in (*Context.model_fields, *Limits.model_fields)}
     known |= {f"SERVER_{name.upper()}" for name in ServerSettings.model_fields}
-    known.add(VARIABLE.removeprefix(ENVIRONMENT_PREFIX))
+    known |= {one.removeprefix(ENVIRONMENT_PREFIX) for one in (VARIABLE, DATABASE)}
     # What all of them begin with makes none of them alike.
     given = {name: name.upper().removeprefix(ENVIRONMENT_PREFIX) for name in sorted(os.environ)}
     return "; ".join(

@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..records.research import Depth
 from ..run.context import Context
 from ..run.errors import ExtraMissing, UnknownSetting, UserMistake
 from ..run.user_settings import documents_below, with_whole_paths
@@ -39,12 +40,21 @@ class LocalRuns(NamedTuple):
     """Runs at work by user."""
 
     async def begin(
-        self, thread: str, question: str, documents: tuple[str, ...] | None, strategy: Strategy | None, view: PlainLines
+        self,
+        thread: str,
+        question: str,
+        view: PlainLines,
+        *,
+        documents: tuple[str, ...] | None,
+        depth: Depth | None,
+        strategy: Strategy | None,
     ) -> StoredRun:
         """Put a question to a new thread."""
         given = dict(self.given)
         if documents is not None:
             given["docs"] = await asyncio.to_thread(documents_below, self.settings.docs, documents)
+        if depth is not None:
+            given["depth"] = depth
         with self._counted():
             return await self.book.ask(thread, question, given, view, strategy)
 

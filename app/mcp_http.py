@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import httpx
@@ -17,6 +18,7 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
+from ..records.research import Depth
 from ..run.context import Context
 from ..run.conversation import check_question
 from ..run.errors import RunFailed, UserMistake
@@ -86,7 +88,8 @@ SESSIONS = Sessions()
 async def served() -> AsyncIterator[None]:
     """Serve MCP on LangGraph's server, if its package is installed."""
     try:
-        from .mcp_server import mcp_server
+        # Importing reads files, which would block the server.
+        mcp_server = (await asyncio.to_thread(import_module, ".mcp_server", __package__)).mcp_server
     except ImportError:
         yield
         return
@@ -110,10 +113,18 @@ class ServedRuns(NamedTuple):
         return UserSettings().operator
 
     async def begin(
-        self, thread: str, question: str, documents: tuple[str, ...] | None, strategy: Strategy | None, view: PlainLines
+        self,
+        thread: str,
+        question: str,
+        view: PlainLines,
+        *,
+        documents: tuple[str, ...] | None,
+        depth: Depth | None,
+        strategy: Strategy | None,
     ) -> StoredRun:
         """Put a question to a new thread."""
-        context = {} if documents is None else {"docs": documents}
+        given = {"docs": documents, "depth": depth}
+        context = {name: value for name, value in given.items() if value is not None}
         sent = {"input": _said(question), "context": context}
         return await self._run(thread, strategy or default_strategy(), question, view, **sent)
 
@@ -180,8 +191,8 @@ def _sent(message: Any, words: str) -> dict[str, Any]:
 @asynccontextmanager
 async def _client(token: str) -> AsyncIterator[LangGraphClient]:
     """Open a client of the server in whose process this is; its calls are those of the user."""
-    from langgraph_api.asgi_transport import ASGITransport  # type: ignore[import-untyped]  # it bears no types
-    from langgraph_api.server import app  # type: ignore[import-untyped]
+    from langgraph_api.asgi_transport import ASGITransport
+    from langgraph_api.server import app
 
     http = httpx.AsyncClient(
         transport=ASGITransport(app),

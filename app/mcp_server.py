@@ -20,6 +20,7 @@ from typing_extensions import override
 from ..evidence.citations.rendering import source_place
 from ..library.library import Library
 from ..library.shelf import Passage
+from ..records.research import Depth
 from ..run.context import Context
 from ..run.conversation import clean
 from ..run.errors import (
@@ -55,7 +56,14 @@ class Runs(Protocol):
         """Return the settings of the operator; documents are named by absolute paths."""
 
     async def begin(
-        self, thread: str, question: str, documents: tuple[str, ...] | None, strategy: Strategy | None, view: PlainLines
+        self,
+        thread: str,
+        question: str,
+        view: PlainLines,
+        *,
+        documents: tuple[str, ...] | None,
+        depth: Depth | None,
+        strategy: Strategy | None,
     ) -> StoredRun:
         """Put a question to a new thread; `documents` are names below the operator's, none: all."""
 
@@ -178,13 +186,17 @@ class Research(Call):
     """The question, in words that can be understood alone."""
     strategy: Strategy | None = None
     """`orchestrated`: rounds of research until nothing is missing. `planned`: a plan of steps within a time limit."""
+    depth: Depth | None = None
+    """`quick`: answered from one search, for a fact or a definition. `standard`: research. `deep`: further and longer.
+    `auto`: quick for a small question, else research."""
     documents: tuple[str, ...] | None = Field(default=None, description=DOCUMENTS)
 
     @override
     async def carry_out(self, runs: Runs, view: PlainLines) -> ResearchResult:
         thread = str(uuid.uuid4())
         view.title = f"Research {thread}"
-        return await _result(runs, thread, runs.begin(thread, self.question, self.documents, self.strategy, view))
+        given = self.model_dump(exclude={"question"})
+        return await _result(runs, thread, runs.begin(thread, self.question, view, **given))
 
 
 class Answer(Call):

@@ -14,7 +14,7 @@ from ..evidence.citations.rendering import source_place
 from ..evidence.memory.observations import contradictions, gaps_of, missing_of, open_gaps
 from ..records.plan import FINAL_CHECK, Observation, PlanStep, StepOutcome
 from ..records.report import Audit
-from ..records.research import Finding
+from ..records.research import Finding, Run
 from ..records.sources import Source
 from ..run.conversation import clean, clean_nested
 from ..run.spending import dollars, total
@@ -122,6 +122,7 @@ def _report_data(stored: StoredRun) -> dict[str, Any]:
         "thread": stored.thread,
         "name": stored.name,
         "question": clean(stored.question),
+        "depth": _depth(run) if run else "",
         "status": stored.status,
         "failure": stored.failure,
         "asks": clean(stored.asks),
@@ -199,6 +200,7 @@ def _head(stored: StoredRun, name: RunName) -> list[str]:
         f"Run       {stored.thread}" + (f" [{stored.name}]" if stored.name else ""),
         *([] if stored.strategy == "orchestrated" else [f"Strategy  {stored.strategy}"]),
         f"Question  {stored.question}",
+        *([f"Depth     {_depth(run)}"] if run and run.depth else []),
         f"Status    {stored.status}" + (f": {reason}" if reason else ""),
     ]
     if stored.asks or (stored.is_unfinished and not stored.runner):
@@ -206,6 +208,13 @@ def _head(stored: StoredRun, name: RunName) -> list[str]:
     if run:
         lines.append(f"Time      {run.active_seconds:.1f} s at work, started {run.date}, version {run.version}")
     return [*lines, f"Spent     {_spent(state)}"]
+
+
+def _depth(run: Run) -> str:
+    """Return the depth of a run, and what it was decided to mean."""
+    if run.depth == "auto":
+        return "auto, answered from one search" if run.is_quick else "auto, researched step by step"
+    return run.depth or "standard"
 
 
 def _spent(state: ResearchState) -> str:

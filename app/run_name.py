@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
@@ -42,18 +40,18 @@ def whole_name(thread: str, data_dir: Path | None) -> str:
     """Return the id of the one run whose id begins so; where it is not one, or this is a name, the text as it is."""
     if not BEGINNING.fullmatch(thread) or RunName(thread, data_dir).is_stored():
         return thread
-    found = _stored_ids(f"{thread.lower()}*", data_dir)
+    found = _stored_ids(f"{thread.lower()}%", data_dir)
     return found[0] if len(found) == 1 else thread
 
 
 def _stored_ids(pattern: str, data_dir: Path | None) -> list[str]:
-    from ..run.store.database import FILE_NAME
+    from ..run.store.database import look_up, place_of_runs
 
-    query = "SELECT DISTINCT thread_id FROM checkpoints WHERE thread_id GLOB ?"
+    query = "SELECT DISTINCT thread_id FROM checkpoints WHERE thread_id LIKE ?"
     try:
-        file = (data_folder(data_dir) / FILE_NAME).absolute()
-        # A connection of its own: that of the run at work may be busy or gone. It neither makes nor leaves a file.
-        with closing(sqlite3.connect(f"{file.as_uri()}?mode=rw", uri=True, timeout=WAIT_SECONDS)) as connection:
-            return [str(row[0]) for row in connection.execute(query, (pattern,))]
-    except (sqlite3.Error, DeepResearchError):
+        # A connection of its own: that of the run at work may be busy or gone.
+        return [
+            str(row[0]) for row in look_up(place_of_runs(data_folder(data_dir)), query, pattern, seconds=WAIT_SECONDS)
+        ]
+    except DeepResearchError:
         return []

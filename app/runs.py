@@ -6,7 +6,7 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import aclosing, asynccontextmanager, suppress
+from contextlib import aclosing, asynccontextmanager
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,9 +24,10 @@ from ..records.report import Report
 from ..run.context import ROLES, Context
 from ..run.conversation import check_question
 from ..run.errors import DatabaseUnusable, UnknownSetting, UnknownThread, UserMistake
-from ..run.events.packets import AnyPacket, OverallStop
+from ..run.events.log import read_failure
+from ..run.events.packets import AnyPacket
 from ..run.limits import Limits
-from ..run.store.database import FILE_NAME, Database, open_database
+from ..run.store.database import Database, open_database, place_of_runs
 from ..run.store.lease import Lease
 from ..run.store.pages import OWNER, Pages, note_value, page_namespace
 from ..state import ResearchState
@@ -52,7 +53,7 @@ class Notes(NamedTuple):
     thread: str
 
     async def read(self) -> dict[str, str]:
-        """Return the notes: `name`, `json` (the settings) and `failure`, as far as there are any."""
+        """Return the notes: `name` and `json` (the settings), as far as there are any."""
         return note_value(await self.store.aget(page_namespace(thread_id(self.thread)), KEY)) or {}
 
     async def choices(self, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -62,25 +63,14 @@ class Notes(NamedTuple):
         return {**kept, **given, "limits": {**limits, **given.get("limits", {})}}
 
     async def remember(self, choices: Mapping[str, Any], context: Context) -> None:
-        """Keep the settings that were chosen, as the context holds them; a new run has not failed yet.
+        """Keep the settings that were chosen, as the context holds them.
 
         What comes from the environment is left out: whatever it gives when the run is resumed holds then.
         """
         chosen: dict[str, Any] = dict.fromkeys(choices.keys() - {"data_dir"}, True)
         chosen["limits"] = set(choices["limits"])
         name = {} if self.thread == thread_id(self.thread) else {"name": self.thread}
-        await self._write(json=context.model_dump_json(include=chosen), failure="", **name)
-
-    async def note_stop(self, stop: OverallStop) -> None:
-        """Keep why the run failed, if it did."""
-        failure = stop.message if stop.stop_reason == "failed" else ""
-        # A database that cannot be written is what the run has failed of.
-        with suppress(DatabaseUnusable):
-            if failure != (await self.read()).get("failure", ""):
-                await self._write(failure=failure)
-
-    async def _write(self, **values: str) -> None:
-        value = {**await self.read(), **values}
+        value = {**await self.read(), "json": context.model_dump_json(include=chosen), **name}
         await self.store.aput(page_namespace(thread_id(self.thread)), KEY, value, index=False)
 
 
@@ -98,8 +88,8 @@ class StoredRun(NamedTuple):
     strategy: Strategy
     """By which it works."""
     state: ResearchState
-    asks: str
-    """What the run asks the user; empty if it is not waiting."""
+    waiting: Mapping[str, Any]
+    """What the run waits with, as clients are told: a question or a plan; empty if it is not waiting."""
     is_unfinished: bool
     """Whether something of the run is still to be done."""
     changed: str
@@ -108,6 +98,13 @@ class StoredRun(NamedTuple):
     """Why it failed, in words for the user; empty if it did not, or has ended well since."""
     runner: str = ""
     """Who is at work on it, other than the caller; empty if nobody is."""
+
+    @property
+    def asks(self) -> str:
+        """What the run asks the user; empty if it is not waiting."""
+        if "plan" in self.waiting:
+            return f"{self.waiting['plan']}\n\nIs this plan good? Write yes, or what should be different."
+        return str(self.waiting.get("question", ""))
 
     @property
     def status(self) -> str:
@@ -222,17 +219,16 @@ class RunBook(NamedTuple):
         snapshot = await _snapshot(self.graph(strategy), thread)
         if not snapshot.values:
             raise unknown_thread(thread)
-        waiting = snapshot.interrupts[0].value if snapshot.interrupts else {}
-        kept = await self._notes(thread).read()
+        kept, pages = await self._notes(thread).read(), Pages(self.database.store, thread_id(thread))
         return StoredRun(
             thread=thread_id(thread),
             name=kept.get("name", ""),
             strategy=strategy,
             state=ResearchState(**snapshot.values),
-            asks=_asked(waiting),
+            waiting=snapshot.interrupts[0].value if snapshot.interrupts else {},
             is_unfinished=_is_unfinished(snapshot),
             changed=snapshot.created_at or "",
-            failure=kept.get("failure", ""),
+            failure=await read_failure(pages),
             runner=str(await self.database.saver.leases.other(thread_id(thread), lease) or ""),
         )
 
@@ -266,9 +262,6 @@ class RunBook(NamedTuple):
             async with aclosing(packets):
                 async for packet in packets:
                     view(packet)
-                    # Why a run stopped that another process has taken over is that process's to note.
-                    if isinstance(packet, OverallStop) and not lease.is_lost:
-                        await self._notes(thread).note_stop(packet)
         except UserMistake as error:
             if await _has_begun(graph, thread):
                 error.add_note(KEPT)
@@ -283,19 +276,20 @@ class RunBook(NamedTuple):
 
 
 def has_runs(data_dir: Path) -> bool:
-    """Whether the folder may hold runs; opening what does not would make the folder and a file.
+    """Whether there may be runs; opening a file that there is not would make it and its folder.
 
     Raises `DatabaseUnusable` as `check_not_empty`.
     """
     check_not_empty(data_dir)
-    return (data_dir / FILE_NAME).exists()
+    place = place_of_runs(data_dir)
+    return isinstance(place, str) or place.exists()
 
 
 def check_not_empty(data_dir: Path, sleep: Callable[[float], object] = time.sleep) -> None:
     """Raise `DatabaseUnusable` for a file of no bytes where runs are looked for: SQLite would take it for a new one."""
-    file = data_dir / FILE_NAME
+    file = place_of_runs(data_dir)
     for seconds in (0.1, 0.4, 0):
-        if not file.exists() or file.stat().st_size:
+        if isinstance(file, str) or not file.exists() or file.stat().st_size:
             return
         # Another process may be making it; then it holds something at once.
         sleep(seconds)
@@ -312,8 +306,8 @@ def unknown_thread(thread: str) -> UnknownThread:
 
 @asynccontextmanager
 async def open_runs(data_dir: Path) -> AsyncIterator[RunBook]:
-    """Open the runs of a data folder."""
-    async with open_database(data_dir / FILE_NAME) as database:
+    """Open the runs of a data folder, or those of the database that the environment names."""
+    async with open_database(place_of_runs(data_dir)) as database:
         yield RunBook(
             cache(partial(build_graph, checkpointer=database.saver, store=database.store)), database, data_dir
         )
@@ -345,9 +339,3 @@ def _message(snapshot: StateSnapshot, words: str) -> Any:
 def _is_unfinished(snapshot: StateSnapshot) -> bool:
     # After a kill between two steps every task has its result, `next` is empty and the tasks are still there.
     return bool(snapshot.next or snapshot.tasks)
-
-
-def _asked(waiting: dict[str, Any]) -> str:
-    if "plan" in waiting:
-        return f"{waiting['plan']}\n\nIs this plan good? Write yes, or what should be different."
-    return str(waiting.get("question", ""))

@@ -6,12 +6,13 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from langgraph.store.base import BaseStore
+
 from ..run.context import Context
 from ..run.imports import frozen_imports
 from ..run.registered import load_all
-from ..run.store.database import FILE_NAME, open_database
+from ..run.store.database import open_database, place_of_runs
 from ..run.store.saver import RunSaver
-from ..run.store.sqlite_store import PageStore
 from ..run.user_settings import UserSettings
 from .embed import compile_graph
 
@@ -23,15 +24,15 @@ with frozen_imports():
 
 @asynccontextmanager
 async def open_saver() -> AsyncIterator[RunSaver]:
-    """Open the saver on the data folder's file."""
+    """Open the saver on the data folder's file, or on the database that the operator names."""
     # Its folders are looked up here, once, since no run may block.
     await asyncio.to_thread(lambda: UserSettings().operator)
-    async with open_database(Context().data_dir / FILE_NAME) as database:
+    async with open_database(place_of_runs(Context().data_dir)) as database:
         yield database.saver
 
 
 @asynccontextmanager
-async def open_store() -> AsyncIterator[PageStore]:
-    """Open the store on the same file."""
-    async with open_database(Context().data_dir / FILE_NAME) as database:
+async def open_store() -> AsyncIterator[BaseStore]:
+    """Open the store in the same place."""
+    async with open_database(place_of_runs(Context().data_dir)) as database:
         yield database.store

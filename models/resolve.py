@@ -351,11 +351,11 @@ def _given(role: Role, context: Context) -> Model | None:
 def settings_of(runtime: Runtime[Context] | Runtime[UserSettings]) -> Context:
     """Return the settings of this run, the defaults where the caller gave none.
 
-    On the server they are the operator's, narrowed by the user. Where a model with a small window is allowed,
-    everything is cut shorter.
+    On the server they are the operator's, narrowed by the user. Depth `deep` widens the limits. Where a model with a
+    small window is allowed, everything is cut shorter.
     """
     given = runtime.context
-    context = given.context if isinstance(given, UserSettings) else given or Context()
+    context = (given.context if isinstance(given, UserSettings) else given or Context()).at_depth()
     if not context.allow_small_window:
         return context
     window = min(profile_of(role, context).window for role in ROLES)

@@ -114,6 +114,8 @@ async def _start(state: ResearchState, runtime: Runtime[Context], entry: Entry, 
         scope=await asyncio.to_thread(_scope, context, documents, whole),
         version=await asyncio.to_thread(code_version),
         entry=entry,
+        depth=None if context.depth == "standard" else context.depth,
+        is_quick=context.depth == "quick",
         active_seconds=context.clock.seconds() - started,
         notices=(
             *(is_extract if one == QUOTES_ONLY else one for one in notices),

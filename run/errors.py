@@ -175,6 +175,13 @@ class SearchFailed(RunFailed, StopsTheRun):
     """Every search engine is down, and there is nothing else to search."""
 
 
+def said_of(error: Exception) -> str:
+    """Return in one line for the user what stopped a run."""
+    # Only the kind of a foreign error is named: its text may hold addresses, keys or page text.
+    kind = f"An error stopped the run ({type(error).__name__})."
+    return " ".join(str(error).split()) if isinstance(error, DeepResearchError) else kind
+
+
 def failure_of(error: BaseException) -> str:
     """Return why a node failed, in words for the reader.
 

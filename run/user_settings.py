@@ -10,9 +10,10 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from ..records.research import Depth
 from .context import AnyEngine, Context, Role, engine_name
 from .errors import UnknownSetting
-from .limits import Limits
+from .limits import DEEP, Limits
 
 HIGHER_IS_NARROWER = frozenset({"min_window", "heartbeat_seconds"})
 """Limits that are narrowed by raising them."""
@@ -45,6 +46,8 @@ class UserSettings(BaseModel):
     """Language of plan and report, by name or code; empty: the operator's, or that of the question."""
     instructions: str = Field(default="", title="Instructions", max_length=4000)
     """Tone, length and audience of plan and report, after the operator's house rules."""
+    depth: Depth | None = Field(default=None, title="Depth")
+    """`quick` (one search, two calls of models), `standard`, `deep` (within the operator's limits) or `auto`."""
     clarify: Literal["ask", "assume", "off"] | None = Field(default=None, title="Clarify")
     """`ask` back when a question is unclear, `assume` (state assumptions instead), or `off`."""
     verify: Literal["off", "check", "repair"] | None = Field(default=None, title="Verify")
@@ -82,7 +85,7 @@ class UserSettings(BaseModel):
             update={
                 **{
                     name: value
-                    for name in ("clarify", "verify", "review_plan")
+                    for name in ("depth", "clarify", "verify", "review_plan")
                     if (value := getattr(self, name)) is not None
                 },
                 "language": self.language or operator.language,
@@ -93,7 +96,7 @@ class UserSettings(BaseModel):
                 "domains_allow": _domains(self.domains_allow, operator.domains_allow),
                 "domains_deny": (*operator.domains_deny, *self.domains_deny),
                 "published_after": max(filter(None, (operator.published_after, self.published_after)), default=None),
-                "limits": _limits(self.limits, operator.limits),
+                "limits": _limits(self.limits, operator, self.depth or operator.depth),
             }
         )
 
@@ -157,13 +160,17 @@ def _domains(wanted: tuple[str, ...], allowed: tuple[str, ...]) -> tuple[str, ..
     return wanted or allowed
 
 
-def _limits(wanted: Limits, ceilings: Limits) -> Limits:
+def _limits(wanted: Limits, operator: Context, depth: Depth) -> Limits:
+    """Return the operator's limits as narrowed by the user; `deep` widens them only where it is the operator's own."""
+    ceilings = operator.at_depth().limits
     given = {name: getattr(wanted, name) for name in wanted.model_fields_set}
     for name, value in given.items():
         ceiling = getattr(ceilings, name)
         if not _is_within(value, ceiling, is_reversed=name in HIGHER_IS_NARROWER):
             raise UnknownSetting(f"limit {name}: {value} is wider than the operator of this server allows ({ceiling}).")
-    return ceilings.model_copy(update=given)
+    # What is set is not widened any more.
+    held = {name: getattr(ceilings, name) for name in DEEP} if depth == "deep" else {}
+    return operator.limits.model_copy(update={**held, **given})
 
 
 def _is_within(value: float | None, ceiling: float | None, *, is_reversed: bool) -> bool:

@@ -102,7 +102,14 @@ def report_request(
     run, limits = state.run, context.limits
     assert run is not None
     findings = {**state.findings, **mark_withheld(state.findings, refused)}
-    system = render("write_report", "system", date=run.date, language=run.language, instructions=context.instructions)
+    system = render(
+        "write_report",
+        "system",
+        date=run.date,
+        language=run.language,
+        instructions=context.instructions,
+        is_quick=run.is_quick,
+    )
     partial = [AIMessage(draft)] if draft else []
     progress = state.progress
     messages = [
@@ -121,7 +128,7 @@ def report_request(
 
 def _reminder(state: ResearchState, context: Context, asked: Asked, draft: str, *, has_findings: bool) -> str:
     run, pairs = state.run, disagreement_in_thread(state)
-    assert run is not None and state.plan is not None
+    assert run is not None
     missing = missing_of(run, state.findings.values(), state.memory.values())
     earlier = [gap.text for gap in open_gaps(state.memory.values()) if gap.question_id != run.id]
     return render(
@@ -141,7 +148,7 @@ def _reminder(state: ResearchState, context: Context, asked: Asked, draft: str, 
         has_findings=has_findings,
         assumptions=run.assumptions,
         # The plan may have been adapted since it was shown.
-        plan="\n".join(f"{step.id}. {step.title}" for step in state.steps) or state.plan.text,
+        plan="\n".join(f"{step.id}. {step.title}" for step in state.steps) or (state.plan.text if state.plan else ""),
         intent=intent_of(state) if state.steps else "",
         sources=_describe_sources(state),
         gaps=fence("\n".join(missing)) if missing else "",
@@ -194,7 +201,10 @@ class TextWriter:
 
     def __init__(self, state: ResearchState, context: Context, events: ReportEvents) -> None:
         self._state, self._context, self._events = state, context, events
-        self._is_answered = self._has_broken = False
+        assert state.run is not None
+        self._is_quick = state.run.is_quick
+        # What breaks is continued once, but by a further call.
+        self._is_answered, self._has_broken = False, self._is_quick
         self.refused: set[str] = set()
         """Findings that the model was not let read (ids)."""
         self.shortened = 0
@@ -211,6 +221,8 @@ class TextWriter:
             return f"{CUT_OFF}, and going on with it failed: {str(error).rstrip('.')}"
 
     async def _write(self) -> str:
+        if self._is_quick:
+            return CUT_OFF if was_cut_off(await self._ask(Asked("report"))) else ""
         limits, output = self._context.limits, profile_of("writer", self._context).output
         capacity = output * (1 + limits.max_continuations) if output else limits.report_tokens
         if capacity >= limits.report_tokens:

@@ -1,4 +1,4 @@
-"""Where runs are kept: checkpoints and page texts in one SQLite file."""
+"""Where runs are kept: checkpoints and page texts, in an SQLite file or in a PostgreSQL database."""
 
 from __future__ import annotations
 
@@ -6,18 +6,23 @@ import asyncio
 import os
 import sqlite3
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import aiosqlite
+from langgraph.store.base import BaseStore
 
-from ..errors import DatabaseUnusable
+from ..errors import DatabaseUnusable, ExtraMissing
+from ..limits import DATABASE
 from .saver import PARENTS_CUT, RunSaver
 from .serializer import code_version
+from .sqlite_saver import SqliteRunSaver
 from .sqlite_store import BUSY_SECONDS, PageStore, unusable
 
 FILE_NAME = "runs.sqlite"
+SCHEMES = ("postgresql://", "postgres://")
+"""Beginnings of an address of a PostgreSQL database."""
 APPLICATION_ID = 0x44525331
 """Stamp in the file's header that tells our databases from others."""
 MIGRATIONS = (PARENTS_CUT,)
@@ -27,24 +32,79 @@ LAYOUT = len(MIGRATIONS)
 
 
 class Database(NamedTuple):
-    """An open file of runs."""
+    """An open database of runs."""
 
     saver: RunSaver
-    store: PageStore
+    store: BaseStore
+
+
+def place_of_runs(data_dir: Path) -> Path | str:
+    """Return where the command line and the server keep runs: where the environment says, or in the data folder."""
+    name = os.environ.get(DATABASE)
+    return place_named(name) if name else data_dir / FILE_NAME
+
+
+def place_named(name: str | Path) -> Path | str:
+    """Return the place of this name, which is a path or an address."""
+    return name if isinstance(name, str) and name.startswith(SCHEMES) else Path(name).expanduser()
 
 
 @asynccontextmanager
-async def open_database(path: Path) -> AsyncIterator[Database]:
-    """Open a file of runs, made if it is missing; belongs to the event loop that it was opened on.
+async def open_database(place: Path | str) -> AsyncIterator[Database]:
+    """Open a file of runs, made if it is missing, or a PostgreSQL database by its address.
 
-    Raises `DatabaseUnusable` if the file is corrupt, foreign, locked or cannot be written.
+    What is opened belongs to the running event loop. Raises `DatabaseUnusable` if the file is corrupt, foreign, locked
+    or cannot be written, or the database cannot be reached; `ExtraMissing`.
     """
+    if isinstance(place, Path):
+        async with _open_file(place) as database:
+            yield database
+    else:
+        await asyncio.to_thread(_import_postgres)
+        from .postgres import open_postgres
+
+        async with open_postgres(place) as (saver, store):
+            yield Database(saver, store)
+
+
+def look_up(place: Path | str, query: str, *parameters: str, seconds: float) -> list[tuple[Any, ...]]:
+    """Return the rows of a query by a connection of its own, which neither makes nor leaves anything.
+
+    There are none where there is no database yet. Raises `DatabaseUnusable`, also if it is busy for so many seconds.
+    """
+    if isinstance(place, str):
+        _import_postgres()
+        from .postgres import look_up as look_up_there
+
+        return look_up_there(place, query, parameters, seconds)
+    if not place.exists():
+        return []
+    try:
+        file = place.absolute().as_uri()
+        with closing(sqlite3.connect(f"{file}?mode=rw", uri=True, timeout=seconds)) as connection:
+            return connection.execute(query, parameters).fetchall()
+    except sqlite3.Error as error:
+        raise unusable(place, error) from error
+
+
+def _import_postgres() -> None:
+    try:
+        from . import postgres  # noqa: F401 - what it needs is an extra
+    except ImportError as error:
+        raise ExtraMissing(
+            f'{DATABASE} names a PostgreSQL database, which needs psycopg: pip install ".[postgres]" in the '
+            "checkout of deep_research."
+        ) from error
+
+
+@asynccontextmanager
+async def _open_file(path: Path) -> AsyncIterator[Database]:
     await asyncio.to_thread(_prepare, path)
     try:
         async with _connect(path) as connection:
             store = await asyncio.to_thread(_open_store, path)
             try:
-                saver = RunSaver(connection)
+                saver = SqliteRunSaver(connection)
                 await saver.setup()
                 await saver.leases.setup()
                 try:

@@ -1,8 +1,8 @@
 """The lease of a thread: of all the runs at work on it, in whatever process, one writes.
 
 A lease stands beside the checkpoints and names the process that holds it. It ends when it is given back, when that
-process is gone, or when it was not renewed for `EXPIRY_SECONDS`. Triggers of the connection refuse checkpoints of
-whoever does not hold the lease, in the statement that would write them.
+process is gone, or when it was not renewed for `EXPIRY_SECONDS`. The database refuses checkpoints of whoever does not
+hold the lease, in the transaction that would write them: SQLite by triggers of the connection.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import platform
 import sqlite3
 import time
 import uuid
+from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
@@ -33,7 +34,7 @@ HANDOVER_SECONDS = 2.0
 TOKEN = "__deep_research_lease"  # noqa: S105 - a key of LangGraph's config; it keeps those with underscores to itself
 """Where a run finds the lease that it is to use in place of one of its own."""
 FENCED = "the lease of this thread is held by another run"
-"""Why SQLite refuses a write."""
+"""Why the database refuses a write."""
 
 _at_work: set[str] = set()
 """Owners of the leases that runs of this process hold: it knows of its own that have ended without a word."""
@@ -78,8 +79,8 @@ class Holder(NamedTuple):
     process: Process
     since: str
     """When it was taken (ISO 8601), for the user."""
-    renewed: float
-    """When it was renewed, by the clock that nobody can set; that clock begins anew with the machine."""
+    age: float
+    """Seconds since it was renewed; negative if the clock has begun anew since then."""
 
     def is_alive(self) -> bool:
         """Whether its run may still be going on: its process is there and has renewed the lease in time."""
@@ -87,7 +88,7 @@ class Holder(NamedTuple):
             return False
         if self.process.machine == _machine() and self.process.birth != _birth(self.process.pid):
             return False
-        return 0 <= time.monotonic() - self.renewed < EXPIRY_SECONDS
+        return 0 <= self.age < EXPIRY_SECONDS
 
     def __str__(self) -> str:
         pid = self.process.pid
@@ -143,17 +144,20 @@ class Lease:
         )
 
 
-class Leases:
-    """The leases in a file of runs, as one connection to it takes them."""
+class Leases(ABC):
+    """The leases in a database of runs, as this process takes them."""
 
-    def __init__(self, connection: aiosqlite.Connection, lock: asyncio.Lock, unbroken: ShieldedTasks) -> None:
-        self._connection, self._lock, self._unbroken = connection, lock, unbroken
+    errors: type[Exception]
+    """What the database raises."""
+
+    def __init__(self, unbroken: ShieldedTasks) -> None:
+        self._unbroken = unbroken
         self._held: dict[str, Lease] = {}
 
-    async def setup(self) -> None:
-        """Prepare the file, which has its tables of checkpoints already, and the connection."""
-        async with self._lock:
-            await self._connection.executescript(_SCHEMA)
+    def owner(self, thread_id: str) -> str | None:
+        """Return the owner of the lease that is held here."""
+        held = self._held.get(thread_id)
+        return held.owner if held else None
 
     @asynccontextmanager
     async def hold(self, thread_id: str, token: str = "") -> AsyncIterator[Lease]:
@@ -180,7 +184,7 @@ class Leases:
                 del self._held[thread_id]
             try:
                 # One that cannot be given back, because the disk is full, is nobody's all the same.
-                with suppress(sqlite3.Error):
+                with suppress(self.errors):
                     await self._unbroken.do(self._give_back(lease))
             finally:
                 _at_work.discard(lease.owner)
@@ -214,9 +218,40 @@ class Leases:
         while not lease.is_lost:
             await asyncio.sleep(RENEWAL_SECONDS)
             # A database that takes nothing at the moment may later.
-            with suppress(sqlite3.Error):
+            with suppress(self.errors):
                 if not await self._unbroken.do(self._write_renewed(lease)):
                     lease.lose()
+
+    @abstractmethod
+    async def _write_taken(self, lease: Lease, process: Process, before: str) -> bool:
+        """Write the lease down, in the place of that of the owner `before`; return whether it could be."""
+
+    @abstractmethod
+    async def _write_renewed(self, lease: Lease) -> bool:
+        """Renew the lease; return whether it still was this one."""
+
+    @abstractmethod
+    async def _give_back(self, lease: Lease) -> None:
+        """Delete the lease."""
+
+    @abstractmethod
+    async def _holder(self, thread_id: str) -> Holder | None:
+        """Return who holds the lease of a thread."""
+
+
+class SqliteLeases(Leases):
+    """The leases in a file of runs, as one connection to it takes them."""
+
+    errors = sqlite3.Error
+
+    def __init__(self, connection: aiosqlite.Connection, lock: asyncio.Lock, unbroken: ShieldedTasks) -> None:
+        super().__init__(unbroken)
+        self._connection, self._lock = connection, lock
+
+    async def setup(self) -> None:
+        """Prepare the file, which has its tables of checkpoints already, and the connection."""
+        async with self._lock:
+            await self._connection.executescript(_SCHEMA)
 
     async def _write_taken(self, lease: Lease, process: Process, before: str) -> bool:
         since = datetime.now(UTC).isoformat()
@@ -244,7 +279,8 @@ class Leases:
         query = "SELECT owner, pid, birth, machine, since, renewed FROM leases WHERE thread_id = ?"
         async with self._lock, self._connection.execute(query, (thread_id,)) as rows:
             row = await rows.fetchone()
-        return Holder(row[0], Process(*row[1:4]), *row[4:]) if row else None
+        # By the clock that nobody can set; it begins anew with the machine.
+        return Holder(row[0], Process(*row[1:4]), row[4], time.monotonic() - row[5]) if row else None
 
     @asynccontextmanager
     async def _transaction(self) -> AsyncIterator[None]:

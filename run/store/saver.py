@@ -1,17 +1,17 @@
-"""Keeps checkpoints in SQLite, with what a server asks of a saver."""
+"""Keeps checkpoints, with what a server asks of a saver; `sqlite_saver` and `postgres` say in which database."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import sqlite3
-from collections.abc import AsyncIterator, Awaitable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from abc import abstractmethod
+from collections.abc import AsyncIterator, Awaitable, Iterable, Mapping, Sequence, Set
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, NamedTuple
 
-import aiosqlite
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
+    BaseCheckpointSaver,
     ChannelVersions,
     Checkpoint,
     CheckpointMetadata,
@@ -19,28 +19,22 @@ from langgraph.checkpoint.base import (
     DeltaChannelHistory,
     get_checkpoint_id,
 )
-from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
-from langgraph.checkpoint.sqlite.utils import search_where
 
 from ...records.research import Value
 from ..concurrency import ShieldedTasks, shielded
 from ..errors import NewerVersion, NotSaved, StateUnreadable, StopsTheRun
 from .lease import FENCED, Leases
 from .pages import page_namespace
-from .serializer import StrictSerializer
 
 _OF_RUNS = """
 WITH RECURSIVE
     stamped (thread_id, checkpoint_ns, checkpoint_id, parent, run) AS (
-        SELECT thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id,
-            json_extract(CAST(metadata AS TEXT), '$.run_id')
-        FROM checkpoints
+        SELECT thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, {run_id} FROM checkpoints
     ),
-    doomed AS (SELECT * FROM stamped WHERE run IN (SELECT value FROM json_each(?1))),
+    doomed AS (SELECT * FROM stamped WHERE run IN ({given})),
     needed (thread_id, checkpoint_ns, checkpoint_id, parent) AS (
         SELECT thread_id, checkpoint_ns, checkpoint_id, parent FROM stamped
-        WHERE thread_id IN (SELECT thread_id FROM doomed)
-            AND (run IS NULL OR run NOT IN (SELECT value FROM json_each(?1)))
+        WHERE thread_id IN (SELECT thread_id FROM doomed) AND (run IS NULL OR run NOT IN ({given}))
         UNION
         SELECT above.thread_id, above.checkpoint_ns, above.checkpoint_id, above.parent_checkpoint_id
         FROM needed JOIN checkpoints AS above ON above.thread_id = needed.thread_id
@@ -55,29 +49,23 @@ UPDATE checkpoints SET parent_checkpoint_id = NULL
 WHERE parent_checkpoint_id IS NOT NULL AND NOT EXISTS (
     SELECT 1 FROM checkpoints AS above WHERE above.thread_id = checkpoints.thread_id
     AND above.checkpoint_ns = checkpoints.checkpoint_ns AND above.checkpoint_id = checkpoints.parent_checkpoint_id
-);
+)
 """
 """Makes first in their chain the checkpoints whose parents were deleted on purpose: any other parent that is missing
 was lost."""
 _TORN = """
 WITH RECURSIVE chain (id, parent) AS (
     SELECT checkpoint_id, parent_checkpoint_id FROM checkpoints
-    WHERE thread_id = ?1 AND checkpoint_ns = ?2 AND checkpoint_id = ?3
+    WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?
     UNION
-    SELECT above.checkpoint_id, above.parent_checkpoint_id FROM chain CROSS JOIN checkpoints AS above
-    ON above.thread_id = ?1 AND above.checkpoint_ns = ?2 AND above.checkpoint_id = chain.parent
+    SELECT above.checkpoint_id, above.parent_checkpoint_id FROM chain {join} checkpoints AS above
+    ON above.thread_id = ? AND above.checkpoint_ns = ? AND above.checkpoint_id = chain.parent
 )
 SELECT 1 FROM chain WHERE parent IS NOT NULL AND parent NOT IN (SELECT id FROM chain)
 """
-_CHAIN = """
-SELECT checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata
-FROM checkpoints WHERE thread_id = ? ORDER BY rowid
+_STORED = """
+INSERT INTO store (prefix, key, value) SELECT ?, key, value FROM store WHERE prefix = ? ON CONFLICT DO NOTHING
 """
-_WRITES = "SELECT checkpoint_ns, checkpoint_id, task_id, type, value FROM writes WHERE thread_id = ?"
-_LATEST = """
-SELECT checkpoint_id FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = ? ORDER BY rowid DESC LIMIT 1
-"""
-_BEFORE = "rowid < (SELECT max(rowid) FROM checkpoints WHERE checkpoint_id = ? AND thread_id = coalesce(?, thread_id))"
 
 
 class Place(NamedTuple):
@@ -92,34 +80,49 @@ class BranchNotSaved(NotSaved, StopsTheRun):
     """The same within a branch, whose error handlers it must pass; of the whole run LangGraph would pass it over."""
 
 
-class RunSaver(AsyncSqliteSaver):
-    """LangGraph's SQLite saver, with checkpoints in the order in which they were written.
+class Dialect(NamedTuple):
+    """Where the databases differ in what is asked of them here."""
 
-    LangGraph orders them by their ids, which begin with the time of day: after a clock was set back, an old checkpoint
-    would be taken for the latest. It also takes a thread's page texts along when it is deleted or copied.
+    tables: Mapping[str, str]
+    """Tables of a thread with their columns beside the thread: checkpoints, writes, others."""
+    order: str
+    """Column by which checkpoints stand as they were written."""
+    run_id: str
+    """Expression for the server's run that wrote a checkpoint."""
+    members: str
+    """Query for the members of a list that is given as JSON."""
+    join: str
+    """Join that keeps the order of the tables."""
+    setting: str
+    """Setting to change if the database takes nothing."""
+
+
+class RunSaver(BaseCheckpointSaver[str]):
+    """What our runs need of a saver, over LangGraph's for a database.
+
+    It takes a thread's page texts along when it is deleted or copied, writes to no thread whose lease another run has,
+    and says of what cannot be read or saved which run it is.
     """
 
-    def __init__(self, connection: aiosqlite.Connection) -> None:
-        super().__init__(connection, serde=StrictSerializer(has_checksums=True))
+    dialect: Dialect
+    leases: Leases
+    """Who may write to which thread."""
+
+    def __init__(self) -> None:
         self.shielded = ShieldedTasks()
         """What is being written."""
-        self.leases = Leases(connection, self.lock, self.shielded)
-        """Who may write to which thread."""
+
+    @abstractmethod
+    async def rows(self, query: str, *parameters: Any) -> list[tuple[Any, ...]]:
+        """Return the rows of a query, whose parameters stand as `?`."""
+
+    @abstractmethod
+    async def change(self, *statements: tuple[str, Iterable[tuple[Any, ...]]]) -> None:
+        """Carry out statements in one transaction, each for its rows of parameters."""
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """Return the checkpoint with this id; without an id, the one of this place that was written last.
-
-        Raises `StateUnreadable`.
-        """
-        thread, namespace = str(config["configurable"]["thread_id"]), config["configurable"].get("checkpoint_ns", "")
-        if not get_checkpoint_id(config):
-            await self.setup()
-            async with self.lock, self.conn.execute(_LATEST, (thread, namespace)) as rows:
-                found = await rows.fetchone()
-            if not found:
-                return None
-            config = _config(Place(thread, namespace, found[0]))
-        return await _readable(thread, super().aget_tuple(config))
+        """Return the checkpoint with this id; without an id, the latest of this place. Raises `StateUnreadable`."""
+        return await _readable(str(config["configurable"]["thread_id"]), super().aget_tuple(config))
 
     async def aget_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
@@ -132,38 +135,11 @@ class RunSaver(AsyncSqliteSaver):
         # LangGraph takes the end of a chain for its beginning, where all channels are empty.
         if any("seed" not in of_channel for of_channel in history.values()):
             asked = config["configurable"]
-            place = (str(asked["thread_id"]), asked.get("checkpoint_ns", ""), get_checkpoint_id(config))
-            async with self.lock, self.conn.execute(_TORN, place) as rows:
-                if await rows.fetchone():
-                    raise StateUnreadable("a checkpoint is missing")
+            place = (str(asked["thread_id"]), asked.get("checkpoint_ns", ""))
+            query = _TORN.format(join=self.dialect.join)
+            if await self.rows(query, *place, get_checkpoint_id(config), *place):
+                raise StateUnreadable("a checkpoint is missing")
         return history
-
-    async def alist(
-        self,
-        config: RunnableConfig | None,
-        *,
-        filter: dict[str, Any] | None = None,
-        before: RunnableConfig | None = None,
-        limit: int | None = None,
-    ) -> AsyncIterator[CheckpointTuple]:
-        """List checkpoints, the one written last first."""
-        await self.setup()
-        where, parameters = search_where(config, filter)
-        if before:
-            # A copied thread has the same ids.
-            thread = config["configurable"]["thread_id"] if config else None
-            where = f"{where} AND {_BEFORE}" if where else f"WHERE {_BEFORE}"
-            parameters = (*parameters, get_checkpoint_id(before), thread)
-        query = (
-            # The conditions are LangGraph's and the constant above; values are parameters.
-            f"SELECT thread_id, checkpoint_ns, checkpoint_id FROM checkpoints {where} "  # noqa: S608
-            "ORDER BY rowid DESC LIMIT ?"
-        )
-        async with self.lock, self.conn.execute(query, (*parameters, -1 if limit is None else limit)) as rows:
-            places = [Place(*row) async for row in rows]
-        for place in places:
-            if found := await self.aget_tuple(_config(place)):
-                yield found
 
     @shielded
     async def aput(
@@ -192,48 +168,38 @@ class RunSaver(AsyncSqliteSaver):
 
     @asynccontextmanager
     async def _saving(self, config: RunnableConfig) -> AsyncIterator[None]:
+        place = config["configurable"]
         try:
-            yield
-        except sqlite3.Error as error:
-            with suppress(sqlite3.Error):
-                async with self.lock:
-                    # LangGraph leaves the transaction open, which would lock the file for all others.
-                    await self.conn.rollback()
-            place = config["configurable"]
+            async with self.fence(str(place["thread_id"])):
+                yield
+        except self.leases.errors as error:
             if FENCED in str(error):
                 self.leases.lose(str(place["thread_id"]))
             kind = BranchNotSaved if place.get("checkpoint_ns") else NotSaved
-            raise kind(f"The run could not be saved: {error} (setting data_dir).") from error
+            raise kind(f"The run could not be saved: {error} (setting {self.dialect.setting}).") from error
+
+    @abstractmethod
+    def fence(self, thread_id: str) -> AbstractAsyncContextManager[None]:
+        """Let the block write to the thread only while nobody else has its lease."""
 
     @shielded
     async def adelete_thread(self, thread_id: str) -> None:
         """Delete a thread: checkpoints, pending writes and page texts."""
         await super().adelete_thread(thread_id)
-        async with self.lock:
-            await self.conn.execute("DELETE FROM store WHERE prefix = ?", (_prefix(thread_id),))
-            await self.conn.commit()
+        await self.change(("DELETE FROM store WHERE prefix = ?", [(_prefix(thread_id),)]))
 
     @shielded
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Copy a thread: checkpoints, pending writes and page texts."""
-        await self.setup()
-        columns = {
-            "checkpoints": "checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata",
-            "writes": "checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, value",
-        }
-        async with self.lock:
-            for table, names in columns.items():
-                await self.conn.execute(
-                    # Both names come from the constant above.
-                    f"INSERT OR REPLACE INTO {table} (thread_id, {names}) "  # noqa: S608
-                    f"SELECT ?, {names} FROM {table} WHERE thread_id = ? ORDER BY rowid",
-                    (target_thread_id, source_thread_id),
-                )
-            await self.conn.execute(
-                "INSERT OR REPLACE INTO store (prefix, key, value) SELECT ?, key, value FROM store WHERE prefix = ?",
-                (_prefix(target_thread_id), _prefix(source_thread_id)),
-            )
-            await self.conn.commit()
+        order = {"checkpoints": f"ORDER BY {self.dialect.order}"}
+        copies = [
+            # All names come from the dialect.
+            f"INSERT INTO {table} (thread_id, {names}) SELECT ?, {names} FROM {table} "  # noqa: S608
+            f"WHERE thread_id = ? {order.get(table, '')} ON CONFLICT DO NOTHING"
+            for table, names in self.dialect.tables.items()
+        ]
+        places = (target_thread_id, source_thread_id)
+        await self.change(*((one, [places]) for one in copies), (_STORED, [tuple(map(_prefix, places))]))
 
     @shielded
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
@@ -241,18 +207,18 @@ class RunSaver(AsyncSqliteSaver):
 
         Delta channels are rebuilt from all checkpoints before: one that is missing would empty them in silence.
         """
-        await self.setup()
-        await self._drop(await self._places(_OF_RUNS, json.dumps([str(run_id) for run_id in run_ids])))
+        given = json.dumps([str(run_id) for run_id in run_ids])
+        query = _OF_RUNS.format(run_id=self.dialect.run_id, given=self.dialect.members)
+        await self._drop({Place(*row) for row in await self.rows(query, given, given)})
 
     @shielded
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Delete whole threads, or all but the latest checkpoints and those that their channels are rebuilt from."""
-        await self.setup()
         for thread_id in map(str, thread_ids):
             if strategy in ("delete", "delete_all"):
                 await self.adelete_thread(thread_id)
             elif strategy == "keep_latest":
-                places = await self._places(_OF_THREAD, thread_id)
+                places = {Place(*row) for row in await self.rows(_OF_THREAD, thread_id)}
                 await self._drop(places - await self._needed(thread_id, {place.checkpoint_ns for place in places}))
             else:
                 raise ValueError(f"Unknown strategy {strategy!r}; there are 'keep_latest' and 'delete'.")
@@ -264,46 +230,22 @@ class RunSaver(AsyncSqliteSaver):
         Of a checkpoint that can be read, what its tasks wrote may be lost: then these are run anew. Raises
         `NewerVersion`: what that has written is no damage.
         """
-        await self.setup()
-        lost, tasks = await _readable(thread_id, self._unreadable(thread_id))
+        lost, tasks = await _readable(thread_id, self.unreadable(thread_id))
         condition = "thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ? AND task_id = ?"
-        async with self.lock:
-            await self.conn.executemany(f"DELETE FROM writes WHERE {condition}", tasks)  # noqa: S608 - a constant
-            await self.conn.commit()
+        _, writes, *_ = self.dialect.tables
+        await self.change((f"DELETE FROM {writes} WHERE {condition}", tasks))  # noqa: S608 - constants
         await self._drop(lost)
         return len(lost | {Place(*task[:3]) for task in tasks})
 
-    async def _unreadable(self, thread: str) -> tuple[set[Place], set[tuple[str, str, str, str]]]:
-        """Return the unreadable checkpoints of a thread, and the tasks whose writes are unreadable."""
-        lost, tasks = set[Place](), set[tuple[str, str, str, str]]()
-        async with self.lock, self.conn.execute(_WRITES, (thread,)) as writes:
-            async for namespace, checkpoint_id, task, kind, value in writes:
-                if not self._is_readable(kind, value):
-                    tasks.add((thread, namespace, checkpoint_id, task))
-        torn, seen = {Place(*task[:3]) for task in tasks}, set[Place]()
-        async with self.lock, self.conn.execute(_CHAIN, (thread,)) as checkpoints:
-            async for namespace, checkpoint_id, parent, kind, value, metadata in checkpoints:
-                place, above = Place(thread, namespace, checkpoint_id), Place(thread, namespace, parent)
-                seen.add(place)
-                is_torn = bool(parent) and (above in lost | torn or above not in seen)
-                if is_torn or not self._is_readable(kind, value, metadata):
-                    lost.add(place)
-        return lost, tasks
-
-    def _is_readable(self, kind: str, value: bytes, metadata: bytes = b"{}") -> bool:
-        try:
-            self.serde.loads_typed((kind, value))
-            return isinstance(json.loads(metadata), dict)
-        except NewerVersion:
-            raise
-        except (StateUnreadable, ValueError, TypeError):
-            return False
+    @abstractmethod
+    async def unreadable(self, thread_id: str) -> tuple[set[Place], set[tuple[str, str, str, str]]]:
+        """Return the checkpoints of a thread that are lost, and the tasks of others whose writes are unreadable."""
 
     async def _needed(self, thread_id: str, namespaces: Iterable[str]) -> set[Place]:
         """Return each namespace's latest checkpoint and its ancestors, back to where all delta channels are whole."""
         needed = set[Place]()
         for namespace in namespaces:
-            config: RunnableConfig | None = _config(Place(thread_id, namespace, ""))
+            config: RunnableConfig | None = config_of(Place(thread_id, namespace, ""))
             missing: set[str] | None = None
             while config and missing != set() and (found := await self.aget_tuple(config)):
                 needed.add(Place(thread_id, namespace, found.checkpoint["id"]))
@@ -313,26 +255,21 @@ class RunSaver(AsyncSqliteSaver):
                 config = found.parent_config
         return needed
 
-    async def _places(self, query: str, parameter: str) -> set[Place]:
-        async with self.lock, self.conn.execute(query, (parameter,)) as rows:
-            return {Place(*row) async for row in rows}
-
-    async def _drop(self, places: Iterable[Place]) -> None:
+    async def _drop(self, places: Set[Place]) -> None:
         """Delete checkpoints and what was written on them."""
-        rows = list(places)
+        checkpoints, writes, *_ = self.dialect.tables
         condition = "WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?"
-        async with self.lock:
-            await self.conn.executemany(f"DELETE FROM checkpoints {condition}", rows)  # noqa: S608 - a constant
-            await self.conn.executemany(f"DELETE FROM writes {condition}", rows)  # noqa: S608 - a constant
-            await self.conn.execute(PARENTS_CUT)
-            await self.conn.commit()
+        await self.change(
+            (f"DELETE FROM {checkpoints} {condition}", places),  # noqa: S608 - constants
+            (f"DELETE FROM {writes} {condition}", places),  # noqa: S608 - constants
+            (f"{PARENTS_CUT} AND thread_id = ?", {(place.thread_id,) for place in places}),
+        )
 
     async def thread_ids(self) -> list[str]:
         """Return all threads, the latest first."""
-        await self.setup()
-        query = "SELECT thread_id FROM checkpoints GROUP BY thread_id ORDER BY max(rowid) DESC"
-        async with self.lock, self.conn.execute(query) as rows:
-            return [str(row[0]) async for row in rows]
+        latest = f"max({self.dialect.order}) DESC"
+        query = f"SELECT thread_id FROM checkpoints GROUP BY thread_id ORDER BY {latest}"  # noqa: S608 - a constant
+        return [str(row[0]) for row in await self.rows(query)]
 
 
 async def _readable(thread: str, reading: Awaitable[Value]) -> Value:
@@ -349,7 +286,8 @@ async def _readable(thread: str, reading: Awaitable[Value]) -> Value:
         ) from error
 
 
-def _config(place: Place) -> RunnableConfig:
+def config_of(place: Place) -> RunnableConfig:
+    """Return the config that names a checkpoint."""
     return {"configurable": {**place._asdict()}}
 
 

@@ -146,8 +146,7 @@ async def test_a_lease_ends_with_its_process_or_when_it_is_not_renewed(
 ) -> None:
     async with open_database(tmp_path / "runs.sqlite") as one, open_database(tmp_path / "runs.sqlite") as other:
         async with one.saver.leases.hold("light") as lease:
-            await one.saver.conn.execute(f"UPDATE leases SET {change}, owner = 'somebody'")
-            await one.saver.conn.commit()
+            await one.saver.change((f"UPDATE leases SET {change}, owner = 'somebody'", [()]))
             assert bool(await other.saver.leases.other("light")) == is_busy
             if is_busy:
                 with pytest.raises(ThreadBusy, match="wait until it ends, or stop it there"):

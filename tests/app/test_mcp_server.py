@@ -85,7 +85,7 @@ async def test_a_question_back_is_answered_and_mistakes_are_one_line(tmp_path: P
         assert "docs: '../..' is none" in await peer.fault("search_documents", query="root", documents=["../.."])
         assert "The question is empty" in await peer.fault("research", question=" ")
         assert "'question' is a required property" in await peer.fault("research")
-        assert "'depth' was unexpected" in await peer.fault("research", question="What?", depth=9)
+        assert "'deep' was unexpected" in await peer.fault("research", question="What?", deep=9)
         assert "There is no tool 'erase'" in await peer.fault("erase")
 
 

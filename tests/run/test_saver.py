@@ -9,7 +9,7 @@ import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from lab import CLEAR, REPORT, Lab, lab, research
@@ -112,8 +112,9 @@ async def test_another_process_that_closes_the_file_takes_nothing_away(tmp_path:
 @pytest.mark.fault(37)
 async def test_a_store_without_space_stops_the_run_and_names_the_database(tmp_path: Path) -> None:
     async with open_database(tmp_path / "runs.sqlite") as database:
-        [pages] = database.store.conn.execute("PRAGMA page_count").fetchone()
-        database.store.conn.execute(f"PRAGMA max_page_count = {pages}")
+        store: Any = database.store
+        [pages] = store.conn.execute("PRAGMA page_count").fetchone()
+        store.conn.execute(f"PRAGMA max_page_count = {pages}")
         with pytest.raises(DatabaseUnusable, match=r"runs\.sqlite.*full.*data_dir"):
             for number in range(20):
                 await database.store.aput(
@@ -167,8 +168,9 @@ async def test_what_cannot_be_saved_stops_the_run_and_locks_nobody_out(tmp_path:
 async def wait_for_others(database: Database, milliseconds: int) -> None:
     """Let the connections of the database wait so long for another one."""
     wait = f"PRAGMA busy_timeout = {milliseconds}"
-    await database.saver.conn.execute(wait)
-    database.store.conn.execute(wait)
+    saver, store = cast(tuple[Any, Any], database)
+    await saver.conn.execute(wait)
+    store.conn.execute(wait)
 
 
 def connected(folder: Path) -> sqlite3.Connection:

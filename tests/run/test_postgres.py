@@ -1,0 +1,171 @@
+"""Runs on a real PostgreSQL: one process goes on where another paused, and only one works on a thread."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from command import Desk
+from lab import PLAN, lab, write_documents
+from langgraph.checkpoint.base import empty_checkpoint
+from langgraph.checkpoint.base import id as checkpoint_ids
+from langgraph.types import Command
+from postgres_cluster import PASSWORD, Cluster, started_cluster
+
+from deep_research.app.embed import build_graph, thread_id
+from deep_research.run.errors import DatabaseUnusable, NotSaved, StateUnreadable, ThreadBusy
+from deep_research.run.store.database import open_database
+from deep_research.run.store.lease import EXPIRY_SECONDS
+from deep_research.run.store.pages import Pages
+
+QUESTION = "When was the Skerry Light lit?"
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    with started_cluster() as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def address(cluster: Cluster) -> str:
+    return cluster.address()
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    write_documents(tmp_path / "docs")
+    return Desk(tmp_path)
+
+
+def changed(address: str, statement: str) -> int:
+    with psycopg.connect(address, autocommit=True) as connection:
+        return connection.execute(statement.encode()).rowcount
+
+
+def test_a_run_that_pauses_in_one_process_is_resumed_in_another(desk: Desk, address: str) -> None:
+    environment = {**desk.environment, "DEEP_RESEARCH_DATABASE": address}
+    asked = ["ask", QUESTION, "--docs", "docs", "--model", "extractive", "--no-web", "--review-plan"]
+    paused = desk.run(*asked, "--thread", "light", env=environment)
+    assert paused.code == 3, paused.err
+    [line] = desk.run("runs", env=environment).out.splitlines()
+    assert "waiting" in line
+    resumed = desk.run("resume", line.split()[0][:8], "--answer", "yes", env=environment)
+    assert (resumed.code, "in 1844. [1]" in resumed.out) == (0, True), resumed.err
+    assert desk.run("export", "light", env=environment).out.strip() == resumed.out.strip()
+    assert "\nStatus    completed" in desk.run("show", "light", env=environment).out
+    assert not list(desk.data.glob("runs.sqlite*"))
+
+
+@pytest.mark.parametrize(
+    ("place", "words"),
+    [
+        ("postgresql://research:{password}@127.0.0.1:{port}/missing", 'database "missing" does not exist'),
+        ("postgresql://research:{password}wrong@127.0.0.1:{port}/postgres", "password authentication failed"),
+        ("postgresql://research:{password}@127.0.0.1:1/postgres", "Connection refused"),
+        ("postgresql://research:{password}%zz@127.0.0.1/postgres", "The address of the database cannot be read"),
+    ],
+)
+def test_a_database_that_cannot_be_used_is_said_in_a_line_without_the_password(
+    desk: Desk, cluster: Cluster, place: str, words: str
+) -> None:
+    password = PASSWORD.replace("@", "%40")
+    address = place.format(password=password, port=cluster.port)
+    for command in (["runs"], ["show", "light"], ["ask", QUESTION, "--docs", str(desk.docs), "--model", "extractive"]):
+        ended = desk.call(*command, DEEP_RESEARCH_DATABASE=address)
+        assert (ended.code, ended.out) == (2, "")
+        line = ended.err.splitlines()[-1]
+        assert words in line and "(setting DEEP_RESEARCH_DATABASE)" in line
+        assert not any(one in ended.err for one in (PASSWORD, password, "Traceback"))
+
+
+async def test_processes_that_start_at_once_make_the_tables_once(address: str) -> None:
+    async def opened() -> list[str]:
+        async with open_database(address) as database:
+            return await database.saver.thread_ids()
+
+    assert await asyncio.gather(*(opened() for _ in range(4))) == [[]] * 4
+
+
+async def test_a_lease_refuses_a_second_worker_and_ends_with_its_time(address: str) -> None:
+    async with open_database(address) as one, open_database(address) as other:
+        async with one.saver.leases.hold("light") as lease:
+            assert changed(address, "UPDATE research_leases SET machine = 'another one'") == 1
+            with pytest.raises(ThreadBusy, match="wait until it ends, or stop it there"):
+                async with other.saver.leases.hold("light"):
+                    pass
+            late = f"UPDATE research_leases SET renewed = renewed - interval '{EXPIRY_SECONDS} seconds'"
+            assert changed(address, late) == 1
+            place: Any = {"configurable": {"thread_id": "light", "checkpoint_ns": ""}}
+            async with other.saver.leases.hold("light"):
+                await other.saver.aput(place, empty_checkpoint(), {}, {})
+                with pytest.raises(NotSaved, match="held by another run"):
+                    await one.saver.aput(place, empty_checkpoint(), {}, {})
+            assert lease.is_lost
+        assert await other.saver.leases.other("light") is None
+        await other.saver.aput(place, empty_checkpoint(), {}, {})
+        assert changed(address, "SELECT 1 FROM checkpoints") == 2
+
+
+async def test_what_follows_a_machine_whose_clock_is_ahead_comes_after_it(address: str) -> None:
+    async with open_database(address) as database:
+        place: Any = {"configurable": {"thread_id": "light", "checkpoint_ns": ""}}
+        hour = 60 * 60 * 10_000_000
+        ahead = uuid.UUID(str(checkpoint_ids.uuid6()))
+        count = ((ahead.int >> 80) << 12 | (ahead.int >> 64) & 0xFFF) + hour
+        later = uuid.UUID(int=(count >> 12) << 80 | 6 << 76 | (count & 0xFFF) << 64 | ahead.int & (1 << 64) - 1)
+        stored = await database.saver.aput(place, {**empty_checkpoint(), "id": str(later)}, {}, {})
+        async with database.saver.leases.hold("light"):
+            stored["configurable"]["checkpoint_ns"] = ""
+            newest = await database.saver.aput(stored, empty_checkpoint(), {}, {})
+        found = await database.saver.aget_tuple(place)
+    assert found and found.config == newest
+
+
+async def test_records_come_back_as_they_were_and_texts_go_with_their_thread(tmp_path: Path, address: str) -> None:
+    run = lab(tmp_path, graph=build_graph(checkpointer=address), planner=[PLAN], review_plan=True)
+    await run.ask()
+    state = await run.ask(Command(resume="yes"))
+    thread, copy = thread_id(run.thread), str(uuid.uuid4())
+    async with open_database(address) as (saver, store):
+        found = await saver.aget_tuple({"configurable": {"thread_id": thread}})
+        assert found and found.checkpoint["channel_values"]["report"] == state.report
+        assert (
+            changed(address, "SELECT 1 FROM checkpoint_blobs WHERE type !~ '^(msgpack:[0-9a-f]{8}|null|empty)$'") == 0
+        )
+        odd = "no JSON of PostgreSQL: \0 \ud800"
+        key = await Pages(store, thread).keep(odd)
+        await saver.acopy_thread(thread, copy)
+        texts = f"SELECT 1 FROM store WHERE prefix = '{thread}.pages'"
+        assert changed(address, texts) == changed(address, texts.replace(thread, copy)) > 1
+        await saver.adelete_thread(thread)
+        assert changed(address, texts) == 0
+        assert await saver.thread_ids() == [copy]
+    async with open_database(address) as (saver, store):
+        assert await Pages(store, copy).text(key) == odd
+        await saver.aprune([copy])
+        copied = await saver.aget_tuple({"configurable": {"thread_id": copy}})
+        assert copied and copied.checkpoint["channel_values"]["report"] == state.report
+
+
+async def test_a_damaged_state_is_said_and_the_last_good_one_can_be_had(tmp_path: Path, address: str) -> None:
+    graph = build_graph(checkpointer=address)
+    run = lab(tmp_path, graph=graph, planner=[PLAN], review_plan=True)
+    await run.ask()
+    newest = "(SELECT max(checkpoint_id) FROM checkpoints)"
+    assert changed(address, f"UPDATE checkpoint_writes SET blob = 'x' WHERE checkpoint_id = {newest}") > 0
+    with pytest.raises(StateUnreadable, match="--from-last-good"):
+        await run.state()
+    async with open_database(address) as (saver, _):
+        assert await saver.adrop_unreadable(thread_id(run.thread)) == 1
+    assert (await run.state()).messages
+
+
+def test_a_database_that_nobody_answers_at_fails_the_graph_before_it_runs() -> None:
+    with pytest.raises(DatabaseUnusable, match="DEEP_RESEARCH_DATABASE"):
+        build_graph(checkpointer="postgresql://research@127.0.0.1:1/runs")
