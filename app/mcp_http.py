@@ -22,7 +22,7 @@ from ..records.research import Depth
 from ..run.context import Context
 from ..run.conversation import check_question
 from ..run.errors import RunFailed, UserMistake
-from ..run.user_settings import UserSettings
+from ..run.user_settings import UserSettings, names_below
 from .runs import StoredRun, open_runs
 from .stream import read_packet
 from .users import token_in, user_of
@@ -129,10 +129,13 @@ class ServedRuns(NamedTuple):
         return await self._run(thread, strategy or default_strategy(), question, view, **sent)
 
     async def go_on(self, thread: str, words: str, view: PlainLines) -> StoredRun:
-        """Put an answer, a follow-up or a hint to a thread."""
+        """Put an answer, a follow-up or a hint to a thread, which goes on over its own documents."""
         async with open_runs(Context().data_dir) as book:
             strategy, message = await book._replace(user=self.caller.user).entry(thread, words)
-        return await self._run(thread, strategy, words, view, **_sent(message, words))
+        run = (await self.read(thread)).state.run
+        # What a question may search is kept with it, but not what a further one may.
+        context = {"docs": names_below(self.settings.docs, run.scope.docs)} if run else {}
+        return await self._run(thread, strategy, words, view, context=context, **_sent(message, words))
 
     async def read(self, thread: str) -> StoredRun:
         """Return a stored run."""
@@ -167,7 +170,7 @@ class ServedRuns(NamedTuple):
             except APIError as error:
                 raise UserMistake(error.message) from error
             except asyncio.CancelledError:
-                await asyncio.wait([first])
+                await asyncio.gather(first, return_exceptions=True)
                 for run in runs:
                     await client.runs.cancel(thread, run, wait=True)
                 raise

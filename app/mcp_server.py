@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import uuid
+from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from importlib.metadata import version
@@ -166,9 +167,9 @@ class Call(BaseModel):
 
     model_config = SHAPE
 
+    @abstractmethod
     async def carry_out(self, runs: Runs, view: PlainLines) -> BaseModel:
         """Return the result; raises what goes wrong."""
-        raise NotImplementedError
 
 
 DOCUMENTS = "Names of the folders and files to search, such as `handbook` or `handbook/2024`; left out: all there are."
@@ -367,7 +368,7 @@ async def _carried_out(work: Any) -> Any:
         # Whoever cancels a scope of anyio does so again and again; the run is to be told once.
         task.cancel()
         with anyio.CancelScope(shield=True):
-            await asyncio.wait([task])
+            await asyncio.gather(task, return_exceptions=True)
         raise
 
 

@@ -97,7 +97,7 @@ class StoredRun(NamedTuple):
     failure: str
     """Why it failed, in words for the user; empty if it did not, or has ended well since."""
     runner: str = ""
-    """Who is at work on it, other than this command; empty if nobody is."""
+    """Who is at work on it, other than the caller; empty if nobody is."""
 
     @property
     def asks(self) -> str:
@@ -191,7 +191,7 @@ class RunBook(NamedTuple):
         What is given holds from now on; else the thread's earlier settings do. Raises `ThreadBusy`.
         """
         async with self.database.saver.leases.hold(thread_id(thread)) as lease:
-            stored = await self.read(thread)
+            stored = await self.read(thread, lease)
             choices = await self._notes(thread).choices(given)
             context = self._context(choices)
             # Where nothing is given, they were shown when the run began.
@@ -208,8 +208,11 @@ class RunBook(NamedTuple):
             graph = self.graph(stored.strategy)
             return await self._run(graph, lease, thread, Command(resume=answer) if answer else None, context, view)
 
-    async def read(self, thread: str) -> StoredRun:
-        """Return a stored run; raises `UnknownThread` if there is none of this name."""
+    async def read(self, thread: str, lease: Lease | None = None) -> StoredRun:
+        """Return a stored run; raises `UnknownThread` if there is none of this name.
+
+        Whoever holds the lease of its thread does not count as one who is at work on it.
+        """
         strategy = await self._begun_by(thread)
         if strategy is None:
             raise unknown_thread(thread)
@@ -226,7 +229,7 @@ class RunBook(NamedTuple):
             is_unfinished=_is_unfinished(snapshot),
             changed=snapshot.created_at or "",
             failure=await read_failure(pages),
-            runner=str(await self.database.saver.leases.other(thread_id(thread)) or ""),
+            runner=str(await self.database.saver.leases.other(thread_id(thread), lease) or ""),
         )
 
     async def texts(self, stored: StoredRun, report: Report) -> dict[str, list[SourceText]]:
@@ -263,7 +266,7 @@ class RunBook(NamedTuple):
             if await _has_begun(graph, thread):
                 error.add_note(KEPT)
             raise
-        return await self.read(thread)
+        return await self.read(thread, lease)
 
     def _notes(self, thread: str) -> Notes:
         return Notes(self.database.store, thread)

@@ -123,6 +123,14 @@ def documents_below(roots: Sequence[Path], names: Sequence[str] | None) -> tuple
     return tuple(roots) if names is None else tuple(_below(roots, name) for name in names)
 
 
+def names_below(roots: Sequence[Path], docs: Iterable[str]) -> list[str] | None:
+    """Return the names by which `documents_below` finds these folders and files; none if they are all there are."""
+    paths = tuple(map(Path, docs))
+    if paths == tuple(roots):
+        return None
+    return [str(Path(root.name, one.relative_to(root))) for one in paths for root in roots if one.is_relative_to(root)]
+
+
 def _below(roots: Sequence[Path], name: str) -> Path:
     """Return the folder or file of this name below one of the operator's; links that lead out are not followed."""
     first, *rest = Path(name).parts or ("",)

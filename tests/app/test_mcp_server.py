@@ -105,6 +105,8 @@ async def test_a_cancelled_call_stops_the_run_which_goes_on_where_it_was(
 
         async def hear() -> None:
             await peer.told("still at work")
+            thread = (await peer.told("Research ")).removeprefix("Research ")
+            assert (await peer.data("read_report", thread=thread))["status"] == "running"
             if how == "http":
                 assert "DEEP_RESEARCH_SERVER_USER_RUNS" in await peer.fault("research", question="What else?")
 

@@ -33,7 +33,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 @pytest.mark.fault("R25")
 async def test_a_user_researches_asks_on_and_reads_and_the_api_knows_the_run(server: Server) -> None:
     async with over_http(f"{server.url}/mcp", ALICE) as peer, server.client(ALICE) as client:
-        report = await peer.call("research", question=QUESTION)
+        report = await peer.call("research", question=QUESTION, documents=["docs/lighthouse.md"])
         assert text_of(report).startswith("The Skerry Light was lit for the first time in 1844. [1]")
         assert all(map(stands_in_its_file, quotations(text_of(report))))
         assert report.structuredContent is not None
@@ -43,6 +43,7 @@ async def test_a_user_researches_asks_on_and_reads_and_the_api_knows_the_run(ser
         assert ((await client.threads.get(thread))["metadata"] or {})["owner"] == "alice"
         further = await peer.data("follow_up", thread=thread, question="How tall is the Skerry Light?")
         assert (further["status"], further["thread"]) == ("completed", thread)
+        assert "38 metres" in further["report"] and "Ada Moran" not in further["report"]
         assert await peer.data("read_report", thread=thread) == further
         asked = await peer.data("research", question="Compare them?")
         assert asked["status"] == "waiting"
