@@ -10,19 +10,35 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from importlib import import_module
 from pkgutil import iter_modules
+from typing import Any
 
 from ..run.concurrency import PerLoop
 from ..run.context import AnyEngine, Context, engine_name
 from ..run.errors import UnknownSetting
+from ..run.recording import exchanged
 from ..run.registered import ENGINES, load_registered, registered
 from . import engines
-from .engine import EngineBusy, EngineFailed, Found, SearchEngine, cleaned, too_slow
+from .engine import EngineBusy, EngineFailed, Found, SearchEngine, cleaned, dump_found, load_found, too_slow
 from .engines import tavily
 from .passed import PassedEngine
 from .tool import Meter, ToolContext
 
 LONGEST_PAUSE = 600.0
 """Seconds after which an engine is asked anew, whatever it has said: a process may live for months."""
+
+
+class RecordedEngine:
+    """Stands for an engine of a recorded run; it is never asked."""
+
+    parallel, gap = 1, 0.0
+
+    def __init__(self, name: str, title: str, *, is_passed: bool) -> None:
+        """`is_passed`: an app had passed it."""
+        self.name, self.title, self.is_passed = name, title, is_passed
+
+    async def search(self, query: str, count: int) -> list[Found]:
+        """Raise `EngineFailed`."""
+        raise EngineFailed(f"{self.title} is only known from a recording.")
 
 
 class _Pace:
@@ -97,8 +113,23 @@ async def search(engine: SearchEngine, query: str, context: Context, tool_contex
         if noted := await tool_context.pages.read_note(name):
             return [Found(**found) for found in noted["found"]]
         limits = context.limits
-        found = await ask(engine, query, limits.max_web_results, limits.search_seconds, tool_context.meter)
-        results = cleaned(found, limits.max_web_results)
+        most, meter = limits.max_web_results, tool_context.meter
+        before = meter.searches
+
+        async def asked() -> list[Found]:
+            return cleaned(await ask(engine, query, most, limits.search_seconds, meter), most)
+
+        def noted(came: list[Found] | Exception) -> dict[str, Any]:
+            return {**dump_found(came), "searches": meter.searches - before}
+
+        def read(answer: dict[str, Any] | None) -> list[Found]:
+            if answer is None:
+                raise EngineFailed(f"{engine.title} was asked for what is not in the recording.")
+            meter.searches += answer["searches"]
+            return load_found(answer)
+
+        call = {"engine": engine.name, "query": query, "count": most}
+        results = await exchanged(context.recording, "search", call, asked, noted, read)
         if results:
             await tool_context.pages.note({name: {"found": [one._asdict() for one in results]}})
     return results
@@ -146,6 +177,8 @@ def choose_engines(context: Context) -> tuple[SearchEngine, ...]:
 
 
 def _engine(given: AnyEngine, context: Context) -> SearchEngine:
+    if isinstance(given, RecordedEngine) and not given.is_passed:
+        return given
     return _named(given)(context) if isinstance(given, str) else PassedEngine(given)
 
 

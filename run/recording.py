@@ -1,0 +1,331 @@
+"""The calls of a run to the outside: each is written to a file when it ends, and can be answered from it again."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import time
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+from urllib.parse import quote, quote_plus
+
+from ..prompts import with_equal_fences
+from ..records.research import Value
+from .errors import CutOff, UnknownSetting
+
+FORMAT = 1
+"""Version of the lines of a recording."""
+Kind = Literal["model", "search", "page", "tool"]
+"""What is called: a model, a search engine, a page of the web, or a tool that an app or an MCP server has given."""
+Answer = dict[str, Any]
+
+HIDDEN = "***"
+_SECRET_NAME = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$", re.IGNORECASE)
+_USERINFO = re.compile(r"(?<=://)[^/\s\"\\@?#<>]+@")
+_SHAPES = (
+    (_USERINFO, f"{HIDDEN}@"),
+    (re.compile(r"(?i)\b(bearer|basic)(\s+)[\w.~+/=-]{8,}"), rf"\1\2{HIDDEN}"),
+    (re.compile(r"\b(?:sk|tvly)-(?=[\w-]*\d)[\w-]{8,}"), HIDDEN),
+    (
+        re.compile(
+            r"(?i)((?:\?|&|;)(?:api[-_]?key|key|(?:\w+[-_])?token|auth|password|passwd|pwd|secret|sig|(?:x-amz-)?signature)"
+            r"=)[^&\s\"\\#<>)]{8,}"
+        ),
+        rf"\1{HIDDEN}",
+    ),
+)
+"""What looks like a secret, whoever it belongs to."""
+LEAST_SECRET = 6
+"""Characters of the shortest secret: what is shorter, such as `none`, may stand anywhere."""
+
+
+class Cleaner:
+    """Takes secrets and the machine's paths out of what is written."""
+
+    def __init__(self, secrets: Iterable[str] = (), folders: Iterable[Path] = ()) -> None:
+        """`secrets` are taken out beside those of the environment; of `folders` only the names are left."""
+        hidden = {form for one in {*_of_environment(), *secrets} if len(one) >= LEAST_SECRET for form in _forms(one)}
+        self._replaced = [(one, HIDDEN) for one in sorted(hidden, key=len, reverse=True)]
+        for folder in (one.absolute() for one in folders):
+            self._replaced += [(form, folder.name) for form in (folder.as_uri(), _escaped(str(folder))) if folder.name]
+
+    def __call__(self, text: str) -> str:
+        """Return a text of JSON as it may be written."""
+        for given, shown in self._replaced:
+            text = text.replace(given, shown)
+        for shape, shown in _SHAPES:
+            text = shape.sub(shown, text)
+        return text
+
+    def cleaned(self, value: Any) -> Any:
+        """Return a value of JSON as it may be written."""
+        return json.loads(self(_json(value)))
+
+
+def _of_environment() -> Iterator[str]:
+    for name, value in os.environ.items():
+        if _SECRET_NAME.search(name):
+            yield value.strip()
+        for userinfo in _USERINFO.findall(value):
+            yield from (userinfo[:-1], userinfo[:-1].partition(":")[2])
+
+
+def _forms(secret: str) -> set[str]:
+    return {_escaped(secret), quote(secret, safe=""), quote_plus(secret)}
+
+
+def _escaped(text: str) -> str:
+    return _json(text)[1:-1]
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+@dataclass
+class Noted:
+    """A call under way that is recorded."""
+
+    answer: Answer | None = None
+    """What came; none as long as nothing did, which is what stays of a call that is cut off."""
+
+
+class Recorder:
+    """Writes a line to the file for each call that has ended."""
+
+    def __init__(self, path: Path, cleaner: Cleaner) -> None:
+        """Open the file, which is its owner's alone; raises `OSError`."""
+        self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        self._clean = cleaner
+        self._start = time.monotonic()
+
+    def write(self, kind: str, **values: Any) -> None:
+        """Write one line at once, so that a kill leaves all that were written before."""
+        text = self._clean(_json({"kind": kind, **values}))
+        # Half of a surrogate pair is no text that a file takes.
+        os.write(self._file, f"{text}\n".encode(errors="backslashreplace"))
+
+    @contextmanager
+    def noting(self, kind: Kind, asked: Mapping[str, Any], place: str = "") -> Iterator[Noted]:
+        """Record what is asked within, and the answer that the block notes."""
+        began, noted = self._seconds(), Noted()
+        try:
+            yield noted
+        finally:
+            self.write(kind, place=place, asked=asked, answer=noted.answer, began=began, ended=self._seconds())
+
+    def _seconds(self) -> float:
+        return round(time.monotonic() - self._start, 3)
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._file)
+
+
+class Exchange(NamedTuple):
+    """One recorded call."""
+
+    kind: Kind
+    place: str
+    """Who asked: role, node and branch; empty for what is no call of a model."""
+    asked: dict[str, Any]
+    answer: Answer | None
+    """What came; none for a call that was cut off."""
+    began: float
+    ended: float
+    """Seconds from the beginning of the recording."""
+
+
+class Difference(NamedTuple):
+    """A call that was not made as it is recorded."""
+
+    place: str
+    recorded: str | None
+    """The words of the call whose answer was given; none if there was none to give."""
+    asked: str
+
+
+@dataclass
+class Replay:
+    """Answers calls from a recording, without a network and without waiting."""
+
+    runs: list[dict[str, Any]]
+    """What was asked of the run, in order, with its settings."""
+    exchanges: list[Exchange]
+    ends: list[dict[str, Any]]
+    """How each part of the run ended; none for one that was killed."""
+    tools: list[dict[str, Any]]
+    """The tools beside ours that models were offered."""
+    clean: Cleaner = field(default_factory=Cleaner)
+    part: int = 0
+    """The part of the run that is under way."""
+    differences: list[Difference] = field(default_factory=list)
+    answered: int = 0
+    seconds: float = 0.0
+    """Seconds of the recorded run that have passed."""
+    _given: set[int] = field(default_factory=set)
+    """The exchanges that have answered a call."""
+    _same: dict[tuple[Kind, str], list[int]] = field(default_factory=lambda: defaultdict(list))
+
+    def __post_init__(self) -> None:
+        """Find the exchanges by what was asked."""
+        for number, one in enumerate(self.exchanges):
+            self._same[one.kind, self._name(one.kind, one.asked)].append(number)
+
+    @property
+    def run(self) -> dict[str, Any]:
+        """What was asked in the part that is under way, with its settings."""
+        return self.runs[self.part]
+
+    def find(self, kind: Kind, asked: Mapping[str, Any], place: str = "") -> Answer | None:
+        """Return the recorded answer to this call; none if there is none. Raises `CutOff`.
+
+        Equal calls are answered in their order. The call of a model that is not recorded gets the answer of the next
+        one of the same role, node and branch.
+        """
+        number = self._exact(kind, asked)
+        if number is None:
+            number = self._nearest(place) if kind == "model" else None
+            recorded = None if number is None else words_of(self.exchanges[number].asked)
+            self.differences.append(Difference(place or kind, recorded, words_of(self.clean.cleaned(asked))))
+        self.answered += 1
+        if number is None:
+            return None
+        self._given.add(number)
+        found = self.exchanges[number]
+        self.seconds = max(self.seconds, found.ended)
+        if found.answer is None:
+            raise CutOff("it was cut off when the run was recorded")
+        return found.answer
+
+    def _exact(self, kind: Kind, asked: Mapping[str, Any]) -> int | None:
+        same = self._same.get((kind, self._name(kind, asked)), [])
+        left = [number for number in same if number not in self._given]
+        # A call that a stop cut off was made anew when the run was resumed.
+        whole = [number for number in left if self.exchanges[number].answer is not None]
+        return next(iter([*whole, *left, *same[-1:]]), None)
+
+    def _nearest(self, place: str) -> int | None:
+        left = [
+            n for n, one in enumerate(self.exchanges) if one.kind == "model" and n not in self._given and one.answer
+        ]
+        left.sort(key=lambda number: self.exchanges[number].began)
+        node = place.rpartition(" ")[0]
+        here = [number for number in left if self.exchanges[number].place == place]
+        like = [number for number in left if self.exchanges[number].place.rpartition(" ")[0] == node]
+        return next(iter([*here, *like]), None)
+
+    def _name(self, kind: Kind, asked: Mapping[str, Any]) -> str:
+        told = {name: value for name, value in asked.items() if kind != "model" or name not in ("model", "settings")}
+        return with_equal_fences(self.clean(json.dumps(told, ensure_ascii=False, sort_keys=True, default=str)))
+
+
+class RecordedClock:
+    """Stands still at the moment when the recorded run began; its seconds pass as calls are answered."""
+
+    def __init__(self, replay: Replay) -> None:
+        self._replay = replay
+
+    def now(self) -> datetime:
+        """Return the date and time at which the recorded run began."""
+        return datetime.fromisoformat(self._replay.runs[0]["at"])
+
+    def seconds(self) -> float:
+        """Seconds of the recorded run."""
+        return self._replay.seconds
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait as long as it says: nothing that was recorded waits by this clock."""
+        await asyncio.sleep(seconds)
+
+
+async def no_wait(_seconds: float) -> None:
+    """Let others have their turn, in the place of a wait that was recorded."""
+    await asyncio.sleep(0)
+
+
+Recording = Recorder | Replay
+"""What takes down the calls of a run, or answers them."""
+
+
+async def exchanged(
+    recording: Recording | None,
+    kind: Kind,
+    asked: Mapping[str, Any],
+    work: Callable[[], Awaitable[Value]],
+    dump: Callable[[Value | Exception], Answer],
+    load: Callable[[Answer | None], Value],
+) -> Value:
+    """Return what the work brings, or what is recorded of it.
+
+    `dump` gives what is written of a result or an error, `load` returns the one and raises the other; it is given none
+    where nothing is recorded.
+    """
+    if recording is None:
+        return await work()
+    if isinstance(recording, Replay):
+        return load(recording.find(kind, asked))
+    with recording.noting(kind, asked) as noted:
+        try:
+            value = await work()
+        except Exception as error:
+            noted.answer = dump(error)
+            raise
+        noted.answer = dump(value)
+    return value
+
+
+def words_of(asked: Mapping[str, Any]) -> str:
+    """Return what was asked as a text of lines, to compare."""
+    if "messages" not in asked:
+        return _json(asked)
+    lines = [line for message in asked["messages"] for line in _lines(message)]
+    return with_equal_fences("\n".join([*lines, *(f"[tool] {_json(tool)}" for tool in asked["tools"])]))
+
+
+def _lines(message: Mapping[str, Any]) -> Iterator[str]:
+    content = message["content"]
+    yield f"[{message['type']}]"
+    yield content if isinstance(content, str) else _json(content)
+    yield from (f"{call['name']} {_json(call['args'])}" for call in message.get("tool_calls") or ())
+
+
+def read_recording(path: Path, folders: Sequence[Path] = ()) -> Replay:
+    """Return what a file holds; raises `UnknownSetting` if that is no recording, and `OSError`.
+
+    `folders` are those of the documents here. A last line that was not written to its end is left out.
+    """
+    # Texts hold other ends of lines, which are none of the file's.
+    *lines, _unfinished = path.read_bytes().split(b"\n")
+    entries = [_entry(line, number, path) for number, line in enumerate(lines, 1)]
+    if not entries or entries[0].get("kind") != "run" or entries[0].get("format") != FORMAT:
+        raise UnknownSetting(f"{str(path)!r} is no recording that this version reads: name a file of `ask --record`.")
+    exchanges, start, end = [], 0.0, 0.0
+    for one in entries:
+        if one["kind"] == "run":
+            # Another process, whose seconds began anew.
+            start = end
+        elif one["kind"] in ("model", "search", "page", "tool"):
+            end = max(end, start + one["ended"])
+            times = start + one["began"], start + one["ended"]
+            exchanges.append(Exchange(one["kind"], one["place"], one["asked"], one["answer"], *times))
+    by_kind = {kind: [one for one in entries if one["kind"] == kind] for kind in ("run", "end", "tools")}
+    tools = {tool["name"]: tool for one in by_kind["tools"] for tool in one["tools"]}
+    return Replay(by_kind["run"], exchanges, by_kind["end"], list(tools.values()), Cleaner(folders=folders))
+
+
+def _entry(line: bytes, number: int, path: Path) -> dict[str, Any]:
+    try:
+        entry: dict[str, Any] = json.loads(line)
+        if isinstance(entry["kind"], str):
+            return entry
+    except (ValueError, KeyError, TypeError):
+        pass
+    raise UnknownSetting(f"{str(path)!r}: line {number} is none of a recording.")
