@@ -7,9 +7,8 @@ from contextlib import aclosing
 from types import SimpleNamespace
 from typing import Any, NoReturn
 
-from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, BaseMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage
 from langchain_core.outputs import ChatResult
 from langchain_core.runnables import Runnable
 from langgraph.config import get_config
@@ -18,10 +17,10 @@ from ..run import errors
 from ..run.context import Role
 from ..run.errors import ModelFailed
 from ..run.events.packets import Placement
-from ..run.recording import Recording, Replay
+from ..run.recording import Recorder, Recording, Replay
 from . import faults
 
-TOLD = ("what", "body", "limit", "status_code", "code", "param")
+TOLD = ("what", "body", "raw", "limit", "status_code", "code", "param")
 """What is read of errors, beside their class, their words and their response."""
 
 
@@ -75,9 +74,17 @@ async def recorded_parts(
                     parts.append(part)
                     yield part
         except Exception as error:
-            noted.answer = {"parts": list(map(_noted_part, parts)), "error": _noted_error(error)}
+            noted.answer = {"parts": _noted_parts(parts, recording), "error": _noted_error(error)}
             raise
-        noted.answer = {"parts": list(map(_noted_part, parts))}
+        noted.answer = {"parts": _noted_parts(parts, recording)}
+
+
+def _noted_parts(parts: list[AIMessage], recorder: Recorder) -> list[dict[str, Any]]:
+    """Return the parts as they came; as one, if only in one a secret shows that has to be taken out."""
+    chunks = [part for part in parts if isinstance(part, AIMessageChunk)]
+    if len(chunks) == len(parts) > 1 and not recorder.is_clean(whole := _noted_part(chunks[0].__add__(chunks[1:]))):
+        return [whole]
+    return list(map(_noted_part, parts))
 
 
 def _noted_part(part: AIMessage) -> dict[str, Any]:
@@ -146,13 +153,7 @@ class RecordedModel(BaseChatModel):
         """Bind the tools as they are."""
         return self.bind(tools=list(tools), tool_choice=tool_choice, **settings)
 
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **settings: Any,
-    ) -> ChatResult:
+    def _generate(self, *_given: Any, **_settings: Any) -> ChatResult:
         raise ModelFailed(f"The model {self.model_name!r} is only known from a recording.")
 
 
@@ -166,7 +167,8 @@ def described(model: BaseChatModel, name: str, host: str) -> dict[str, Any]:
 
 def stand_in(known: Mapping[str, Any]) -> BaseChatModel:
     """Return a model that is treated as the described one; classes are told apart by their names."""
-    kind = RecordedModel
+    kind: Any = RecordedModel
     for name in reversed(known["classes"]):
         kind = type(str(name), (kind,), {})
-    return kind(model_name=known["name"], base_url=f"http://{known['host']}", profile=known["profile"])
+    model: RecordedModel = kind(model_name=known["name"], base_url=f"http://{known['host']}", profile=known["profile"])
+    return model

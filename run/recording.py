@@ -26,7 +26,8 @@ Kind = Literal["model", "search", "page", "tool"]
 """What is called: a model, a search engine, a page of the web, or a tool that an app or an MCP server has given."""
 Answer = dict[str, Any]
 
-HIDDEN = "***"
+HIDDEN = "HIDDEN"
+"""What stands in the place of a secret; it means the same in an address and in Markdown."""
 _SECRET_NAME = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$", re.IGNORECASE)
 _USERINFO = re.compile(r"(?<=://)[^/\s\"\\@?#<>]+@")
 _SHAPES = (
@@ -78,7 +79,8 @@ def _of_environment() -> Iterator[str]:
 
 
 def _forms(secret: str) -> set[str]:
-    return {_escaped(secret), quote(secret, safe=""), quote_plus(secret)}
+    # The arguments of a call are JSON within JSON.
+    return {_escaped(secret), _escaped(_escaped(secret)), quote(secret), quote(secret, safe=""), quote_plus(secret)}
 
 
 def _escaped(text: str) -> str:
@@ -111,6 +113,10 @@ class Recorder:
         text = self._clean(_json({"kind": kind, **values}))
         # Half of a surrogate pair is no text that a file takes.
         os.write(self._file, f"{text}\n".encode(errors="backslashreplace"))
+
+    def is_clean(self, value: Any) -> bool:
+        """Whether nothing has to be taken out of a value before it is written."""
+        return self._clean(text := _json(value)) == text
 
     @contextmanager
     def noting(self, kind: Kind, asked: Mapping[str, Any], place: str = "") -> Iterator[Noted]:

@@ -36,7 +36,7 @@ class RecordedEngine:
         """`is_passed`: an app had passed it."""
         self.name, self.title, self.is_passed = name, title, is_passed
 
-    async def search(self, query: str, count: int) -> list[Found]:
+    async def search(self, query: str, count: int) -> list[Found]:  # noqa: ARG002 - the protocol names them
         """Raise `EngineFailed`."""
         raise EngineFailed(f"{self.title} is only known from a recording.")
 
@@ -112,24 +112,25 @@ async def search(engine: SearchEngine, query: str, context: Context, tool_contex
     async with tool_context.pages.alone(name):
         if noted := await tool_context.pages.read_note(name):
             return [Found(**found) for found in noted["found"]]
-        limits = context.limits
-        most, meter = limits.max_web_results, tool_context.meter
-        before = meter.searches
+        limits, sent = context.limits, Meter()
+        most = limits.max_web_results
 
-        async def asked() -> list[Found]:
-            return cleaned(await ask(engine, query, most, limits.search_seconds, meter), most)
+        async def work() -> list[Found]:
+            try:
+                return cleaned(await ask(engine, query, most, limits.search_seconds, sent), most)
+            finally:
+                tool_context.meter.searches += sent.searches
 
-        def noted(came: list[Found] | Exception) -> dict[str, Any]:
-            return {**dump_found(came), "searches": meter.searches - before}
-
-        def read(answer: dict[str, Any] | None) -> list[Found]:
+        def load(answer: Mapping[str, Any] | None) -> list[Found]:
             if answer is None:
                 raise EngineFailed(f"{engine.title} was asked for what is not in the recording.")
-            meter.searches += answer["searches"]
+            tool_context.meter.searches += answer["searches"]
             return load_found(answer)
 
-        call = {"engine": engine.name, "query": query, "count": most}
-        results = await exchanged(context.recording, "search", call, asked, noted, read)
+        asked = {"engine": engine.name, "query": query, "count": most}
+        results = await exchanged(
+            context.recording, "search", asked, work, lambda came: {**dump_found(came), "searches": sent.searches}, load
+        )
         if results:
             await tool_context.pages.note({name: {"found": [one._asdict() for one in results]}})
     return results
