@@ -19,7 +19,7 @@ from ..models.recorded import described
 from ..models.resolve import EXTRACTIVE, host_of, profile_of, resolve_model
 from ..run.context import ROLES, Context
 from ..run.errors import UnknownSetting, failure_of
-from ..run.recording import FORMAT, Cleaner, RecordedClock, Recorder, Replay
+from ..run.recording import FORMAT, Cleaner, RecordedClock, Recorder, Replay, read_recording
 from ..tools.passed import PassedEngine
 from ..tools.run_engines import RecordedEngine, choose_engines
 from .words import Strategy
@@ -117,6 +117,17 @@ def _asked(message: Any) -> dict[str, str]:
         return {"way": "answer", "words": str(message.resume)}
     values = message.update if isinstance(message, Command) else message
     return {"way": "question", "words": values["messages"][-1].text} if values else {"way": "", "words": ""}
+
+
+def recorded_settings(path: str | Path, docs: Sequence[str | Path] = ()) -> dict[str, Any]:
+    """Return settings for `research` or `Context` by which a recording answers all calls.
+
+    `docs` are the folders and files that the recorded run searched, in the same order. The setting `recording` of the
+    result has `differences`: the calls that were not made as they are recorded. Raises `UnknownSetting` for a file that
+    is no recording or where documents are missing, and `OSError`.
+    """
+    folders = [Path(one).expanduser().absolute() for one in docs]
+    return settings_of(read_recording(Path(path), folders), folders)
 
 
 def settings_of(replay: Replay, docs: Sequence[Path]) -> dict[str, Any]:

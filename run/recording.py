@@ -29,15 +29,15 @@ Answer = dict[str, Any]
 HIDDEN = "HIDDEN"
 """What stands in the place of a secret; it means the same in an address and in Markdown."""
 _SECRET_NAME = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$", re.IGNORECASE)
-_USERINFO = re.compile(r"(?<=://)[^/\s\"\\@?#<>]+@")
+_USERINFO = re.compile(r"(?<=://)[^/\s\"\\@?#<>]{1,300}@")
 _SHAPES = (
     (_USERINFO, f"{HIDDEN}@"),
-    (re.compile(r"(?i)\b(bearer|basic)(\s+)[\w.~+/=-]{8,}"), rf"\1\2{HIDDEN}"),
-    (re.compile(r"\b(?:sk|tvly)-(?=[\w-]*\d)[\w-]{8,}"), HIDDEN),
+    (re.compile(r"(?i)\b(bearer|basic)(\s{1,4})(?=[\w.~+/-]{0,99}\d)[\w.~+/=-]{16,}"), rf"\1\2{HIDDEN}"),
+    (re.compile(r"\b(?:sk|tvly)-(?=[\w-]{0,99}\d)[\w-]{8,}"), HIDDEN),
     (
         re.compile(
-            r"(?i)((?:\?|&|;)(?:api[-_]?key|key|(?:\w+[-_])?token|auth|password|passwd|pwd|secret|sig|(?:x-amz-)?signature)"
-            r"=)[^&\s\"\\#<>)]{8,}"
+            r"(?i)([?&;](?:api[-_]?key|key|(?:\w{1,40}[-_])?token|auth|password|passwd|pwd|secret|sig|(?:x-amz-)?signature)=)"
+            r"[^&\s\"\\#<>)]{8,}"
         ),
         rf"\1{HIDDEN}",
     ),
@@ -234,14 +234,14 @@ class Replay:
 
 
 class RecordedClock:
-    """Stands still at the moment when the recorded run began; its seconds pass as calls are answered."""
+    """Stands still at the moment when this part of the run began; its seconds pass as calls are answered."""
 
     def __init__(self, replay: Replay) -> None:
         self._replay = replay
 
     def now(self) -> datetime:
-        """Return the date and time at which the recorded run began."""
-        return datetime.fromisoformat(self._replay.runs[0]["at"])
+        """Return the date and time at which the part of the recorded run that is under way began."""
+        return datetime.fromisoformat(self._replay.run["at"])
 
     def seconds(self) -> float:
         """Seconds of the recorded run."""
