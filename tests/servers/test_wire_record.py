@@ -21,7 +21,7 @@ from openai_server import Received, Reply, fail, say, send, use
 from planned_lab import RULES, plan, step
 from planned_wire import form_server
 from search_api import Answer, found, refused
-from server import PAUSE, ROOT, SECONDS
+from server import PAUSE, ROOT, SECONDS, WATCH
 from tool_server import servers
 from wire import END, QUESTION, hand_out, plain_run
 from wire_desk import CONTACTS, KEYS, MODEL_KEY, Point, WireDesk, wire_desk
@@ -40,13 +40,22 @@ def asked(folder: Path, kind: str) -> list[dict[str, Any]]:
     return [line for line in lines(folder) if line["kind"] == kind]
 
 
+def recorded(desk: Desk, *arguments: str, **environment: str) -> Ended:
+    """A command of this process that is recorded."""
+    return desk.call(*arguments, "--record", str(desk.folder / FILE), **environment)
+
+
 def replayed(folder: Path, *options: str) -> Ended:
-    """Replay the recording in a process of its own, which knows no server and reaches for nothing."""
+    """Replay the recording where no variable leads to a server."""
+    return Desk(folder).call("replay", str(folder / FILE), *options, **dict.fromkeys(NOWHERE, ""))
+
+
+def replayed_apart(folder: Path, *options: str) -> Ended:
+    """Replay the recording in a process of its own, which reaches for nothing."""
     contacts = folder / CONTACTS
     contacts.write_text("")
-    desk = Desk(folder)
-    environment = {name: value for name, value in desk.environment.items() if name not in NOWHERE}
-    ended = desk.run("replay", FILE, *options, env=environment)
+    watched = {"PYTHONPATH": str(WATCH), "WATCH_LOG": str(contacts)}
+    ended = Desk(folder).run("replay", FILE, *options, env={**Desk(folder).environment, **watched})
     assert contacts.read_text("utf-8") == ""
     assert "Traceback" not in ended.err
     return ended
@@ -68,7 +77,7 @@ def test_a_run_on_the_web_is_replayed_to_the_byte_where_there_is_no_server(tmp_p
     with recording(tmp_path) as desk:
         ended = desk.desk.run("ask", QUESTION, "--record", FILE)
         assert ended.code == 0
-    again = replayed(tmp_path)
+    again = replayed_apart(tmp_path)
     assert (again.code, again.out) == (0, ended.out)
     assert again.err.endswith("all as recorded.\n")
     assert stat.S_IMODE((tmp_path / FILE).stat().st_mode) == 0o600
@@ -129,23 +138,22 @@ def is_of(line: Mapping[str, Any], role: str) -> bool:
 
 def test_a_run_that_asked_back_is_replayed_with_the_answer_that_it_got(tmp_path: Path) -> None:
     with recording(tmp_path, clarifier=lambda _: say("Which of the two lights?")) as desk:
-        asking = desk.desk.run("ask", "When was the light lit?", "--thread", "light", "--record", FILE)
+        asking = recorded(desk.desk, "ask", "When was the light lit?", "--thread", "light")
         assert asking.code == 3
-        assert desk.desk.run("resume", "light", "--answer", "The Skerry Light", "--record", FILE).code == 0
-        follow_up = ("ask", "And who kept it?", "--thread", "light", "--yes", "--record", FILE)
-        ended = desk.desk.run(*follow_up)
+        assert recorded(desk.desk, "resume", "light", "--answer", "The Skerry Light").code == 0
+        follow_up = ("ask", "And who kept it?", "--thread", "light", "--yes")
+        ended = recorded(desk.desk, *follow_up)
         assert ended.code == 0
-        other = desk.desk.run("ask", QUESTION, "--record", FILE)
+        other = recorded(desk.desk, "ask", QUESTION)
         assert (other.code, "this file holds something else" in other.err) == (2, True)
-        assert desk.desk.run("resume", "light", "--record", "late.jsonl").code == 0
-        assert desk.desk.run(*follow_up[:-1], "late.jsonl").code == 0
+        assert desk.desk.call(*follow_up, "--record", str(tmp_path / "late.jsonl")).code == 0
     again = replayed(tmp_path)
     assert (again.code, again.out) == (0, ended.out)
     assert [line["asks"] for line in asked(tmp_path, "end")] == ["Which of the two lights?", "", ""]
-    assert "begins in the middle of a run" in Desk(tmp_path).run("replay", "late.jsonl").err
+    assert "begins in the middle of a run" in Desk(tmp_path).call("replay", str(tmp_path / "late.jsonl")).err
 
 
-@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("stop", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGKILL])
 def test_a_run_that_was_stopped_and_resumed_is_replayed_as_one(tmp_path: Path, stop: signal.Signals) -> None:
     with recording(tmp_path) as desk:
         desk.holds.points.add(Point("finding", "keeper", 3))
@@ -157,7 +165,7 @@ def test_a_run_that_was_stopped_and_resumed_is_replayed_as_one(tmp_path: Path, s
             process.communicate(timeout=SECONDS)
         # What had ended is there.
         assert {line["asked"]["role"] for line in asked(tmp_path, "model")} >= {"planner", "researcher"}
-        ended = desk.desk.run("resume", "light", "--record", FILE)
+        ended = recorded(desk.desk, "resume", "light")
         assert ended.code == 0
     again = replayed(tmp_path)
     assert (again.code, again.out) == (0, ended.out)
@@ -181,7 +189,7 @@ def test_failures_of_a_provider_are_replayed_as_they_were(tmp_path: Path) -> Non
 
     with recording(tmp_path, planner=planned, finding=broken, writer=silent) as desk:
         desk.lab.engine.on("tides", refused(400))
-        ended = desk.desk.run("ask", QUESTION, "--record", FILE, "--limit", "report_idle_seconds=1")
+        ended = recorded(desk.desk, "ask", QUESTION, "--limit", "report_idle_seconds=1")
         assert ended.code == 0, ended.err
     errors = [line["answer"]["error"] for line in asked(tmp_path, "model") if "error" in line["answer"]]
     assert {error["classes"][0] for error in errors} >= {"RateLimitError", "APIConnectionError", "AnswerSilent"}
@@ -201,11 +209,11 @@ def test_a_run_that_failed_is_replayed_to_its_error_and_on_from_there(tmp_path: 
         return reply
 
     with recording(tmp_path, planner=planned) as desk:
-        assert desk.desk.run("ask", QUESTION, "--thread", "light", "--record", FILE).code == 1
+        assert recorded(desk.desk, "ask", QUESTION, "--thread", "light").code == 1
         again = replayed(tmp_path)
         assert (again.code, again.out) == (0, "")
         assert "Error: The planner's model 'fake-1' cannot be used: 127.0.0.1" in again.err
-        ended = desk.desk.run("resume", "light", "--record", FILE)
+        ended = recorded(desk.desk, "resume", "light")
         assert ended.code == 0
         assert desk.files_with(*KEYS) == []
     again = replayed(tmp_path)
@@ -238,10 +246,10 @@ def once(request: Received) -> Reply:
 def test_a_planned_run_over_documents_is_replayed_with_the_same_folder(tmp_path: Path) -> None:
     desk = desk_in(tmp_path)
     rules = {**RULES, "make_plan": plan(step("Skerry Light"), step("Ada Moran"))}
-    options = ("--strategy", "planned", "--docs", str(desk.docs), "--yes", "--record", FILE)
+    options = ("--strategy", "planned", "--docs", str(desk.docs), "--yes")
     with form_server(rules) as (server, _):
         settings = {**server.environment, "DEEP_RESEARCH_MODELS": "openai:fake-1", "DEEP_RESEARCH_TOOL_CALLS": "native"}
-        ended = desk.run("ask", QUESTION, *options, env={**desk.environment, **settings})
+        ended = recorded(desk, "ask", QUESTION, *options, **settings)
         assert ended.code == 0, ended.err
     assert str(tmp_path) not in (tmp_path / FILE).read_text("utf-8")
     again = replayed(tmp_path, "--docs", str(desk.docs))
