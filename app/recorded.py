@@ -139,7 +139,8 @@ def settings_of(replay: Replay, docs: Sequence[Path]) -> dict[str, Any]:
             f"The recorded run searched documents, which a recording does not hold: give {there_were} by --docs."
         )
     return {
-        **run["settings"],
+        # Whoever has written the file has no say in what is read and started here.
+        **{name: value for name, value in run["settings"].items() if name not in OF_THE_MACHINE},
         "models": {
             role: EXTRACTIVE if one["name"] == EXTRACTIVE else f"recorded:{one['name']}"
             for role, one in run["models"].items()

@@ -198,6 +198,19 @@ def test_failures_of_a_provider_are_replayed_as_they_were(tmp_path: Path) -> Non
     assert "the provider asks to wait (HTTP 429)" in again.err
 
 
+def test_limits_on_time_are_reached_where_they_were(tmp_path: Path) -> None:
+    """A researcher whose model never answers is cut, and the time is over after the round."""
+    with recording(tmp_path) as desk:
+        desk.holds.points.add(Point("researcher", "keeper", 1))
+        limits = ("--limit", "researcher_seconds_hard=3", "--limit", "max_seconds=2")
+        ended = recorded(desk.desk, "ask", QUESTION, *limits)
+        assert ended.code == 0, ended.err
+    assert "researcher_seconds_hard" in ended.out and "max_seconds" in ended.out + ended.err
+    assert "researching: harbour" not in ended.err
+    again = replayed(tmp_path, "--diff")
+    assert (again.code, again.out) == (0, ended.out), again.err
+
+
 def test_a_run_that_failed_is_replayed_to_its_error_and_on_from_there(tmp_path: Path) -> None:
     answers: list[Callable[[Received], Reply]] = [
         lambda request: fail(401, f"Incorrect API key provided: {request.key}.", code="invalid_api_key"),
