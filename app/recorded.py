@@ -22,6 +22,7 @@ from ..run.errors import UnknownSetting, failure_of
 from ..run.recording import FORMAT, Cleaner, RecordedClock, Recorder, Replay, read_recording
 from ..tools.passed import PassedEngine
 from ..tools.run_engines import RecordedEngine, choose_engines
+from .terminal import complain
 from .words import Strategy
 
 OF_THE_MACHINE = {
@@ -67,6 +68,8 @@ async def recorded_run(
         finally:
             if part.report or part.asks or part.failure:
                 recorder.write("end", report=part.report, asks=part.asks, failure=part.failure)
+            if recorder.fault:
+                complain(f"--record {str(path)!r}: {recorder.fault}. The recording is not whole; the run is.")
 
 
 def _thread_of(path: Path) -> str:

@@ -94,8 +94,7 @@ def _show(stored: StoredRun | None, failure: str, output: Output) -> bool:
 def _compare(replay: Replay, stored: StoredRun | None, failure: str, *, with_diff: bool) -> bool:
     """Say what was not as recorded; returns whether all was."""
     differences = list(replay.differences)
-    if replay.ends:
-        end = replay.ends[-1]
+    if end := replay.end:
         report, asks = (stored.report, stored.asks) if stored and not failure else ("", "")
         now = replay.clean.cleaned({"report": report, "asks": asks, "failure": failure})
         differences += [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import os
 import re
@@ -14,7 +15,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
-from urllib.parse import quote, quote_plus
+from urllib.parse import quote, quote_plus, unquote
+
+from langgraph.config import get_config
 
 from ..prompts import with_equal_fences
 from ..records.research import Value
@@ -75,7 +78,8 @@ def _of_environment() -> Iterator[str]:
         if _SECRET_NAME.search(name):
             yield value.strip()
         for userinfo in _USERINFO.findall(value):
-            yield from (userinfo[:-1], userinfo[:-1].partition(":")[2])
+            _, _, password = userinfo[:-1].partition(":")
+            yield from (userinfo[:-1], password, unquote(password))
 
 
 def _forms(secret: str) -> set[str]:
@@ -103,16 +107,31 @@ class Recorder:
     """Writes a line to the file for each call that has ended."""
 
     def __init__(self, path: Path, cleaner: Cleaner) -> None:
-        """Open the file, which is its owner's alone; raises `OSError`."""
+        """Open the file; a new one is its owner's alone. Raises `OSError`."""
+        self.fault = ""
+        """Why nothing more is written; empty as long as all was."""
         self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         self._clean = cleaner
         self._start = time.monotonic()
+        # A kill may have left the last line in its middle.
+        if path.stat().st_size and not path.read_bytes().endswith(b"\n"):
+            self._append(b"\n")
 
     def write(self, kind: str, **values: Any) -> None:
-        """Write one line at once, so that a kill leaves all that were written before."""
+        """Write one line at once, so that a kill leaves all that were written before; none after a fault."""
         text = self._clean(_json({"kind": kind, **values}))
         # Half of a surrogate pair is no text that a file takes.
-        os.write(self._file, f"{text}\n".encode(errors="backslashreplace"))
+        self._append(f"{text}\n".encode(errors="backslashreplace"))
+
+    def _append(self, data: bytes) -> None:
+        if self.fault:
+            return
+        try:
+            if os.write(self._file, data) < len(data):
+                self.fault = os.strerror(errno.ENOSPC)
+        except OSError as error:
+            # The run has been paid for, and goes on.
+            self.fault = error.strerror or type(error).__name__
 
     def is_clean(self, value: Any) -> bool:
         """Whether nothing has to be taken out of a value before it is written."""
@@ -165,8 +184,8 @@ class Replay:
     runs: list[dict[str, Any]]
     """What was asked of the run, in order, with its settings."""
     exchanges: list[Exchange]
-    ends: list[dict[str, Any]]
-    """How each part of the run ended; none for one that was killed."""
+    end: dict[str, Any] | None
+    """How the last part of the run ended; none if it was stopped."""
     tools: list[dict[str, Any]]
     """The tools beside ours that models were offered."""
     clean: Cleaner = field(default_factory=Cleaner)
@@ -174,8 +193,12 @@ class Replay:
     """The part of the run that is under way."""
     differences: list[Difference] = field(default_factory=list)
     answered: int = 0
-    seconds: float = 0.0
-    """Seconds of the recorded run that have passed."""
+    _latest: float = 0.0
+    """The end of the latest exchange that has answered a call."""
+    _step: tuple[str, float] = ("", 0.0)
+    """The step of the graph that is under way, and the seconds at its start."""
+    _branches: dict[str, tuple[float, float | None]] = field(default_factory=dict)
+    """The seconds of each of its nodes and branches, and what they lag behind those of the recording."""
     _given: set[int] = field(default_factory=set)
     """The exchanges that have answered a call."""
     _same: dict[tuple[Kind, str], list[int]] = field(default_factory=lambda: defaultdict(list))
@@ -189,6 +212,33 @@ class Replay:
     def run(self) -> dict[str, Any]:
         """What was asked in the part that is under way, with its settings."""
         return self.runs[self.part]
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of the recorded run that have passed where this is asked: calls side by side come in any order."""
+        branch = self._branch()
+        return self._branches[branch][0] if branch else self._latest
+
+    def _branch(self) -> str:
+        """Return the branch that asks, whose time begins with that of its step; empty outside of a graph."""
+        try:
+            place = get_config()["configurable"]
+        except RuntimeError:
+            return ""
+        step = str(place.get("checkpoint_map", {}).get("", ""))
+        if step != self._step[0]:
+            self._step, self._branches = (step, self._latest), {}
+        branch, sign, _ = str(place.get("checkpoint_ns", "")).partition("|")
+        # A branch may have waited for its turn, which is none of its own time.
+        self._branches.setdefault(branch, (self._step[1], None if sign else 0.0))
+        return branch
+
+    def _pass_time(self, found: Exchange) -> None:
+        self._latest = max(self._latest, found.ended)
+        if branch := self._branch():
+            now, lag = self._branches[branch]
+            lag = found.began - now if lag is None else lag
+            self._branches[branch] = (max(now, found.ended - lag), lag)
 
     def find(self, kind: Kind, asked: Mapping[str, Any], place: str = "") -> Answer | None:
         """Return the recorded answer to this call; none if there is none. Raises `CutOff`.
@@ -206,7 +256,7 @@ class Replay:
             return None
         self._given.add(number)
         found = self.exchanges[number]
-        self.seconds = max(self.seconds, found.ended)
+        self._pass_time(found)
         if found.answer is None:
             raise CutOff("it was cut off when the run was recorded")
         return found.answer
@@ -306,32 +356,31 @@ def _lines(message: Mapping[str, Any]) -> Iterator[str]:
 def read_recording(path: Path, folders: Sequence[Path] = ()) -> Replay:
     """Return what a file holds; raises `UnknownSetting` if that is no recording, and `OSError`.
 
-    `folders` are those of the documents here. A last line that was not written to its end is left out.
+    `folders` are those of the documents here. A line that a kill has cut off is left out.
     """
     # Texts hold other ends of lines, which are none of the file's.
-    *lines, _unfinished = path.read_bytes().split(b"\n")
-    entries = [_entry(line, number, path) for number, line in enumerate(lines, 1)]
+    entries = [entry for line in path.read_bytes().split(b"\n") if (entry := _entry(line))]
     if not entries or entries[0].get("kind") != "run" or entries[0].get("format") != FORMAT:
         raise UnknownSetting(f"{str(path)!r} is no recording that this version reads: name a file of `ask --record`.")
-    exchanges, start, end = [], 0.0, 0.0
+    exchanges, last, start, end = list[Exchange](), None, 0.0, 0.0
     for one in entries:
         if one["kind"] == "run":
             # Another process, whose seconds began anew.
-            start = end
+            start, last = end, None
+        elif one["kind"] == "end":
+            last = one
         elif one["kind"] in ("model", "search", "page", "tool"):
             end = max(end, start + one["ended"])
             times = start + one["began"], start + one["ended"]
             exchanges.append(Exchange(one["kind"], one["place"], one["asked"], one["answer"], *times))
-    by_kind = {kind: [one for one in entries if one["kind"] == kind] for kind in ("run", "end", "tools")}
-    tools = {tool["name"]: tool for one in by_kind["tools"] for tool in one["tools"]}
-    return Replay(by_kind["run"], exchanges, by_kind["end"], list(tools.values()), Cleaner(folders=folders))
+    runs = [one for one in entries if one["kind"] == "run"]
+    tools = {tool["name"]: tool for one in entries if one["kind"] == "tools" for tool in one["tools"]}
+    return Replay(runs, exchanges, last, list(tools.values()), Cleaner(folders=folders))
 
 
-def _entry(line: bytes, number: int, path: Path) -> dict[str, Any]:
+def _entry(line: bytes) -> dict[str, Any] | None:
     try:
-        entry: dict[str, Any] = json.loads(line)
-        if isinstance(entry["kind"], str):
-            return entry
-    except (ValueError, KeyError, TypeError):
-        pass
-    raise UnknownSetting(f"{str(path)!r}: line {number} is none of a recording.")
+        entry = json.loads(line)
+    except ValueError:
+        return None
+    return entry if isinstance(entry, dict) and isinstance(entry.get("kind"), str) else None
