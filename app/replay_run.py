@@ -12,6 +12,7 @@ from typing import Any
 
 from ..run.errors import UnknownSetting, failure_of
 from ..run.recording import Difference, Replay, read_recording
+from ..run.store.database import FILE_NAME
 from .endings import reported, run_interruptibly
 from .live_view import progress_view
 from .output import report_text
@@ -47,7 +48,8 @@ async def _carry_out(replay: Replay, data_dir: Path, folders: Sequence[Path]) ->
     """Carry out all parts of the run; returns how it stands, and why its last part failed."""
     stored, failure = None, ""
     await save_abilities(replay, data_dir)
-    async with open_runs(data_dir) as book:
+    # The user's own runs, in whichever database, are left alone.
+    async with open_runs(data_dir, place=data_dir / FILE_NAME) as book:
         for part, run in enumerate(replay.runs):
             replay.part = part
             failure, thread, words = "", run["thread"], run["words"]

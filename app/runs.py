@@ -321,14 +321,17 @@ def unknown_thread(thread: str) -> UnknownThread:
 
 
 @asynccontextmanager
-async def open_runs(data_dir: Path, record: Path | None = None, place: Any = None) -> AsyncIterator[RunBook]:
-    """Open the runs of a data folder, or those of the database that the environment names, unless `place` is given.
+async def open_runs(data_dir: Path, record: Path | None = None, place: Path | None = None) -> AsyncIterator[RunBook]:
+    """Open the runs of a data folder, or those of the database that the environment names, or of the file `place`.
 
     What a run calls that is carried out goes into the file `record`, if there is one.
     """
     async with open_database(place or place_of_runs(data_dir)) as database:
         yield RunBook(
-            cache(partial(build_graph, checkpointer=database.saver, store=database.store)), database, data_dir, record=record
+            cache(partial(build_graph, checkpointer=database.saver, store=database.store)),
+            database,
+            data_dir,
+            record=record,
         )
 
 

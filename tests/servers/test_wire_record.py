@@ -47,7 +47,11 @@ def recorded(desk: Desk, *arguments: str, **environment: str) -> Ended:
 
 def replayed(folder: Path, *options: str) -> Ended:
     """Replay the recording where no variable leads to a server."""
-    return Desk(folder).call("replay", str(folder / FILE), *options, **dict.fromkeys(NOWHERE, ""))
+    own = folder / "own.sqlite"
+    environment = {**dict.fromkeys(NOWHERE, ""), "DEEP_RESEARCH_DATABASE": str(own)}
+    ended = Desk(folder).call("replay", str(folder / FILE), *options, **environment)
+    assert not own.exists()
+    return ended
 
 
 def replayed_apart(folder: Path, *options: str) -> Ended:
