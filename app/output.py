@@ -31,7 +31,7 @@ def report_text(stored: StoredRun, output_format: Format) -> str:
     """Return the report as it was given to the user, or as data."""
     if output_format == "json":
         return _json(_report_data(stored))
-    return clean(stored.state.messages[-1].text) if stored.state.report else ""
+    return stored.report
 
 
 def run_json(stored: StoredRun) -> str:

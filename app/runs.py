@@ -22,7 +22,7 @@ from ..models.local import local_offers
 from ..models.resolve import check_models
 from ..records.report import Report
 from ..run.context import ROLES, Context
-from ..run.conversation import check_question
+from ..run.conversation import check_question, clean
 from ..run.errors import DatabaseUnusable, UnknownSetting, UnknownThread, UserMistake
 from ..run.events.log import read_failure
 from ..run.events.packets import AnyPacket
@@ -37,10 +37,11 @@ from ..writing.language import check_language
 from .embed import ResearchGraph, build_graph, thread_config, thread_id
 from .endings import KEPT
 from .progress import Progress
+from .recorded import recorded_run
 from .settings import read_context
 from .stream import apackets, replay
 from .users import LOCAL_USER
-from .words import Strategy, default_strategy, strategy_of
+from .words import GRAPHS, Strategy, default_strategy, strategy_of
 
 KEY = "settings"
 """Key in the store, beside the page texts of the thread."""
@@ -67,6 +68,9 @@ class Notes(NamedTuple):
 
         What comes from the environment is left out: whatever it gives when the run is resumed holds then.
         """
+        if context.recording:
+            # What stands for the models and engines of a recorded run cannot be kept, and is given each time.
+            return
         chosen: dict[str, Any] = dict.fromkeys(choices.keys() - {"data_dir"}, True)
         chosen["limits"] = set(choices["limits"])
         name = {} if self.thread == thread_id(self.thread) else {"name": self.thread}
@@ -118,6 +122,11 @@ class StoredRun(NamedTuple):
         return "stopped" if self.is_unfinished or self.state.run is None else self.state.run.status
 
     @property
+    def report(self) -> str:
+        """The report as it was given to the user; empty if there is none."""
+        return clean(self.state.messages[-1].text) if self.state.report else ""
+
+    @property
     def question(self) -> str:
         """The question, also of a run that was stopped before it began; empty if not even that was stored."""
         run, messages = self.state.run, self.state.messages
@@ -133,6 +142,8 @@ class RunBook(NamedTuple):
     data_dir: Path
     user: str = ""
     """The user of a server whose runs these are; empty: whoever's they are."""
+    record: Path | None = None
+    """The file into which the calls of a run go that is carried out; none: into none."""
 
     async def ask(
         self, thread: str, words: str, given: Mapping[str, Any], view: Progress, strategy: Strategy | None = None
@@ -165,7 +176,8 @@ class RunBook(NamedTuple):
             notices = (*check_models(ROLES, context), *await asyncio.to_thread(check_language, context.language))
             await self._notes(thread).remember(choices, context)
             # In a thread, for it may wait a moment and has a loop of its own.
-            context = context.model_copy(update={"notices": await asyncio.to_thread(local_offers, context)})
+            offers = await asyncio.to_thread(local_offers, context)
+            context = context.model_copy(update={"notices": (*context.notices, *offers)})
             view.begin((*notices, *context.notices))
             try:
                 return await self._run(graph, lease, thread, _message(snapshot, words), context, view)
@@ -255,18 +267,25 @@ class RunBook(NamedTuple):
     async def _run(
         self, graph: ResearchGraph, lease: Lease, thread: str, message: Any, context: Context, view: Progress
     ) -> StoredRun:
-        # A kill then repeats nothing but the calls under way; else it may repeat the step before them too.
-        config = lease.config["configurable"] | ({OWNER: self.user} if self.user else {})
-        packets = apackets(graph, message, {"configurable": config}, context=context, durability="sync")
-        try:
-            async with aclosing(packets):
-                async for packet in packets:
-                    view(packet)
-        except UserMistake as error:
-            if await _has_begun(graph, thread):
-                error.add_note(KEPT)
-            raise
-        return await self.read(thread, lease)
+        begun_by = await self._begun_by(thread)
+        strategy: Strategy = "planned" if graph.name == GRAPHS["planned"] else "orchestrated"
+        async with recorded_run(
+            self.record, context, strategy, thread_id(thread), message, is_new=begun_by is None
+        ) as part:
+            # A kill then repeats nothing but the calls under way; else it may repeat the step before them too.
+            config = lease.config["configurable"] | ({OWNER: self.user} if self.user else {})
+            packets = apackets(graph, message, {"configurable": config}, context=part.context, durability="sync")
+            try:
+                async with aclosing(packets):
+                    async for packet in packets:
+                        view(packet)
+            except UserMistake as error:
+                if await _has_begun(graph, thread):
+                    error.add_note(KEPT)
+                raise
+            stored = await self.read(thread, lease)
+            part.report, part.asks = stored.report, stored.asks
+        return stored
 
     def _notes(self, thread: str) -> Notes:
         return Notes(self.database.store, thread)
@@ -305,11 +324,17 @@ def unknown_thread(thread: str) -> UnknownThread:
 
 
 @asynccontextmanager
-async def open_runs(data_dir: Path) -> AsyncIterator[RunBook]:
-    """Open the runs of a data folder, or those of the database that the environment names."""
-    async with open_database(place_of_runs(data_dir)) as database:
+async def open_runs(data_dir: Path, record: Path | None = None, place: Path | None = None) -> AsyncIterator[RunBook]:
+    """Open the runs of a data folder, or those of the database that the environment names, or of the file `place`.
+
+    What a run calls that is carried out goes into the file `record`, if there is one.
+    """
+    async with open_database(place or place_of_runs(data_dir)) as database:
         yield RunBook(
-            cache(partial(build_graph, checkpointer=database.saver, store=database.store)), database, data_dir
+            cache(partial(build_graph, checkpointer=database.saver, store=database.store)),
+            database,
+            data_dir,
+            record=record,
         )
 
 
