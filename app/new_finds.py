@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
 from ..evidence.checking.source_text import SourceText
-from ..evidence.text.sentences import spans_of
 from ..evidence.text.wording import Wording
 from ..models.extractive.roles import answers_to
+from ..models.extractive.units import units_of
 from ..models.request import Document
 from ..records.sources import Source
 from ..tools.tool import Hit
@@ -43,15 +43,14 @@ class NewFinds:
         passages = dict[str, list[str]]()
         for task in tasks:
             for one in answers_to(task, documents) if documents else ():
-                passages.setdefault([*self._hits][one.number - 1], []).append(one.text)
+                # What bears on it only by the title of its document is quoted beside other things, not for itself.
+                if one.own:
+                    passages.setdefault([*self._hits][one.number - 1], []).append(one.text)
         return [*self._new(passages, told)]
 
     def all(self, told: Iterable[str]) -> list[Found]:
         """Return all that is new in what the searches show."""
-        shown = {
-            key: [hit.excerpt[start:end] for hit in hits for start, end in spans_of(hit.excerpt)]
-            for key, hits in self._hits.items()
-        }
+        shown = {key: [unit.text for hit in hits for unit in units_of(hit.excerpt)] for key, hits in self._hits.items()}
         return [*self._new(shown, told)]
 
     def _new(self, passages: Mapping[str, Sequence[str]], told: Iterable[str]) -> Iterator[Found]:

@@ -148,11 +148,10 @@ def _sentence_lines(sentence: Sentence, sources: Sequence[SourceNow]) -> Iterato
 def _marked(ground: Ground) -> str:
     """Return both passages as one line, with what went struck through and what came in bold."""
     signs = {"same": "", "deleted": "~~", "inserted": "**"}
-    parts = []
-    for piece in difference(ground.before, ground.now):
-        words = piece.text.rstrip()
-        parts.append(f"{signs[piece.kind]}{plain_line(words)}{signs[piece.kind]}{piece.text[len(words) :]}")
-    return "".join(parts)
+    return "".join(
+        f"{signs[piece.kind]}{plain_line(piece.text)}{signs[piece.kind]}{piece.space}"
+        for piece in difference(ground.before, ground.now)
+    )
 
 
 def _new_lines(new: New) -> Iterator[str]:

@@ -70,12 +70,17 @@ class Wording:
         return range(first, first + len(keys))
 
     def cut(self, places: range) -> str:
-        """Return the words at these places as they are written, with what closes their sentence, in one line."""
+        """Return the words at these places as they are written, with what closes their sentence, in one line.
+
+        Behind the last word of the text that is all that follows, but for marks of Markdown.
+        """
         if not places:
             return ""
         end = self.words[places[-1]].end
         closing = _CLOSING.match(self.text, end)
-        return " ".join(self.text[self.words[places[0]].start : closing.end() if closing else end].split())
+        is_last = places[-1] == len(self.words) - 1
+        text = self.text[self.words[places[0]].start : closing.end() if closing and not is_last else None]
+        return " ".join(text.split()).rstrip("|*_ ") if is_last else " ".join(text.split())
 
 
 def _row(keys: Sequence[str]) -> str:
@@ -101,6 +106,8 @@ class Piece(NamedTuple):
 
     kind: Literal["same", "deleted", "inserted"]
     text: str
+    space: str = ""
+    """What separates it from the next part."""
 
 
 def difference(before: str, now: str) -> list[Piece]:
@@ -119,7 +126,7 @@ def difference(before: str, now: str) -> list[Piece]:
             pieces.append(Piece("deleted", _text(before, one, i1, i2)))
         if j2 > j1:
             pieces.append(Piece("inserted", _text(now, other, j1, j2)))
-    return [here._replace(text=_spaced(here, following)) for here, following in pairwise([*pieces, Piece("same", "")])]
+    return [here._replace(space=_space(following)) for here, following in pairwise([*pieces, Piece("same", "")])]
 
 
 def _text(text: str, words: Sequence[Word], first: int, last: int) -> str:
@@ -128,6 +135,6 @@ def _text(text: str, words: Sequence[Word], first: int, last: int) -> str:
     return text[start : len(text) if last == len(words) else words[last - 1].end].strip()
 
 
-def _spaced(piece: Piece, following: Piece) -> str:
+def _space(following: Piece) -> str:
     is_joined = not following.text or re.match(r"[.,;:!?)\]%…’”»]", following.text)
-    return piece.text if is_joined else f"{piece.text} "
+    return "" if is_joined else " "
