@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..evidence.checking.changes import Comparison
+from ..evidence.checking.changes import Change, Comparison
+from ..evidence.checking.reaudit import checks_of
 from ..evidence.checking.source_text import SourceText
 from ..evidence.checking.units import Unit, units_of
 from ..evidence.checking.verification import Verifier
@@ -24,7 +25,6 @@ from ..run.conversation import clean
 from ..run.events.call import SilentEvents
 from ..run.events.log import Emitter
 from ..run.events.packets import Placement
-from ..run.spending import dollars, total
 from ..run.store.pages import Pages
 from ..writing.additions import Found as NewlyFound
 from ..writing.additions import ask_additions
@@ -46,6 +46,7 @@ from .exports.refreshed import (
     refreshed_page,
 )
 from .new_finds import PASSAGES, NewFinds, newest_first
+from .output import spent_line
 from .reread import Again, Found, Reread, Search, searches_of
 from .run_name import RunName
 from .runs import RunBook, StoredRun
@@ -73,6 +74,8 @@ _SAID: Mapping[str, str] = {
     "wrong_source": "another source says it now, and this one no longer does",
 }
 """What a model's verdict on a sentence means for the reader."""
+NOT_KEPT = "the text that was read for the report is no longer kept"
+OTHER_EXCERPT = "it was known by a search alone, which shows another part of it now"
 
 
 @reports_errors
@@ -125,9 +128,7 @@ class _Refresh:
         self._book, self._stored, self._state = book, stored, stored.state
         self._report, self._run, self._context = report, run, context
         self._text = settle_fences(without_marks(report.text))
-        wrong = {
-            without_marks(report.text[one.start : one.end]) for one in report.claims if one.verdict == "unsupported"
-        }
+        wrong = {words for words, one in checks_of(report) if one.verdict == "unsupported"}
         # What its sources did not say then is for `audit`.
         self._units = [one for one in units_of(self._text, report.sources) if one.sources and one.raw not in wrong]
         self._numbers = {key: number for number, key in enumerate(report.sources, 1) if key}
@@ -140,13 +141,17 @@ class _Refresh:
     async def found(self) -> tuple[Refreshed, str]:
         """Return what holds, what changed and what is new, and in words what that has cost."""
         sources = [self._state.sources[key] for key in self._numbers]
-        before = await self._book.texts(self._stored, self._report)
+        texts = await self._book.texts(self._stored, self._report)
+        before = {one.key: _read(one, texts[one.key]) for one in sources}
         await self._again.begin(_indexed)
         searches = await self._searches()
         say(f"searching anew: {counted(len(searches), 'search')}")
         found = await self._again.search(searches)
         say(f"reading again: {counted(len(sources), 'source')}")
         now = await self._again.read(sources, found)
+        now |= {
+            key: one._replace(texts=(), reason=NOT_KEPT) for key, one in now.items() if not (before[key] or one.is_same)
+        }
         now |= await asyncio.to_thread(self._moved, before, now)
         sentences = await self._sentences(before, now)
         new = await self._new(found, sentences)
@@ -163,7 +168,7 @@ class _Refresh:
             ],
             notes=[*found.problems, *self._filler.failures],
         )
-        return refreshed, self._cost()
+        return refreshed, f"Spent: {spent_line({**self._again.spending, **self._events.bill.costs})}."
 
     async def _searches(self) -> list[Search]:
         """Return the searches of the run; where it read all documents instead, its tasks are searched for."""
@@ -235,23 +240,26 @@ class _Refresh:
         self, unit: Unit, compared: Mapping[str, Comparison], now: Mapping[str, Reread], said: Judgement | None
     ) -> _Finding:
         """Return what became of a part; where a model has judged it, by its word."""
-        lost = [Ground(self._numbers[key], "", "", now[key].reason) for key in unit.sources if not now[key].texts]
-        own = [key for key in unit.sources if key in compared]
+        lost = {key: now[key].reason for key in unit.sources if not now[key].texts}
+        changes = {key: change for key in unit.sources if key in compared and (change := compared[key].change(unit))}
         if said and said.verdict in _SAID:
-            pairs = {key: compared[key].pair(unit, said.words) for key in own}
-            grounds = [Ground(self._numbers[key], *pairs[key], _SAID[said.verdict]) for key in own]
-            changes = [change for key in own if (change := compared[key].change(unit))]
-            return _Finding("changed", (*grounds, *lost), next((one.says for one in changes), ""))
-        changes_by_key = {} if said else {key: compared[key].change(unit) for key in own}
-        grounds = [
-            Ground(self._numbers[key], one.before, one.now, one.reason) for key, one in changes_by_key.items() if one
-        ]
-        if grounds:
-            return _Finding("changed", (*grounds, *lost), next(one.says for one in changes_by_key.values() if one))
-        texts = {key: now[key].texts for key in unit.sources if now[key].texts}
+            pairs = {key: compared[key].pair(unit, said.words) for key in unit.sources if key in compared}
+            says = next((one.says for one in changes.values()), "")
+            changes = {key: Change(*pair, _SAID[said.verdict], says) for key, pair in pairs.items()}
+        elif said:
+            changes = {}
+        for key in [key for key, one in changes.items() if not one.now and not self._state.sources[key].content_hash]:
+            # A search may show any part of a page.
+            lost[key] = OTHER_EXCERPT
+            del changes[key]
+        unread = tuple(Ground(self._numbers[key], "", "", reason) for key, reason in lost.items())
+        if changes:
+            grounds = [Ground(self._numbers[key], one.before, one.now, one.reason) for key, one in changes.items()]
+            return _Finding("changed", (*grounds, *unread), next(one.says for one in changes.values()))
+        texts = {key: now[key].texts for key in unit.sources if key not in lost}
         if not lost or any(Verifier(texts).passage(unit.text, key).verdict == "supported" for key in texts):
             return HOLDS
-        return _Finding("unchecked", tuple(lost))
+        return _Finding("unchecked", unread)
 
     async def _new(self, found: Found, sentences: Sequence[Sentence]) -> list[New]:
         told = [ground.now for one in sentences for ground in one.grounds if ground.now]
@@ -268,12 +276,6 @@ class _Refresh:
     def _shown(self, one: NewlyFound, adds: str = "") -> New:
         return New(one.source, one.passages[:PASSAGES], adds, self._numbers.get(one.source.key, 0))
 
-    def _cost(self) -> str:
-        spent = total({**self._again.spending, **self._events.bill.costs})
-        words = [counted(spent.calls, "model call"), counted(spent.searches, "search")]
-        words += [f"{counted(spent.fetches, 'page')} read", f"{spent.tokens} tokens" if spent.tokens else ""]
-        return f"Cost: {', '.join(filter(None, [*words, dollars(spent.usd) if spent.usd else '']))}."
-
 
 def _sentence(parts: Sequence[tuple[Unit, _Finding]], rewritten: str, section: str) -> Sentence:
     """Return a sentence by its parts: the first that is not right decides, a change before what is not known."""
@@ -289,6 +291,11 @@ def _sentence(parts: Sequence[tuple[Unit, _Finding]], rewritten: str, section: s
         now = f"{now[:start]}{finding.says}{now[start + len(unit.raw) :]}"
     is_known = all(finding.says for _, finding in changed)
     return Sentence(section, raw, rewritten or (now if is_known else ""), state, grounds)
+
+
+def _read(source: Source, texts: Sequence[SourceText]) -> list[SourceText]:
+    """Return what was read of a source: its text, else the excerpts that searches have shown."""
+    return [one for one in texts if one.content_hash == source.content_hash] or [*texts]
 
 
 def _how(source: Source, now: Reread) -> str:

@@ -74,7 +74,7 @@ def test_the_web_is_read_again_and_only_what_changed_is_judged(tmp_path: Path) -
         # The new sentence is quoted word for word from the page: it needs no judgement.
         assert calls == ["judge_units", "rewrite_sentences", "record_additions"]
         assert [unit["says"] for unit in shown(wire.lab.models.requests[0])["units"]] == [FACTS["light"]]
-        assert "Cost: 3 model calls," in ended.err
+        assert "Spent: 3 model calls," in ended.err
         assert wire.desk.call("export", "light").out == asked.out
 
 
