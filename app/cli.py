@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from .words import INTERRUPTED, NOTHING_BEGAN, STRATEGIES, ExportFormat, Format
+from .words import INTERRUPTED, NOTHING_BEGAN, STRATEGIES, ExportFormat, Format, RefreshFormat
 
 if TYPE_CHECKING:
     from .commands import Outlet
@@ -247,6 +247,34 @@ def audit(thread: str, model: str | None, data_dir: Path | None) -> int:
     from .check_report import audit_run
 
     return audit_run(thread, model, data_dir)
+
+
+@cli.command()
+@click.argument("thread")
+@MODEL
+@LIMIT
+@OUT
+@click.option(
+    "--format",
+    "refresh_format",
+    type=click.Choice(get_args(RefreshFormat)),
+    help="Output format; without it what the name of the file says (.md, .html, .json), else md.",
+)
+@DATA_DIR
+def refresh(
+    thread: str, out: Path | None, refresh_format: RefreshFormat | None, data_dir: Path | None, **options: Any
+) -> int:
+    """Read the sources of a finished report again, make its searches anew, and say sentence by sentence what holds.
+
+    What changed is shown as a difference, and what is new is listed. The run itself stays as it is, and its settings
+    hold; --model extractive lets rules judge, offline but for the web pages of the report.
+
+    Exit codes: 0 all sentences hold and nothing is new; 1 something changed, cannot be read or is new.
+    """
+    from .refresh import refresh_run
+    from .settings import settings_from_options
+
+    return refresh_run(thread, settings_from_options(**options), data_dir, _file(out), refresh_format)
 
 
 @cli.command()

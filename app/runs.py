@@ -244,6 +244,10 @@ class RunBook(NamedTuple):
             runner=str(await self.database.saver.leases.other(thread_id(thread), lease) or ""),
         )
 
+    async def settings(self, stored: StoredRun, given: Mapping[str, Any]) -> Context:
+        """Return the settings that hold for a run: those that are given, else those that were chosen for it."""
+        return self._context(await self._notes(stored.thread).choices(given))
+
     async def texts(self, stored: StoredRun, report: Report) -> dict[str, list[SourceText]]:
         """Return the texts that are kept of the sources of a run's report."""
         pages = Pages(self.database.store, stored.thread)
