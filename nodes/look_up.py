@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import NamedTuple
 
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
@@ -10,8 +11,6 @@ from langchain_core.messages.tool import tool_call
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ..evidence.citations.markers import Marker
-from ..evidence.citations.scanner import scan
 from ..evidence.memory.observations import gap_of
 from ..models.resolve import settings_of
 from ..records.plan import Learning, Observation, PlanStep
@@ -134,12 +133,10 @@ def _passages(results: Sequence[Result], step: StepState, work: SearchRound, mos
     keys = [*step.keys, *work.new]
     for result in results:
         for text in (piece for shown in result["text"].split(JOINT) for piece in _pieces(shown)):
-            # What looks like a citation there is none of ours.
-            plain = "".join(_without_brackets(part) if isinstance(part, Marker) else part for part in scan(text))
-            most -= len(plain)
+            most -= len(text)
             if most < 0:
                 return
-            yield Passage(keys[result["document"] - 1], plain)
+            yield Passage(keys[result["document"] - 1], text)
 
 
 def _pieces(text: str) -> Iterator[str]:
@@ -151,10 +148,6 @@ def _pieces(text: str) -> Iterator[str]:
         piece = f"{piece}\n\n{block}" if piece else block
     if piece:
         yield piece
-
-
-def _without_brackets(marker: Marker) -> str:
-    return f"({', '.join(map(str, marker.numbers))})"
 
 
 def _numbered(found: Sequence[Passage], sources: Mapping[str, Source]) -> dict[str, Source]:
@@ -190,7 +183,9 @@ def _finding(
 
 
 def _text(found: Sequence[Passage], numbers: Mapping[str, int]) -> str:
-    return "\n\n".join(f"{one.text} [{numbers[one.key]}]" for one in found)
+    """Return the passages source by source; what is written in brackets within them is left as it stands."""
+    groups = [(key, [one.text for one in group]) for key, group in groupby(found, lambda one: one.key)]
+    return "\n\n".join("\n\n".join([f"Source [{numbers[key]}]:", *texts]) for key, texts in groups)
 
 
 def _end_packets(task: StepTask, finding: Finding, sources: Mapping[str, Source]) -> Iterator[Packet]:

@@ -123,7 +123,25 @@ def report_request(
     ]
     most = limits.form_tokens if asked.part == "outline" else limits.report_tokens
     facts = facts_of_run(state, context, "writer")
-    return Request("writer", run.id, messages, cited_sentences, max_tokens=most, facts=facts, is_long=True)
+    shorten = first_passages if run.is_quick else cited_sentences
+    return Request("writer", run.id, messages, shorten, max_tokens=most, facts=facts, is_long=True)
+
+
+def first_passages(text: str, share: float) -> str:
+    """Return fenced passages up to about this share of the text, the best of which come first.
+
+    Of a finding, its first sentences with a citation are returned.
+    """
+    if not text.startswith("<data-"):
+        return cited_sentences(text, share)
+    opening, *lines, closing = text.split("\n")
+    room, kept = int(share * len(text)), list[str]()
+    for line in lines:
+        room -= len(line) + 1
+        if room < 0:
+            break
+        kept.append(line)
+    return "\n".join([opening, *kept, closing])
 
 
 def _reminder(state: ResearchState, context: Context, asked: Asked, draft: str, *, has_findings: bool) -> str:
@@ -146,6 +164,7 @@ def _reminder(state: ResearchState, context: Context, asked: Asked, draft: str, 
         is_start=asked.part in ("report", "opening"),
         stop_reason=run.stop_reason,
         has_findings=has_findings,
+        is_quick=run.is_quick,
         assumptions=run.assumptions,
         # The plan may have been adapted since it was shown.
         plan="\n".join(f"{step.id}. {step.title}" for step in state.steps) or (state.plan.text if state.plan else ""),

@@ -36,8 +36,10 @@ def looked_up(*queries: str) -> Reply:
 def answered(request: Received) -> Reply:
     """The facts in the passages, with the numbers behind them."""
     passages = "\n".join(str(one["content"]) for one in request.messages if one.get("role") == "tool")
-    numbers = {fact: re.search(rf"{re.escape(fact)}.*?\[(\d+)\]", passages, re.DOTALL) for fact in FACTS.values()}
-    told = [f"{fact} [{found[1]}]" for fact, found in numbers.items() if found]
+    shown = re.split(r"Source \[(\d+)\]:", passages)
+    numbers = {fact: number for number, text in zip(shown[1::2], shown[2::2], strict=True) for fact in FACTS.values()
+               if fact in text}  # fmt: skip
+    told = [f"{fact} [{numbers[fact]}]" for fact in FACTS.values() if fact in numbers]
     return say(" ".join(told) or "No source says so.")
 
 
