@@ -187,7 +187,7 @@ class _Refresh:
         moved = dict[str, Reread]()
         for key in (key for key, one in now.items() if not one.texts):
             comparison = Comparison(before[key], ())
-            quotes = [comparison.pair(unit)[0] for unit in self._units if key in unit.sources]
+            quotes = [quote for unit in self._units if key in unit.sources for quote in comparison.quotes(unit)]
             if found := self._again.elsewhere(self._state.sources[key], quotes):
                 moved[key] = found
         return moved

@@ -28,11 +28,16 @@ from .units import Unit
 
 LIKE = 0.5
 """Share of the words of two passages that they have in common, from which on one took the place of the other."""
+FEWEST = 3
+"""Words of a sentence from which on it is known again; what is shorter stands in many places."""
+LONGER = 2
+"""Sentences at most that take the place of one."""
 ALSO = 0.05
 """How much worse another passage may support a part, where the one that it rested on is gone."""
 ONE_WORD = 0.8
 """Likeness of two words that begin alike, from which on they are one word, spelled or inflected otherwise."""
 
+NOTHING = Check("unchecked", 0.0, "", 0, 0, ())
 Kind = Literal["figure", "name", "negation", "opposite", "certainty", "words", "gone"]
 REASONS: dict[Kind, str] = {
     "figure": "the source gives another figure or date now",
@@ -69,17 +74,22 @@ class Comparison:
         """Return what has changed for a part of the report; none if it holds as it did."""
         if any(stands_in(unit.text, one) for one in self._now):
             return None
-        quote = self._best(unit.text, self._before)
-        now = self.counterpart(quote)
-        kind = self._kind(unit, quote, now)
+        quote, now, kind = next(self._differences(unit), ("", "", None))
         if kind is None:
-            figure = next(iter(self._newly_missing(unit)), "")
-            if not figure:
+            lost = next(self._lost(unit), "")
+            if not lost:
                 return None
-            quote, kind = self._with(figure, unit) or quote, "figure"
-            now = self.counterpart(quote)
+            quote = self._with(lost, unit)
+            now, kind = self.counterpart(quote), "figure" if any(map(str.isdigit, lost)) else "name"
         says = _quoted_anew(unit, quote, now) or _substituted(unit, quote, now)
-        return Change(quote, now, REASONS[kind if now or kind != "words" else "gone"], says)
+        return Change(quote, now, REASONS[kind], says)
+
+    def _differences(self, unit: Unit) -> Iterator[tuple[str, str, Kind]]:
+        """Yield the sentences that it rests on and that tell otherwise now, with those in their place, and in what."""
+        for quote in self.quotes(unit):
+            now = self.counterpart(quote)
+            if kind := self._kind(unit, quote, now):
+                yield quote, now, kind
 
     def looks_the_same(self, unit: Unit, most: int) -> bool:
         """Whether the `most` passages that say most about a part of the report are those that did before."""
@@ -87,9 +97,20 @@ class Comparison:
 
     def pair(self, unit: Unit, words: str = "") -> tuple[str, str]:
         """Return the passage that a part of the report rested on, and the one in its place, which holds these words."""
-        quote = self._best(unit.text, self._before)
+        quotes = self.quotes(unit)
+        quote = next((one for one in quotes if self.counterpart(one) != one), quotes[0] if quotes else "")
         held = self._with(words, unit, is_now=True) if words else ""
         return quote, held or self.counterpart(quote)
+
+    def quotes(self, unit: Unit) -> list[str]:
+        """Return the sentences that a part of the report rested on."""
+        check, evidence = self._best(unit.text, self._before)
+        own = [
+            evidence.text[one.start : one.end]
+            for one in evidence.passages
+            if one.start < check.end and check.start < one.end
+        ]
+        return [one for one in own if len(words_of(one)) >= FEWEST] or own[:1]
 
     def is_new(self, text: str) -> bool:
         """Whether these words did not stand in a row in the source before."""
@@ -99,14 +120,13 @@ class Comparison:
         """Return the passage that is in the place of one that stood there before; empty if there is none."""
         if not quote:
             return ""
-        for one, text in zip(self._wordings_now, self._now, strict=True):
-            if places := one.find(quote):
-                around = _sentence_at(text, one.words[places[0]].start, one.words[places[-1]].end)
-                return around if self._is_qualified(quote, around) else quote
+        for pair in zip(self._wordings_now, self._now, strict=True):
+            if around := _around(*pair, quote):
+                return around if self._qualified(quote, around) else quote
         wanted = words_of(quote)
         keys = Counter(one.key for one in wanted)
         best = (LIKE, 0, "")
-        for place, words in enumerate(self._new_passages(1 + _sentences(quote))):
+        for place, words in enumerate(self._new_passages(LONGER)):
             found = words_of(words)
             # As much as both can have in common at most: to lay them beside each other takes much longer.
             most = 2 * (keys & Counter(one.key for one in found)).total() / (len(wanted) + len(found))
@@ -114,13 +134,16 @@ class Comparison:
                 best = max(best, (likeness(wanted, found), -place, words))
         return best[2]
 
-    def _is_qualified(self, quote: str, around: str) -> bool:
-        """Whether the sentence around a quote denies it now, or says it as uncertain, and did not before."""
-        text = next((one for one, own in zip(self._before, self._wordings, strict=True) if own.find(quote)), None)
-        start = text.text.find(quote) if text else -1
-        before = _sentence_at(text, start, start + len(quote)) if text and start >= 0 else quote
+    def _qualified(self, quote: str, around: str) -> Kind | None:
+        """Return how the sentence around a quote takes it back, if it does and did not before."""
+        before = next(
+            (found for pair in zip(self._wordings, self._before, strict=True) if (found := _around(*pair, quote))),
+            quote,
+        )
         come = _without(terms_of(around), terms_of(before))
-        return any(term.kind == "negation" for term in come) or bool(_hedged(come))
+        if any(term.kind == "negation" for term in come):
+            return "negation"
+        return "certainty" if _hedged(come) else None
 
     @cached_property
     def _wordings(self) -> list[Wording]:
@@ -150,16 +173,16 @@ class Comparison:
         if not now:
             return None if self._is_said_as_well(unit) else "gone"
         one, other = Wording(quote), Wording(now)
-        places = one.find(unit.text)
-        if places:
-            return _telling(one.cut(places), other.cut(_mapped(one, other, places)), set())
-        kind = _telling(quote, now, {term.key for term in terms_of(unit.text)})
-        is_sure = kind in (None, "figure", "name")
-        return kind if is_sure or not self._is_said_as_well(unit) else None
+        if other.find(quote):
+            return self._qualified(quote, now)
+        if places := one.find(unit.text):
+            return _telling(one.cut(places), other.cut(_mapped(one, other, places)))
+        kind = _telling(quote, now, unit.text)
+        return None if kind == "words" and self._is_said_as_well(unit) else kind
 
     def _is_said_as_well(self, unit: Unit) -> bool:
         """Whether the new texts support it as the old ones did, if somewhere else."""
-        before, now = (self._check(unit.text, some) for some in (self._before, self._now))
+        before, now = (self._best(unit.text, some)[0] for some in (self._before, self._now))
         return now.verdict == "supported" and now.score >= before.score - ALSO and not self._newly_missing(unit)
 
     def _newly_missing(self, unit: Unit) -> list[str]:
@@ -170,6 +193,17 @@ class Comparison:
         )
         return [one for one in now if one not in before]
 
+    def _lost(self, unit: Unit) -> Iterator[str]:
+        """Yield its figures and names that the source gave and gives nowhere any more."""
+        yield from self._newly_missing(unit)
+        before, now = (
+            {word.key for one in some for word in one.words} for some in (self._wordings, self._wordings_now)
+        )
+        yield from (key for key in _figures(unit.text) if key in before - now)
+        held, held_now = ({key for one in some for key in one.places} for some in (self._before, self._now))
+        names = (term for term in terms_of(unit.text) if term.kind == "name" and not term.is_first)
+        yield from (term.raw for term in names if term.key in held - held_now)
+
     def _with(self, words: str, unit: Unit, *, is_now: bool = False) -> str:
         """Return the sentence with these words that has most in common with a part of the report; empty if none."""
         texts = self._now if is_now else self._before
@@ -179,13 +213,10 @@ class Comparison:
             (one for one in spans if Wording(one).find(words)), key=lambda one: likeness(own, words_of(one)), default=""
         )
 
-    def _best(self, claim: str, texts: Iterable[Evidence]) -> str:
-        return self._check(claim, texts).quote
-
     @staticmethod
-    def _check(claim: str, texts: Iterable[Evidence]) -> Check:
-        nothing = Check("unchecked", 0.0, "", 0, 0, ())
-        return max((best_passage(claim, one) for one in texts), key=lambda one: one.score, default=nothing)
+    def _best(claim: str, texts: Iterable[Evidence]) -> tuple[Check, Evidence]:
+        checks = [(best_passage(claim, one), one) for one in texts]
+        return max(checks, key=lambda pair: pair[0].score, default=(NOTHING, Evidence("")))
 
     @staticmethod
     def _nearest(unit: Unit, texts: Iterable[Evidence], most: int) -> set[tuple[str, ...]]:
@@ -197,12 +228,12 @@ class Comparison:
         }
 
 
-def _sentences(quote: str) -> int:
-    return len(Evidence(quote).passages)
-
-
-def _sentence_at(evidence: Evidence, start: int, end: int) -> str:
-    """Return the sentences of which a part stands between two places."""
+def _around(wording: Wording, evidence: Evidence, quote: str) -> str:
+    """Return the sentences in which the words of a quote stand in a row; empty if they do not."""
+    places = wording.find(quote)
+    if not places:
+        return ""
+    start, end = wording.words[places[0]].start, wording.words[places[-1]].end
     spans = [span for span in evidence.passages if span.start < end and start < span.end]
     return evidence.text[spans[0].start : spans[-1].end] if spans else evidence.text[start:end]
 
@@ -219,14 +250,17 @@ def _mapped(one: Wording, other: Wording, places: range) -> range:
     return range(first, max(first, end))
 
 
-def _telling(before: str, now: str, wanted: set[str]) -> Kind | None:
-    """Return in what two passages differ; with keys of `wanted` terms, only what takes one of these away counts."""
+def _telling(before: str, now: str, claim: str = "") -> Kind | None:
+    """Return in what two passages differ; with a claim, only what it says itself counts."""
     one, other = terms_of(before), terms_of(now)
     gone, come = _without(one, other), _without(other, one)
+    wanted = {term.key for term in terms_of(claim)}
     if wanted:
         gone = [term for term in gone if term.key in wanted]
     both = gone if wanted else [*gone, *come]
-    if any(term.amount or any(map(str.isdigit, term.raw)) for term in both):
+    figures, figures_now = _figures(before), _figures(now)
+    changed = (figures - figures_now).keys() & _figures(claim).keys() if wanted else figures != figures_now
+    if changed or any(term.amount and not _figures(term.raw) for term in both):
         return "figure"
     if _is_denied_otherwise(one, other, wanted):
         return "negation"
@@ -243,15 +277,22 @@ def _telling(before: str, now: str, wanted: set[str]) -> Kind | None:
     return "words" if any(term.kind in ("word", "name") and (not wanted or term in gone) for term in left) else None
 
 
+def _figures(text: str) -> Counter[str]:
+    return Counter(word.key for word in words_of(text) if any(map(str.isdigit, word.key)))
+
+
 def _without(terms: Sequence[Term], others: Sequence[Term]) -> list[Term]:
     """Return the terms that the others lack, each as often as it is missing."""
-    held, left = Counter(map(_sameness, others)), list[Term]()
-    for term in terms:
-        if held[_sameness(term)]:
-            held[_sameness(term)] -= 1
-        else:
-            left.append(term)
-    return left
+    keys, held = [*map(_sameness, terms)], Counter(map(_sameness, others))
+    blocks = SequenceMatcher(None, keys, [*map(_sameness, others)], autojunk=False).get_matching_blocks()
+    beside = [place for block in blocks for place in range(block.a, block.a + block.size)]
+    # Of several of one kind, those that stand in their places are not the ones that went.
+    left = set(range(len(terms)))
+    for place in dict.fromkeys([*beside, *left]):
+        if held[keys[place]]:
+            held[keys[place]] -= 1
+            left.remove(place)
+    return [terms[place] for place in sorted(left)]
 
 
 def _sameness(term: Term) -> str:
@@ -281,9 +322,9 @@ def _is_denied_otherwise(before: Sequence[Term], now: Sequence[Term], wanted: se
 def _is_hedged_otherwise(before: Sequence[Term], now: Sequence[Term], wanted: set[str]) -> bool:
     """The same for saying it as less than certain, or not of all."""
     one, other = _hedged(before), _hedged(now)
-    if not wanted:
-        return Counter(word for word, _ in one) != Counter(word for word, _ in other)
-    return any(not wanted.isdisjoint(heads) for _, heads in {*one} ^ {*other})
+    if Counter(word for word, _ in one) == Counter(word for word, _ in other):
+        return False
+    return not wanted or any(not wanted.isdisjoint(heads) for _, heads in {*one} ^ {*other})
 
 
 def _hedged(terms: Sequence[Term]) -> list[tuple[str, tuple[str, ...]]]:
