@@ -50,15 +50,15 @@ async def own_threads(ctx: Auth.types.AuthContext, value: Any) -> dict[str, Any]
 @auth.on.threads.create
 async def new_threads(ctx: Auth.types.AuthContext, value: Any) -> dict[str, Any]:
     """Let a user make threads, but none by the id of a run that somebody else has in the database."""
-    await _check_unclaimed(ctx.user.identity, value)
+    await check_unclaimed(ctx.user.identity, value)
     return _owned(ctx, value)
 
 
 @auth.on.threads.create_run
 async def own_runs(ctx: Auth.types.AuthContext, value: Any) -> dict[str, Any]:
     """Let a user run a graph on their own threads, with the settings that are left to them."""
-    await _check_run(value)
-    await _check_unclaimed(ctx.user.identity, value)
+    await check_run(ctx.user.identity, value)
+    await check_unclaimed(ctx.user.identity, value)
     await _check_load(ctx.user.identity, value)
     return _owned(ctx, value)
 
@@ -68,8 +68,8 @@ async def own_assistants(ctx: Auth.types.AuthContext, value: Any) -> dict[str, A
     """Let a user see the graphs as they are served, and assistants of their own."""
     if ctx.action not in ("create", "update", "delete"):
         return {"$or": [{"created_by": "system"}, {"owner": ctx.user.identity}]}
-    await _check_settings(value.get("context") or {})
-    await _check_settings((value.get("config") or {}).get("configurable") or {})
+    await _check_settings(ctx.user.identity, value.get("context") or {})
+    await _check_settings(ctx.user.identity, (value.get("config") or {}).get("configurable") or {})
     return _owned(ctx, value)
 
 
@@ -84,7 +84,8 @@ def _owned(ctx: Auth.types.AuthContext, value: Any) -> dict[str, Any]:
     return owner
 
 
-async def _check_run(value: Mapping[str, Any]) -> None:
+async def check_run(user: str, value: Mapping[str, Any]) -> None:
+    """Refuse a run that does more than its kind may; `value` is what the server tells of a run to be created."""
     given = value.get("kwargs") or {}
     command, sent = given.get("command") or {}, given.get("input")
     if given.get("webhook"):
@@ -100,19 +101,19 @@ async def _check_run(value: Mapping[str, Any]) -> None:
         _refuse("configurable: the thread is the one that the run is created on.")
     if (config.get("recursion_limit") or 0) > RECURSION_LIMIT:
         _refuse(f"recursion_limit: {RECURSION_LIMIT} at most.")
-    await _check_settings(given.get("context") or {})
+    await _check_settings(user, given.get("context") or {})
 
 
-async def _check_settings(context: Mapping[str, Any]) -> None:
+async def _check_settings(user: str, context: Mapping[str, Any]) -> None:
     given = {name: value for name, value in context.items() if name not in NOT_SETTINGS}
     try:
         settings = read_settings(UserSettings, given)
-        await asyncio.to_thread(lambda: settings.context)
+        await asyncio.to_thread(lambda: settings.context_of(user))
     except UserMistake as error:
         _refuse(str(error))
 
 
-async def _check_unclaimed(user: str, value: Mapping[str, Any]) -> None:
+async def check_unclaimed(user: str, value: Mapping[str, Any]) -> None:
     """Refuse a thread whose checkpoints were written for somebody else; the command line's are the local user's."""
     if thread := value.get("thread_id"):
         owner = await asyncio.to_thread(owner_of_checkpoints, str(thread))

@@ -109,8 +109,8 @@ class ServedRuns(NamedTuple):
 
     @property
     def settings(self) -> Context:
-        """Return the settings of the operator."""
-        return UserSettings().operator
+        """Return the operator's settings, with the caller's documents."""
+        return UserSettings().context_of(self.caller.user)
 
     async def begin(
         self,

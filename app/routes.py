@@ -64,7 +64,7 @@ async def opened_book(app: Starlette) -> AsyncIterator[None]:
 
 async def offer(request: Request) -> Response:
     """Say which strategies, documents, engines, models and formats of export a user may choose."""
-    operator = UserSettings().operator
+    operator = await asyncio.to_thread(UserSettings().context_of, _user(request))
     folders = await asyncio.to_thread(lambda: [_folder(path) for path in operator.docs])
     return JSONResponse(
         {

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 from langchain_core.language_models import BaseChatModel
+from langgraph.config import get_config
 from langgraph.runtime import Runtime
 from pydantic import SecretStr
 
@@ -356,6 +357,11 @@ def _given(role: Role, context: Context) -> Model | None:
     return named
 
 
+def _user() -> str:
+    """Return the user of the server for whom the calling node runs; empty elsewhere."""
+    return str(get_config().get("configurable", {}).get("langgraph_auth_user_id") or "")
+
+
 def settings_of(runtime: Runtime[Context] | Runtime[UserSettings]) -> Context:
     """Return the settings of this run, the defaults where the caller gave none.
 
@@ -363,7 +369,7 @@ def settings_of(runtime: Runtime[Context] | Runtime[UserSettings]) -> Context:
     small window is allowed, everything is cut shorter.
     """
     given = runtime.context
-    context = (given.context if isinstance(given, UserSettings) else given or Context()).at_depth()
+    context = (given.context_of(_user()) if isinstance(given, UserSettings) else given or Context()).at_depth()
     if not context.allow_small_window:
         return context
     window = min(profile_of(role, context).window for role in ROLES)

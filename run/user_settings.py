@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from datetime import date
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
 from ..records.research import Depth
 from .context import AnyEngine, Context, Role, engine_name
@@ -17,6 +18,10 @@ from .limits import DEEP, Limits
 
 HIGHER_IS_NARROWER = frozenset({"min_window", "heartbeat_seconds"})
 """Limits that are narrowed by raising them."""
+USER = "{user}"
+"""What stands for the user's name in the paths of the operator's documents."""
+_FOLDER = re.compile(r"[\w@+-][\w.@+-]*")
+"""Names of users that are names of folders too, and lead nowhere else."""
 
 
 @cache
@@ -74,13 +79,20 @@ class UserSettings(BaseModel):
         """Return the operator's settings, from the server's environment."""
         return _operator()
 
-    @cached_property
-    def context(self) -> Context:
-        """Return the run's settings; raises `UnknownSetting` for a choice that the operator has not left open.
+    _by_user: dict[str, Context] = PrivateAttr(default_factory=dict)
 
-        Blocks: folders are looked up.
+    def context_of(self, user: str) -> Context:
+        """Return the settings of a run for this user, or for none if it is empty.
+
+        Raises `UnknownSetting` for a choice that the operator has not left open. Blocks: folders are looked up.
         """
+        if user not in self._by_user:
+            self._by_user[user] = self._context(user)
+        return self._by_user[user]
+
+    def _context(self, user: str) -> Context:
         operator = self.operator
+        roots = tuple(_of_user(path, user) for path in operator.docs)
         return operator.model_copy(
             update={
                 **{
@@ -91,7 +103,7 @@ class UserSettings(BaseModel):
                 "language": self.language or operator.language,
                 "instructions": "\n".join(filter(None, (operator.instructions, self.instructions))),
                 "models": _models(self.models, operator),
-                "docs": documents_below(operator.docs, self.docs),
+                "docs": documents_below(roots, self.docs),
                 "engines": _engines(self.engines, operator.engines),
                 "domains_allow": _domains(self.domains_allow, operator.domains_allow),
                 "domains_deny": (*operator.domains_deny, *self.domains_deny),
@@ -129,6 +141,18 @@ def names_below(roots: Sequence[Path], docs: Iterable[str]) -> list[str] | None:
     if paths == tuple(roots):
         return None
     return [str(Path(root.name, one.relative_to(root))) for one in paths for root in roots if one.is_relative_to(root)]
+
+
+def _of_user(path: Path, user: str) -> Path:
+    """Return the path with the user's name in the place of `{user}`; raises `UnknownSetting` for one that leads out."""
+    if USER not in str(path):
+        return path
+    if not _FOLDER.fullmatch(user):
+        raise UnknownSetting(
+            f"docs: {str(path)!r} is a folder of each user, and {user!r} is no name for one, which has letters, digits "
+            "and ._@+- without a dot at the beginning (DEEP_RESEARCH_DOCS)."
+        )
+    return Path(str(path).replace(USER, user))
 
 
 def _below(roots: Sequence[Path], name: str) -> Path:

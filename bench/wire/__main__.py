@@ -117,7 +117,7 @@ def _case(text: str) -> Case:
 
 def _measured(case: Case) -> Row:
     """Return the figures of one run."""
-    with TemporaryDirectory(prefix="bench-") as folder, _servers(case, folder) as environment:
+    with TemporaryDirectory(prefix="bench-") as folder, fake_servers(case, folder) as environment:
         given = {"question": QUESTION, "load": case.load, "strategy": case.strategy, "folder": folder}
         command = [sys.executable, "-m", "deep_research.bench.wire.run", json.dumps(given)]
         ended = subprocess.run(command, cwd=folder, env=environment, timeout=TIMEOUT, check=False)  # noqa: S603 - our own
@@ -129,9 +129,9 @@ def _measured(case: Case) -> Row:
 
 
 @contextmanager
-def _servers(case: Case, folder: str) -> Iterator[dict[str, str]]:
-    """Start both servers; yields the environment in which the measured run finds them, and nothing else."""
-    model, search = _free_port(), _free_port()
+def fake_servers(case: Case, folder: str) -> Iterator[dict[str, str]]:
+    """Start both servers; yields the environment in which what is measured finds them, and nothing else."""
+    model, search = free_port(), free_port()
     settings = {"load": case.load, "first_token_ms": case.first_token_ms, "token_ms": case.token_ms}
     commands = (
         ("model_server", str(model), folder, json.dumps(settings)),
@@ -143,7 +143,7 @@ def _servers(case: Case, folder: str) -> Iterator[dict[str, str]]:
     ]
     try:
         for port in (model, search):
-            _wait_for(port)
+            wait_for(port)
         yield {
             **{name: value for name, value in os.environ.items() if name in ("PATH", "HOME", "LANG", "TMPDIR")},
             **{"OPENAI_BASE_URL": f"http://127.0.0.1:{model}/v1", "OPENAI_API_KEY": "none"},
@@ -156,19 +156,21 @@ def _servers(case: Case, folder: str) -> Iterator[dict[str, str]]:
             server.wait()
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Return a port of this machine that nobody listens at."""
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return int(one.getsockname()[1])
 
 
-def _wait_for(port: int) -> None:
-    until = time.monotonic() + 30
+def wait_for(port: int, seconds: float = 30) -> None:
+    """Wait until somebody listens at a port."""
+    until = time.monotonic() + seconds
     while time.monotonic() < until:
         with suppress(OSError), socket.create_connection(("127.0.0.1", port)):
             return
         time.sleep(0.05)
-    raise click.ClickException("The fake servers did not start.")
+    raise click.ClickException(f"Nobody listens at port {port}.")
 
 
 def _machine() -> dict[str, str]:

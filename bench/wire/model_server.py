@@ -62,6 +62,7 @@ class ModelServer:
         entry: Json = {
             "call": self._calls,
             "arrived": arrived,
+            "request": hashlib.sha256(json.dumps(body["messages"], sort_keys=True).encode()).hexdigest(),
             "prompt_tokens": len(prompt) // CHARACTERS_A_TOKEN,
             "cached_tokens": self._cache.cached(body.get("tools") or [], body["messages"]),
             "output_tokens": tokens,

@@ -72,12 +72,12 @@ def test_a_user_of_the_server_goes_as_deep_as_the_operator_allows(
 ) -> None:
     operator.setenv("DEEP_RESEARCH_DEPTH", depth)
     operator.setenv("DEEP_RESEARCH_MAX_ITERATIONS", "3")
-    limits = UserSettings(depth="deep").context.at_depth().limits
+    limits = UserSettings(depth="deep").context_of("").at_depth().limits
     assert (limits.max_cycles, limits.max_iterations) == (cycles, 3)
-    assert UserSettings(depth="standard").context.at_depth().limits.max_cycles == 8
-    assert UserSettings(depth="quick").context.depth == "quick"
-    own = UserSettings(depth="deep", limits=Limits(max_cycles=2)).context.at_depth().limits
+    assert UserSettings(depth="standard").context_of("").at_depth().limits.max_cycles == 8
+    assert UserSettings(depth="quick").context_of("").depth == "quick"
+    own = UserSettings(depth="deep", limits=Limits(max_cycles=2)).context_of("").at_depth().limits
     assert own.max_cycles == 2
     with pytest.raises(UnknownSetting, match="max_cycles: 15 is wider"):
-        _ = UserSettings(depth="deep", limits=Limits(max_cycles=15)).context
+        _ = UserSettings(depth="deep", limits=Limits(max_cycles=15)).context_of("")
     user_settings._operator.cache_clear()

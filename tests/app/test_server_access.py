@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import pytest
 from langgraph_sdk.client import LangGraphClient
-from langgraph_sdk.errors import NotFoundError, RateLimitError
+from langgraph_sdk.errors import NotFoundError, RateLimitError, UnprocessableEntityError
 from server import GRAPH, Conversation, Server, said
 
 ALICE, BOB = "alice-has-a-long-token", "bob-has-another-token"
@@ -326,3 +326,31 @@ def test_a_page_in_a_browser_gets_nothing_and_changes_nothing(server: Server, tm
         pages.shutdown()
     assert got == dict.fromkeys(got, "nothing") and len(got) == 7
     assert httpx.post(f"{server.url}/threads/count", json={}, headers=bearer(ALICE)).json() == threads
+
+
+async def test_each_user_searches_a_folder_of_their_own_and_no_name_leads_out_of_it(tmp_path: Path) -> None:
+    carol = "carol-has-one-as-well"
+    server = Server(
+        tmp_path,
+        DEEP_RESEARCH_SERVER_TOKENS=f"alice:{ALICE} bob:{BOB} ../alice:{carol}",
+        DEEP_RESEARCH_DOCS="homes/{user}",
+    )
+    for user, text in (
+        ("alice", "The Skerry Light was lit in 1844."),
+        ("bob", "The Skerry Light was lit by Ada Moran."),
+    ):
+        (tmp_path / "homes" / user).mkdir(parents=True)
+        (tmp_path / "homes" / user / "notes.md").write_text(text, "utf-8")
+    await asyncio.to_thread(server.start)
+    try:
+        for token, own, foreign in ((ALICE, "1844", "Moran"), (BOB, "Moran", "1844")):
+            async with server.client(token) as client:
+                report = (await (await research(client)).values())["report"]["text"]
+                assert own in report and foreign not in report
+                with pytest.raises(UnprocessableEntityError, match="none of the folders"):
+                    await (await Conversation(client).create()).ask(QUESTION, context={"docs": ["../alice"]})
+        async with server.client(carol) as client:
+            with pytest.raises(UnprocessableEntityError, match="is no name for one"):
+                await research(client)
+    finally:
+        await asyncio.to_thread(server.stop)

@@ -62,7 +62,9 @@ def run(desk: Desk, python: Path, *arguments: str) -> Ended:
 def test_a_run_over_scans_cites_their_pages_and_reads_them_once(tmp_path: Path) -> None:
     desk = desk_in(tmp_path)
     docs = str(write_scans(desk.folder / "scans"))
-    ended = desk.call("ask", QUESTION, "--docs", docs, "--thread", "light", "--out", "run.json", *LIMIT)
+    ended = desk.call(
+        "ask", QUESTION, "--docs", docs, "--thread", "light", "--out", str(desk.folder / "run.json"), *LIMIT
+    )
     assert ended.code == 0, ended.err
     file = desk.folder / "run.json"
     assert desk.call("export", "light", "--out", str(file)).code == 0

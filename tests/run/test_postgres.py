@@ -15,20 +15,26 @@ from lab import PLAN, lab, write_documents
 from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.base import id as checkpoint_ids
 from langgraph.types import Command
-from postgres_cluster import PASSWORD, Cluster, started_cluster
+from langgraph_sdk.errors import NotFoundError
+from server import CONFIG, Conversation, Server
 
 from deep_research.app.embed import build_graph, thread_id
+from deep_research.bench.postgres import Cluster, programs, started_cluster
 from deep_research.run.errors import DatabaseUnusable, NotSaved, StateUnreadable, ThreadBusy
 from deep_research.run.store.database import open_database
 from deep_research.run.store.lease import EXPIRY_SECONDS
 from deep_research.run.store.pages import Pages
 
+PASSWORD = "p@ss-of-the-database"
 QUESTION = "When was the Skerry Light lit?"
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    with started_cluster() as cluster:
+    place = programs()
+    if place is None:
+        pytest.skip("PostgreSQL's programs are not installed (Debian, Ubuntu: apt install postgresql)")
+    with started_cluster(place, PASSWORD) as cluster:
         yield cluster
 
 
@@ -169,3 +175,32 @@ async def test_a_damaged_state_is_said_and_the_last_good_one_can_be_had(tmp_path
 def test_a_database_that_nobody_answers_at_fails_the_graph_before_it_runs() -> None:
     with pytest.raises(DatabaseUnusable, match="DEEP_RESEARCH_DATABASE"):
         build_graph(checkpointer="postgresql://research@127.0.0.1:1/runs")
+
+
+@pytest.mark.slow
+async def test_the_server_keeps_its_runs_there_and_another_one_goes_on(tmp_path: Path, address: str) -> None:
+    tokens = {"alice": "alice-has-a-long-token", "bob": "bob-has-another-token"}
+    environment = {
+        "DEEP_RESEARCH_DATABASE": address,
+        "DEEP_RESEARCH_SERVER_TOKENS": " ".join(f"{user}:{token}" for user, token in tokens.items()),
+    }
+    first, second = (Server(tmp_path / name, CONFIG, **environment) for name in ("first", "second"))
+    for server in (first, second):
+        await asyncio.to_thread(server.start)
+    try:
+        async with first.client(tokens["alice"]) as client:
+            talk = await Conversation(client).create()
+            await talk.ask(QUESTION, context={"review_plan": True})
+        await asyncio.to_thread(first.kill)
+        async with second.client(tokens["bob"]) as client:
+            with pytest.raises(NotFoundError):
+                await Conversation(client, talk.thread).create()
+        async with second.client(tokens["alice"]) as client:
+            talk = await Conversation(client, talk.thread).create()
+            values = await talk.ask(None, command={"resume": "yes"})
+        assert "1844. [" in values["report"]["text"]
+        assert [line for line in second.complaints() if "POST /threads 404" not in line] == []
+    finally:
+        for server in (first, second):
+            await asyncio.to_thread(server.kill)
+    assert not [*tmp_path.rglob("runs.sqlite")]

@@ -311,7 +311,7 @@ def test_users_of_the_server_can_set_no_tools_and_pass_no_engines() -> None:
         with pytest.raises(ValueError, match="Extra inputs"):
             UserSettings.model_validate(given)
     with pytest.raises(UnknownSetting, match="none of the engines"):
-        _ = UserSettings.model_validate({"engines": ["wikipedia"]}).context
+        UserSettings.model_validate({"engines": ["wikipedia"]}).context_of("")
     schema = build_graph().get_context_jsonschema()
     assert schema is not None
     assert "tools" not in schema["properties"]

@@ -1,4 +1,4 @@
-"""A PostgreSQL of its own for tests, by the programs that Debian installs."""
+"""A PostgreSQL of its own for tests and measurements, by the programs that Debian installs."""
 
 from __future__ import annotations
 
@@ -12,19 +12,17 @@ from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
-import pytest
-
-PASSWORD = "p@ss-of-the-database"
-_PLACES = [*Path("/usr/lib/postgresql").glob("*/bin"), Path(shutil.which("initdb") or "/").parent]
 _numbers = count()
 
 
 class Cluster:
     """A running PostgreSQL in a folder of its own, at a free port of this machine."""
 
-    def __init__(self, folder: Path, programs: Path) -> None:
-        self._folder, self._programs = folder, programs
+    def __init__(self, folder: Path, place: Path, password: str) -> None:
+        """`place`: the folder of PostgreSQL's programs."""
+        self._folder, self._place, self._password = folder, place, password
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = int(free.getsockname()[1])
         # PostgreSQL does not run as root.
@@ -35,7 +33,7 @@ class Cluster:
         if self._user:
             shutil.chown(self._folder, "nobody", "nogroup")
         password = self._folder / "password"
-        password.write_text(PASSWORD)
+        password.write_text(self._password)
         password.chmod(0o644)
         made = ["--auth=scram-sha-256", "--username=research", "--encoding=UTF8", "--locale=C", "--no-sync"]
         self._run("initdb", *made, f"--pwfile={password}")
@@ -46,36 +44,41 @@ class Cluster:
         """Stop it at once."""
         self._run("pg_ctl", "stop", "--mode=immediate")
 
-    def address(self, database: str = "", password: str = PASSWORD) -> str:
-        """The address of a database; without a name, of a new one."""
+    def address(self, database: str = "") -> str:
+        """Return the address of a database; without a name, of a new one."""
         if not database:
             import psycopg
 
             database = f"runs{next(_numbers)}"
             with psycopg.connect(self.address("postgres"), autocommit=True) as connection:
                 connection.execute(f"CREATE DATABASE {database}".encode())
-        return f"postgresql://research:{password.replace('@', '%40')}@127.0.0.1:{self.port}/{database}"
+        return f"postgresql://research:{quote(self._password, safe='')}@127.0.0.1:{self.port}/{database}"
 
     def _run(self, program: str, *arguments: str) -> None:
-        command = [str(self._programs / program), "-D", str(self._folder / "data"), *arguments]
+        command = [str(self._place / program), "-D", str(self._folder / "data"), *arguments]
         # Its output goes to a file, for the server keeps hold of it.
         with (self._folder.parent / f"{self._folder.name}.txt").open("ab") as out:
-            done = subprocess.run(command, cwd="/", stdout=out, stderr=out, timeout=60, check=False, **self._user)
-        assert done.returncode == 0, Path(out.name).read_text("utf-8")
+            given: dict[str, Any] = {"cwd": "/", "stdout": out, "stderr": out, "timeout": 60, **self._user}
+            done = subprocess.run(command, check=False, **given)  # noqa: S603 - our own
+        if done.returncode:
+            raise RuntimeError(Path(out.name).read_text("utf-8"))
+
+
+def programs() -> Path | None:
+    """Return the folder of PostgreSQL's programs, if they are installed."""
+    places = [*sorted(Path("/usr/lib/postgresql").glob("*/bin")), Path(shutil.which("initdb") or "/").parent]
+    return next((place for place in places if (place / "initdb").exists()), None)
 
 
 @contextmanager
-def started_cluster() -> Iterator[Cluster]:
-    """Start a cluster, or skip the tests that need one."""
-    programs = next((place for place in _PLACES if (place / "initdb").exists()), None)
-    if programs is None:
-        pytest.skip("PostgreSQL's programs are not installed (Debian, Ubuntu: apt install postgresql)")
+def started_cluster(place: Path, password: str) -> Iterator[Cluster]:
+    """Start a cluster by the programs in this folder; stop and delete it at the end."""
     # The folder of a socket has to have a short name.
     with tempfile.TemporaryDirectory(prefix="pg-") as above:
         Path(above).chmod(0o755)
         folder = Path(above) / "c"
         folder.mkdir()
-        cluster = Cluster(folder, programs)
+        cluster = Cluster(folder, place, password)
         cluster.start()
         try:
             yield cluster
